@@ -8,7 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import { routeTools, type Tool } from '../src/agent/tools.ts';
 import type { AgentEnding, AgentRequest, RunAgent } from '../src/agent/types.ts';
 import { attempt, isAppError } from '../src/base/errors.ts';
-import { readText } from '../src/base/files/files.ts';
+import { readText, readTextNow } from '../src/base/files/files.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { saidId } from '../src/memory/dream/topic-table.ts';
 import { gitRoot } from '../src/memory/home/paths.ts';
@@ -43,12 +43,33 @@ export function runWithTools(
 /** A path is no longer; what is, was made to be read. */
 const MOST_CHARACTERS = 500;
 
-/** `project shop, in /home/ada/shop`; `unknown` where the transcript names no directory. Redacted. */
+/** `project shop (github.com/ada/shop), in /home/ada/shop`; `unknown` where the transcript names no directory. Redacted. */
 export async function describePlace(cwd: string | undefined): Promise<string> {
   if (!cwd) return 'unknown';
-  const directory = cwd.replace(/[<>\p{Cc}]/gu, '').slice(0, MOST_CHARACTERS);
-  return (await redact(`project ${projectOf(directory)}, in ${directory}`)).text;
+  const directory = onOneLine(cwd);
+  const origin = onOneLine(originOf(cwd));
+  return (await redact(`project ${projectOf(directory)}${origin && ` (${origin})`}, in ${directory}`)).text;
 }
+
+function onOneLine(path: string): string {
+  return path.replace(/[<>\p{Cc}]/gu, '').slice(0, MOST_CHARACTERS);
+}
+
+/** `github.com/ada/shop`: where the repository of a directory was cloned from, without what logs in there; else empty. */
+export function originOf(cwd: string): string {
+  const root = repositoryOf(cwd);
+  const config = attempt(
+    () => root && readTextNow(join(root, '.git', 'config')),
+    () => null,
+    'storage',
+  );
+  const url = ORIGIN.exec(config ?? '')?.[1] ?? '';
+  const [, host, path] = URL_OF_HOST.exec(url) ?? [];
+  return host && path ? `${host}/${path}` : '';
+}
+
+const ORIGIN = /^\[remote "origin"\](?:\r?\n[ \t].*)*?\r?\n[ \t]*url = (\S+)/m;
+const URL_OF_HOST = /^(?:\w+:\/\/)?(?:[^@/]*@)?([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/](\S+?)(?:\.git)?\/?$/;
 
 function projectOf(cwd: string): string {
   const name = (repositoryOf(cwd) ?? cwd).split(/[/\\]+/).findLast(Boolean) ?? cwd;

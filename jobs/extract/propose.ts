@@ -14,7 +14,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { type AgentDeps, describePlace, Guidance, runWithTools } from '../agent-request.ts';
+import { type AgentDeps, describePlace, Guidance, originOf, runWithTools } from '../agent-request.ts';
 import type { Offered } from './show.ts';
 import type { SortedTurns } from './sort-turns.ts';
 
@@ -92,7 +92,7 @@ async function runExtractor(
     },
     redact,
     messages: () => excerpt.sources.values(),
-    names: session.cwd ? [session.cwd] : [],
+    names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
     saying: (text) => guidance.saying(text, session.id),
   });
   const rows = entriesOfSession(store.ledger, session.id).filter((row) => !isReopened(row));

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describePlace } from '../../jobs/agent-request.ts';
+import { describePlace, originOf } from '../../jobs/agent-request.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -46,6 +46,42 @@ test('the project of a directory inside a repository is the repository', async (
   expect(await describePlace(join(repository, 'web'))).toMatch(/^project shop, in .*\/shop\/web$/);
   expect(await describePlace('C:\\work\\shop')).toBe('project shop, in C:\\work\\shop');
   expect(await describePlace(undefined)).toBe('unknown');
+});
+
+test.each([
+  ['https://kim:hidden@git.example/kim/shop.git', 'git.example/kim/shop'],
+  ['git@git.example:kim/shop.git', 'git.example/kim/shop'],
+  ['ssh://git@git.example:2222/kim/shop', 'git.example/kim/shop'],
+  ['/srv/git/shop.git', ''],
+  ['C:\\git\\shop', ''],
+])('a repository that was cloned from %j is said to be %j, and to be a name of its own', async (url, origin) => {
+  const repository = join(tempDir(), 'shop');
+  execFileSync('git', ['init', '-q', repository]);
+  execFileSync('git', ['-C', repository, 'remote', 'add', 'upstream', 'https://git.example/other/shop.git']);
+  execFileSync('git', ['-C', repository, 'remote', 'add', 'origin', url]);
+  expect(originOf(repository)).toBe(origin);
+  expect(await describePlace(repository)).toContain(origin ? `project shop (${origin}), in ` : 'project shop, in ');
+});
+
+test('an entry may name the repository that the session ran in, and no other', async () => {
+  const model = await testModel(({ messages }: MessagesRequest) => {
+    if (messages.length > 1) return says('Done.');
+    const quote = 'The bot comments on every pull request.';
+    const message = /\[(\S+) human/.exec(JSON.stringify(messages))?.[1];
+    const entry = (name: string) => ({
+      ...{ type: 'project', strength: 'stated', text: `The bot comments on every pull request of ${name}.` },
+      evidence: [{ message, quote }],
+    });
+    return calls('record_entries', { entries: [entry('kim/shop'), entry('eve/shop')] });
+  });
+  const { app } = await testApp({ server: model });
+  const repository = join(tempDir(), 'shop');
+  execFileSync('git', ['init', '-q', repository]);
+  execFileSync('git', ['-C', repository, 'remote', 'add', 'origin', 'git@git.example:kim/shop.git']);
+  const session = sessionFile(tempDir(), { cwd: repository });
+  session.add('The bot comments on every pull request.');
+  const [report] = [await app.extract({ transcript: session.path, ended: true })];
+  expect(report.entries.map(({ text }) => text)).toEqual(['The bot comments on every pull request of kim/shop.']);
 });
 
 test('no directory passes for a tag or a line of its own', async () => {
