@@ -25,7 +25,8 @@ const DIFF_BEGINS = /^\s*(?:diff --git |@@ -\d)/;
 const DIFF_GOES_ON =
   /^(?:[-+ @\\]|diff |index |new file|deleted file|old mode|new mode|similarity|rename |copy |Binary )|^$/;
 /** A command as a terminal shows it; a bare `$` people write themselves. What it printed has no form. */
-const AT_PROMPT = /^\s*(?:[❯➜]\s+\S|[\w.-]+@[\w.-]+ \S+ %\s+\S|[\w.-]+@[\w.-]+:[~/][^\s$#%]*\s?[$#%]\s+\S|PS [A-Z]:\\[^>]*>\s*\S)/;
+const AT_PROMPT =
+  /^\s*(?:[❯➜]\s+\S|[\w.-]+@[\w.-]+ \S+ %\s+\S|[\w.-]+@[\w.-]+:[~/][^\s$#%]*\s?[$#%]\s+\S|PS [A-Z]:\\[^>]*>\s*\S)/;
 /** The command goes on in the next line. */
 const GOES_ON = /\s\\\s*$/;
 /** Where somebody else's words begin and go on to the end of the message. */
