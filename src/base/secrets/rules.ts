@@ -49,12 +49,18 @@ export const IN_PLACES: SecretRule[] = [
       /\b(?:set-)?cookie\\{0,8}["'`]?[ \t]{0,20}[:=][ \t]{0,20}\\{0,8}["'`]?(?<secret>[\w.-]{1,100}=[^\s"'`\\]{8,4000}(?:[ \t][\w.-]{1,100}=[^\s"'`\\]{1,4000}){0,50})/gi,
     isSecret: (value) => value.split(/;[ \t]?/).some(isTellingCookie),
   },
+  // GitHub's own word in a password's place says that the user is the token.
+  {
+    id: 'url-login',
+    pattern: /:\/\/(?<secret>[^\s:@/"'`<>[]{1,200})(?<tail>:x-oauth-basic@)/g,
+    isSecret: (value) => !isPlaceholder(value),
+  },
   {
     id: 'url-login',
     pattern: /:\/\/(?:\[redacted:[a-z\d-]{1,40}\]|[^\s:@/"'`<>[]{0,100}):(?<secret>[^\s@/"'`<>]{1,200})(?<tail>@)/g,
-    isSecret: (value) => !isPlaceholder(value),
+    isSecret: (value) => !isPlaceholder(value) && value !== 'x-oauth-basic',
   },
-  { id: 'url-login', pattern: /:\/\/(?<secret>[\w-]{20,200})(?<tail>@)/g, isSecret: (value) => /\d/.test(value) },
+  { id: 'url-login', pattern: /:\/\/(?<secret>[\w-]{20,200})(?<tail>:?@)/g, isSecret: (value) => /\d/.test(value) },
   {
     id: 'authorization',
     pattern:

@@ -62,6 +62,8 @@ const SECRETS: [before: string, secret: string, after: string, rule: string][] =
   ['postgres://bob:', 's3cr3t', '@db.example.org:5432/app is the test database', 'url-login'],
   ['https://user:', 'pass', '@example.org/x', 'url-login'],
   ['git clone https://', random(24), '@example.org/a.git', 'url-login'],
+  ['git clone https://', random(24), ':@example.org/a.git', 'url-login'],
+  ['git clone https://', random(40).toLowerCase(), ':x-oauth-basic@github.com/a/b.git', 'url-login'],
   ['Das Passwort ist ', 'hunter2', '. Gut.', 'assignment'],
   ['Das Kennwort lautet: ', 'hunter2', '', 'assignment'],
   ['Le mot de passe est ', 'hunter2', ' ici', 'assignment'],
