@@ -92,7 +92,16 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
       () => undefined,
     )) {
       bytes += chunk.length;
-      if (bytes > mostDecompressedBytes) throw tooLong(path);
+      if (bytes > mostDecompressedBytes) {
+        throw new AppError(
+          'bad-input',
+          `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`,
+          {
+            remedy:
+              'If it is a transcript, decompress it and give that file, or raise decompressedBytes in config.json.',
+          },
+        );
+      }
       yield chunk;
     }
   } catch (error) {
@@ -102,12 +111,6 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
       cause: error,
     });
   }
-}
-
-function tooLong(path: string): AppError {
-  return new AppError('bad-input', `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`, {
-    remedy: 'If it is a transcript, decompress it and give that file, or raise decompressedBytes in config.json.',
-  });
 }
 
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
@@ -149,7 +152,11 @@ export async function* readRecords(path: string, options: JsonlOptions): AsyncGe
   let skipped = 0;
   const onUnreadable: OnUnreadable = (line) => {
     options.onUnreadable?.(line);
-    if (++skipped > MAX_LINES_WITHOUT_RECORD) throw notATranscript(path);
+    if (++skipped > MAX_LINES_WITHOUT_RECORD) {
+      throw new AppError('bad-input', `${path} has ${MAX_LINES_WITHOUT_RECORD} lines in a row that are no record.`, {
+        remedy: 'If it is a transcript, take these lines out of a copy, and give that.',
+      });
+    }
   };
   function* recordsIn(lines: Iterable<Line>): Generator<JsonlRecord> {
     for (const { text, byte, isEnded } of lines) {
@@ -183,12 +190,6 @@ export async function* messagesOf(
   }
   reader.end?.();
   yield* reader.drain();
-}
-
-function notATranscript(path: string): AppError {
-  return new AppError('bad-input', `${path} has ${MAX_LINES_WITHOUT_RECORD} lines in a row that are no record.`, {
-    remedy: 'If it is a transcript, take these lines out of a copy, and give that.',
-  });
 }
 
 /** The objects on the lines of a piece of text; what is not readable is left out, what is not asked for not parsed. */

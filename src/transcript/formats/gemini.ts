@@ -11,11 +11,11 @@ import { onAppError } from '../../base/errors.ts';
 import { readText } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
-import type { Message, Part, Speaker } from '../types.ts';
+import type { Message, Part } from '../types.ts';
 import { withAncestors } from '../writes/recorded-paths.ts';
 import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts } from './human-text.ts';
-import { attachmentPart, chainId, instantOf, type Place, textParts, toMessage } from './message-builder.ts';
+import { attachmentPart, chainId, instantOf, MessageBuilder, type Place, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"id":';
 
@@ -154,7 +154,13 @@ class GeminiFold {
   }
 
   *messages(): Generator<Message> {
-    for (const entry of this.#entries.values()) yield* this.#messagesOf(entry);
+    const builder = new MessageBuilder();
+    for (const entry of this.#entries.values()) {
+      const { at, isAbandoned } = entry;
+      builder.place = { ...this.#place, at, isAbandoned };
+      this.#say(entry, builder);
+      yield* builder.drain();
+    }
   }
 
   #put(record: unknown): void {
@@ -214,23 +220,14 @@ class GeminiFold {
     }
   }
 
-  *#messagesOf({ id, type, at, said, shown, calls, results, isAbandoned }: Entry): Generator<Message> {
-    const place: Place = { ...this.#place, at, isAbandoned: isAbandoned || undefined };
-    const say = (
-      speaker: Speaker,
-      parts: Part[],
-      { role, beginsTurn = false }: { role?: string; beginsTurn?: boolean } = {},
-    ) =>
-      parts.length === 0
-        ? []
-        : [toMessage({ id: role === undefined ? id : chainId(id, role, []), speaker, parts, beginsTurn }, place)];
+  #say({ id: key, type, said, shown, calls, results }: Entry, builder: MessageBuilder): void {
     if (type === 'gemini') {
       const own = said.filter((part) => part.kind !== 'call' || calls.length === 0);
-      yield* say('assistant', [...own, ...calls]);
-      yield* say('tool', results, { role: 'results' });
-      yield* say('human', answersIn(calls, results), { role: 'answer' });
+      builder.say('assistant', [...own, ...calls], { key });
+      builder.say('tool', results, { key: chainId(key, 'results', []) });
+      builder.say('human', answersIn(calls, results), { key: chainId(key, 'answer', []) });
     } else if (type === 'user' && said.length > 0 && said.every((part) => part.kind === 'result')) {
-      yield* say('tool', said);
+      builder.say('tool', said, { key });
     } else {
       const isPersons = type === 'user' && !this.#place.isSidechain;
       // The words that were shown, and the pictures that were sent with them.
@@ -238,9 +235,9 @@ class GeminiFold {
       const own = isPersons ? typedParts(sent) : null;
       // Only what was sent for it is the model's: a command of the program's own is not.
       const command = isPersons ? typedCommand(shown) : null;
-      if (own) yield* say('human', own, { beginsTurn: true });
-      else if (command) yield* say('human', command);
-      else yield* say('harness', said);
+      if (own) builder.say('human', own, { key, beginsTurn: true });
+      else if (command) builder.say('human', command, { key });
+      else builder.say('harness', said, { key });
     }
   }
 }
