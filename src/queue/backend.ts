@@ -5,6 +5,8 @@
 
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   type BackendFactory,
   createPostgresBackend,
@@ -289,6 +291,9 @@ const SMALL = ['shared_buffers=8MB', 'max_wal_size=64MB'];
 // One job is a handful of queries and leaves about 2 KB of dead rows; single-user Postgres never cleans up by itself.
 const QUERIES_BETWEEN_VACUUMS = 20_000;
 
+/** Until then whoever had a database that is closed holds it no more. */
+const LET_GO_WITHIN_MS = 1_000;
+
 /**
  * A PGlite database in the shape of a `pg.Pool`, opened or made in `dataDir`. Promises BullMQ what one server session can:
  * queries in order, notifications to every client. "Clients" share that one session, so a transaction is safe only while
@@ -296,6 +301,10 @@ const QUERIES_BETWEEN_VACUUMS = 20_000;
  */
 export async function openPglitePool(dataDir: string): Promise<PgPool> {
   const { PGlite } = await loadPglite();
+  // Measured: compiled a second time, to faster code, it costs 1.3 CPU s and 180 MB for good; a job then takes 4 CPU ms
+  // instead of 5.
+  setFlagsFromString('--no-wasm-tier-up');
+  setFlagsFromString('--no-wasm-dynamic-tiering');
   const database = await PGlite.create(dataDir, { postgresqlconf: SMALL });
   // Not created here: the migrations do it, and a search path may name what is not there yet.
   await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`);
@@ -330,6 +339,13 @@ export async function openPglitePool(dataDir: string): Promise<PgPool> {
   };
   const end = async () => {
     if (!database.closed) await database.close();
+    setTimeout(collectGarbage, LET_GO_WITHIN_MS).unref();
   };
   return Object.assign(new EventEmitter(), { query, connect, end });
+}
+
+/** The memory of a closed database goes when garbage is collected, and a process that has nothing to do collects none. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext("gc({ type: 'major', flavor: 'last-resort' })");
 }

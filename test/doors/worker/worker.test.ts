@@ -1,5 +1,7 @@
 // The worker as a service manager and a person see it: how it ends, whom it refuses, how often it tries.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
@@ -127,4 +129,23 @@ test('a supervisor can ask whether a worker is alive: one that runs is, and none
   expect(await runHere(['worker', '--check'], later)).toMatchObject({ code: 1 });
   expect(await worker.stop()).toBe('ended');
   expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
+});
+
+/** By what Postgres notes in its control file. */
+function isQueueClosed(home: string): boolean {
+  const control = readFileSync(join(home, 'queue/global/pg_control'));
+  return control.readUInt32LE(16) === 1;
+}
+
+test('a worker without work lets go of its embedded queue, and works what comes all the same', async () => {
+  const testing = await testApp({ hasQueue: true });
+  const worker = await workerHere(testing.environment, { restMs: 0 });
+  for (const worked of [1, 2]) {
+    await runHere(['enqueue', 'extract', aSession()], testing.environment);
+    await until(() => worker.said.length === worked);
+    await until(() => isQueueClosed(testing.home));
+  }
+  expect(worker.said).toEqual([expect.stringMatching(/: recorded$/), expect.stringMatching(/: nothing-new$/)]);
+  expect(waiting(testing)).toEqual([]);
+  expect(await worker.stop()).toBe('ended');
 });
