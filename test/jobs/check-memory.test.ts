@@ -16,6 +16,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { fixedClock } from '../../src/base/time.ts';
+import { indexChange } from '../../src/memory/dream/index-file.ts';
 import { explainLines } from '../../src/memory/dream/provenance.ts';
 import { restoreVersion } from '../../src/memory/history/versions.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -116,6 +117,29 @@ test('a directory in which nothing is wrong has no findings, and looking changes
       .filter((path) => path.endsWith('.md'))
       .map((path) => readFileSync(join(dir, path), 'utf8')),
   ).toEqual(before);
+});
+
+test('an index in the order in which topics were used is as it should be, also once others were used since', async () => {
+  const dir = tempDir();
+  const store = await openStore(dir, { clock });
+  const names = Array.from({ length: 260 }, (_, at) => `topic-${String(at).padStart(3, '0')}`);
+  await store.commit({ actor: 'person' }, () => ({
+    files: names.map((name) => ({
+      path: `${name}.md`,
+      change: () => `---\nname: ${name}\ndescription: About ${name}\ntype: project\n---\n- A line of ${name}\n`,
+    })),
+  }));
+  await store.recalls.use({ used: ['topic-250.md', 'topic-255.md'], now: clock.now() });
+  await store.commit({ actor: 'job:dream' }, () => {
+    const index = indexChange(store);
+    return { files: [index.memory, ...index.overflow()], rows: (transaction) => void index.finish(transaction) };
+  });
+  const index = (await store.read('MEMORY.md')) ?? '';
+  expect(index.indexOf('topic-250.md')).toBeLessThan(index.indexOf('topic-000.md'));
+  expect(await store.read('index/project.md')).toContain('topic-251.md');
+  await store.recalls.use({ used: ['topic-251.md', 'topic-003.md'], now: clock.now() });
+  store.close();
+  expect(await check(dir)).toEqual([]);
 });
 
 test('what a program of a person’s wrote readable in a directory that is closed to others is fine', async () => {

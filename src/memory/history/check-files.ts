@@ -225,9 +225,11 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndexPath(path) ? text : [])).join('\n'));
   // What a program put there for itself is no topic, until a dream lists it.
   const plain = madeByTools(store);
-  const topics = [...all.values()].filter(
-    ({ path, type }) => isTopicPath(path) && (linked.has(path) || type !== undefined || !plain.has(path)),
-  );
+  // The order of the last dream stands, whatever was used since.
+  const orderOf = new Map([...linked].reverse().map((path, at) => [path, String(at).padStart(8, '0')]));
+  const topics = [...all.values()]
+    .filter(({ path, type }) => isTopicPath(path) && (linked.has(path) || type !== undefined || !plain.has(path)))
+    .map((topic) => ({ ...topic, usedAt: orderOf.get(topic.path) ?? '' }));
   if (topics.length === 0 && current === null) return [];
   const generatedBefore = indexLines(store.ledger);
   const build = (text: string | null) =>
