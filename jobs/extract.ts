@@ -15,7 +15,7 @@
 import type { FoundEntry } from '../src/agent/entry-checks.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
-import { givenUpTurns, hasAny, hasMainAgent, sessionRow } from '../src/memory/ledger/coverage.ts';
+import { hasCovered, sessionRow } from '../src/memory/ledger/coverage.ts';
 import type { Lease } from '../src/memory/ledger/job-rows.ts';
 import { beginJob, endJob } from '../src/memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
@@ -233,7 +233,9 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
   else if (entries.length > 0) end = { outcome: 'recorded' };
   const coverage = sorted ? coverageRanges(store.ledger, session.id, sorted) : [];
   if (job) {
-    const [id, ended] = [job, { ...rowEnd(failure, end, deps), usage: deps.spend.record(), now: deps.clock.now() }];
+    const id = job;
+    const how = failure === undefined ? { outcome: end.outcome } : rowFailure(failure, deps);
+    const ended = { ...how, usage: deps.spend.record(), now: deps.clock.now() };
     await store.enterRows((ledger) => endJob(ledger, id, ended));
   }
   if (failure !== undefined) end = failedBy(failure);
@@ -251,9 +253,9 @@ interface Again {
 
 function takenAgain({ session, store: { ledger } }: Opened, request: ExtractRequest): Again {
   const dispositions = new Set<Disposition>();
-  if (request.reopenUndone && hasAny(ledger, 'undone')) dispositions.add('undone');
-  if (request.takeDeclined && hasAny(ledger, 'declined')) dispositions.add('declined');
-  if (request.reopenGivenUp && givenUpTurns(ledger, session.id).length > 0) dispositions.add('gave-up');
+  if (request.reopenUndone && hasCovered(ledger, 'undone')) dispositions.add('undone');
+  if (request.takeDeclined && hasCovered(ledger, 'declined')) dispositions.add('declined');
+  if (request.reopenGivenUp && hasCovered(ledger, 'gave-up', session.id)) dispositions.add('gave-up');
   return { reopened: new Set(request.reopen), dispositions };
 }
 
@@ -283,7 +285,7 @@ async function sortPending(
   const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
   const sorted = await sort(from);
   // What the agent wrote down before is read again, so that it is known.
-  return from && sorted.pending.size > 0 && hasMainAgent(ledger, session.id) ? sort() : sorted;
+  return from && sorted.pending.size > 0 && hasCovered(ledger, 'main-agent', session.id) ? sort() : sorted;
 }
 
 /** How the pending turns are shown this time. */
@@ -355,13 +357,8 @@ async function planAgain(
   return { ...plan, attempts: 0, gaveUp: [...gaveUp, ...touched], error };
 }
 
-/** How a job ended, for its row: one that was stopped did not fail. */
-function rowEnd(
-  failure: unknown,
-  { outcome }: ExtractEnd,
-  { signal }: ExtractDeps,
-): { outcome: string; error?: Failure } {
-  if (failure === undefined) return { outcome };
+/** How a job failed, for its row: one that was stopped did not. */
+function rowFailure(failure: unknown, { signal }: ExtractDeps): { outcome: string; error?: Failure } {
   if (isAppError(failure)) return failedBy(failure);
   return signal?.aborted ? { outcome: 'interrupted' } : { outcome: 'failed', error: failureOf(failure) };
 }

@@ -6,7 +6,7 @@ import type { Requests } from '../../../jobs/dream/seams.ts';
 import { backoffMs, ERRORS, type Failure, failureOf, isAppError, isGivenUp, onAppError } from '../../base/errors.ts';
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
-import { givenUpTurns } from '../../memory/ledger/coverage.ts';
+import { hasCovered } from '../../memory/ledger/coverage.ts';
 import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -285,7 +285,7 @@ async function keepWhatWasGivenUp(
   { item, session, last }: { item: InboxItem; session: string | undefined; last: FailureRow | undefined },
 ): Promise<void> {
   if (!last) return;
-  const hasGivenUp = session !== undefined && givenUpTurns(ledger, session).length > 0;
+  const hasGivenUp = session !== undefined && hasCovered(ledger, 'gave-up', session);
   if (!hasGivenUp) await work.dropFailure(item);
   else await work.writeFailure({ ...last, state: 'failed' });
 }

@@ -52,7 +52,7 @@ export function proposalId(change: Pick<Proposal, 'operations' | 'archiving'>): 
 
 /** Those that wait, oldest first. */
 export function waitingProposals(ledger: Ledger): Proposal[] {
-  return ledger.all("select * from proposal where state = 'waiting' order by at, id").map(proposalOf);
+  return proposals(ledger, "state = 'waiting' order by at, id");
 }
 
 export function countWaiting(ledger: Ledger): number {
@@ -60,18 +60,12 @@ export function countWaiting(ledger: Ledger): number {
 }
 
 export function proposalRow(ledger: Ledger, id: string): Proposal | undefined {
-  const row = ledger.get('select * from proposal where id = ?', id);
-  return row && proposalOf(row);
+  return proposals(ledger, 'id = ?', id)[0];
 }
 
 /** What waits, or was rejected, of an entry. */
 function proposalsAbout(ledger: Ledger, entry: string): Proposal[] {
-  const rows = ledger.all(
-    "select * from proposal where instr(entries, ?) > 0 or instr(coalesce(forgotten, ''), ?) > 0",
-    entry,
-    entry,
-  );
-  return rows.map(proposalOf);
+  return proposals(ledger, "instr(entries, ?) > 0 or instr(coalesce(forgotten, ''), ?) > 0", entry, entry);
 }
 
 /** What waits, or was rejected, of an entry, as a person is told: a sentence each. */
@@ -85,10 +79,8 @@ export function sayProposals(ledger: Ledger, entry: string): string[] {
 
 /** Lines (`path`, a space, the id) that are already proposed to be put away, or that a person wants kept. */
 export function linesDecided(ledger: Ledger): Set<string> {
-  const rows = ledger.all('select * from proposal where forgotten is not null').map(proposalOf);
-  return new Set(
-    rows.flatMap(({ archiving }) => (archiving?.lines ?? []).map((line) => `${archiving?.topic} ${line}`)),
-  );
+  const archiving = proposals(ledger, 'forgotten is not null').flatMap((proposal) => proposal.archiving ?? []);
+  return new Set(archiving.flatMap(({ topic, lines }) => lines.map((line) => `${topic} ${line}`)));
 }
 
 export function putProposal(transaction: Transaction, proposal: Proposal): void {
@@ -163,17 +155,17 @@ function saidBy({ type, text, evidence }: EntryRow): string {
   return shaOf(JSON.stringify([type, text, evidence])).slice(0, 16);
 }
 
-function proposalOf(row: Row): Proposal {
-  return {
-    id: row.id as string,
-    job: row.job as string,
-    at: row.at as string,
-    madeBy: row.made_by as Proposal['madeBy'],
-    operations: jsonOf(row.operations),
-    archiving: row.forgotten === null ? null : jsonOf(row.forgotten),
-    topics: jsonOf(row.topics),
-    entries: jsonOf(row.entries),
-    state: row.state as Proposal['state'],
-    because: row.because as string | null,
-  };
+type Kept = Omit<Proposal, 'operations' | 'archiving' | 'topics' | 'entries'> & Row;
+
+/** Those of which `where` holds. */
+function proposals(ledger: Ledger, where: string, ...values: string[]): Proposal[] {
+  const sql = `select id, job, at, made_by as madeBy, state, because, operations, forgotten, topics, entries from proposal
+    where ${where}`;
+  return ledger.all<Kept>(sql, ...values).map(({ operations, forgotten, topics, entries, ...row }) => ({
+    ...row,
+    operations: jsonOf(operations),
+    archiving: forgotten === null ? null : jsonOf(forgotten),
+    topics: jsonOf(topics),
+    entries: jsonOf(entries),
+  }));
 }

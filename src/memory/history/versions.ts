@@ -88,23 +88,20 @@ export function listVersions(ledger: Ledger, filter: VersionFilter = {}): Versio
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) {
     throw new AppError('bad-input', `The limit is ${limit}; it must be a whole number from 1 to 1000.`);
   }
-  const conditions: [sql: string, values: string[]][] = [];
   const { path, memory, operation, actor, since, until, page } = filter;
-  if (path !== undefined) {
-    conditions.push(['(path = ? or memory in (select id from memory where path = ?))', [path, path]]);
-  }
-  if (memory !== undefined) conditions.push(['memory = ?', [memory]]);
-  if (operation !== undefined) conditions.push(['op = ?', [operation]]);
-  if (actor !== undefined)
-    conditions.push(["(actor = ? or substr(actor, 1, instr(actor, ':') - 1) = ?)", [actor, actor]]);
-  if (since !== undefined) conditions.push(['at >= ?', [since]]);
-  if (until !== undefined) conditions.push(['at <= ?', [until]]);
-  if (page !== undefined) {
-    readVersion(ledger, page);
-    conditions.push(['rowid < (select rowid from version where id = ?)', [page]]);
-  }
+  if (page !== undefined) readVersion(ledger, page);
+  const asked: [sql: string, ...values: (string | undefined)[]][] = [
+    ['(path = ? or memory in (select id from memory where path = ?))', path, path],
+    ['memory = ?', memory],
+    ['op = ?', operation],
+    ["(actor = ? or substr(actor, 1, instr(actor, ':') - 1) = ?)", actor, actor],
+    ['at >= ?', since],
+    ['at <= ?', until],
+    ['rowid < (select rowid from version where id = ?)', page],
+  ];
+  const conditions = asked.filter(([, value]) => value !== undefined);
   const where = ['true', ...conditions.map(([sql]) => sql)].join(' and ');
-  const values = conditions.flatMap(([, list]) => list);
+  const values = conditions.flatMap(([, ...of]) => of as string[]);
   const sql = `select ${COLUMNS} from version where ${where} order by rowid desc limit ?`;
   const found = ledger.all<Version>(sql, ...values, limit + 1);
   const versions = found.slice(0, limit);

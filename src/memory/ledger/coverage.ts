@@ -65,9 +65,10 @@ export function countDispositions(ledger: Ledger): Partial<Record<Disposition, n
   return Object.fromEntries(ledger.lists(`select became, count(*) from (${turns}) group by became order by became`));
 }
 
-/** Whether anything was undone, or declined, and not covered anew since, under any session id. */
-export function hasAny(ledger: Ledger, became: 'undone' | 'declined'): boolean {
-  return ledger.get('select 1 from coverage where became = ? limit 1', became) !== undefined;
+/** Whether anything is covered as that, of a session or under any session id; what was covered anew since is not. */
+export function hasCovered(ledger: Ledger, became: Disposition, session?: string): boolean {
+  const [ofSession, ...values] = session === undefined ? [''] : ['and session = ?', session];
+  return ledger.get(`select 1 from coverage where became = ? ${ofSession} limit 1`, became, ...values) !== undefined;
 }
 
 /** Of a session that taught nothing, what there is to say first; undefined: nothing is covered. */
@@ -86,18 +87,6 @@ const FATES: Disposition[] = [
   'private',
   'declined',
 ];
-
-/** Whether the main agent itself wrote memory in a session, as far as it is covered. */
-export function hasMainAgent(ledger: Ledger, session: string): boolean {
-  const sql = "select 1 from coverage where session = ? and became = 'main-agent' limit 1";
-  return ledger.get(sql, session) !== undefined;
-}
-
-/** The turns of a session that were given up. */
-export function givenUpTurns(ledger: Ledger, session: string): string[] {
-  const sql = "select distinct turn from coverage where session = ? and became = 'gave-up'";
-  return ledger.all<{ turn: string }>(sql, session).map(({ turn }) => turn);
-}
 
 /**
  * Whether a row of a rebuilt ledger stands for its whole turn and for every turn before it: something was kept from it,

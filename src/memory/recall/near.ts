@@ -11,7 +11,7 @@ import { MARK, programLines } from '../ledger/program-lines.ts';
 import { readShown } from '../store/live-files.ts';
 import { locateLines } from '../text/topic.ts';
 import { newerAmong, readSaid } from './newer.ts';
-import { unseenEntries } from './recall-part.ts';
+import { sayNewer, sayUnseen, unseenEntries } from './recall-part.ts';
 import { ageDays, sayAge } from './recall-topics.ts';
 
 /** A statement as it is shown, and what stands above it. */
@@ -70,11 +70,10 @@ export function nearTo(
   const ofTopics = topics.flatMap(({ card, lines, programs }) =>
     lines.map(({ id, text }): NearLine => {
       const mark = programs.has(id) ? `${MARK} ` : '';
-      const newer = newerThan(text).map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`);
       return {
         heading: headingOf(card, now),
         said: text,
-        text: `${newer.join('')}- ${mark}${text}\n`,
+        text: `${sayNewer(newerThan(text))}- ${mark}${text}\n`,
         score: nearness(asked, text, {
           about: aboutOf(card),
           isSubject: card.type === 'feedback' ? isSubject : undefined,
@@ -82,14 +81,10 @@ export function nearTo(
       };
     }),
   );
-  const ofLogs = unseen.map(
-    ({ day, type, text, changes, isPrograms }): NearLine => ({
-      heading: UNSORTED,
-      said: text,
-      text: `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`,
-      score: nearness(asked, text),
-    }),
-  );
+  const ofLogs = unseen.map((entry): NearLine => {
+    const { text: said } = entry;
+    return { heading: UNSORTED, said, text: sayUnseen(entry), score: nearness(asked, said) };
+  });
   const near = [...ofTopics, ...ofLogs];
   // Measured by what was shown, too: else a session that asks again is told what is less and less near.
   const least = LEAST_SHARE * Math.max(0, ...near.map(({ score }) => score));

@@ -92,16 +92,22 @@ const MOST_DAYS = 14;
 /** After so many that found no room, there is none. */
 const MOST_MISSES = 5;
 
-/** What is shown, laid out: `texts` has a text for each topic and each entry of `found`. */
+/** What is shown, laid out. */
 export interface LaidPart {
-  found: RecalledPart;
-  texts: { index: string; topics: TopicText[]; entries: EntryText[]; seenOnce: string[] };
+  index: (NonNullable<RecalledPart['index']> & { text: string }) | null;
+  topics: { found: RecalledTopic; text: TopicText }[];
+  entries: { found: RecalledPart['entries'][number]; text: string }[];
+  seenOnce: string[];
 }
 
-interface EntryText {
-  text: string;
-  /** It stands above the topics. */
-  isChange: boolean;
+const NOTHING: LaidPart = { index: null, topics: [], entries: [], seenOnce: [] };
+
+export function foundIn({ index, topics, entries }: LaidPart): RecalledPart {
+  return {
+    index: index && { lines: index.lines, shownLines: index.shownLines },
+    topics: topics.map(({ found }) => found),
+    entries: entries.map(({ found }) => found),
+  };
 }
 
 interface TopicText {
@@ -114,21 +120,21 @@ interface TopicText {
 
 /** Nothing where nothing is remembered, or nothing fits. */
 export async function recallPart(request: PartRequest): Promise<LaidPart> {
-  const found: RecalledPart = { index: null, topics: [], entries: [] };
-  const parts: LaidPart['texts'] = { index: '', topics: [], entries: [], seenOnce: [] };
+  const part = { ...NOTHING };
   const { dir, now, fits, isWithin } = request;
-  if (!isDirectory(dir)) return nothing();
+  if (!isDirectory(dir)) return NOTHING;
 
   const index = await clean(beginningOf(readShown(dir, 'MEMORY.md', request.ledger) ?? ''));
   if (!request.hasIndex && index.trim() !== '') {
     const ids = indexWordsOfPrograms(index, request.ledger);
-    const laid = (part: string) => (ids.size > 0 ? markPrograms(part, ids) : part);
-    const cut = cutIndex(index, (part) => {
-      const text = laid(part);
-      return isWithin(text, SHARES.index) && fits(bodyOf({ ...parts, index: text + cutWarningRoom(index) }));
+    const laid = (lines: string) => (ids.size > 0 ? markPrograms(lines, ids) : lines);
+    const cut = cutIndex(index, (lines) => {
+      const text = laid(lines);
+      const withRoom = { lines: 0, shownLines: 0, text: text + cutWarningRoom(index) };
+      return isWithin(text, SHARES.index) && fits(bodyOf({ ...part, index: withRoom }));
     });
-    parts.index = cut.isCut ? `${laid(cut.text)}\n${cutWarning(cut)}\n` : laid(cut.text);
-    found.index = { lines: cut.lines, shownLines: cut.shownLines };
+    const text = cut.isCut ? `${laid(cut.text)}\n${cutWarning(cut)}\n` : laid(cut.text);
+    part.index = { lines: cut.lines, shownLines: cut.shownLines, text };
   }
 
   let misses = 0;
@@ -138,17 +144,12 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
     if (misses === MOST_MISSES) break;
     const changes = unseen.changes && (await clean(unseen.changes));
     const { isHabit, isPrograms, ...known } = unseen;
-    const entry = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
-    const instead = changes ? ` (instead of: ${changes})` : '';
-    const text = `- ${entry.day} **${entry.type}** ${isPrograms ? `${MARK} ` : ''}${entry.text}${instead}\n`;
-    parts.entries.unshift({ text, isChange: Boolean(changes) });
-    if (isWithin(parts.entries.map((each) => each.text).join(''), SHARES.entries) && fits(bodyOf(parts))) {
-      found.entries.unshift(entry);
-      said.unshift({ ...readSaid({ ...entry, isHabit }), day: entry.day });
-    } else {
-      parts.entries.shift();
-      misses += 1;
-    }
+    const found = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
+    const entries = [{ found, text: sayUnseen({ ...found, isPrograms }) }, ...part.entries];
+    if (isWithin(entries.map(({ text }) => text).join(''), SHARES.entries) && fits(bodyOf({ ...part, entries }))) {
+      part.entries = entries;
+      said.unshift({ ...readSaid({ ...found, isHabit }), day: found.day });
+    } else misses += 1;
   }
 
   const ranked = rankTopics(request, index).slice(0, MOST_TOPICS);
@@ -177,64 +178,46 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
       body: markPrograms(body.trim(), ids, (line) => sayNewer(newerThan(line))),
     };
     const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
-    const block = topicBlock(
-      topic,
-      { marks, now },
-      (text) => isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...parts, topics: [...parts.topics, text] })),
-    );
-    if (!block) {
-      misses += 1;
-      continue;
-    }
-    parts.topics.push(block.text);
-    found.topics.push({
+    const found = {
       path: topic.path,
       type: topic.type ?? null,
       changedAt: topic.changedAt.toISOString(),
       gone: marks,
-      isCut: block.isCut,
+      isCut: false,
       isPrograms,
       matches: topic.matches > 0,
+    };
+    const block = topicBlock(topic, { marks, now }, (text) => {
+      const topics = [...part.topics, { found, text }];
+      return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics }));
     });
+    if (block) part.topics = [...part.topics, { found: { ...found, isCut: block.isCut }, text: block.text }];
+    else misses += 1;
   }
   for (const line of marked) {
-    parts.seenOnce.push(line);
-    if (!isWithin(parts.seenOnce.join(''), SHARES.seenOnce) || !fits(bodyOf(parts))) parts.seenOnce.pop();
+    const seenOnce = [...part.seenOnce, line];
+    if (isWithin(seenOnce.join(''), SHARES.seenOnce) && fits(bodyOf({ ...part, seenOnce }))) part.seenOnce = seenOnce;
   }
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
-  return fits(bodyOf(parts)) ? { found, texts: parts } : nothing();
-}
-
-function nothing(): LaidPart {
-  return {
-    found: { index: null, topics: [], entries: [] },
-    texts: { index: '', topics: [], entries: [], seenOnce: [] },
-  };
+  return fits(bodyOf(part)) ? part : NOTHING;
 }
 
 /** The ids of the statements that a part shows. */
-export function statementsIn({ found, texts }: LaidPart): string[] {
+export function statementsIn({ topics, entries }: LaidPart): string[] {
   // What a program wrote is not said by the user, who may say it in a part behind.
-  const own = texts.topics.filter((_, at) => !found.topics[at]?.isPrograms);
-  const lines = own.flatMap(({ body }) => locateLines(body).map(({ id }) => id));
-  return [...lines, ...found.entries.map(({ text }) => lineId(text))];
+  const own = topics.filter(({ found }) => !found.isPrograms);
+  const lines = own.flatMap(({ text }) => locateLines(text.body).map(({ id }) => id));
+  return [...lines, ...entries.map(({ found }) => lineId(found.text))];
 }
 
 /** A part without the statements that are said already, and without topics that say nothing else. */
-export function withoutSaid({ found, texts }: LaidPart, said: Set<string>): LaidPart {
-  const topics = found.topics.flatMap((topic, at) => {
-    const { body = '', ...text } = texts.topics[at] ?? { head: '', foot: '' };
-    const lines = locateLines(body);
-    if (lines.length > 0 && lines.every(({ id }) => said.has(id)) && !topic.isCut) return [];
-    return [{ topic, text: { ...text, body: editLines(body, { remove: said, add: [] }) } }];
+export function withoutSaid(part: LaidPart, said: Set<string>): LaidPart {
+  const topics = part.topics.flatMap(({ found, text }) => {
+    const lines = locateLines(text.body);
+    if (lines.length > 0 && lines.every(({ id }) => said.has(id)) && !found.isCut) return [];
+    return [{ found, text: { ...text, body: editLines(text.body, { remove: said, add: [] }) } }];
   });
-  const entries = found.entries
-    .map((entry, at) => ({ entry, text: texts.entries[at] ?? { text: '', isChange: false } }))
-    .filter(({ entry }) => !said.has(lineId(entry.text)));
-  return {
-    found: { ...found, topics: topics.map(({ topic }) => topic), entries: entries.map(({ entry }) => entry) },
-    texts: { ...texts, topics: topics.map(({ text }) => text), entries: entries.map(({ text }) => text) },
-  };
+  return { ...part, topics, entries: part.entries.filter(({ found }) => !said.has(lineId(found.text))) };
 }
 
 /** What a person wrote down may hold a secret; a model is not shown it. */
@@ -243,22 +226,28 @@ async function clean(text: string): Promise<string> {
 }
 
 /** Empty where a part shows nothing. */
-export function bodyOf({ index, topics, entries, seenOnce }: LaidPart['texts']): string {
+export function bodyOf({ index, topics, entries, seenOnce }: LaidPart): string {
   const textsOf = (isChange: boolean) =>
-    entries.flatMap((entry) => (entry.isChange === isChange ? entry.text : [])).join('');
+    entries.flatMap(({ found, text }) => (Boolean(found.changes) === isChange ? text : [])).join('');
   const [changed, others] = [textsOf(true), textsOf(false)];
   const sections = [
-    index && `## MEMORY.md\n\n${index}`,
+    index?.text && `## MEMORY.md\n\n${index.text}`,
     changed && `## Changed since the topics were written\n\n${changed}`,
-    topics.length > 0 && `## Topics\n\n${topics.map(wholeOf).join('\n')}`,
+    topics.length > 0 && `## Topics\n\n${topics.map(({ text }) => wholeOf(text)).join('\n')}`,
     others && `## Not sorted into topics yet\n\n${others}`,
     seenOnce.length > 0 && `## Seen once, not certain yet\n\n${seenOnce.join('')}`,
   ];
   return sections.filter((section) => section).join('\n');
 }
 
+/** An entry that no dream has seen, on its line. */
+export function sayUnseen(entry: RecalledPart['entries'][number] & { isPrograms: boolean }): string {
+  const { day, type, text, changes, isPrograms } = entry;
+  return `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`;
+}
+
 /** What was said since and changes a line, to stand before it. */
-function sayNewer(newer: (SaidSince & { day: string })[]): string {
+export function sayNewer(newer: (SaidSince & { day: string })[]): string {
   return newer.map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`).join('');
 }
 

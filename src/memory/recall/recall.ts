@@ -12,6 +12,7 @@ import { renderPrompt } from '../../base/prompt.ts';
 import { isCheckedInDir } from '../home/paths.ts';
 import { reportDay, reportLine, reportPath } from '../text/dream-report.ts';
 import {
+  foundIn,
   type LaidPart,
   type RecalledPart,
   type RecallPlace,
@@ -76,9 +77,9 @@ export async function recall(request: RecallRequest): Promise<Recall> {
       fits: (text) =>
         isWithin(framed(asContent(text, scope === 'local')), SHARES[scope]) && isWithin(section(besides(text)), 1),
     });
-    if (textOf(part.texts) === '') continue;
+    if (textOf(part) === '') continue;
     laid.push({ scope, memory: place.dir, part, framed });
-    besideText = besides(textOf(part.texts));
+    besideText = besides(textOf(part));
   }
   const isCheckedIn = isCheckedInDir(dir);
   const bodyOf = (own: string) => {
@@ -87,17 +88,17 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   };
   const fits = (own: string) => isWithin(section(bodyOf(own)), 1);
   const own = await recallPart({ dir, ledger, hasIndex, tree, query, now, isWithin, fits });
-  const body = textOf(own.texts);
+  const body = textOf(own);
   // What a part says need not be said again in one behind it.
   const said = new Set(statementsIn(own));
   const beside: Recall['beside'] = [];
   besideText = '';
   for (const { scope, memory, part, framed } of laid) {
     const rest = withoutSaid(part, said);
-    const restBody = textOf(rest.texts);
+    const restBody = textOf(rest);
     if (restBody === '') continue;
     for (const id of statementsIn(rest)) said.add(id);
-    beside.push({ scope, memory, ...rest.found });
+    beside.push({ scope, memory, ...foundIn(rest) });
     besideText += `\n${framed(asContent(restBody, scope === 'local'))}\n`;
   }
   const text = section(bodyOf(body));
@@ -107,7 +108,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   }
   const dreamed = body + besideText === '' ? null : lastDream(request);
   const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);
-  return { ...own.found, beside, text: whole && isWithin(whole, 1) ? whole : text };
+  return { ...foundIn(own), beside, text: whole && isWithin(whole, 1) ? whole : text };
 }
 
 /** A dream is told of for so long. */

@@ -13,14 +13,10 @@ import { emptyLedger, type Ledger, lookIntoLedger } from '../ledger/ledger.ts';
 import { headAt, memoryAt, missingIn, shaOf } from '../ledger/version-rows.ts';
 import { confine, filesByName, isMemoryPath, locateFile } from './confine.ts';
 
-export interface LiveFile {
+export interface LiveFile extends Stat {
   path: string;
   /** Where it is, as the disk spells it. */
   absolute: string;
-  modifiedMs: number;
-  changedMs: number;
-  bytes: number;
-  inode: number;
   /** The version that it is known to hold; null where it has to be read. */
   head: string | null;
 }

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { AppError, describeError, isAppError } from '../../../base/errors.ts';
 import { dayOf } from '../../../base/time.ts';
-import { givenUpTurns, sessionRow } from '../../../memory/ledger/coverage.ts';
+import { hasCovered, sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { severalMeant, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
@@ -268,7 +268,7 @@ function givenUpSessions(ledger: Ledger, names: string[]): { name: string; work:
     const id = String(session);
     const name = names.find((meant) => isSessionMeant(id, meant));
     const transcript = sessionRow(ledger, id)?.path;
-    if (!name || !transcript || givenUpTurns(ledger, id).length === 0) return [];
+    if (!name || !transcript || !hasCovered(ledger, 'gave-up', id)) return [];
     const key = extractKey({ session: id, transcript });
     return [{ name, work: { kind: 'extract', key, payload: { transcript, ended: true } } }];
   });
