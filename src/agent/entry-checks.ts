@@ -129,10 +129,15 @@ function findEvidence(message: string, quote: string, { find, messages }: CheckO
     const mend = other ? `, but in ${nameOf(other)}. Name that message` : '. Copy them exactly, without gaps';
     return { problem: `quote: these words do not stand in ${message}${mend}.` };
   }
-  if (countWords(words) < 2 && words !== foldSpace(source.text)) {
+  if (countWords(words) < 2 && !isAnswer(words, foldSpace(source.text))) {
     return { problem: `quote: too short. Quote at least two words of ${message}, or the whole message.` };
   }
   return { source, quote: words };
+}
+
+/** Whether a word is all of a message, or what it begins with: "right. then …" */
+function isAnswer(word: string, text: string): boolean {
+  return text.startsWith(word) && /^$|^[.,;:!?]/.test(text.slice(word.replace(/[.,;:!?]+$/, '').length));
 }
 
 /**

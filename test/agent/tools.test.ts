@@ -127,6 +127,22 @@ describe('evidence', () => {
     expect(found).toEqual([]);
   });
 
+  it('accepts a single word that a message begins with as its answer, and no other', async () => {
+    const source: EvidenceSource = {
+      ...{ id: 'right-01', turn: 't', speaker: 'human', offered: true },
+      text: 'Right. no, wait: spaces, what else?',
+    };
+    const beside = async (quote: string) => {
+      const evidence = [{ message: 'human-0001', quote: 'never use tabs' }];
+      const find = (id: string) => (id === 'right-01' ? source : SOURCES.find((each) => each.id === id));
+      const { reply } = await recordOne({ evidence: [...evidence, { message: 'right-01', quote }] }, { find });
+      return reply.text;
+    };
+    expect(await beside('Right')).toBe('0: recorded');
+    expect(await beside('Right.')).toBe('0: recorded');
+    for (const quote of ['no', 'spaces', 'R']) expect(await beside(quote)).toContain('evidence[1].quote: ');
+  });
+
   it('accepts a single word that is the whole message, and Japanese without spaces', async () => {
     expect((await recordOne(quoting('human-0003', 'Yes'))).reply.isError).toBe(false);
     const source: EvidenceSource = {
