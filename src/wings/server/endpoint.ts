@@ -19,7 +19,7 @@ import { ApiError } from './errors.ts';
 import type { Dreams } from './rows/dreams.ts';
 import type { Caller, Keys, Right } from './rows/keys.ts';
 import type { Sessions } from './rows/sessions.ts';
-import type { StoreRow, Stores } from './rows/stores.ts';
+import type { Seen, StoreRow, Stores } from './rows/stores.ts';
 import { errorSchema } from './shapes.ts';
 import type { RecentMemories } from './store/recent.ts';
 import type { StoreThreads } from './store/threads.ts';
@@ -67,11 +67,11 @@ export function headerOf({ env, req }: Context<Env>, name: string): string | und
   return read ? read[name]?.toString() : req.header(name);
 }
 
-/** So that the body and the query of an endpoint have their types in `handle`. */
-export function endpoint<Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
-  of: Endpoint<Body, Query>,
-): Endpoint {
-  return of as unknown as Endpoint;
+/** Makes endpoints that share something; the body and the query of each have their types in its `handle`. */
+export function endpointsWith<Shared extends Partial<Pick<Endpoint, 'tag' | 'right' | 'answer'>>>(shared: Shared) {
+  return <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
+    of: Omit<Endpoint<Body, Query>, keyof Shared>,
+  ) => ({ ...shared, ...of }) as unknown as Endpoint;
 }
 
 /** One for all: a schema is compiled when it is first used. */
@@ -103,13 +103,25 @@ export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: Server
   }
 }
 
+export type Asker = Pick<Call, 'deps' | 'caller'>;
+
+/** What the caller of a request sees of the stores. */
+export function seenBy({ deps, caller }: Asker): Seen {
+  return { caller, withProjects: deps.withProjects };
+}
+
+/** A store as the caller sees it; null where it sees none of that id. */
+export function visibleStore(id: string, by: Asker): Promise<StoreRow | null> {
+  return by.deps.stores.find(id, seenBy(by));
+}
+
 /** The store that a request names, as its caller sees it. Throws 404. */
 export function storeOf({ params, ...by }: Call): Promise<StoreRow> {
   return storeNamed(params.store as string, by);
 }
 
-export async function storeNamed(id: string, { deps, caller }: Pick<Call, 'deps' | 'caller'>): Promise<StoreRow> {
-  const row = await deps.stores.find(id, { caller, withProjects: deps.withProjects });
+export async function storeNamed(id: string, by: Asker): Promise<StoreRow> {
+  const row = await visibleStore(id, by);
   if (row) return row;
   throw new ApiError('not_found_error', 'There is no such memory store.');
 }

@@ -13,7 +13,7 @@ import type { InboxItem } from '../../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../../memory/ledger/job-rows.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Session } from '../../../transcript/types.ts';
-import { type DreamRow, type DreamSession, type Dreams, sessionOfDream } from '../rows/dreams.ts';
+import { type DreamRow, type DreamSession, sessionOfDream } from '../rows/dreams.ts';
 import { type Rows, rowsOf } from '../rows/rows.ts';
 import type { SessionRow } from '../rows/sessions.ts';
 import { localSession, openKept, openLocal } from './sessions.ts';
@@ -118,8 +118,7 @@ async function advance({ id }: DreamRow, at: At): Promise<boolean> {
   const output = row.output === null ? null : await rows.stores.find(row.output);
   if (!output) {
     const message = 'The memory store that it writes to was deleted.';
-    await rows.dreams.fail(id, { type: 'internal_error', message });
-    await rows.dreams.close(id);
+    await rows.dreams.failAtOnce(id, { type: 'internal_error', message });
     return false;
   }
   const store = await app.store(output.dir);
@@ -181,22 +180,18 @@ async function begin(row: DreamRow, { app, rows }: At): Promise<boolean> {
   }
   if (!input || input.archivedAt !== null) {
     const message = `The memory store ${row.input} is not there, or was archived.`;
-    return endBefore(row, { type: 'input_memory_store_unavailable', message }, dreams);
+    await dreams.failAtOnce(row.id, { type: 'input_memory_store_unavailable', message });
+    return false;
   }
   if (gone) {
     const message = `The session ${gone.id} is not there, or not any more.`;
-    return endBefore(row, { type: 'input_session_unavailable', message }, dreams);
+    await dreams.failAtOnce(row.id, { type: 'input_session_unavailable', message });
+    return false;
   }
   if (!row.updates) {
     await stores.copy(await app.store(input.dir), output, { of: input, owner: row.owner });
   }
   return dreams.begin(row.id, output);
-}
-
-async function endBefore(row: DreamRow, error: Parameters<Dreams['fail']>[1], dreams: Dreams): Promise<false> {
-  await dreams.fail(row.id, error);
-  await dreams.close(row.id);
-  return false;
 }
 
 /** Takes what is left of a dream that is over out of the inbox; where nobody works on it, nothing is left to do. */

@@ -6,14 +6,14 @@ import { z } from '@hono/zod-openapi';
 import { OFFLINE_MODEL } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
 import { pageOf } from '../cursor.ts';
-import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
+import { type Asker, type Call, type Endpoint, endpointsWith, seenBy, visibleStore } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { type DreamError, type DreamRow, type DreamSession, STATUSES, sessionOfDream } from '../rows/dreams.ts';
 import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
 import { seenSession } from './sessions.ts';
 
 const PATH = '/v1/dreams';
-const TAG = 'Dreams';
+const endpoint = endpointsWith({ tag: 'Dreams', right: 'dream' });
 
 const storeInput = z.strictObject({ type: z.literal('memory_store'), memory_store_id: z.string().min(1) });
 const sessionsInput = z.strictObject({
@@ -66,8 +66,6 @@ export function dreamRoutes(): Endpoint[] {
       method: 'post',
       path: PATH,
       about: 'Ask for a dream',
-      tag: TAG,
-      right: 'dream',
       body: z.strictObject({
         inputs,
         model: z.union([modelId, z.strictObject({ id: modelId, speed: z.enum(['standard', 'fast']).nullish() })]),
@@ -81,8 +79,6 @@ export function dreamRoutes(): Endpoint[] {
       method: 'get',
       path: PATH,
       about: 'List dreams, newest first',
-      tag: TAG,
-      right: 'dream',
       query: z.strictObject({
         ...pageQuery,
         'statuses[]': z.array(z.enum(STATUSES)).optional(),
@@ -117,8 +113,6 @@ export function dreamRoutes(): Endpoint[] {
       method: 'get',
       path: `${PATH}/{dream}`,
       about: 'Read a dream',
-      tag: TAG,
-      right: 'dream',
       answer: dreamSchema,
       async handle(call) {
         await call.deps.dreams.endLate(call.deps.config.dreamHours);
@@ -129,8 +123,6 @@ export function dreamRoutes(): Endpoint[] {
       method: 'post',
       path: `${PATH}/{dream}/cancel`,
       about: 'Stop a dream',
-      tag: TAG,
-      right: 'dream',
       answer: dreamSchema,
       async handle(call) {
         const { deps } = call;
@@ -149,8 +141,6 @@ export function dreamRoutes(): Endpoint[] {
       method: 'post',
       path: `${PATH}/{dream}/archive`,
       about: 'Take a dream that is over out of the list',
-      tag: TAG,
-      right: 'dream',
       answer: dreamSchema,
       async handle(call) {
         const row = await dreamOf(call);
@@ -171,16 +161,15 @@ interface Asked {
   output_behavior?: z.output<typeof outputBehavior>;
 }
 
-async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
+async function create(call: Asker, asked: Asked) {
   const { deps, caller } = call;
-  const seenBy = { caller, withProjects: deps.withProjects };
   const model = typeof asked.model === 'string' ? { id: asked.model } : asked.model;
   refuseModel(model, deps);
   const input = asked.inputs.flatMap((each) => (each.type === 'memory_store' ? [each.memory_store_id] : []))[0] ?? '';
   const ids = asked.inputs.flatMap((each) => (each.type === 'sessions' ? each.session_ids : [])).toSorted();
   const behavior = asked.output_behavior;
   const updates = behavior?.type === 'update_existing';
-  const store = await deps.stores.find(input, seenBy);
+  const store = await visibleStore(input, call);
   if (behavior?.type === 'update_existing') {
     if (behavior.memory_store_id !== input) {
       throw new ApiError('invalid_request_error', 'output_behavior: it must name the memory store of the inputs.');
@@ -216,27 +205,19 @@ async function create(call: Pick<Call, 'deps' | 'caller'>, asked: Asked) {
       : missing === undefined
         ? null
         : { type: 'input_session_unavailable', message: `There is no session ${missing} to be read.` };
-  if (error) {
-    await deps.dreams.fail(row.id, error);
-    await deps.dreams.close(row.id);
-  }
+  if (error) await deps.dreams.failAtOnce(row.id, error);
   return shape;
 }
 
 /** Those of these sessions that the caller may read, by id: sent to a store, or of this disk, its project's. */
-async function sessionsOf(
-  ids: string[],
-  input: string,
-  call: Pick<Call, 'deps' | 'caller'>,
-): Promise<Map<string, DreamSession>> {
-  const { deps, caller } = call;
+async function sessionsOf(ids: string[], input: string, call: Asker): Promise<Map<string, DreamSession>> {
+  const { deps } = call;
   const found = new Map<string, DreamSession>();
   for (const id of ids) {
     const sent = await seenSession(id, call);
     if (sent) found.set(id, { id, store: sent.store });
   }
-  const seenBy = { caller, withProjects: deps.withProjects };
-  const seen = await deps.stores.list({ seenBy, withArchived: true });
+  const seen = await deps.stores.list({ seenBy: seenBy(call), withArchived: true });
   const projects = seen.filter(({ kind }) => kind === 'project');
   for (const { id: store, dir } of projects.toSorted((a, b) => Number(b.id === input) - Number(a.id === input))) {
     const rest = ids.filter((id) => !found.has(id));
@@ -277,10 +258,9 @@ function refuseModel({ id, speed }: { id: string; speed?: string | null }, { con
   }
 }
 
-async function isSeen({ owner, input }: DreamRow, { deps, caller }: Pick<Call, 'deps' | 'caller'>): Promise<boolean> {
-  if (owner === caller.id) return true;
-  if (caller.stores !== 'all') return false;
-  return (await deps.stores.find(input, { caller, withProjects: deps.withProjects })) !== null;
+async function isSeen({ owner, input }: DreamRow, by: Asker): Promise<boolean> {
+  if (owner === by.caller.id) return true;
+  return by.caller.stores === 'all' && (await visibleStore(input, by)) !== null;
 }
 
 async function dreamOf(call: Pick<Call, 'deps' | 'caller' | 'params'>): Promise<DreamRow> {

@@ -1,7 +1,7 @@
 // The memories of a store: made, listed, read, changed, deleted.
 
 import { z } from '@hono/zod-openapi';
-import { type Endpoint, endpoint, storeOf, writableStoreOf } from '../endpoint.ts';
+import { type Endpoint, endpointsWith, storeOf, writableStoreOf } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import {
   deletedSchema,
@@ -21,6 +21,8 @@ const PATH = '/v1/memory_stores/{store}/memories';
 /** A page with contents has no more. */
 const MOST_WITH_CONTENT = 20;
 
+const endpoint = endpointsWith({ tag: 'Memories' });
+
 const path = z.string().min(1);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'it is no SHA-256 in lower-case hex');
 const byContent = z.strictObject({ type: z.literal('content_sha256'), content_sha256: sha });
@@ -33,7 +35,6 @@ export function memoryRoutes(): Endpoint[] {
       method: 'post',
       path: PATH,
       about: 'Make a memory at a path that is free',
-      tag: 'Memories',
       right: 'write',
       body: z.strictObject({ path, content: z.string(), precondition: optional(byAbsence) }),
       query: viewQuery,
@@ -58,7 +59,6 @@ export function memoryRoutes(): Endpoint[] {
       method: 'get',
       path: PATH,
       about: 'List memories in the order of their paths',
-      tag: 'Memories',
       right: 'read',
       query: z.strictObject({
         ...pageQuery,
@@ -96,7 +96,6 @@ export function memoryRoutes(): Endpoint[] {
       method: 'get',
       path: `${PATH}/{memory}`,
       about: 'Read a memory',
-      tag: 'Memories',
       right: 'read',
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: memorySchema,
@@ -112,7 +111,6 @@ export function memoryRoutes(): Endpoint[] {
         method,
         path: `${PATH}/{memory}`,
         about: 'Change the content or the path of a memory',
-        tag: 'Memories',
         right: 'write',
         body: z.strictObject({
           path: optional(path),
@@ -149,7 +147,6 @@ export function memoryRoutes(): Endpoint[] {
       method: 'delete',
       path: `${PATH}/{memory}`,
       about: 'Delete a memory; its versions stay',
-      tag: 'Memories',
       right: 'write',
       query: z.strictObject({ expected_content_sha256: sha.optional() }),
       answer: deletedSchema,

@@ -8,14 +8,13 @@ import { writePieces } from '../../../base/files/file-pieces.ts';
 import { removeFile } from '../../../base/files/files.ts';
 import type { SessionName } from '../../../doors/shared.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
-import { type Call, type Endpoint, endpoint } from '../endpoint.ts';
+import { type Asker, type Call, type Endpoint, endpointsWith, storeNamed, visibleStore } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { SessionPart, SessionRow } from '../rows/sessions.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import { refuseArchived } from './stores.ts';
 
 const PATH = '/nocturne/v1/sessions';
-const TAG = 'Sessions';
 
 const id = z.string().regex(/^sesn_[A-Za-z0-9_-]{1,64}$/, 'it must be sesn_ and up to 64 letters, digits, _ or -');
 
@@ -30,21 +29,19 @@ const sessionSchema = z
   })
   .openapi('Session');
 
+const endpoint = endpointsWith({ tag: 'Sessions', right: 'sessions', answer: sessionSchema });
+
 export function sessionRoutes(): Endpoint[] {
   return [
     endpoint({
       method: 'post',
       path: PATH,
       about: 'Send a session: an array of Messages, or a transcript as an agent wrote it',
-      tag: TAG,
-      right: 'sessions',
       isRaw: true,
       query: z.strictObject({ memory_store_id: z.string().min(1), id: id.optional() }),
-      answer: sessionSchema,
       async handle(call) {
         const { deps, caller, query } = call;
-        const store = await visibleStore(query.memory_store_id, call);
-        if (!store) throw new ApiError('not_found_error', 'There is no such memory store.');
+        const store = await storeNamed(query.memory_store_id, call);
         refuseArchived(store);
         const name = { store: store.id, id: query.id ?? newId('sesn') };
         // One that was sent before is only answered.
@@ -65,21 +62,15 @@ export function sessionRoutes(): Endpoint[] {
       method: 'get',
       path: `${PATH}/{session}`,
       about: 'Read how many messages of a session there are',
-      tag: TAG,
-      right: 'sessions',
       query: z.strictObject({ memory_store_id: z.string().optional() }),
-      answer: sessionSchema,
       handle: async (call) => shapeOf(await sessionOf(call), call),
     }),
     endpoint({
       method: 'patch',
       path: `${PATH}/{session}`,
       about: 'Send further messages of a session, behind the first `after`',
-      tag: TAG,
-      right: 'sessions',
       isRaw: true,
       query: z.strictObject({ after: z.coerce.number().int().min(0), memory_store_id: z.string().optional() }),
-      answer: sessionSchema,
       async handle(call) {
         const { deps, query } = call;
         const row = await sessionOf(call);
@@ -105,10 +96,7 @@ export function sessionRoutes(): Endpoint[] {
       method: 'post',
       path: `${PATH}/{session}/extract`,
       about: 'Learn from a session now',
-      tag: TAG,
-      right: 'sessions',
       query: z.strictObject({ memory_store_id: z.string().optional() }),
-      answer: sessionSchema,
       async handle(call) {
         const row = await sessionOf(call);
         const store = (await visibleStore(row.store, call)) as StoreRow;
@@ -121,12 +109,6 @@ export function sessionRoutes(): Endpoint[] {
       },
     }),
   ];
-}
-
-type Asker = Pick<Call, 'deps' | 'caller'>;
-
-function visibleStore(store: string, { deps, caller }: Asker): Promise<StoreRow | null> {
-  return deps.stores.find(store, { caller, withProjects: deps.withProjects });
 }
 
 /** The session of an id that belongs to a store which the caller may read; the newest of several. */

@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { pageOf } from '../cursor.ts';
-import { type Endpoint, endpoint, storeOf } from '../endpoint.ts';
+import { type Endpoint, endpointsWith, seenBy, storeOf } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { StoreRow } from '../rows/stores.ts';
 import {
@@ -18,6 +18,8 @@ import {
 
 const PATH = '/v1/memory_stores';
 const MOST_METADATA = 16;
+
+const endpoint = endpointsWith({ tag: 'Memory stores' });
 
 const name = z
   .string()
@@ -37,7 +39,6 @@ export function storeRoutes(): Endpoint[] {
       method: 'post',
       path: PATH,
       about: 'Make a memory store',
-      tag: 'Memory stores',
       right: 'create',
       body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
       answer: storeSchema,
@@ -47,11 +48,11 @@ export function storeRoutes(): Endpoint[] {
       method: 'get',
       path: PATH,
       about: 'List memory stores, newest first',
-      tag: 'Memory stores',
       right: 'read',
       query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
       answer: pageSchema(storeSchema),
-      async handle({ deps, caller, query }) {
+      async handle(call) {
+        const { deps, caller, query } = call;
         const { limit: _, page, ...filters } = query;
         // Projects that were begun since.
         if (deps.withProjects && page === undefined) await deps.stores.adoptProjects();
@@ -60,7 +61,7 @@ export function storeRoutes(): Endpoint[] {
           of: ['stores', caller.id, filters],
           list: (from) =>
             deps.stores.list({
-              seenBy: { caller, withProjects: deps.withProjects },
+              seenBy: seenBy(call),
               withArchived: filters.include_archived,
               since: filters['created_at[gte]'],
               until: filters['created_at[lte]'],
@@ -74,7 +75,6 @@ export function storeRoutes(): Endpoint[] {
       method: 'get',
       path: `${PATH}/{store}`,
       about: 'Read a memory store',
-      tag: 'Memory stores',
       right: 'read',
       answer: storeSchema,
       handle: async (call) => storeShape(await storeOf(call)),
@@ -84,7 +84,6 @@ export function storeRoutes(): Endpoint[] {
         method,
         path: `${PATH}/{store}`,
         about: 'Change a memory store; `null` takes a key out of its metadata',
-        tag: 'Memory stores',
         right: 'write',
         body: z.strictObject({
           name: optional(name),
@@ -108,7 +107,6 @@ export function storeRoutes(): Endpoint[] {
       method: 'post',
       path: `${PATH}/{store}/archive`,
       about: 'Archive a memory store; there is no way back',
-      tag: 'Memory stores',
       right: 'write',
       answer: storeSchema,
       async handle(call) {
@@ -121,7 +119,6 @@ export function storeRoutes(): Endpoint[] {
       method: 'delete',
       path: `${PATH}/{store}`,
       about: 'Delete a memory store',
-      tag: 'Memory stores',
       right: 'write',
       answer: deletedSchema,
       async handle(call) {

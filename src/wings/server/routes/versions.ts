@@ -1,12 +1,14 @@
 // The versions of a store's memories: listed, read, redacted.
 
 import { z } from '@hono/zod-openapi';
-import { type Endpoint, endpoint, storeOf, writableStoreOf } from '../endpoint.ts';
+import { type Endpoint, endpointsWith, storeOf, writableStoreOf } from '../endpoint.ts';
 import { createdQuery, pageQuery, pageSchema, versionSchema, versionShape, viewSchema } from '../shapes.ts';
 
 const PATH = '/v1/memory_stores/{store}/memory_versions';
 /** A page with contents has no more. */
 const MOST_WITH_CONTENT = 20;
+
+const endpoint = endpointsWith({ tag: 'Memory versions' });
 
 export function versionRoutes(): Endpoint[] {
   return [
@@ -14,7 +16,6 @@ export function versionRoutes(): Endpoint[] {
       method: 'get',
       path: PATH,
       about: 'List versions, newest first',
-      tag: 'Memory versions',
       right: 'read',
       query: z.strictObject({
         ...pageQuery,
@@ -58,7 +59,6 @@ export function versionRoutes(): Endpoint[] {
       method: 'get',
       path: `${PATH}/{version}`,
       about: 'Read a version',
-      tag: 'Memory versions',
       right: 'read',
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: versionSchema,
@@ -74,7 +74,6 @@ export function versionRoutes(): Endpoint[] {
       method: 'post',
       path: `${PATH}/{version}/redact`,
       about: 'Take the content of a version away for good, everywhere it is kept',
-      tag: 'Memory versions',
       right: 'write',
       answer: versionSchema,
       async handle(call) {

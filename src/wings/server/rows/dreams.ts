@@ -191,6 +191,12 @@ export class Dreams {
     });
   }
 
+  /** It fails, and nothing was begun for it that would have to stop. */
+  async failAtOnce(id: string, error: DreamError): Promise<void> {
+    await this.fail(id, error);
+    await this.close(id);
+  }
+
   /** One that no worker has begun is over with it. */
   cancel(id: string): Promise<void> {
     const now = this.#now();
