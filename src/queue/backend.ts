@@ -46,6 +46,10 @@ export interface Backend {
 }
 
 const ANSWER_WITHIN_MS = 1_500;
+/** Silence is counted in so many pieces: one in which this process was stopped, or got no CPU, is one piece, however long. */
+const PIECES = 10;
+/** The drivers count by the clock alone, so they give up later than `ANSWER_WITHIN_MS`, by which everybody here is answered. */
+const CONNECT_WITHIN_MS = 5_000;
 const MIGRATE_WITHIN_MS = 30_000;
 const RECONNECT_AT_MOST_MS = 2_000;
 /** Longer than BullMQ's longest wait for a job, ten seconds: a connection silent for so long is dead. */
@@ -123,7 +127,7 @@ async function openRedis(url: string): Promise<Backend> {
 function connectRedis(url: string, options: RedisOptions): Redis {
   const redis = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: ANSWER_WITHIN_MS,
+    connectTimeout: CONNECT_WITHIN_MS,
     // ioredis waits up to 20 s between tries by default; a restarted server should be found again sooner.
     retryStrategy: (tries) => Math.min(tries * 200, RECONNECT_AT_MOST_MS),
     ...options,
@@ -169,7 +173,7 @@ async function openPostgres(url: string): Promise<Backend> {
   const pool = new pg.Pool({
     // A pool that is handed to BullMQ must find BullMQ's schema by itself.
     ...withSessionOptions(url, `-c search_path=${DEFAULT_SCHEMA}`),
-    connectionTimeoutMillis: ANSWER_WITHIN_MS,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
     // A query without an answer must not hold its place in the pool for ever.
     query_timeout: MIGRATE_WITHIN_MS,
     keepAlive: true,
@@ -274,7 +278,12 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
         cause,
       });
     const { promise: silence, reject } = Promise.withResolvers<never>();
-    const timer = limitMs && setTimeout(() => reject(unavailable(`no answer within ${limitMs} ms`)), limitMs);
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (limit: number, pieces: number) => {
+      if (pieces === 0) reject(unavailable(`no answer within ${limit} ms`));
+      else timer = setTimeout(wait, limit / PIECES, limit, pieces - 1);
+    };
+    if (limitMs !== undefined) wait(limitMs, PIECES);
     try {
       return await Promise.race([ask(), silence]);
     } catch (error) {

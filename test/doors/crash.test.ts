@@ -17,7 +17,7 @@ import { sized, waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
-import { type Running, run, start, until } from '../support/run.ts';
+import { type Running, run, start, until, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
@@ -165,7 +165,7 @@ test('killed while its agent waits for the model, a worker takes the agent along
   const testing = await testApp({ server: model });
   await enqueueExtract(testing.app, { transcript: sessions[2] as string, ended: true });
   const worker = start(['worker', '--once'], testing.environment);
-  await model.received(2);
+  await whileRuns(worker, model.received(2));
   if (onLinux) expect(agentsOf(testing.home)).toHaveLength(1);
   worker.kill('SIGKILL');
   await worker.ended;

@@ -8,7 +8,7 @@ import { testModel } from '../support/app.ts';
 import { error, type MessagesRequest, type Script, says } from '../support/messages-server.ts';
 import { messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson, type Person } from '../support/person.ts';
-import { start } from '../support/run.ts';
+import { start, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 
@@ -200,7 +200,7 @@ test('a request that is asked again is told, and Ctrl-C ends with a word while n
   expect(told.stderr).toContain('the model is overloaded (529), asked again');
   const silent = await asking(['hang']);
   const running = start(silent.call, silent.environment);
-  await silent.server.received(1);
+  await whileRuns(running, silent.server.received(1));
   running.kill('SIGINT');
   expect(await running.ended).toMatchObject({ signal: 'SIGINT', stderr: expect.stringContaining('Stopped.') });
 });

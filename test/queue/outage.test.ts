@@ -89,6 +89,20 @@ describe('opening', { concurrent: true }, () => {
 
 for (const kind of ['redis', 'postgres'] as const) {
   const reason = await missing(kind);
+  test.skipIf(reason)(
+    `a process that gets no CPU for longer does not take ${kind} for silent ${reason ?? ''}`,
+    async () => {
+      const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
+      const opening = openWakeQueue({ url: servers[kind], dataDir: '' });
+      stopped();
+      const queue = await opening;
+      onTestFinished(() => queue.close({ deadlineMs: 0 }));
+      const counting = queue.counts();
+      stopped();
+      expect(await counting).toMatchObject({ waiting: expect.any(Number) });
+    },
+  );
+
   describe.skipIf(reason)(
     `a queue on ${kind} that goes away${reason ? ` (${reason})` : ''}`,
     { concurrent: true },

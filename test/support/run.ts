@@ -69,6 +69,14 @@ export async function runJson<T>(args: string[], environment: Environment, optio
   return { ...ended, values: values.map((line): T => JSON.parse(line)) };
 }
 
+/** Waits for what a process is to do; fails with what it said where it ends before. */
+export function whileRuns<T>({ ended }: Running, what: Promise<T>): Promise<T> {
+  const early = ended.then(({ code, signal, stderr }): never => {
+    throw new Error(`The process ended early, with ${code ?? signal}: ${stderr}`);
+  });
+  return Promise.race([what, early]);
+}
+
 /** Until `holds` answers true; fails after `timeoutMs`. */
 export function until(holds: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<unknown> {
   return vi.waitUntil(holds, { timeout: timeoutMs, interval: 20 });

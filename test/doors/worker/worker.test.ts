@@ -8,7 +8,7 @@ import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { error, says } from '../../support/messages-server.ts';
 import { agentsOf } from '../../support/processes.ts';
-import { run, start, stop, until } from '../../support/run.ts';
+import { run, start, stop, until, whileRuns } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -42,7 +42,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
   const testing = await testApp({ server: hanging, hasQueue: true });
   await runHere(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker'], testing.environment);
-  await hanging.received(1);
+  await whileRuns(worker, hanging.received(1));
   const second = await run(['worker'], testing.environment);
   expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`:${worker.pid}:`) });
   const stopping = performance.now();
@@ -60,7 +60,7 @@ test('SIGTERM ends worker --once at once: 75, its work named as waiting, its age
   const testing = await testApp({ server: hanging });
   await runHere(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker', '--once'], testing.environment);
-  await hanging.received(1);
+  await whileRuns(worker, hanging.received(1));
   const { code, stderr } = await stop(worker);
   expect(code).toBe(75);
   expect(stderr).toMatch(/^waits until 2026-11-21 02:00:00: extract \S+ \[.*\]\n$/);
