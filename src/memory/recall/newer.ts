@@ -79,12 +79,14 @@ export interface SaidSince {
   parts: Statement[];
   /** What it says that it changes, thing by thing. */
   named: Thing[];
+  /** What it says became of tickets. */
+  tickets: Ended[];
 }
 
 export function readSaid(said: Said): SaidSince {
   const { text, changes = '' } = said;
   const parts = [text, ...clausesOf(text)].map((part, at) => ({ ...statementOf(part), isRest: at > 1 }));
-  return { said, parts, words: contentWords(`${text} ${changes}`), named: namedIn(changes) };
+  return { said, parts, words: contentWords(`${text} ${changes}`), named: namedIn(changes), tickets: endedIn(text) };
 }
 
 /** So much of the shorter of the two stands in the other; as where a dream looks for the line. */
@@ -145,13 +147,13 @@ function thingOf(text: string): Thing {
 
 /** Whether what was said changes a line, by the words of both. */
 function isChangedBy(
-  { said, parts }: SaidSince,
+  { said, parts, tickets }: SaidSince,
   line: string,
   statements: readonly [whole: Statement, first: Statement],
 ): boolean {
   if (said.isHabit) return false;
   if (test(REPORTED, said.text) && !test(REPORTED, line)) return false;
-  if (isOver(said.text, statements[0])) return true;
+  if (isOver(said.text, statements[0]) || tickets.some((each) => isTicketOver(each, line))) return true;
   if (test(UNSETTLED, said.text)) return false;
   return parts.some((part) => statements.some((each) => isOtherNow(part, each))) || namesAsOver(said.text, line);
 }
@@ -240,6 +242,36 @@ function isOver(said: string, line: Statement): boolean {
     const shared = sharedOf(words, line.words).length;
     return shared === words.size && named === values.length && named + shared > 0 && (named > 0 || shared > 1);
   });
+}
+
+/** What becomes of a pull request or an issue. */
+const TICKET_ENDED = any(
+  'merged|closed|reverted|reopened|abandoned|declined|rejected|fixed|resolved|done|shipped|released|live|superseded|gemergt|gemerged|geschlossen|erledigt|behoben',
+);
+const NUMBER = /(?<![\p{L}\p{N}_/])(?:#|(?:PR|MR|issue|pull request|merge request)\s+#?)(\d+)(?![\p{L}\p{N}_-])/giu;
+const KEY = /(?<![\p{L}\p{N}_/-])(\p{Lu}[\p{Lu}\p{N}]+-\d+)(?![\p{L}\p{N}_-])/gu;
+
+/** What a clause says became of one ticket. */
+interface Ended {
+  ticket: string;
+  how: string[];
+}
+
+function endedIn(text: string): Ended[] {
+  return clausesOf(text).flatMap((clause) => {
+    const [how, [ticket, ...others]] = [found(TICKET_ENDED, clause), ticketsIn(clause)];
+    return ticket !== undefined && others.length === 0 && how.length > 0 ? [{ ticket, how }] : [];
+  });
+}
+
+/** Whether a line names a ticket without saying what became of it. */
+function isTicketOver({ ticket, how }: Ended, line: string): boolean {
+  return ticketsIn(line).includes(ticket) && !found(TICKET_ENDED, line).some((word) => how.includes(word));
+}
+
+/** The tickets that a text names, each by its number, or by its key. */
+function ticketsIn(text: string): string[] {
+  return [...new Set([NUMBER, KEY].flatMap((form) => [...text.matchAll(form)].map(([, ticket = '']) => ticket)))];
 }
 
 function statementOf(text: string): Statement {

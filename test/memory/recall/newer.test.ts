@@ -106,3 +106,26 @@ test.each([
     expect(newerThan(line)).toEqual([]);
   },
 );
+
+const LOCKING = 'PR #94 moves slot locking to `select for update`; Tom reviews it.';
+
+test.each([
+  ['PR #94 is merged.', LOCKING],
+  ['#94 was merged on 2026-10-08, and the lock table is gone.', LOCKING],
+  ['Pull request 94 was closed without a merge.', 'Slot locking moves to `select for update` (#94).'],
+  ['PR #94 is merged.', 'PR #94 is open and waits for a review.'],
+  ['HAF-17 is fixed.', 'HAF-17: the importer fails on files without a header.'],
+])('what became of a ticket stands before a line that names it: %s', (newer, standing) => {
+  expect(isMarked({ line: 'changes', kind: 'ticket', newer, standing })).toBe(true);
+});
+
+test.each([
+  ['PR #94 is merged.', 'PR #95 moves slot locking to `select for update`.'],
+  ['PR #94 is merged.', 'PR #940 moves slot locking to `select for update`.'],
+  ['PR #94 is merged.', 'Slot locking uses `select for update` since PR #94 was merged.'],
+  ['94 % of the tests are done.', LOCKING],
+  ['Step 94 is done.', LOCKING],
+  ['PR #94 or PR #95 is merged.', LOCKING],
+])('and before no line of another, nor one that says so: %s', (newer, standing) => {
+  expect(isMarked({ line: 'stays', kind: 'ticket', newer, standing })).toBe(false);
+});
