@@ -7,10 +7,11 @@
 // 1. What was edited outside before is taken in as such.
 // 2. The editor works on the file itself: what it saves is there at once, also where it goes on after this has ended.
 // 3. What is saved by then is taken in as every edit is, lines and what they rest on; each commit of that is one action.
+//    The index follows.
 
 import { AppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexFollowing } from '../src/memory/dream/index-file.ts';
+import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
@@ -37,6 +38,12 @@ export async function edit(
     const commits = ledger.all<{ id: number }>(sql, path, last);
     return commits.map(({ id: commit }) => enterPersonsJob({ ledger, commit }, EDITED));
   });
+  if (jobs.length > 0) {
+    await store.commit({ actor: 'person' }, () => {
+      const index = indexFollowing(store, [{ path }]);
+      return { files: index.files, rows: (transaction) => index.finish(transaction) };
+    });
+  }
   return { isFine, jobs };
 }
 
@@ -98,9 +105,9 @@ async function asPerson(
     return text;
   };
   await store.commit({ actor: 'person' }, () => {
-    const index = indexFollowing(store);
+    const index = indexFollowing(store, [{ path }]);
     return {
-      files: [{ path, change: noted }, ...(path === 'MEMORY.md' ? [] : index.files)],
+      files: [{ path, change: noted }, ...index.files],
       rows(transaction) {
         index.finish(transaction);
         if (isChanged) job = enterPersonsJob(transaction, { ...done, now: clock.now() });

@@ -10,7 +10,7 @@ import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { asSeen, sharesTopic } from '../src/base/text/wording.ts';
 import { type Clock, dayOf } from '../src/base/time.ts';
-import { indexFollowing } from '../src/memory/dream/index-file.ts';
+import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import {
   type EntryRow,
   entriesSaying,

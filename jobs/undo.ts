@@ -10,6 +10,7 @@
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange, isIndexPath } from '../src/memory/dream/index-file.ts';
+import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
 import { markUnread } from '../src/memory/history/log-items.ts';
 import {
@@ -154,12 +155,13 @@ async function takeBack(job: JobRow, request: UndoRequest, { store, clock, actor
       const back = takingBack(ledger, { job, changes });
       // 3.
       const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
-      const index = changes.files.some((file) => isIndexPath(file.path)) ? indexChange(store) : null;
-      if (index) files.push(withoutEmpty(index.memory, changes), ...index.overflow());
+      const isBuilt = changes.files.some((file) => isIndexPath(file.path));
+      const index = isBuilt ? indexChange(store) : indexFollowing(store);
+      files.push(...('files' in index ? index.files : [withoutEmpty(index.memory, changes), ...index.overflow()]));
       return {
         files,
         rows(transaction) {
-          index?.finish(transaction);
+          index.finish(transaction);
           // 4.
           stays = back.stays();
           const isWhole = stays.length === 0;

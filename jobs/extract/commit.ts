@@ -4,7 +4,7 @@
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
-import { indexFollowing } from '../../src/memory/dream/index-file.ts';
+import { indexFollowing } from '../../src/memory/dream/index-follow.ts';
 import {
   coverageOfTurn,
   coverRange,

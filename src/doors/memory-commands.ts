@@ -9,6 +9,7 @@ import { AppError } from '../base/errors.ts';
 import { removeEmptyDirectories } from '../base/files/directories.ts';
 import { holdsText } from '../base/files/files.ts';
 import { redact } from '../base/text/redact.ts';
+import { indexFollowing } from '../memory/dream/index-follow.ts';
 import { confine, type Location } from '../memory/store/confine.ts';
 import { type Edited, insertLines, replaceOnce } from '../memory/store/edit-text.ts';
 import { namesNothing, readTree, snippet, viewMemory, withinMemory } from '../memory/store/memory-view.ts';
@@ -86,7 +87,8 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
     const { collisions } = await store.commit({ actor: options.actor ?? 'tool:memory' }, () => {
       const planned = plan();
       done = planned.done;
-      return { files: planned.files };
+      const index = indexFollowing(store, planned.files);
+      return { files: [...planned.files, ...index.files], rows: (transaction) => index.finish(transaction) };
     });
     const answer = done();
     if (collisions.length === 0) return answer;

@@ -12,6 +12,7 @@ import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
 import type { Clock } from '../../base/time.ts';
+import { indexFollowing } from '../../memory/dream/index-follow.ts';
 import { readVersion } from '../../memory/history/versions.ts';
 import { type Hit, searchMemory } from '../../memory/recall/search.ts';
 import { confine, type Location } from '../../memory/store/confine.ts';
@@ -297,8 +298,11 @@ async function refuseLosingSecret(store: Store, { path, text }: { path: string; 
 
 /** Commits the change of one file; answers whether lines of it gave way to an edit made meanwhile. */
 async function change(store: Store, by: By, file: FileChange): Promise<boolean> {
-  const { collisions } = await store.commit(by, () => ({ files: [file] }));
-  return collisions.length > 0;
+  const { collisions } = await store.commit(by, () => {
+    const index = indexFollowing(store, [file]);
+    return { files: [file, ...index.files], rows: (transaction) => index.finish(transaction) };
+  });
+  return collisions.includes(file.path);
 }
 
 /** The text of each tool's answer. */

@@ -6,15 +6,14 @@
 // own output, it gives the same bytes.
 
 import { indexLines, writeIndexLines } from '../ledger/entries.ts';
-import type { Ledger, Transaction } from '../ledger/ledger.ts';
+import type { Transaction } from '../ledger/ledger.ts';
 import { topicUses } from '../recall/recall-uses.ts';
-import { oversized } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { fold, lineEndOf, readLines } from '../text/blocks.ts';
 import { isTopicPath } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';
-import { refreshTopics, topicCard, topicCards } from './topic-table.ts';
+import { refreshTopics, topicCards } from './topic-table.ts';
 
 export interface IndexTopic {
   path: string;
@@ -42,6 +41,8 @@ interface IndexRequest {
    * is generated was, by whichever of them.
    */
   isCheckedIn?: boolean;
+  /** The topics stay in this order, by path; those that are not in it come behind. */
+  order?: Map<string, number>;
 }
 
 export interface BuiltIndex {
@@ -59,18 +60,18 @@ const GROUPS = [...MEMORY_TYPES, 'other'] as const;
 type Group = (typeof GROUPS)[number];
 
 const TITLE = '# Memory';
-const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
+export const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
 
 /** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, changed, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
-  const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false } = request;
+  const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false, order } = request;
   const sections = isCheckedIn
     ? withoutRepeats(readSections(current ?? '', generatedBefore.union(linesAsGenerated(current ?? ''))))
     : readSections(current ?? '', generatedBefore);
   const linked = new Set(linksIn(sections.flatMap(({ before, after }) => [...before, ...after]).join('\n')));
   const entries = topics
     .filter((topic) => !linked.has(topic.path))
-    .sort(isCheckedIn ? byPath : byWorth)
+    .sort(isCheckedIn ? byPath : order ? (a, b) => placeIn(order, a) - placeIn(order, b) : byWorth)
     .map((topic) => ({ group: topic.type ?? ('other' as const), line: indexLine(topic, caps.lineCharacters) }));
 
   const lineEnd = lineEndOf(current ?? '');
@@ -176,6 +177,10 @@ function byWorth(a: IndexTopic, b: IndexTopic): number {
     compare(b.changedAt ?? '', a.changedAt ?? '') ||
     byPath(a, b)
   );
+}
+
+function placeIn(order: Map<string, number>, { path }: IndexTopic): number {
+  return order.get(path) ?? order.size;
 }
 
 function byPath(a: IndexTopic, b: IndexTopic): number {
@@ -349,51 +354,4 @@ export function indexChange(
       return size();
     },
   };
-}
-
-/**
- * The index with each line of a topic as the topic's description is by now, in its place, so that nobody is told the old one until
- * a dream builds it again; to be put behind the other changes of a commit. It touches no line that nocturne did not write, no
- * index that a person pinned, none that a repository carries, and none that is too large to be read.
- */
-export function indexFollowing({ dir, ledger, isCheckedIn }: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>): {
-  files: FileChange[];
-  finish(transaction: Transaction): void;
-} {
-  const isLeft = isCheckedIn || oversized(dir, ['MEMORY.md']).length > 0;
-  const generated = isLeft ? [] : [...indexLines(ledger)];
-  let followed = new Map<string, string>();
-  const change = (current: string | null) => {
-    followed = new Map();
-    if (current === null || isPinned({ path: 'MEMORY.md', text: current })) return current;
-    refreshTopics(ledger);
-    const changed = new Map(generated.flatMap((line) => lineOfNow(ledger, line)));
-    const text = readLines(current)
-      .map(({ text, raw }) => {
-        const now = changed.get(text);
-        return now === undefined ? raw : now + raw.slice(text.length);
-      })
-      .join('');
-    if (Buffer.byteLength(text) > INDEX_CAPS.bytes) return current;
-    followed = changed;
-    return text;
-  };
-  return {
-    files: generated.length > 0 ? [{ path: 'MEMORY.md', change }] : [],
-    finish(transaction) {
-      if (followed.size > 0)
-        writeIndexLines(
-          transaction,
-          generated.map((line) => followed.get(line) ?? line),
-        );
-    },
-  };
-}
-
-/** The line and what it is by now, where that differs and the topic is still there. */
-function lineOfNow(ledger: Ledger, line: string): [string, string][] {
-  const path = /\[([^[\]]+)\]$/.exec(line)?.[1];
-  const card = path === undefined ? null : topicCard(ledger, path);
-  const now = card && !card.isArchived ? indexLine(card) : line;
-  return now === line ? [] : [[line, now]];
 }
