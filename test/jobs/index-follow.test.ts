@@ -75,8 +75,12 @@ test('a topic that the memory tool creates, describes anew, renames or deletes i
   const { store, read, before } = await memory();
   const tool = memoryTool(store, { mode: 'read-write' });
   const run = (command: string, given: object) => tool.run({ command, ...given });
-  const line = (path: string) => read('MEMORY.md').split('\n').find((each) => each.endsWith(`[${path}]`));
-  const text = '---\nname: harbour\ndescription: Which ships lie in the harbour\ntype: project\n---\n\n- The Ida lies at pier 4.\n';
+  const line = (path: string) =>
+    read('MEMORY.md')
+      .split('\n')
+      .find((each) => each.endsWith(`[${path}]`));
+  const text =
+    '---\nname: harbour\ndescription: Which ships lie in the harbour\ntype: project\n---\n\n- The Ida lies at pier 4.\n';
   await run('create', { path: '/memories/harbour.md', file_text: text });
   expect(line('harbour.md')).toBe('- Which ships lie in the harbour [harbour.md]');
   for (const each of before.split('\n')) expect(read('MEMORY.md').split('\n')).toContain(each);
@@ -114,7 +118,11 @@ test('what the memory tool does to the index itself, and to notes that are no to
 test('in a memory without an index the memory tool begins none', async () => {
   const jobs = await jobsInProcess(tempDir());
   onTestFinished(() => jobs.close());
-  await memoryTool(jobs.store, { mode: 'read-write' }).run({ command: 'create', path: '/memories/a.md', file_text: '- A.\n' });
+  await memoryTool(jobs.store, { mode: 'read-write' }).run({
+    command: 'create',
+    path: '/memories/a.md',
+    file_text: '- A.\n',
+  });
   expect(await jobs.store.list()).toEqual(['a.md']);
 });
 

@@ -45,7 +45,10 @@ export function indexFollowing(
 }
 
 /** With a line for each topic that is new, and none for one that is gone; null where there is no such, or no room. */
-function withTopicsOfNow(current: string, { ledger, generated }: { ledger: Ledger; generated: string[] }): Followed | null {
+function withTopicsOfNow(
+  current: string,
+  { ledger, generated }: { ledger: Ledger; generated: string[] },
+): Followed | null {
   if (readLines(current).some(({ text }) => OVERFLOW_LINE.test(text))) return null;
   const topics = topicCards(ledger)
     .filter(({ isArchived }) => !isArchived)
