@@ -3,8 +3,8 @@
 // denies, and whether two texts of one form speak of two things that are not the same ("the staging database", "the
 // production database"). It never says that two texts mean the same.
 
-import { diffIndices } from 'node-diff3';
 import type { Day } from '../time.ts';
+import { changesOf } from './align.ts';
 import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, REFUSING, SAID_ON } from './lexicon.ts';
 import { containsLiteral, contentWords, countSharedWords, distinctValues, literals, negationIn } from './wording.ts';
 
@@ -316,7 +316,8 @@ function tokensOf(text: string): string[] {
 /** Where two rows of words differ. Long texts are of no one form. */
 function differing(a: string[], b: string[]): Segment[] {
   if (a.length * b.length > 10_000) return [];
-  return diffIndices(a, b).map(({ buffer1: [start, length], buffer1Content: ofA, buffer2Content: ofB }) => {
-    return { ofA, ofB, next: a[start + length] };
+  return changesOf(a, b).map(({ a: [start, length], b: [from, added] }) => {
+    const end = start + length;
+    return { ofA: a.slice(start, end), ofB: b.slice(from, from + added), next: a[end] };
   });
 }

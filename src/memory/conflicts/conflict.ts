@@ -7,7 +7,7 @@
 
 import type { Ledger } from '../ledger/ledger.ts';
 import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
-import { changesOf } from '../text/align.ts';
+import { changesOf } from '../../base/text/align.ts';
 import { authorsOf, type Line, lineEndOf, readLines, withAuthors } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { isTopicFile, locateLines } from '../text/topic.ts';

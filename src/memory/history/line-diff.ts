@@ -2,7 +2,7 @@
 // Taking back is no three-way merge: there, lines that others added right next to ours would collide with them. Here each
 // line is followed to where it stands now, and only a line that is no longer there as it was collides.
 
-import { align, changesOf } from '../text/align.ts';
+import { align, changesOf } from '../../base/text/align.ts';
 
 const CONTEXT_LINES = 3;
 

@@ -4,7 +4,7 @@
 // the external edit wins, and the caller keeps the loser as a version. Merging a second time changes nothing.
 
 import { isUtf8 } from 'node:buffer';
-import { align } from '../text/align.ts';
+import { align } from '../../base/text/align.ts';
 import { lineEndOf, readLines } from '../text/blocks.ts';
 
 /** More places than this need not be told apart. */

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { align, changesOf } from '../../../src/base/text/align.ts';
 import { withoutMarkers } from '../../../src/memory/conflicts/conflict.ts';
 import { takeBackLines, unifiedDiff } from '../../../src/memory/history/line-diff.ts';
 import { mergeLines } from '../../../src/memory/store/edit-text.ts';
-import { align, changesOf } from '../../../src/memory/text/align.ts';
 import { seeded } from '../../support/random.ts';
 
 const few = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 });
