@@ -5,9 +5,9 @@
 // the values alone, so that every clone chooses alike; of a bullet that stands twice one, with the authors of both.
 // Changes nothing: who only looks is shown what resolve-merges.ts would commit.
 
+import { changesOf } from '../../base/text/align.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { headAt, shaOf, versionOf } from '../ledger/version-rows.ts';
-import { changesOf } from '../../base/text/align.ts';
 import { authorsOf, type Line, lineEndOf, readLines, withAuthors } from '../text/blocks.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { isTopicFile, locateLines } from '../text/topic.ts';
