@@ -21,8 +21,7 @@ import type { IndexSize } from '../src/memory/dream/index-file.ts';
 import type { Operation } from '../src/memory/dream/operations.ts';
 import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
-import type { Lease } from '../src/memory/ledger/job-rows.ts';
-import { beginJob, endJob, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
+import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';

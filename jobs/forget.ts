@@ -14,7 +14,6 @@ import type { Clock } from '../src/base/time.ts';
 import { indexChange, withoutLinksTo } from '../src/memory/dream/index-file.ts';
 import { dropProposalsAbout } from '../src/memory/dream/proposals.ts';
 import { restingOn } from '../src/memory/dream/provenance.ts';
-import { refreshTopics } from '../src/memory/dream/topic-table.ts';
 import { entryOfItem } from '../src/memory/history/log-items.ts';
 import {
   allSupports,
@@ -311,7 +310,6 @@ interface Removal {
 function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isCheckedIn'>): CommitPlan {
   const topics = [...new Set([...whole, ...lines.map((line) => line.path)])];
   if (topics.length === 0) return { files: [] };
-  refreshTopics(store.ledger);
   const index = indexChange(store);
   const gone = new Set<string>();
   const changes = topics.map(

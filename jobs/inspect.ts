@@ -71,15 +71,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
   }
   const sorted = await sortTurns(
     { id: session.id, cwd: session.cwd, modifiedAt: session.modifiedAt, messages: counted },
-    {
-      ledger: deps.ledger,
-      memories: deps.memories ?? { dirs: [deps.memoryDir] },
-      ended,
-      now: deps.now,
-      quietMs: deps.quietMs,
-      declinedBefore: deps.declinedBefore,
-      reopened: new Set(),
-    },
+    { ...deps, memories: deps.memories ?? { dirs: [deps.memoryDir] }, ended, reopened: new Set() },
   );
   const turns = [...sorted.states].map(([id, state]) => {
     const parts = sorted.parts.get(id);

@@ -46,7 +46,6 @@ export interface Checked extends Told {
 export async function commitOperations(checked: Checked, at: CommitAt): Promise<IndexSize> {
   const { store, job, clock } = at;
   const edits = editsOf(checked.operations, checked.context);
-  refreshTopics(store.ledger);
   const links = await relinked(edits, store);
   return commitTopics(checked, at, (ledger) => ({
     topics: [...edits.flatMap(changesOf), ...links.files],

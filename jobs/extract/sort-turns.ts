@@ -8,6 +8,7 @@ import { readText } from '../../src/base/files/files.ts';
 import { isCheckedInDir } from '../../src/memory/home/paths.ts';
 import { type Coverage, coverageOfTurn, coverageWhere, standsForMore } from '../../src/memory/ledger/coverage.ts';
 import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
+import { storedVersions } from '../../src/memory/ledger/version-rows.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
@@ -304,9 +305,6 @@ async function* withNext(turns: AsyncIterable<Turn>): AsyncGenerator<{ turn: Tur
   if (held) yield { turn: held, hasNext: false };
 }
 
-/** So many versions are held at once. */
-const VERSIONS_AT_ONCE = 100;
-
 /** Whether lines stand in a memory on this disk, or stood there once: at least half of those that say anything. */
 async function areHeld(lines: readonly string[], dirs: readonly string[]): Promise<boolean> {
   const wanted = lines.map(plain).filter(saysSomething);
@@ -330,20 +328,9 @@ async function* textsOf(dir: string): AsyncGenerator<string> {
   // A ledger that came with a repository proves nothing.
   const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
   try {
-    if (ledger) yield* versionsIn(ledger);
+    if (ledger) yield* storedVersions(ledger).map(({ content }) => content.toString('utf8'));
   } finally {
     ledger?.close();
-  }
-}
-
-function* versionsIn(ledger: Ledger): Generator<string> {
-  const sql = 'select rowid as at, content from version where content is not null and rowid > ? order by rowid limit ?';
-  for (let after = 0; ; ) {
-    const rows = ledger.all<{ at: number; content: Buffer }>(sql, after, VERSIONS_AT_ONCE);
-    for (const { content } of rows) yield content.toString('utf8');
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.at;
   }
 }
 

@@ -25,8 +25,7 @@ import {
 import { followLines } from '../store/external-edits.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { isTopicFile } from '../text/topic.ts';
-import type { Sides } from './conflict.ts';
-import { tidyTopic, withoutMarkers } from './conflict.ts';
+import { type Sides, tidyTopic, withoutMarkers } from './conflict.ts';
 
 const INDEX = 'MEMORY.md';
 

@@ -10,7 +10,7 @@ import { dropProposal, waitingProposals } from '../dream/proposals.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
 import { dropSupport, type EntryRow, entryRow, isInLog, type Support, sendersOf } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isLog, lostIds, lostIn, memoryAt, shaOf } from '../ledger/version-rows.ts';
+import { isLog, lostIds, lostIn, memoryAt, type StoredVersion, shaOf, storedVersions } from '../ledger/version-rows.ts';
 import { locateFile } from '../store/confine.ts';
 import type { Store } from '../store/store.ts';
 import { joinLogs, logDay, logPath, parseLog } from '../text/daily-log.ts';
@@ -197,28 +197,10 @@ function lostSessions(store: Store): Finding[] {
   });
 }
 
-const AT_ONCE = 200;
-
-interface DamagedVersion {
-  id: string;
-  path: string | null;
-  sha: string;
-  content: Buffer;
-  at: string;
-  actor: string;
-}
-
 function findDamagedVersions(store: Store): Finding[] {
-  const damaged: DamagedVersion[] = [];
-  const sql = `select rowid as n, id, path, sha, content, at, actor from version
-    where rowid > ? and content is not null and sha is not null order by rowid limit ${AT_ONCE}`;
-  for (let from = 0; ; ) {
-    const rows = store.ledger.all<DamagedVersion & { n: number }>(sql, from);
-    damaged.push(...rows.filter(({ sha, content }) => shaOf(content) !== sha));
-    const last = rows.at(-1);
-    if (!last) break;
-    from = last.n;
-  }
+  const damaged = [
+    ...storedVersions(store.ledger).filter(({ sha, content }) => sha !== null && shaOf(content) !== sha),
+  ];
   return damaged.map((version): Finding => {
     const { id, path, at, actor } = version;
     const { says, apply } = mendOf(store, version);
@@ -229,7 +211,7 @@ function findDamagedVersions(store: Store): Finding[] {
 
 function mendOf(
   { dir, ledger }: Store,
-  { id, path, sha, content }: DamagedVersion,
+  { id, path, sha, content }: StoredVersion,
 ): { says: string; apply(ledger: Ledger): void } {
   const live = path === null ? null : readBytesNow(join(dir, path));
   const heal = (bytes: Buffer, from: string) => ({

@@ -103,6 +103,30 @@ export function versionOf(ledger: Ledger, id: string): Version {
   return version;
 }
 
+/** A version with its bytes. */
+export interface StoredVersion {
+  id: string;
+  path: string | null;
+  sha: string | null;
+  content: Buffer;
+  at: string;
+  actor: Actor;
+}
+
+/** So many versions are held at once. */
+const VERSIONS_AT_ONCE = 100;
+
+/** All that have a content, the oldest first. */
+export function* storedVersions(ledger: Ledger): Generator<StoredVersion> {
+  const sql = `select rowid as n, id, path, sha, content, at, actor from version
+    where rowid > ? and content is not null order by rowid limit ${VERSIONS_AT_ONCE}`;
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: (StoredVersion & { n: number })[] = ledger.all(sql, after);
+    yield* rows;
+    after = rows.at(-1)?.n;
+  }
+}
+
 /** The head of the memory at a path; null where there is none. */
 export function headAt(ledger: Ledger, path: string): Version | null {
   const memory = memoryAt(ledger, path);

@@ -34,8 +34,7 @@ import {
 } from '../ledger/version-rows.ts';
 import { logDay } from '../text/daily-log.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../text/topic.ts';
-import type { SwapContext } from './apply.ts';
-import { brokenCopy, readLive } from './apply.ts';
+import { brokenCopy, readLive, type SwapContext } from './apply.ts';
 import { filesByName, isMemoryPath } from './confine.ts';
 import { DISK_TICK_MS, readWritten } from './displaced-files.ts';
 import { type Known, KnownFiles, matchesKnown, type Totals, VISIBLE } from './live-files.ts';
@@ -157,7 +156,7 @@ export class ExternalEdits {
       // It may have come back since the walk. What a link or another letter case leads to has a name of its own.
       const absolute = this.#absolute(path);
       const stat = isThere || realPath(absolute) === absolute ? statNow(absolute) : null;
-      if (stat?.isFile && missingSince === null && this.#looksKnown(file, stat)) continue;
+      if (stat?.isFile && missingSince === null && matchesKnown(this.#deps.looks?.get(path) ?? file, stat)) continue;
       if (stat?.isFile) found.set(path, stat);
       else if (bytes !== null) gone.push(file);
     }
@@ -269,10 +268,6 @@ export class ExternalEdits {
       if (!isAppError(error)) throw error;
       return true;
     }
-  }
-
-  #looksKnown({ path, ...known }: Known, stat: Stat): boolean {
-    return matchesKnown(this.#deps.looks?.get(path) ?? known, stat);
   }
 
   /** Remembers how a file looked before it was read. */

@@ -13,8 +13,7 @@ import { type Actor, addVersion, isSame, memoryAt, newMemory, shaOf } from '../l
 import { logDay, parseLog } from '../text/daily-log.ts';
 import { parseTopic } from '../text/topic.ts';
 import type { Entry } from '../types.ts';
-import type { SwapContext } from './apply.ts';
-import { readLive } from './apply.ts';
+import { readLive, type SwapContext } from './apply.ts';
 import { bytesOf, rawText, replaceOnce } from './edit-text.ts';
 
 export interface FileChange {
