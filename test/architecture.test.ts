@@ -152,6 +152,16 @@ test('no file of src or jobs has more than 400 lines', () => {
   expect(sources.filter((source) => source.text.split('\n').length > 401).map((source) => source.path)).toEqual([]);
 });
 
+test('every package that is imported is named in package.json', () => {
+  const { dependencies, devDependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  const named = { ...dependencies, ...devDependencies, ...peerDependencies };
+  const packageOf = (imported: string) => imported.split('/', imported.startsWith('@') ? 2 : 1).join('/');
+  const isMissing = (imported: string) => /^[@\w]/.test(imported) && !isOwn(imported) && !imported.startsWith('node:');
+  expect(offenders((_, imported) => isMissing(imported) && !(packageOf(imported) in named))).toEqual([]);
+});
+
 test('the map in AGENTS.md names no file that is not there', () => {
   const [, all = ''] = readFileSync(join(root, 'AGENTS.md'), 'utf8').split(/^## Where (?:things are|this departs).*$/m);
   const map = withoutMissingWings(all);
