@@ -8,7 +8,7 @@ import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/op
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import { type Running, startServer } from '../server/serve.ts';
-import { makeTicket, servedAt } from './rows.ts';
+import { makeTicket, servedAt } from './visits.ts';
 
 interface Options extends CommonOptions {
   browser: boolean;

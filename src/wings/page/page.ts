@@ -13,7 +13,6 @@ import { countWaiting } from '../../memory/dream/proposals.ts';
 import { act } from './actions.ts';
 import { Live } from './live.ts';
 import { readPlaces } from './places.ts';
-import { noteEnded, noteServed, takeTicket } from './rows.ts';
 import { type At, empty, type Html, head, shell, type View } from './shell.ts';
 import { costView } from './views/cost.ts';
 import { homeView } from './views/home.ts';
@@ -22,7 +21,7 @@ import { nightsView } from './views/nights.ts';
 import { reviewView } from './views/review.ts';
 import { searchView } from './views/search.ts';
 import { sessionsView } from './views/sessions.ts';
-import { isToken, type Visit, Visits } from './visits.ts';
+import { isToken, noteEnded, noteServed, takeTicket, type Visit, Visits } from './visits.ts';
 
 type Show = (at: At, path: string[]) => Promise<View> | View;
 

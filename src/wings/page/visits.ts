@@ -1,10 +1,13 @@
-// Who may see the page. A visit begins with a ticket and is a cookie from then on: for this host and port alone, never shown
-// to scripts, ended after twelve hours or with the process. What others sent a browser here for is refused before anything
-// is read: by the name it asked for, by where the request comes from, and for what changes something by its origin and a
-// token, too.
+// Who may see the page, and where it is served now. A visit begins with a ticket, 256 random bits that are good once and for a
+// minute; the home keeps only their hash. From then on it is a cookie: for this host and port alone, never shown to scripts,
+// ended after twelve hours or with the process. What others sent a browser here for is refused before anything is read: by the
+// name it asked for, by where the request comes from, and for what changes something by its origin and a token, too.
 
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
+import type { HomeDatabase } from '../../memory/home/database.ts';
+import type { Home } from '../../memory/home/home.ts';
 
 const VISIT_MS = 12 * 3_600_000;
 const MOST_FLASHES = 50;
@@ -97,4 +100,51 @@ export function keepFlash({ flashes }: Visit, flash: Flash): string {
   const [oldest] = flashes.keys();
   if (flashes.size > MOST_FLASHES && oldest !== undefined) flashes.delete(oldest);
   return id;
+}
+
+// What the home keeps of it.
+
+const STEPS = [
+  `
+create table page_ticket (sha text primary key, ends_at text not null) strict;
+create table page_server (process text primary key, url text not null) strict;
+`,
+];
+
+const TICKET_MS = 60_000;
+
+function rowsOf(home: Home): HomeDatabase {
+  return home.tablesOf({ name: 'page', tables: ['page_ticket', 'page_server'], schema: STEPS });
+}
+
+export async function makeTicket(home: Home, clock: Clock): Promise<string> {
+  const rows = rowsOf(home);
+  const now = clock.now();
+  await rows.run('delete from page_ticket where ends_at <= ?', now.toISOString());
+  const ticket = randomBytes(32).toString('base64url');
+  await rows.insert('page_ticket', {
+    sha: hash('sha256', ticket),
+    ends_at: new Date(now.getTime() + TICKET_MS).toISOString(),
+  });
+  return ticket;
+}
+
+/** Whether it was good, which it then is no more. */
+export async function takeTicket(home: Home, { ticket, clock }: { ticket: string; clock: Clock }): Promise<boolean> {
+  const sql = 'delete from page_ticket where sha = ? and ends_at > ?';
+  return (await rowsOf(home).run(sql, hash('sha256', ticket), clock.now().toISOString())) === 1;
+}
+
+export function noteServed(home: Home, url: string): Promise<void> {
+  return rowsOf(home).put('page_server', { process: thisProcess(), url }, ['process']);
+}
+
+export async function noteEnded(home: Home): Promise<void> {
+  await rowsOf(home).run('delete from page_server where process = ?', thisProcess());
+}
+
+/** Where pages were served when it was last noted; a server that was killed is still there. */
+export async function servedAt(home: Home): Promise<string[]> {
+  const served = await rowsOf(home).all<{ url: string }>('select url from page_server');
+  return served.map(({ url }) => url);
 }

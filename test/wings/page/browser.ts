@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { makeTicket } from '../../../src/wings/page/rows.ts';
+import { makeTicket } from '../../../src/wings/page/visits.ts';
 import type { Served } from '../server/served.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];

@@ -1,6 +1,6 @@
 // A visit without a browser: the cookie as a browser gets it, and the token of its forms.
 
-import { makeTicket } from '../../../src/wings/page/rows.ts';
+import { makeTicket } from '../../../src/wings/page/visits.ts';
 import type { Served } from '../server/served.ts';
 
 export const OURS = { 'sec-fetch-site': 'same-origin' };

@@ -10,7 +10,7 @@ import { loadConfig } from '../../../src/base/config/config.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { useWings } from '../../../src/doors/wing.ts';
 import { WINGS } from '../../../src/wings/index.ts';
-import { makeTicket } from '../../../src/wings/page/rows.ts';
+import { makeTicket } from '../../../src/wings/page/visits.ts';
 import { startServer } from '../../../src/wings/server/serve.ts';
 import { fill } from './filled.ts';
 
