@@ -3,9 +3,10 @@
 // prints. A key is never logged, shown, put into an error or handed to a child's environment.
 
 import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config, ModelAccess } from './config/config.ts';
-import { AppError } from './errors.ts';
+import { AppError, attempt } from './errors.ts';
 import { isPrivate, makePrivate, readTextNow, statNow, writeWhole } from './files/files.ts';
 
 const COMMAND_WITHIN_MS = 10_000;
@@ -24,6 +25,28 @@ export function keySource({ access, home, keyCommand }: Config): KeySource {
   if (access.apiKey || access.authToken) return 'environment';
   if (statNow(keyPath(home))) return 'file';
   return keyCommand ? 'command' : 'none';
+}
+
+/**
+ * Whether the model is reached in another way than when this was asked last on this machine: by another key, at another
+ * address, or it is another model. What a command prints is not asked for.
+ */
+export function isAccessNew(config: Config): boolean {
+  const { access, home, keyCommand, model } = config;
+  const isGiven = access.apiKey || access.authToken;
+  // A file that cannot be read is told of by whoever needs the key.
+  const kept = () =>
+    attempt(
+      () => readTextNow(keyPath(home)),
+      () => null,
+    );
+  const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
+  const mark = hash('sha256', JSON.stringify([model, access.baseURL, key])).slice(0, 16);
+  const path = join(home, 'access');
+  if (readTextNow(path) === mark) return false;
+  writeWhole(path, mark);
+  makePrivate(path);
+  return true;
 }
 
 /** How to reach the model. Throws `auth` for a file that others can read, an empty one, or a command that fails. */

@@ -2,7 +2,7 @@
 // asks its model.
 
 import type { ExtractReport } from '../../jobs/extract.ts';
-import type { Refusal, RunAgent } from '../agent/types.ts';
+import { type Refusal, type RunAgent, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
@@ -79,8 +79,12 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     reserved: () => onRequest?.(undefined),
     settled: (_, refused) => onRequest?.(refused ?? null),
   });
-  const keyed: RunAgent = async (request, ports, signal) =>
-    told({ ...request, access: { ...request.access, ...(await readAccess(config)) } }, ports, signal);
+  const keyed: RunAgent = async (request, ports, signal) => {
+    const keyedRequest = { ...request, access: { ...request.access, ...(await readAccess(config)) } };
+    // Before an agent is started for it.
+    requireAccess(keyedRequest);
+    return told(keyedRequest, ports, signal);
+  };
   return withinSlots(keyed, new ModelSlots(config.concurrency));
 }
 

@@ -12,6 +12,7 @@ import { sweepSessions } from './sweep.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
 const LOOK_MS = 250;
+const REST_MS = 1_000;
 
 interface IntakeOptions {
   signal: AbortSignal;
@@ -82,7 +83,8 @@ export async function workAfterHook(
     while (awake.enterIfNeeded()) {
       await drainInboxes(app, options);
       while (!signal.aborted && (intake.last().lagging > 0 || (await isSomethingDueSoon(app)))) {
-        await pause(LOOK_MS, signal);
+        // A transcript may come at any time; what waits out its debounce is due when it is.
+        await pause(intake.last().lagging > 0 ? LOOK_MS : REST_MS, signal);
         await drainInboxes(app, options);
       }
       const left = new Set(spoolFiles(home));

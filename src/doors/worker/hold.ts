@@ -8,7 +8,7 @@ import { Cron } from 'croner';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
-import { keySource } from '../../base/key.ts';
+import { isAccessNew, keySource } from '../../base/key.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { InboxItem } from '../../memory/ledger/inbox.ts';
@@ -19,6 +19,7 @@ import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts'
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 import { wings } from '../wing.ts';
+import { openStores } from './desk.ts';
 
 export interface Hold {
   outcome: 'ceiling' | 'breaker';
@@ -45,6 +46,28 @@ export async function admit(app: App, item: Pick<InboxItem, 'id'>): Promise<Hold
   const { failures, code } = await home.breaker.read();
   const until = new Date(Date.parse(admission.until) + spread);
   return { outcome: 'breaker', until, reason: `No model is asked after ${failures} failures in a row (${code}).` };
+}
+
+const HELD_FOR_KEY = /^No model is asked after .* \((?:no-model|auth)\)\.$/;
+
+/**
+ * What waits for want of a key, or with one that was refused, is due now where the key, its model or its address is another
+ * than before: who sets it wants it. In a database it waits on: whose key it waits for is not known there.
+ */
+export async function endWaitsForKey(app: App, onError: (message: string) => void): Promise<void> {
+  const { config, home, keeping } = app;
+  if (keeping || !isAccessNew(config)) return;
+  const { state, code } = await home.breaker.read();
+  if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
+  const now = config.clock.now().toISOString();
+  for (const { work } of await openStores(app, onError)) {
+    for (const { id, kind, key, attempts, failure, notBefore } of await work.items()) {
+      const last = await work.failure(kind, key);
+      const isRefused = last?.message === failure && ruleOf(last.code).class === 'auth';
+      if (notBefore <= now || !(isRefused || HELD_FOR_KEY.test(failure ?? ''))) continue;
+      await work.postpone(id, { notBefore: now, attempts, failure });
+    }
+  }
 }
 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */

@@ -12,7 +12,7 @@ import type { App } from '../compose.ts';
 import { lanesFor } from '../job-bounds.ts';
 import { type Keeping, wings } from '../wing.ts';
 import type { Due, Taken } from './desk.ts';
-import { nextNightly, roundIfDue } from './hold.ts';
+import { endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
 import { type WorkResult, workKey } from './work.ts';
 
 export interface WorkerOptions {
@@ -84,6 +84,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
 /** Works everything that is due, without a queue, and ends; soon after an abort too, with the rest still waiting. */
 export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'untilIdle'>): Promise<void> {
   const busy = new Set<string>();
+  await endWaitsForKey(app, options.onError);
   for (;;) {
     await takeInAll(app, options);
     await app.desk.deliver(options.onError);
@@ -187,6 +188,7 @@ async function runEngine(
   /** Looks into all inboxes, and notifies the queue of what is due. */
   async function look(isSweep: boolean): Promise<void> {
     await desk.deliver(onError);
+    if (isSweep) await endWaitsForKey(app, onError);
     const now = config.clock.now().toISOString();
     due = await desk.due(onError);
     nextDueAt = await desk.nextDueAt(now);

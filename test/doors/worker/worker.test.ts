@@ -1,6 +1,6 @@
 // The worker as a service manager and a person see it: how it ends, whom it refuses, how often it tries.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
@@ -116,6 +116,36 @@ test('a wrong key uses up no attempt: the work waits, named, however often it wa
   await workAt('2026-11-21T02:20:00Z', testing);
   expect(waiting(testing)).toEqual([]);
   expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing', 'nothing']);
+});
+
+test('what waits for a key is worked as soon as there is one, another, or another model is asked', async () => {
+  let isGood = false;
+  const model = await testModel(() => (isGood ? says('Nothing worth keeping.') : error(401, 'invalid x-api-key')));
+  const testing = await testApp({ server: model, settings: { breakerAfter: 2, concurrency: 1 } });
+  const once = (key: string | undefined, ...args: string[]) =>
+    runHere(['worker', '--once', ...args], { ...testing.environment, ANTHROPIC_API_KEY: key });
+  const keys = () => model.headers.map((headers) => headers.authorization);
+  for (const _ of [1, 2, 3]) await runHere(['enqueue', 'extract', aSession()], testing.environment);
+  // Two are tried, and the breaker holds the third; with the same key none is tried again.
+  for (const key of [undefined, undefined, 'bad', 'bad']) {
+    const { stderr } = await once(key);
+    expect(stderr.match(/^waits until/gm)).toHaveLength(3);
+  }
+  expect(keys()).toEqual(['Bearer bad', 'Bearer bad']);
+  isGood = true;
+  writeFileSync(join(testing.home, 'key'), 'kept\n', { mode: 0o600 });
+  await once(undefined);
+  expect(waiting(testing)).toEqual([]);
+  expect(keys().slice(2)).toEqual(['Bearer kept']);
+
+  isGood = false;
+  const other = sessionFile(tempDir(), { id: '99999999-2222-4333-8444-555555555555' });
+  other.add('Always use pnpm instead of npm.');
+  await runHere(['enqueue', 'extract', other.path], testing.environment);
+  await once('bad');
+  expect(waiting(testing)).toHaveLength(1);
+  await once(undefined, '--model', 'offline');
+  expect(waiting(testing)).toEqual([]);
 });
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
