@@ -55,7 +55,7 @@ export const WORD_START = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfvae0]|\\[uU
 /** The text, as long as it was, with spaces where an escape stands: what knows no escapes finds its words in it. */
 export function blankEscapes(text: string): string {
   if (!text.includes('\\')) return text;
-  return text.replace(/\\+(?:[nrtbfv]|u[\da-f]{4}|x[\da-f]{2})/gi, (sign) => ' '.repeat(sign.length));
+  return text.replace(/(?<!\\)\\+(?:[nrtbfv]|u[\da-f]{4}|x[\da-f]{2})/gi, (sign) => ' '.repeat(sign.length));
 }
 
 /** Shannon's entropy, in bits a character. */

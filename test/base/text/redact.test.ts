@@ -178,9 +178,33 @@ describe('redact', () => {
 
   // A pattern that backtracks needs minutes for these; each takes well under two seconds on a slow machine.
   const repeated = [
-    ['eyJ', 'eyJaaaaaaaa\n', 'eyJaaaaaaaaa.eyJ', 'ghp_', 'gho_ab\n', 'ghs_1_', 'npm_', 'sk-', 'sk-a\n   ', 'AKIA'],
+    [
+      'eyJ',
+      'eyJaaaaaaaa\n',
+      'eyJaaaaaaaaa.eyJ',
+      'ghp_',
+      'gho_ab\n',
+      'ghs_1_',
+      'npm_',
+      'sk-',
+      'sk-a\n   ',
+      'AKIA',
+      '\\',
+    ],
     ['-----BEGIN PRIVATE KEY-----', '-----BEGIN PRIVATE KEY----- AAAAAAAAAAAAAAAAA ', '-', '://', '://a:', 'curl -u a'],
-    ['secret', 'secret: "', 'secret:\\', 'password=\\\\', 'password=.', 'token is ', '--a-a-a-', 'bearer ', '\\n', ' '],
+    [
+      'secret',
+      'secret: "',
+      'secret:\\',
+      'password=\\\\',
+      'password=.',
+      'token is ',
+      '--a-a-a-',
+      'bearer ',
+      '\\n',
+      ' ',
+      '\\',
+    ],
     ['https://bob:hunter22@example.org/ ', 'password: "aaa ', '[redacted:', 'hf_abcdefghijabcdefghijabcdefghijabcd '],
   ];
   test.each([...waysTaken(repeated.slice(0, 2)), ...waysTaken(repeated.slice(2), 1)])(
