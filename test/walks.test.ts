@@ -15,6 +15,7 @@ const GONE = [
   'areHeld',
   'continuationOf',
   'choosePriorities|assignPriorities|assignTiers',
+  'src/agent: readEntries',
   'isUntouched',
   'settleItem',
   'lostLogs',

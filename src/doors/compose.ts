@@ -20,7 +20,6 @@ import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
-import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
 import { limitDifferences } from '../memory/home/day-spend.ts';
 import type { Enablement } from '../memory/home/paths.ts';
@@ -35,16 +34,16 @@ import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } fro
 import { tracing } from './telemetry.ts';
 import { transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
-import { keepingOf, type WingApp, type WorkFigures, wings, wingWith } from './wing.ts';
+import { keepingOf, type WingApp, wings, wingWith } from './wing.ts';
 import { type Desk, localDesk } from './worker/desk.ts';
 
 export interface App extends WingApp {
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
   standingOf(store: Store): Promise<Enablement>;
-  /** The memory directory of a project or, where one is set, the one for all; it is remembered in the home. */
-  storeFor(session: { cwd?: string }): Promise<Store>;
+  /** The memory directory of a project, default the one here, or, where one is set, the one for all; it is remembered in the home. */
+  storeFor(session?: { cwd?: string }): Promise<Store>;
   /** The same for a job that asks a model: without a key it throws `no-model` rather than make a directory for nothing. */
-  storeForWork(session: { cwd?: string }): Promise<Store>;
+  storeForWork(session?: { cwd?: string }): Promise<Store>;
   /** The memory of the user in all projects, and the delivery of what is sent there. */
   userScope: UserScope;
   /** Verifies the memory directory of a project, or the one for all, without making it. */
@@ -65,10 +64,6 @@ export interface App extends WingApp {
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
   /** What a worker sees of all memory directories. */
   desk: Desk;
-  /** Where several machines share the memory: of all of it. */
-  figures?(): Promise<WorkFigures>;
-  /** Redacts what is kept of a store outside of its files and its ledger, where that is so. */
-  redactElsewhere?: RedactElsewhere;
   /** Writes a line into the log of the home. */
   log: Log;
   /** What the settings of this machine say in vain, since several machines share the home; each a sentence without its stop. */
@@ -134,8 +129,8 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     if (!keeping) await home.addStore(opened.id);
     return opened;
   };
-  const storeFor = (session: { cwd?: string }) => storeToKnow(memoryDirFor(config, session));
-  const storeForWork = async (session: { cwd?: string }) => {
+  const storeFor = (session: { cwd?: string } = {}) => storeToKnow(memoryDirFor(config, session));
+  const storeForWork = async (session: { cwd?: string } = {}) => {
     const isNew = !keeping && !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
     if (isNew && keySource(config) === 'none') requireAccess(config);
     return storeFor(session);
@@ -204,8 +199,8 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     home,
     shared: keeping?.shared ?? null,
     transcripts,
-    memoryDirOf: (session) => memoryDirFor(config, session),
-    async hasMemory(session) {
+    memoryDirOf: (session = {}) => memoryDirFor(config, session),
+    async hasMemory(session = {}) {
       const place = memoryDirFor(config, session);
       return keeping ? (await keeping.findStore(place)) !== null : isDirectory(place);
     },
@@ -233,9 +228,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     overruled: [],
     userScope,
     standingOf,
-    redactElsewhere: keeping?.redactElsewhere?.bind(keeping),
     desk: keeping?.desk(deskParts) ?? localDesk(deskParts),
-    figures: keeping?.figures?.bind(keeping),
     storeFor,
     storeForWork,
     check: async (session, { repair }) => {

@@ -9,7 +9,7 @@ import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 import { type Clock, dayOf } from '../base/time.ts';
 import type { Home } from '../memory/home/home.ts';
 import { countLeased } from '../memory/ledger/job-rows.ts';
-import type { Keeping, WingApp, WorkFigures } from './wing.ts';
+import type { WingApp, WorkFigures } from './wing.ts';
 import { eachLedger } from './worker/known-work.ts';
 
 interface Tracing {
@@ -176,12 +176,15 @@ export async function observeFigures(read: () => Promise<Figures>, clock: Clock)
 }
 
 /** The figures of an app; where several machines share the memory, of all of it. */
-export async function figuresOf(app: Pick<WingApp, 'home' | 'config'> & Pick<Keeping, 'figures'>): Promise<Figures> {
-  const { home, config } = app;
+export async function figuresOf({
+  home,
+  config,
+  keeping,
+}: Pick<WingApp, 'home' | 'config' | 'keeping'>): Promise<Figures> {
   const now = config.clock.now();
   const spend = await home.days.spendOf(dayOf(now, config.zone));
   return {
-    ...(await (app.figures?.() ?? figuresOfLedgers(home, now))),
+    ...(await (keeping?.figures?.() ?? figuresOfLedgers(home, now))),
     tokens: spend.usedTokens + spend.reservedTokens,
     microUsd: spend.usedMicroUsd + spend.reservedMicroUsd,
   };

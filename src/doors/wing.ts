@@ -41,10 +41,10 @@ export interface WingApp {
   transcripts: TranscriptPlace;
   /** What several machines share; null: this one has all of it. */
   shared: Shared | null;
-  /** Where the memory of a project is kept, or would be: nothing is opened or made. */
-  memoryDirOf(session: { cwd?: string }): string;
+  /** Where the memory of a project, default the one here, is kept, or would be: nothing is opened or made. */
+  memoryDirOf(session?: { cwd?: string }): string;
   /** Whether anything is kept of it; nothing is made. */
-  hasMemory(session: { cwd?: string }): Promise<boolean>;
+  hasMemory(session?: { cwd?: string }): Promise<boolean>;
   /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
   standing(session?: { cwd?: string }): Promise<Enablement>;
   /** Opens a memory directory; one that is open already is not opened twice. */

@@ -76,7 +76,7 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
     `${transcripts.length} session${transcripts.length === 1 ? '' : 's'}, model ${app.config.model}, embedded queue`,
   );
   for (const transcript of transcripts) await enqueueExtract(app, { transcript, ended: true });
-  const store = await app.storeFor({});
+  const store = await app.storeFor();
   await put(app, { store, kind: 'dream', key: 'dream' }, {});
   const bar = progress('opening the queue');
   let isFine = true;

@@ -21,7 +21,7 @@ import type { App } from '../compose.ts';
 import { wings } from '../wing.ts';
 import { openStores } from './desk.ts';
 
-export interface Hold {
+interface Hold {
   outcome: 'ceiling' | 'breaker';
   until: Date;
   reason: string;

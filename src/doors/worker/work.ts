@@ -15,7 +15,7 @@ import type { App } from '../compose.ts';
 import { dropSnapshots, snapshotPath } from '../transcripts.ts';
 import { type WorkTerms, wings } from '../wing.ts';
 import { dueItems } from './desk.ts';
-import { admit, type Hold, shutGate, tellBreaker } from './hold.ts';
+import { admit, shutGate, tellBreaker } from './hold.ts';
 
 const payloadSchemas = {
   extract: z.strictObject({
@@ -106,21 +106,25 @@ export async function workKey(
   const now = app.config.clock.now();
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
+  const skipped: WorkResult = { kind, key, outcome: 'skipped', delayedUntil: null, reason: null };
   const terms = await termsOf(app, at);
   if (terms?.dropped !== undefined) {
     await store.work.finish(item.id);
-    return { kind, key, outcome: 'skipped', delayedUntil: null, reason: terms.dropped };
+    return { ...skipped, reason: terms.dropped };
   }
-  if (terms?.held) return holdItem({ store, item }, { outcome: 'ceiling', ...terms.held });
+  if (terms?.held) return postpone({ ...skipped, outcome: 'ceiling' }, { store, item, ...terms.held });
   const shut =
     kind === 'dream' ? await shutGate(app, { store, payload: payloadSchemas.dream.parse(item.payload) }) : null;
   if (shut) {
     await store.work.noteSkip({ kind, reason: shut, now });
     await store.work.finish(item.id);
-    return { kind, key, outcome: 'skipped', delayedUntil: null, reason: shut };
+    return { ...skipped, reason: shut };
   }
   const admission = await admit(app, item);
-  if ('until' in admission) return holdItem({ store, item }, admission);
+  // What may not ask a model now waits, with the reason.
+  if ('until' in admission) {
+    return postpone({ ...skipped, outcome: admission.outcome }, { store, item, ...admission });
+  }
   const { isProbe } = admission;
   await store.work.noteWork({ kind, key, now });
   const tried = await triesOf(app, store, item);
@@ -143,8 +147,8 @@ export async function workKey(
   const result = await settleItem(app, { store, item, tried, isProbe, ending, hasProgress });
   await app.log(result.isGivenUp ? 'error' : 'info', {
     event: result.isGivenUp ? 'gave-up' : result.delayedUntil ? 'waits' : 'done',
-    kind: item.kind,
-    key: item.key,
+    kind,
+    key,
     session: ending.session,
     store: store.id,
     outcome: result.outcome,
@@ -216,14 +220,6 @@ async function runItem(
     closing?.throwIfAborted();
     return { outcome: 'failed', error: failureOf(error) };
   }
-}
-
-/** Work that may not ask a model now waits, with the reason. */
-async function holdItem({ store, item }: { store: Store; item: InboxItem }, hold: Hold): Promise<WorkResult> {
-  const { kind, key, id, attempts } = item;
-  const notBefore = hold.until.toISOString();
-  await store.work.postpone(id, { notBefore, attempts, failure: hold.reason });
-  return { kind, key, outcome: hold.outcome, delayedUntil: notBefore, reason: hold.reason };
 }
 
 async function settleItem(

@@ -61,7 +61,7 @@ stale (its topic or an entry changed since) cannot be accepted; the next dream m
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
   run: inApp(async (app, { options }) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const asked = wordOf(options);
     if (asked) return decide(app, store, { ...asked, options });
     const shown = await listProposals(store);

@@ -41,7 +41,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
         isRedacted: options.redacted ?? false,
         isReplacing: options.replace ?? false,
       },
-      { store: await app.storeFor({ cwd: process.cwd() }), clock: app.config.clock },
+      { store: await app.storeFor(), clock: app.config.clock },
     );
     print(options.json ? report : describeCreated(report));
     if (report.commanding.length === 0) return;
@@ -60,7 +60,7 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   examples: ['snapshot apply'],
   run: inApp(async (app, call) => {
     const { applyMemorySnapshot } = await import('./snapshots.ts');
-    const openStore = () => app.storeFor({ cwd: process.cwd() });
+    const openStore = () => app.storeFor();
     const report = await applyMemorySnapshot(
       { tree: treeTop(), isTrusted: call.options.trusted ?? false },
       { openStore, clock: app.config.clock, withLease: app.withLease },

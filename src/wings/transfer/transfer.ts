@@ -256,9 +256,8 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
   more: 'The same memory gives the same bytes.',
   examples: ['export memory.tar.gz', 'export - | tar tz'],
   run: inApp(async (app, { options, args: [file] }) => {
-    const here = { cwd: process.cwd() };
-    if (!(await app.hasMemory(here))) {
-      throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf(here)}.`);
+    if (!(await app.hasMemory())) {
+      throw new AppError('bad-input', `There is no memory directory at ${app.memoryDirOf()}.`);
     }
     if (file === '-' && options.json) {
       throw new AppError('bad-input', 'Stdout cannot carry both the archive and JSON.', {
@@ -270,7 +269,7 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
         remedy: 'Remove it, or name another file.',
       });
     }
-    const { pieces, files, leftOut } = await exportMemory(await app.storeFor(here));
+    const { pieces, files, leftOut } = await exportMemory(await app.storeFor());
     if (file === '-') await pipeline(pieces, process.stdout, { end: false });
     else await writePieces(resolve(file), pieces);
     if (options.json) print({ file, files, leftOut });
@@ -290,7 +289,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
   examples: ['import memory.tar.gz'],
   run: inApp(async (app, call) => {
     const [file] = call.args;
-    const openStore = () => app.storeFor({ cwd: process.cwd() });
+    const openStore = () => app.storeFor();
     const report = await importMemory(
       { pieces: file === '-' ? process.stdin : scanCopies(resolve(file)), takesTheirs: call.options.theirs ?? false },
       { openStore, clock: app.config.clock, withLease: app.withLease },

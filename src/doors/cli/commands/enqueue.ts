@@ -78,7 +78,7 @@ const enqueueDream: CommandSpec<CommonOptions> = {
   json: SHAPE,
   examples: ['enqueue dream && nocturne worker --once'],
   run: inApp(async (app, { options }) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const { instructions } = options;
     await tellQueue(app, [await put(app, { store, kind: 'dream', key: 'dream' }, { instructions })], options);
   }),
@@ -94,7 +94,7 @@ const enqueueAgain: CommandSpec<ReprocessOptions> = {
   run: (call) => {
     const request = requestOf(call);
     return withApp(call, async (app) => {
-      const store = await app.storeFor({ cwd: process.cwd() });
+      const store = await app.storeFor();
       const session = request.session && wholeId(store.ledger, 'session', request.session);
       const key = session ?? request.day ?? 'all';
       const { instructions } = call.options;

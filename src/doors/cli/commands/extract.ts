@@ -66,7 +66,7 @@ function noteOff({ enabled, reason }: Enablement, config: Config): void {
 async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
   const { session, live, fork, instructions } = options;
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
-  const here = app.memoryDirOf({ cwd: process.cwd() });
+  const here = app.memoryDirOf();
   const outcomes: string[] = [];
   const memories = new Set<string>();
   for (const [index, transcript] of transcripts.entries()) {
@@ -111,7 +111,7 @@ const reprocess: CommandSpec<ReprocessOptions> = {
 };
 
 async function reprocessNow(app: App, requests: ReprocessRequest[], options: CommonOptions): Promise<void> {
-  const store = await app.storeFor({ cwd: process.cwd() });
+  const store = await app.storeFor();
   const bar = progress('reading again');
   const outcomes: string[] = [];
   const onReport = (report: ExtractReport) => {
@@ -184,8 +184,7 @@ const dream: CommandSpec<DreamOptions> = {
 function dreamNow(call: Call<DreamOptions>): Promise<void> {
   const { options } = call;
   return withApp(call, async (app) => {
-    const session = { cwd: process.cwd() };
-    const store = options.dryRun ? await app.storeFor(session) : await app.storeForWork(session);
+    const store = await (options.dryRun ? app.storeFor() : app.storeForWork());
     noteOff(await app.standingOf(store), app.config);
     const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
     const { instructions, review } = options;
@@ -195,7 +194,10 @@ function dreamNow(call: Call<DreamOptions>): Promise<void> {
       return;
     }
     const bar = progress('dreaming');
-    const asked: JobOptions = Object.assign({}, ...parts().map((part) => part.asks({ ...options }, session)));
+    const asked: JobOptions = Object.assign(
+      {},
+      ...parts().map((part) => part.asks({ ...options }, { cwd: process.cwd() })),
+    );
     const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, asked);
     const report = await dreaming.finally(() => bar.stop());
     const said = (await Promise.all(parts().map((part) => part.say(report)))).flatMap((each) => each ?? []);

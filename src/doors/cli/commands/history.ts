@@ -29,6 +29,7 @@ import {
   countUpTo,
   findTopic,
   inApp,
+  inReader,
   MEMORY,
   memoryPath,
   textOf,
@@ -37,7 +38,6 @@ import {
   versionOf,
   withApp,
   withLooking,
-  withReader,
 } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { type Seen, sayWhen } from '../terminal/words.ts';
@@ -55,6 +55,25 @@ const LISTED: OptionSpec[] = [
 ];
 const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }';
 
+const listHistory = inReader<HistoryOptions, [string | undefined]>(async (store, app, call) => {
+  const { limit, page, operation, actor, since, until, json } = call.options;
+  const [given] = call.args;
+  const path = given === undefined ? undefined : fileNamed(store, given);
+  const { ledger } = store;
+  const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
+  const found = listVersions(ledger, { ...asked, path, operation, since, until });
+  if (path !== undefined && listVersions(ledger, { path, limit: 1 }).versions.length === 0) {
+    throw new AppError('bad-input', `No version of ${path} is known in ${store.id}.`, {
+      remedy: 'nocturne show --history without a path lists all versions, with their paths.',
+    });
+  }
+  if (json) return print(found);
+  if (found.versions.length === 0) note(`No version like that is kept in ${store.id}.`);
+  const rows = found.versions.map((version) => rowOf(version, store, app.config));
+  await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
+  if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
+});
+
 const history: CommandSpec<HistoryOptions, [string | undefined]> = {
   name: 'history',
   about: 'the versions of a file or of all: show --history',
@@ -65,29 +84,6 @@ const history: CommandSpec<HistoryOptions, [string | undefined]> = {
   examples: ['history working-agreements.md --limit 5'],
   run: listHistory,
 };
-
-function listHistory(call: Call<HistoryOptions, [string | undefined]>): Promise<void> {
-  return withApp(call, (app) =>
-    withReader(app, async (store) => {
-      const { limit, page, operation, actor, since, until, json } = call.options;
-      const [given] = call.args;
-      const path = given === undefined ? undefined : fileNamed(store, given);
-      const { ledger } = store;
-      const asked = { limit, page: page && wholeId(ledger, 'version', page), actor: actorFrom(ledger, actor) };
-      const found = listVersions(ledger, { ...asked, path, operation, since, until });
-      if (path !== undefined && listVersions(ledger, { path, limit: 1 }).versions.length === 0) {
-        throw new AppError('bad-input', `No version of ${path} is known in ${store.id}.`, {
-          remedy: 'nocturne show --history without a path lists all versions, with their paths.',
-        });
-      }
-      if (json) return print(found);
-      if (found.versions.length === 0) note(`No version like that is kept in ${store.id}.`);
-      const rows = found.versions.map((version) => rowOf(version, store, app.config));
-      await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
-      if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
-    }),
-  );
-}
 
 function rowOf(version: Version, { ledger }: MemoryReader, seen: Seen): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
@@ -147,28 +143,24 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
   },
 };
 
-function showFile(call: Call<ShowOptions, [string]>): Promise<void> {
-  return withApp(call, (app) =>
-    withReader(app, async (store) => {
-      const { version: id, json } = call.options;
-      const path = fileNamed(store, call.args[0]);
-      if (id) {
-        const version = versionOf(store, { path, id });
-        return json ? print(version) : printRaw(textOf(version));
-      }
-      const text = await store.read(path);
-      if (text === null) {
-        const names = catalogTopics(store.dir, store.ledger).map(({ name }) => name);
-        const near = didYouMean(call.args[0], names, 'nocturne list names the topics.');
-        throw new AppError('bad-input', `There is no ${path} in ${store.id}.`, {
-          remedy: `${near} Where it was deleted, nocturne show ${path} --history names its versions.`,
-        });
-      }
-      if (json) return print({ path, text });
-      printRaw(text);
-    }),
-  );
-}
+const showFile = inReader<ShowOptions, [string]>(async (store, _app, call) => {
+  const { version: id, json } = call.options;
+  const path = fileNamed(store, call.args[0]);
+  if (id) {
+    const version = versionOf(store, { path, id });
+    return json ? print(version) : printRaw(textOf(version));
+  }
+  const text = await store.read(path);
+  if (text === null) {
+    const names = catalogTopics(store.dir, store.ledger).map(({ name }) => name);
+    const near = didYouMean(call.args[0], names, 'nocturne list names the topics.');
+    throw new AppError('bad-input', `There is no ${path} in ${store.id}.`, {
+      remedy: `${near} Where it was deleted, nocturne show ${path} --history names its versions.`,
+    });
+  }
+  if (json) return print({ path, text });
+  printRaw(text);
+});
 
 /** A topic may be named without its ending. */
 function fileNamed(store: MemoryReader, given: string): string {
@@ -176,6 +168,18 @@ function fileNamed(store: MemoryReader, given: string): string {
 }
 
 type DiffOptions = CommonOptions & { version?: string; with?: string };
+
+const showDiff = inReader<DiffOptions, [string]>(async (store, _app, call) => {
+  const { version, with: upTo, json } = call.options;
+  const path = fileNamed(store, call.args[0]);
+  const nameOf = (id: string) => (json ? id : shortId(store.ledger, 'version', id));
+  const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path), nameOf });
+  const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
+  const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
+  const changes = unifiedDiff(from, to);
+  if (json) return print({ path, from: from.name, to: to.name, diff: changes });
+  printRaw(changes);
+});
 
 const diff: CommandSpec<DiffOptions, [string]> = {
   name: 'diff',
@@ -191,22 +195,6 @@ const diff: CommandSpec<DiffOptions, [string]> = {
   examples: ['diff working-agreements.md --version memver_01234567'],
   run: showDiff,
 };
-
-function showDiff(call: Call<DiffOptions, [string]>): Promise<void> {
-  return withApp(call, (app) =>
-    withReader(app, async (store) => {
-      const { version, with: upTo, json } = call.options;
-      const path = fileNamed(store, call.args[0]);
-      const nameOf = (id: string) => (json ? id : shortId(store.ledger, 'version', id));
-      const from = versionSide(store, { path, id: version ?? beforeLastChange(store, path), nameOf });
-      const standing = async () => ({ name: path, text: (await store.read(path)) ?? '' });
-      const to = upTo ? versionSide(store, { path, id: upTo, nameOf }) : await standing();
-      const changes = unifiedDiff(from, to);
-      if (json) return print({ path, from: from.name, to: to.name, diff: changes });
-      printRaw(changes);
-    }),
-  );
-}
 
 function versionSide(
   store: MemoryReader,
@@ -236,7 +224,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   json: 'the version that the file is at now, as history prints it',
   examples: ['restore working-agreements.md --version memver_01234567'],
   run: inApp(async (app, { options, args }) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const { id } = versionOf(store, { path: fileNamed(store, args[0]), id: options.version });
     const head = await restoreVersion(store, id);
     if (options.json) return print(head);
@@ -287,9 +275,8 @@ function editCopy(
   { path, open }: { path: string; open(copy: string): boolean },
 ): Promise<boolean> {
   return withApp(call, async (app) => {
-    const here = { cwd: process.cwd() };
-    const shown = await (await app.storeFor(here)).read(path);
-    if (shown === null) throw new AppError('bad-input', `There is no ${path} in ${(await app.storeFor(here)).id}.`);
+    const shown = await (await app.storeFor()).read(path);
+    if (shown === null) throw new AppError('bad-input', `There is no ${path} in ${(await app.storeFor()).id}.`);
     const dir = join(app.config.home, 'edits', randomUUID().slice(0, 8));
     const copy = join(dir, basename(path));
     makeDirectory(dir);
@@ -297,7 +284,7 @@ function editCopy(
     const isFine = open(copy);
     const text = readTextNow(copy);
     // The editor may have been open for hours.
-    const store = await app.storeFor(here);
+    const store = await app.storeFor();
     try {
       const job =
         text === null || text === shown
@@ -320,7 +307,7 @@ function editCopy(
 /** One file, and how what was saved of it is taken back; answers whether the editor ended well. */
 function editFile(call: Call<CommonOptions>, { path, open }: { path: string; open(): boolean }): Promise<boolean> {
   return withApp(call, async (app) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const { isFine, jobs } = await editMemory({ path: memoryPath(store, path), open }, { store });
     const undo = jobs.map((job) => undoCommand(job, { ...call.options, ledger: store.ledger })).join(', ');
     note(

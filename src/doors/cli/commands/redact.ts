@@ -40,10 +40,10 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
   more: 'Transcripts, version control and backups are not touched.',
   examples: ['redact --match "correct horse" --dry-run'],
   run: inApp(async (app, { options, args: [version] }) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
     const { home, clock } = app.config;
-    const place = { store, home, now: clock.now(), elsewhere: app.redactElsewhere };
+    const place = { store, home, now: clock.now(), elsewhere: app.keeping?.redactElsewhere };
     const wasSent = options.match !== undefined && saying(options.match, entriesIn(store.ledger, 'sent')).length > 0;
     const isSentHere = wasSent && (await app.userScope.beside(store)) !== null;
     const sent = isSentHere

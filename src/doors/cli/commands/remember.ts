@@ -71,7 +71,7 @@ async function placeFor(app: App, { type, memory, scope }: CommonOptions & { typ
   const isNamed = memory !== undefined || scope !== undefined;
   const toUserScope = type === 'user' && !isNamed && app.userScope.memory !== undefined;
   if (toUserScope) return { store: await app.userScope.open(), scope: 'user' as const };
-  return { store: await app.storeFor({ cwd: process.cwd() }), scope };
+  return { store: await app.storeFor(), scope };
 }
 
 function describeKept(
@@ -113,7 +113,7 @@ const forget: CommandSpec<ForgetOptions, [string[]]> = {
 Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
   examples: ['forget "use pnpm"'],
   run: inApp(async (app, { options, args }) => {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const target = args[0].join(' ');
     const isWanted = async (plan: ForgetPlan) => options.yes || ask(plan, store.ledger);
     const report = await app.forget(store, { target, all: options.all, confirm: isWanted });
@@ -216,11 +216,10 @@ const unpin: CommandSpec<CommonOptions, [string]> = {
 
 function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
-    const here = { cwd: process.cwd() };
-    const found = app.keeping ? await app.storeFor(here) : null;
-    const dir = app.memoryDirOf(here);
+    const found = app.keeping ? await app.storeFor() : null;
+    const dir = app.memoryDirOf();
     const path = topicFile(found?.dir ?? dir, call.args[0], found?.id);
-    const store = found ?? (await app.storeFor(here));
+    const store = found ?? (await app.storeFor());
     const { changed } = await pinTopic({ path, pinned }, { store, clock: app.config.clock });
     const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
     print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);

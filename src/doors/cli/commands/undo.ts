@@ -135,7 +135,7 @@ const MOST_SHOWN = 8;
 /** The last one that a person began, or with `any` whoever did, in the project's memory or the named one; undefined: none. */
 async function lastAction(app: App, options: CommonOptions & { any?: boolean }): Promise<Action | undefined> {
   if (options.any) {
-    const store = await app.storeFor({ cwd: process.cwd() });
+    const store = await app.storeFor();
     const job = lastChangingJob(store.ledger)?.id;
     return job === undefined ? undefined : { store, job };
   }

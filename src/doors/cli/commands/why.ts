@@ -32,6 +32,7 @@ import {
   type CommonOptions,
   configFor,
   findTopic,
+  inReader,
   isDayWord,
   MEMORY,
   memoryPath,
@@ -60,11 +61,10 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
     await withApp(call, async (app) => {
       if (await explainMemory(app, { what, call })) return;
       if (isLikeSession(what) && (await tellSessions(app, { what, call }))) return;
-      const here = { cwd: process.cwd() };
-      if ((await app.hasMemory(here)) && (await explainWords(app, { what, call }))) return;
+      if ((await app.hasMemory()) && (await explainWords(app, { what, call }))) return;
       throw new AppError(
         'bad-input',
-        `Nothing in ${app.memoryDirOf(here)} holds ${JSON.stringify(what)}, and no session is called so.`,
+        `Nothing in ${app.memoryDirOf()} holds ${JSON.stringify(what)}, and no session is called so.`,
         {
           remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
         },
@@ -80,7 +80,7 @@ interface Asked {
 
 /** An entry, a job, a topic or a line of it; false where it is none. Looking makes no memory. */
 async function explainMemory(app: App, { what, call }: Asked): Promise<boolean> {
-  if (!(await app.hasMemory({ cwd: process.cwd() }))) return false;
+  if (!(await app.hasMemory())) return false;
   const { json } = call.options;
   return withReader(app, async (store) => {
     if (/^e_[0-9a-f]{4,12}$/.test(what)) {
@@ -188,16 +188,13 @@ const explain: CommandSpec<CommonOptions, [string]> = {
   options: MEMORY,
   json: '[{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
   examples: ['explain working-agreements.md:7'],
-  run: (call) =>
-    withApp(call, (app) =>
-      withReader(app, async (store) => {
-        const [what] = call.args;
-        const { json } = call.options;
-        if (/^e_[0-9a-f]{4,12}$/.test(what)) return explainOne(app, store, { id: what, json });
-        const [, given = what, line] = LINE.exec(what) ?? [];
-        await tellLines(app, store, { path: findTopic(store.dir, given) ?? memoryPath(store, given), line, json });
-      }),
-    ),
+  run: inReader(async (store, app, call) => {
+    const [what] = call.args;
+    const { json } = call.options;
+    if (/^e_[0-9a-f]{4,12}$/.test(what)) return explainOne(app, store, { id: what, json });
+    const [, given = what, line] = LINE.exec(what) ?? [];
+    await tellLines(app, store, { path: findTopic(store.dir, given) ?? memoryPath(store, given), line, json });
+  }),
 };
 
 async function explainOne(app: App, store: MemoryReader, asked: { id: string; json?: boolean }): Promise<void> {

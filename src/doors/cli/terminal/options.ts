@@ -130,7 +130,7 @@ export async function printDone(
   { report, lines }: { report: { outcome: string; job: string | null }; lines: string[] },
 ): Promise<void> {
   const { outcome, job } = report;
-  const { ledger = null } = job && !options.json ? await app.storeFor({ cwd: process.cwd() }) : {};
+  const { ledger = null } = job && !options.json ? await app.storeFor() : {};
   const undo = ledger ? [`${undoCommand(job, { ...options, ledger })} takes it back.`] : [];
   print(options.json ? report : [...lines, ...undo].join('\n'));
   process.exitCode = exitFor([outcome]);
@@ -298,17 +298,23 @@ export function textOf({ id, text, operation, redactedAt }: Version & { text: st
   return text;
 }
 
+/** What a command does that only reads the memory here. */
+export function inReader<Options extends CommonOptions, Args extends unknown[]>(
+  work: (reader: MemoryReader, app: App, call: Call<Options, Args>) => void | Promise<void>,
+): (call: Call<Options, Args>) => Promise<void> {
+  return (call) => withApp(call, (app) => withReader(app, (reader) => work(reader, app, call)));
+}
+
 export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {
-  const session = { cwd: process.cwd() };
   const orRead = (error: AppError) => {
     try {
-      return new ReadOnlyStore(app.memoryDirOf(session));
+      return new ReadOnlyStore(app.memoryDirOf());
     } catch {
       // Where it cannot even be read, the first error says what to do.
       throw error;
     }
   };
-  const reader = await app.storeFor(session).catch(onAppError(orRead, 'storage'));
+  const reader = await app.storeFor().catch(onAppError(orRead, 'storage'));
   try {
     return await work(reader);
   } finally {

@@ -299,7 +299,7 @@ function totalOf(days: Spend[]) {
 async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; trouble: string[] }> {
   if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, trouble: [] };
   const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
-  const isKept = app.keeping ? await app.hasMemory({ cwd: process.cwd() }) : isDirectory(join(memory, '.nocturne'));
+  const isKept = app.keeping ? await app.hasMemory() : isDirectory(join(memory, '.nocturne'));
   if (!isKept) return { kept: await nothing(), trouble: [] };
   return withReader(app, async (store) => ({ kept: await readKept(app, store), trouble: [] as string[] })).catch(
     onAppError(async (error) => ({ kept: await nothing(), trouble: [describeError(error)] }), 'storage'),
