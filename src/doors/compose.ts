@@ -124,12 +124,12 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
   };
   const standing = async ({ cwd }: { cwd?: string } = {}) =>
     enablementFor(config, { pauses: await home.pauses.all(), cwd });
-  const storeToKnow = async (dir: string) => {
+  const knownStore = async (dir: string) => {
     const opened = await store(dir);
     if (!keeping) await home.addStore(opened.id);
     return opened;
   };
-  const storeFor = (session: { cwd?: string } = {}) => storeToKnow(memoryDirFor(config, session));
+  const storeFor = (session: { cwd?: string } = {}) => knownStore(memoryDirFor(config, session));
   const storeForWork = async (session: { cwd?: string } = {}) => {
     const isNew = !keeping && !isDirectory(join(memoryDirFor(config, session), '.nocturne'));
     if (isNew && keySource(config) === 'none') requireAccess(config);
@@ -177,10 +177,10 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     declinedBefore: await home.declinedBefore(),
     openSession: (path, options) => transcripts.open(path, options),
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
-    userMemoryOf: options.keepsUserMemory ? undefined : (at) => userScope.memoryBeside(at),
+    userMemoryOf: config.userScope && !options.keepsUserMemory ? (at) => userScope.beside(at) : undefined,
   });
   const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
-  const userScope = new UserScope({ config, home, keeping, store: storeToKnow, withLease: leased, log });
+  const userScope = new UserScope({ config, home, keeping, store: knownStore, withLease: leased, log });
   /** A job with its span and its line in the log. */
   const observed = async <T extends ExtractReport | DreamReport>(
     kind: string,
@@ -206,6 +206,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     },
     standing,
     store,
+    knownStore,
     withLease: leased,
     keeping,
     async afterDream(done) {

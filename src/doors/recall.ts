@@ -31,7 +31,7 @@ import {
   scopeDir,
   scopesBeside,
 } from './places.ts';
-import { type Keeping, keepingOf, wings } from './wing.ts';
+import { askWings, type Keeping, keepingOf } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
@@ -170,8 +170,7 @@ async function buildRecall(
   const limits = { ...request.limits, isWithinTokens };
   const checkout = scope === 'project' && !isAlone ? checkoutRoot(cwd) : null;
   const { dir, called, ledger } = own;
-  const said = wings().map((wing) => wing.recallNotes?.({ dir, ledger, checkout }) ?? []);
-  const notes = (await Promise.all(said)).flat();
+  const notes = await askWings((wing) => wing.recallNotes?.({ dir, ledger, checkout }));
   const found = await recall({ ...request, notices, dir, called, ledger, beside: looked, limits, tree, notes, now });
   await noteUses(own.rows, { topics: found.topics, now });
   for (const part of found.beside) {

@@ -34,16 +34,6 @@ export class UserScope {
     this.dir = canonicalPath(scopeDir(parts.config, { memory: 'user', cwd: '/' }));
   }
 
-  /** Where entries about the user are kept, if not beside the others. */
-  get memory(): string | undefined {
-    return this.#parts.config.userScope ? this.dir : undefined;
-  }
-
-  /** The same by its id, for what a session teaches a memory; null: it stays there. */
-  async memoryBeside(store: Pick<Store, 'id'>): Promise<string | null> {
-    return this.memory === undefined ? null : this.beside(store);
-  }
-
   open(): Promise<Store> {
     return this.#parts.store(this.dir);
   }

@@ -49,6 +49,8 @@ export interface WingApp {
   standing(session?: { cwd?: string }): Promise<Enablement>;
   /** Opens a memory directory; one that is open already is not opened twice. */
   store(dir: string): Promise<Store>;
+  /** The same, which the nightly dream knows from then on. */
+  knownStore(dir: string): Promise<Store>;
   /** Runs `work` while no other process works on the key in the store; null where one does. */
   withLease: WithLease;
   /** Where memory is kept, where that is elsewhere; null: all is on this machine. */
@@ -295,6 +297,20 @@ export function useWings(list: readonly Wing[]): void {
 /** The wings that are there, in their order. */
 export function wings(): readonly Wing[] {
   return used;
+}
+
+/** What all wings answer, one behind the other. */
+export async function askWings<T>(ask: (wing: Wing) => Promise<T[]> | undefined): Promise<T[]> {
+  return (await Promise.all(used.map((wing) => ask(wing) ?? []))).flat();
+}
+
+/** What the first wing answers that has an answer. */
+export async function firstOfWings<T>(ask: (wing: Wing) => Promise<T | null> | undefined): Promise<T | null> {
+  for (const wing of used) {
+    const answer = await ask(wing);
+    if (answer) return answer;
+  }
+  return null;
 }
 
 /** The wing that has this seam, of those that only one can have. */

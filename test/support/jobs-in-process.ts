@@ -140,6 +140,7 @@ export async function jobsInProcess(
     hasMemory: async () => true,
     standing: async () => ({ enabled: true }) as Enablement,
     store: async () => store,
+    knownStore: async () => store,
     keeping: null,
     afterDream: async () => ({}),
   };

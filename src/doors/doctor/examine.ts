@@ -20,7 +20,7 @@ import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
-import { type Checked, fail, type Keeping, keepingOf, ok, warn, wings } from '../wing.ts';
+import { askWings, type Checked, fail, type Keeping, keepingOf, ok, warn } from '../wing.ts';
 import { dreamHolds } from '../worker/hold.ts';
 import {
   checkAgentSettings,
@@ -133,8 +133,7 @@ async function checkKept(
     if (store) found.push(...(await checkWork({ dir: id, ledger: store.ledger, work: store.work }, by)));
   }
   const place = ownStore && { dir: ownStore.dir, ledger: ownStore.ledger, checkout };
-  const ofWings = wings().map((wing) => (place && wing.checks?.(place)) || []);
-  return [...found, ...(await Promise.all(ofWings)).flat()];
+  return [...found, ...(place ? await askWings((wing) => wing.checks?.(place)) : [])];
 }
 
 const JOBS_LOOKED_AT = 200;
@@ -165,8 +164,7 @@ export async function checkWings(dir: string, checkout: string | null): Promise<
       )
     : null;
   try {
-    const found = wings().map((wing) => wing.checks?.({ dir, ledger, checkout }) ?? []);
-    return (await Promise.all(found)).flat();
+    return await askWings((wing) => wing.checks?.({ dir, ledger, checkout }));
   } finally {
     ledger?.close();
   }

@@ -13,7 +13,7 @@ import type { Store } from '../../memory/store/store.ts';
 import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
 import { dropSnapshots, snapshotPath } from '../transcripts.ts';
-import { type WorkTerms, wings } from '../wing.ts';
+import { firstOfWings, type WorkTerms } from '../wing.ts';
 import { dueItems } from './desk.ts';
 import { admit, shutGate, tellBreaker } from './hold.ts';
 
@@ -107,7 +107,7 @@ export async function workKey(
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
   const skipped: WorkResult = { kind, key, outcome: 'skipped', delayedUntil: null, reason: null };
-  const terms = await termsOf(app, at);
+  const terms = await firstOfWings(({ worker }) => worker?.termsOf(at, app));
   if (terms?.dropped !== undefined) {
     await store.work.finish(item.id);
     return { ...skipped, reason: terms.dropped };
@@ -157,14 +157,6 @@ export async function workKey(
   });
   await terms?.worked(result);
   return result;
-}
-
-async function termsOf(app: App, item: { store: Store; kind: JobKind; key: string }): Promise<WorkTerms | null> {
-  for (const { worker } of wings()) {
-    const terms = await worker?.termsOf(item, app);
-    if (terms) return terms;
-  }
-  return null;
 }
 
 async function triesOf(app: App, { ledger, work }: Store, item: InboxItem): Promise<Tried> {

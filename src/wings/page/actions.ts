@@ -8,7 +8,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { reviewIn, type Word } from '../review/review.ts';
-import { shareWithTeam, sharingOf } from '../team/share.ts';
+import { shareWithTeam } from '../team/share.ts';
 import { markdown } from './markdown.ts';
 import { type MemoryPlace, memoryCalled, memoryId } from './places.ts';
 import type { At, View } from './shell.ts';
@@ -164,7 +164,7 @@ async function shareTopic(asked: Asked): Promise<Done> {
   if (memory.cwd === null)
     throw new AppError('bad-input', 'Its sessions ran in no one repository, so there is no team to share with.');
   const sources = [{ path, text: (await memory.store.read(path)) ?? '' }];
-  const report = await shareWithTeam({ sources }, { ...sharingOf(at.app, memory.store), cwd: memory.cwd });
+  const report = await shareWithTeam({ sources }, { app: at.app, own: memory.store, cwd: memory.cwd });
   if (report.outcome === 'known') return { text: "All of it stands in the team's memory already." };
   if (report.outcome === 'refused') {
     const where = report.secrets.map(({ line, rule }) => `line ${line} (${rule})`).join(', ');

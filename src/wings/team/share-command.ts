@@ -3,14 +3,12 @@
 
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, inApp, MEMORY, topicFile } from '../../doors/cli/terminal/options.ts';
-import { exitFor, print } from '../../doors/cli/terminal/output.ts';
+import { exitFor, print, shortIdIn } from '../../doors/cli/terminal/output.ts';
 import type { RememberPart } from '../../doors/wing.ts';
-import { lookIntoLedger } from '../../memory/ledger/ledger.ts';
-import { shortId } from '../../memory/ledger/short-ids.ts';
 import { fold } from '../../memory/text/blocks.ts';
 import type { MemoryType } from '../../memory/types.ts';
 import type { ShareReport, ShareSource } from './share.ts';
-import { orFailed, refuseInDatabase, shareWithTeam, sharingOf, teamDirFor } from './share.ts';
+import { orFailed, refuseInDatabase, shareWithTeam, teamDirFor } from './share.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
@@ -40,7 +38,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
     const own = await app.storeFor({ cwd });
     const sources = await Array.fromAsync(paths, async (path) => ({ path, text: (await own.read(path)) ?? '' }));
     const request = { sources, isRedacted: redacted, isDryRun: dryRun };
-    const report = await shareWithTeam(request, { ...sharingOf(app, own), cwd, withEmail: email });
+    const report = await shareWithTeam(request, { app, own, cwd, withEmail: email });
     print(json ? report : sayShare(report, { dryRun }).join('\n'));
     process.exitCode = exitFor([report.outcome]);
   }),
@@ -63,22 +61,13 @@ export function sayShare(report: ShareReport, { dryRun = false } = {}): string[]
     ...topic.replaced.map((line) => `    no longer: ${line}`),
   ]);
   const verb = dryRun ? 'would share' : 'shared';
-  const undo = job ? [`nocturne undo ${nameOf(job, memory)} --scope local takes it back.`] : [];
+  const undo = job ? [`nocturne undo ${shortIdIn(memory, 'job', job)} --scope local takes it back.`] : [];
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
-}
-
-function nameOf(job: string, memory: string): string {
-  const ledger = lookIntoLedger(memory);
-  try {
-    return shortId(ledger, 'job', job);
-  } finally {
-    ledger?.close();
-  }
 }
 
 /** `nocturne remember --share`: what a person says, into one topic for each type. */
 export const beginRemember: RememberPart['begin'] = async ({ redacted }, { app, own, words, type, cwd }) => {
-  const at = { ...sharingOf(app, own), cwd };
+  const at = { app, own, cwd };
   teamDirFor(at);
   return async () => {
     const request = { sources: [sourceFor(type, words)], isRedacted: redacted === true };

@@ -264,35 +264,23 @@ function writeAttributes(dir: string): void {
 
 const GIT_TIMEOUT_MS = 5_000;
 
-export interface Sharing {
-  config: Config;
+interface Sharing {
+  app: WingApp;
   /** One's own memory. */
   own: Store;
-  openStore(dir: string): Promise<Store>;
   /** A directory in the working tree whose team it is. */
   cwd: string;
   /** Name the author with the address of the mail, too. */
   withEmail?: boolean;
 }
 
-/** One's own memory and the way to others; what is shared with is known to the nightly dream from then on. */
-export function sharingOf(app: WingApp, own: Store): Omit<Sharing, 'cwd'> {
-  const openStore = async (dir: string) => {
-    const team = await app.store(dir);
-    await app.home.addStore(team.dir);
-    return team;
-  };
-  return { config: app.config, own, openStore };
-}
-
 /** Throws `bad-input` where there is no team to share with. */
 export async function shareWithTeam(request: ShareRequest, at: Sharing): Promise<ShareReport> {
-  const { config, openStore } = at;
   const dir = teamDirFor(at);
-  const { environment, clock } = config;
+  const { environment, clock } = at.app.config;
   const tree = { root: join(dir, '..', '..'), environment, timeoutMs: GIT_TIMEOUT_MS };
   const author = await authorIn(tree, at);
-  const report = await share(request, { dir, openTeam: () => openStore(dir), author, clock });
+  const report = await share(request, { dir, openTeam: () => at.app.knownStore(dir), author, clock });
   return { ...report, isIgnored: await isIgnored('.claude/memory/MEMORY.md', tree) };
 }
 
@@ -326,7 +314,7 @@ export function refuseInDatabase({ databaseUrl }: Config): void {
 }
 
 /** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
-export function teamDirFor({ config, own, cwd }: Pick<Sharing, 'config' | 'own' | 'cwd'>): string {
+export function teamDirFor({ app: { config }, own, cwd }: Sharing): string {
   refuseInDatabase(config);
   const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
   const remedy = 'Share from inside of the repository whose team it is for.';

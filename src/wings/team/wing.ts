@@ -16,8 +16,8 @@ export const team: Wing = {
     asks: ({ share }, { cwd }) => (share ? { shareFrom: cwd } : {}),
     async after({ job, own, options }, app) {
       if (app.config.team !== 'write' && options.shareFrom === undefined) return {};
-      const { shareChanged, sharingOf } = await import('./share.ts');
-      return { shared: await shareChanged(job, { ...sharingOf(app, own), cwd: options.shareFrom }) };
+      const { shareChanged } = await import('./share.ts');
+      return { shared: await shareChanged(job, { app, own, cwd: options.shareFrom }) };
     },
     async say({ shared }) {
       return shared ? { outcome: shared.outcome, lines: (await import('./share-command.ts')).sayShare(shared) } : null;
@@ -39,8 +39,8 @@ export const team: Wing = {
   afterRedact: async (match, at) => (await import('./team-memory.ts')).afterRedact(match, at),
   library: (app) => ({
     share: async (...[own, request, by]: Parameters<Nocturne['share']>) => {
-      const { shareWithTeam, sharingOf } = await import('./share.ts');
-      return shareWithTeam(request, { ...sharingOf(app, own), ...by });
+      const { shareWithTeam } = await import('./share.ts');
+      return shareWithTeam(request, { app, own, ...by });
     },
   }),
 };

@@ -63,14 +63,9 @@ export async function serveMemory(
     import('../../mcp/server.ts'),
     import('../../mcp/tools.ts'),
   ]);
-  const openStore = async (dir: string) => {
-    const store = await app.store(dir);
-    if (!app.keeping) await app.home.addStore(store.dir);
-    return store;
-  };
   const { keeping } = app;
   const found = keeping && { findStore: (dir: string) => keeping.findStore(dir) };
-  const deps = { openStore, actor: 'tool:mcp', clock: app.config.clock, ...found };
+  const deps = { openStore: app.knownStore, actor: 'tool:mcp', clock: app.config.clock, ...found };
   return serveStdio(() => memoryServer({ stores, call: (asked) => callTool(asked, deps), version }), {
     transport,
     onerror: (error) => note(`nocturne: ${describeFault(error)}`),

@@ -14,7 +14,7 @@ import { scrubOf } from '../../../memory/history/redact/scrub.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
 import { wholeId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import { wings } from '../../wing.ts';
+import { askWings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -56,7 +56,8 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
     if (!options.json) tellLines(lines, options);
     if (options.match !== undefined) {
       const at = { app, store, cwd: process.cwd() };
-      for (const wing of wings()) for (const each of (await wing.afterRedact?.(options.match, at)) ?? []) note(each);
+      const { match } = options;
+      for (const each of await askWings((wing) => wing.afterRedact?.(match, at))) note(each);
     }
     if (wasSent && !isSentHere) note(SENT_ELSEWHERE);
     if ((wasSent && !isSentHere) || [...report.remaining, ...(sent?.remaining ?? [])].length > 0)

@@ -69,7 +69,7 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
 /** The project's directory or the one that is named; for what is about the user, where that is on, the user scope. */
 async function placeFor(app: App, { type, memory, scope }: CommonOptions & { type: MemoryType }) {
   const isNamed = memory !== undefined || scope !== undefined;
-  const toUserScope = type === 'user' && !isNamed && app.userScope.memory !== undefined;
+  const toUserScope = type === 'user' && !isNamed && app.config.userScope;
   if (toUserScope) return { store: await app.userScope.open(), scope: 'user' as const };
   return { store: await app.storeFor(), scope };
 }

@@ -13,7 +13,7 @@ import { findId, shortId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import { type MemoryScope, scopeDir } from '../../places.ts';
-import { wings } from '../../wing.ts';
+import { firstOfWings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
@@ -57,13 +57,9 @@ undo can be undone too. What an undone extraction covered is extracted again by 
 
 /** False where no wing did anything of this id. */
 async function undoneByWing(id: string, { json }: UndoOptions, app: App): Promise<boolean> {
-  for (const wing of wings()) {
-    const said = await wing.undoes?.(id, app);
-    if (!said) continue;
-    print(json ? { outcome: said.outcome, job: null, undo: id } : said.lines.join('\n'));
-    return true;
-  }
-  return false;
+  const said = await firstOfWings((wing) => wing.undoes?.(id, app));
+  if (said) print(json ? { outcome: said.outcome, job: null, undo: id } : said.lines.join('\n'));
+  return said !== null;
 }
 
 function unknown(id: string | undefined, { any }: UndoOptions): AppError {

@@ -1,7 +1,6 @@
 // worker: works what waits, for ever or once; board: a view of the queue in the browser, on this machine alone.
 
 import { hostname } from 'node:os';
-import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { formatIn } from '../../../base/time.ts';
@@ -16,7 +15,7 @@ import { openStores } from '../../worker/desk.ts';
 import type { WorkResult } from '../../worker/work.ts';
 import { drainInboxes, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
-import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
+import { type CommonOptions, MODEL, portOf, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/words.ts';
 
@@ -214,12 +213,6 @@ const board: CommandSpec<{ port: number; json?: boolean }> = {
 
 function urlOf(port: number): string {
   return `http://127.0.0.1:${port}/ui`;
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }
 
 export const commands: CommandSpec[] = [worker, board];

@@ -18,7 +18,7 @@ import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-fil
 import { isTopicFile } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
-import { type Keeping, keepingOf, wings } from '../../wing.ts';
+import { askWings, type Keeping, keepingOf } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, exitFor, note, print } from './output.ts';
 import { tellProgress } from './progress.ts';
@@ -70,7 +70,7 @@ export async function configFor(options: CommonOptions): Promise<Config> {
 
 /** Where the one memory store of this name is. Ends in wrong usage, with their ids, where there are several. */
 async function storeDir(name: string, config: Config): Promise<string> {
-  const found = (await Promise.all(wings().map((wing) => wing.storesNamed?.(name, config) ?? []))).flat();
+  const found = await askWings((wing) => wing.storesNamed?.(name, config));
   const [store, ...others] = [...new Map(found.map((each) => [each.id, each])).values()];
   if (!store) {
     const isShared = config.databaseUrl !== undefined;
@@ -225,6 +225,13 @@ export function countUpTo(most: number): (value: string) => number {
     if (Number.isInteger(count) && count >= 1 && count <= most) return count;
     throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
   };
+}
+
+/** Reads an option that is a port; 0: a free one. */
+export function portOf(text: string): number {
+  const port = Number(text);
+  if (text !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }
 
 /** The keys that wings add to the JSON, each with a comma before it. */

@@ -35,24 +35,25 @@ export function printExtract(report: ExtractReport, { json, here }: Printing & {
 }
 
 function describeExtract(report: ExtractReport, here: string | undefined): string {
-  const lines = [`${nameOfSession(report)}: ${sayExtract(report)}`];
+  const { session, memory } = report;
+  const name = session === '' ? report.transcript : shortIdIn(memory, 'session', session);
+  const lines = [`${name}: ${sayExtract(report)}`];
   for (const { type, text, memory } of report.entries) {
     lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
   }
-  if (report.entries.length > 0 && here !== undefined && report.memory !== here) {
-    lines.push(`  kept in ${report.memory}, the memory of the project that it ran in`);
+  if (report.entries.length > 0 && here !== undefined && memory !== here) {
+    lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
   }
   const { rawInputTokens, outputTokens } = report.spend;
   if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
   return lines.join('\n');
 }
 
-/** By what its id begins with in the memory that knows it now. */
-function nameOfSession({ session, transcript, memory }: ExtractReport): string {
-  if (session === '') return transcript;
+/** What an id begins with in the memory that knows it now, if one does. */
+export function shortIdIn(memory: string | null, kind: 'session' | 'job', id: string): string {
   const ledger = memory === null ? null : lookIntoLedger(memory);
   try {
-    return shortId(ledger, 'session', session);
+    return shortId(ledger, kind, id);
   } finally {
     ledger?.close();
   }

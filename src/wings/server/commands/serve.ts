@@ -8,7 +8,7 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../../base/errors.ts';
 import { openLog, readTextNow } from '../../../base/files/files.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
-import { withApp } from '../../../doors/cli/terminal/options.ts';
+import { portOf, withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
 import type { WingApp } from '../../../doors/wing.ts';
 import { formatDamage } from '../../../memory/home/home.ts';
@@ -111,12 +111,6 @@ function tlsOf({ tlsCert, tlsKey }: Options): { cert: string; key: string } | un
   const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
   if (cert !== null && key !== null) return { cert, key };
   throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (text !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }
 
 function countOf(text: string): number {
