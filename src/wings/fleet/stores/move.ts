@@ -23,12 +23,12 @@ import { openStore } from '../../../memory/open.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { Ask } from '../database.ts';
 import { censusOf, difference, sumOf } from './compare.ts';
-
 import { pageBytesOf, pagesOfFile } from './log-pages.ts';
 import { arrive, beginArrival, bringWork, endArrival, sendWork, WORK_TABLES, workIn } from './move-rows.ts';
 import { ReadingCopy } from './reading-copy.ts';
 import { moveUses } from './recalls.ts';
 import {
+  bytesOf,
   type Changes,
   readStore,
   releaseStore,
@@ -104,10 +104,7 @@ export async function moveToDatabase(
       onStep?.('send');
       for (const part of lacking(changes, arrival.arrived)) {
         await arrive(ask, arrival.id, part);
-        moved.bytes += [...part.pages.changed.values(), ...part.files.values()].reduce(
-          (n, each) => n + (each?.length ?? 0),
-          0,
-        );
+        moved.bytes += bytesOf(part);
         onStep?.('send');
       }
       onStep?.('compare');

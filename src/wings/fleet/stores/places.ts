@@ -4,9 +4,8 @@
 
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import type { Ask } from '../database.ts';
 import { held } from './checked-out.ts';
-import type { Changes } from './rows.ts';
+import { addStore } from './rows.ts';
 import { type FleetStores, newLedger } from './stores.ts';
 
 /** One that is written to again and again is not copied now. */
@@ -39,7 +38,8 @@ export class DatabasePlaces {
         await source.refresh();
         const { revision, lineage } = source;
         const ledger = newLedger(deps.place.root, { from: source.ledger, leaveOut });
-        if (await addStore(ask, { id: to, tenant, ledger, files: { of: from.id, revision, lineage } })) return;
+        const files = { of: from.id, revision, lineage };
+        if ((await addStore(ask, { id: to, tenant, ledger, files })).isAt) return;
       }
       throw held(from.id);
     } finally {
@@ -72,35 +72,4 @@ export class DatabasePlaces {
   #ask(sql: string, id: string): Promise<object[]> {
     return this.#stores.database.ask(sql, [id]);
   }
-}
-
-interface NewStore {
-  id: string;
-  tenant: string | null;
-  ledger: Omit<Changes, 'files'>;
-  /** The store whose files it has, at this revision; default: none. */
-  files?: { of: string; revision: number; lineage: string };
-}
-
-/** False where the other store is at another revision by now. One that is there stays as it is. */
-async function addStore(ask: Ask, { id, tenant, ledger, files }: NewStore): Promise<boolean> {
-  const { pages, pageBytes, ledgerVersion } = ledger;
-  const origin = files ? 'select from store where id = $8 and revision = $9 and lineage = $10' : 'select';
-  const copied = files
-    ? ', files as (insert into file select id, path, 0, bytes from made, (select path, bytes from file where store = $8) as found)'
-    : '';
-  const found = await ask(
-    `with origin as materialized (${origin}),
-     made as (insert into store (id, name, state, revision, pages, page_bytes, ledger_version, tenant)
-       select $1, $1, 'ready', 0, $2, $3::int, $4, $5 from origin on conflict do nothing returning id),
-     pages as (insert into page select id, n, 0, substring($7::bytea from ((nth - 1) * $3::int + 1)::int for $3::int)
-       from made, unnest($6::int[]) with ordinality as given (n, nth))${copied}
-     select from origin`,
-    [
-      ...[id, pages.count, pageBytes, ledgerVersion, tenant],
-      ...[[...pages.changed.keys()], Buffer.concat([...pages.changed.values()])],
-      ...(files ? [files.of, files.revision, files.lineage] : []),
-    ],
-  );
-  return found.length === 1;
 }

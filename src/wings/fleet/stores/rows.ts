@@ -123,7 +123,7 @@ export interface Changes {
 }
 
 /** The bytes of a change as they are sent. */
-export function bytesOf({ pages, files }: Changes): number {
+export function bytesOf({ pages, files }: Pick<Changes, 'pages' | 'files'>): number {
   const ofFiles = [...files.values()].reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
   return [...pages.changed.values()].reduce((sum, bytes) => sum + bytes.length, ofFiles);
 }
@@ -298,24 +298,44 @@ export async function storeFrom(
   );
 }
 
-/** Adds a store that is ready and has no files; null where its name or its source is another's. */
+export interface NewStore {
+  id: string;
+  /** Default: its id. */
+  name?: string;
+  source?: string;
+  tenant?: string | null;
+  ledger: Omit<Changes, 'files'>;
+  /** The store whose files it has, at this revision; default: none. */
+  files?: { of: string; revision: number; lineage: string };
+}
+
+/**
+ * Adds a store that is ready. `isAdded`: not where its id, name or source is another's, which stays as it is; `isAt`: not where
+ * the store whose files it is to have is at another revision by now.
+ */
 export async function addStore(
   ask: Ask,
-  { id, name, source, changes }: { id: string; name: string; source: string; changes: Omit<Changes, 'files'> },
-): Promise<string | null> {
-  const { pages, pageBytes, ledgerVersion } = changes;
-  const [made] = await ask<{ id: string }>(
-    `with made as (insert into store (id, name, source, state, revision, pages, page_bytes, ledger_version)
-       values ($1, $2, $3, 'ready', 0, $4, $5::int, $6) on conflict do nothing returning id),
-     pages as (insert into page select id, n, 0, substring($8::bytea from ((nth - 1) * $5::int + 1)::int for $5::int)
-       from made, unnest($7::int[]) with ordinality as given (n, nth))
-     select id from made`,
+  { id, name = id, source, tenant, ledger, files }: NewStore,
+): Promise<{ isAdded: boolean; isAt: boolean }> {
+  const { pages, pageBytes, ledgerVersion } = ledger;
+  const origin = files ? 'select from store where id = $10 and revision = $11 and lineage = $12' : 'select';
+  const copied = files
+    ? ', files as (insert into file select id, path, 0, bytes from made, (select path, bytes from file where store = $10) as found)'
+    : '';
+  const [found] = await ask<{ isAdded: boolean; isAt: boolean }>(
+    `with origin as materialized (${origin}),
+     made as (insert into store (id, name, source, tenant, state, revision, pages, page_bytes, ledger_version)
+       select $1, $2, $3, $4, 'ready', 0, $5, $6::int, $7 from origin on conflict do nothing returning id),
+     pages as (insert into page select id, n, 0, substring($9::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
+       from made, unnest($8::int[]) with ordinality as given (n, nth))${copied}
+     select exists (select from made) as "isAdded", exists (select from origin) as "isAt"`,
     [
-      ...[id, name, source, pages.count, pageBytes, ledgerVersion],
+      ...[id, name, source ?? null, tenant ?? null, pages.count, pageBytes, ledgerVersion],
       ...[[...pages.changed.keys()], Buffer.concat([...pages.changed.values()])],
+      ...(files ? [files.of, files.revision, files.lineage] : []),
     ],
   );
-  return made?.id ?? null;
+  return found as { isAdded: boolean; isAt: boolean };
 }
 
 /** Of these processes, those that no member is of which was seen lately. */

@@ -176,9 +176,9 @@ export class FleetStores {
     for (let n = 1; n < MOST_NAMES; n += 1) {
       const known = await storeFrom(ask, source);
       if (known) return known.id;
-      const [id, changes] = [newId('memstore'), newLedger(this.deps.place.root)];
-      const made = await addStore(ask, { id, source, name: n === 1 ? name : `${name}-${n}`, changes });
-      if (made) return made;
+      const [id, ledger] = [newId('memstore'), newLedger(this.deps.place.root)];
+      const { isAdded } = await addStore(ask, { id, source, name: n === 1 ? name : `${name}-${n}`, ledger });
+      if (isAdded) return id;
     }
     throw new AppError('conflict', `The database has too many stores with the name ${name}.`);
   }
