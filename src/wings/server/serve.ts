@@ -106,12 +106,6 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
       ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }
       : { fetch, serverOptions: timeouts },
   );
-  const url = await listen(server, options);
-  // Of a socket there is no address that a browser could open.
-  const shown = options.socket === undefined ? wings() : [];
-  pages = (await Promise.all(shown.map((wing) => wing.pages?.({ config, url, urls: reached.urls })))).filter(
-    (each) => each !== undefined,
-  );
   const close = async (withinMs: number) => {
     closing.abort();
     const pagesClosed = Promise.all(pages.map((each) => each.close()));
@@ -121,6 +115,19 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
     clearTimeout(patience);
     await Promise.all([pagesClosed, threads.close()]);
   };
+  let url: string;
+  try {
+    url = await listen(server, options);
+    // Of a socket there is no address that a browser could open.
+    const shown = options.socket === undefined ? wings() : [];
+    pages = (await Promise.all(shown.map((wing) => wing.pages?.({ config, url, urls: reached.urls })))).filter(
+      (each) => each !== undefined,
+    );
+  } catch (error) {
+    // What listens, or works on a thread, would keep the process alive.
+    await close(0);
+    throw error;
+  }
   let closed: Promise<void> | undefined;
   return {
     deps,
