@@ -44,6 +44,10 @@ test('remember takes words or stdin, says what it keeps and how to take it back'
   expect(readFileSync(join(dir, report.path), 'utf8')).toMatch(
     /\*\*feedback\*\* Always use pnpm\.[\s\S]*\*\*user\*\* I am Kim\./,
   );
+  const before = readFileSync(join(dir, report.path), 'utf8');
+  const ruins = await runHere(['remember', '-'], environment, { stdin: Buffer.from('caf\xe9', 'latin1') });
+  expect(ruins).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no UTF-8 text') });
+  expect(readFileSync(join(dir, report.path), 'utf8')).toBe(before);
 });
 
 test('explain of what was typed names who and when, and no session where there was none', async () => {

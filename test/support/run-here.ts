@@ -17,7 +17,7 @@ export interface EndedHere {
 
 export interface HereOptions {
   /** What stdin holds; default: nothing. */
-  stdin?: string;
+  stdin?: string | Uint8Array;
   /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
   answer?(stderr: string): string | undefined;
   /** All three streams are a terminal, 80 columns wide. */

@@ -1,7 +1,8 @@
 // A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
 // what goes, pin and unpin say whether jobs must leave a topic as it is.
 
-import { text as readAll } from 'node:stream/consumers';
+import { isUtf8 } from 'node:buffer';
+import { buffer } from 'node:stream/consumers';
 import { pin as pinTopic } from '../../../../jobs/edit.ts';
 import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
 import type { RememberReport } from '../../../../jobs/remember.ts';
@@ -39,7 +40,7 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
   async run(call) {
     const { options } = call;
     const [words] = call.args;
-    const text = words.length === 1 && words[0] === '-' ? await readAll(process.stdin) : words.join(' ');
+    const text = words.length === 1 && words[0] === '-' ? await readStdin() : words.join(' ');
     await withApp(call, async (app) => {
       const { store, scope } = await placeFor(app, options);
       const { type } = options;
@@ -65,6 +66,15 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
     });
   },
 };
+
+/** What is no text would be remembered as its own ruins. */
+async function readStdin(): Promise<string> {
+  const bytes = await buffer(process.stdin);
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new AppError('bad-input', 'What is on stdin is no UTF-8 text; nothing was remembered.', {
+    remedy: 'Convert it first, for example with iconv -f LATIN1 -t UTF-8.',
+  });
+}
 
 /** The project's directory or the one that is named; for what is about the user, where that is on, the user scope. */
 async function placeFor(app: App, { type, memory, scope }: CommonOptions & { type: MemoryType }) {
