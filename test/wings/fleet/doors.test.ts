@@ -78,6 +78,20 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
     expect((await run('there', 'history', 'working-agreements')).stdout.split('\n').length).toBeGreaterThan(2);
   });
 
+  test('a directory that is not in the database is listed as what it is, and told apart', async () => {
+    const local = await testApp();
+    await local.app.remember(local.store, { text: 'Staging is alpha.', type: 'project' });
+    await local.app.dream(local.store, {});
+    await local.app.close();
+    const at = [['list'], ['search', 'alpha'], ['list', '--json']].map((each) => [...each, '--memory', local.dir]);
+    const alone = { ...machines.here, NOCTURNE_DATABASE_URL: undefined };
+    for (const args of at) {
+      const { code, stdout, stderr } = await runHere(args, machines.here);
+      expect(stderr).toContain(`${local.dir} is on this disk and not in the database: nocturne move --to-database`);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: (await runHere(args, alone)).stdout });
+    }
+  });
+
   test('status, doctor, sessions and retry tell of it', async () => {
     const status = await json<{ topics: number; waiting: unknown[] }>('there', 'status', '--verbose');
     expect(status).toMatchObject({ topics: 1, waiting: [] });

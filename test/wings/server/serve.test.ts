@@ -132,7 +132,10 @@ test('two stores of one name are told apart by their ids, and a deleted one come
   expect((await runHere(['list', '--store', two.id], environment)).stdout).toContain(two.dir);
   expect((await runHere(['list', '--store', 'none'], environment)).code).toBe(1);
 
-  expect((await runHere(['stores', 'delete', one.id], environment)).code).toBe(0);
+  expect(await runHere(['stores', 'delete', one.id], environment)).toMatchObject({
+    code: 0,
+    stdout: `${one.name} was deleted; nocturne undo ${one.id} brings it back.\n`,
+  });
   expect((await jsonHere<StoreRow[]>(['stores', 'list'], environment)).map(({ id }) => id)).toEqual([two.id]);
   expect((await runHere(['undo', one.id], environment)).stdout).toContain(one.dir);
   expect(readFileSync(join(one.dir, 'a.md'), 'utf8')).toBe('kept\n');

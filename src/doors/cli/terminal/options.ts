@@ -153,15 +153,24 @@ export async function withLooking<T>(
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
   const keeping = keepingOf(config);
-  if (keeping) return lookingAt(keeping, async () => work(await lookFor(keeping, { config, dir })));
-  const ledger = findLedger(dir);
-  const isUnread = !ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
-  if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
-  try {
-    return await work({ config, id: dir, dir, ledger });
-  } finally {
-    ledger?.close();
-  }
+  const onDisk = async () => {
+    const ledger = findLedger(dir);
+    if (keeping && ledger) {
+      note(`${dir} is on this disk and not in the database: nocturne move --to-database brings it there.`);
+    }
+    const isUnread = !ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
+    if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
+    try {
+      return await work({ config, id: dir, dir, ledger });
+    } finally {
+      ledger?.close();
+    }
+  };
+  if (!keeping) return onDisk();
+  return lookingAt(keeping, async () => {
+    const found = await lookFor(keeping, { config, dir });
+    return found ? work(found) : onDisk();
+  });
 }
 
 /** The same for all memory directories that this home knows, and the one here; of a database those of this machine. */
@@ -179,7 +188,8 @@ export async function withLookingAtAll<T>(
     return lookingAt(keeping, async () => {
       const places: Looking[] = [];
       for (const { id } of (await keeping.stores()).filter(({ isHere }) => isHere)) {
-        places.push(await lookFor(keeping, { config, dir: id }));
+        const found = await lookFor(keeping, { config, dir: id });
+        if (found) places.push(found);
       }
       return work(places);
     });
@@ -210,12 +220,10 @@ async function lookingAt<T>(keeping: Keeping, work: () => Promise<T>): Promise<T
   }
 }
 
-/** What is kept elsewhere, or the directory it would stand for. */
-async function lookFor(keeping: Keeping, { config, dir }: { config: Config; dir: string }): Promise<Looking> {
+/** What is kept elsewhere; null: there is no store that stands for the directory. */
+async function lookFor(keeping: Keeping, { config, dir }: { config: Config; dir: string }): Promise<Looking | null> {
   const store = await keeping.findStore(dir);
-  return store
-    ? { config, id: store.id, dir: store.dir, ledger: store.ledger }
-    : { config, id: dir, dir, ledger: null };
+  return store && { config, id: store.id, dir: store.dir, ledger: store.ledger };
 }
 
 /** Reads an option that is a count. */

@@ -75,7 +75,7 @@ const remove: CommandSpec<{ json?: boolean }, [string]> = {
         });
       }
       await known.remove(row.id);
-      print(options.json ? row : `${line(row, app.config)}\n  back with: nocturne undo ${row.id}`);
+      print(options.json ? row : `${row.name} was deleted; nocturne undo ${row.id} brings it back.`);
     }),
 };
 
