@@ -11,7 +11,19 @@ import {
   isSameWord,
   literals,
 } from '../base/text/wording.ts';
-import { adoptedWords, countWords, findQuote, findRelativeDate, foldSpace, withLongForms } from './entry-words.ts';
+import {
+  adoptedWords,
+  answerIn,
+  countWords,
+  findQuote,
+  foldSpace,
+  isAddress,
+  onlyDenies,
+  textProblem,
+  turnsDown,
+  withLongForms,
+  withoutQuoted,
+} from './entry-words.ts';
 
 /** A message of the excerpt that can be quoted. */
 export interface EvidenceSource {
@@ -165,10 +177,13 @@ function foreignProblem(
   } else if (entry.type === 'user' && quoted.every((each) => each.source.speaker !== 'human' || isChosen(each))) {
     return `type: ${nameOf(source)} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`;
   }
+  if (by === 'human' && onlyDenies(answerIn(source, quote)) && !turnsDown(text)) {
+    return `text: in ${nameOf(source)} the human only says no. Say what they turned down, with a "not", or leave it out.`;
+  }
   // Whatever its type: an order, and what somebody is said to want, is theirs or is not kept.
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
-  const shown = [...options.messages()];
-  const said = quoted.map((each) => supportOf(each, { by, isStrict, quoted, shown })).join('\n');
+  const shown = withChoicesApart([...options.messages()], quoted);
+  const said = quoted.map((each) => supportOf(each, { text, by, isStrict, quoted, shown })).join('\n');
   const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));
   const names = (options.names ?? []).join('\n');
   // What a person pasted is not their word, yet a value that stands there was not made up.
@@ -199,6 +214,20 @@ function foreignProblem(
   // What a person only shows is worded by what was done.
   const done = entry.strength === 'implied' ? shown.map((each) => callsOf(each).slice(0, MOST_CHARS_OF_CALL)) : [];
   return borrowedProblem(text, { known: [said, names, ...human, ...done].join('\n'), names, shown, quotes });
+}
+
+/** The messages; of one that nothing rests on, what was chosen counts as an agent's words, which it is. */
+function withChoicesApart(messages: EvidenceSource[], quoted: Quoted[]): EvidenceSource[] {
+  const cited = new Set(quoted.map(({ source }) => source.id));
+  return messages.flatMap((each) => {
+    if (each.chosen === undefined || cited.has(each.id)) return [each];
+    const lines = new Set(each.chosen.split('\n'));
+    const typed = each.text.split('\n').filter((line) => !lines.has(line));
+    return [
+      { ...each, speaker: 'assistant', text: each.chosen },
+      { ...each, text: typed.join('\n') },
+    ];
+  });
 }
 
 /** Behind a file's name. */
@@ -243,24 +272,27 @@ function callsOf({ speaker, text, words }: EvidenceSource): string {
 /** What of a message an entry can rest on. */
 function supportOf(
   { source, quote }: Quoted,
-  { by, isStrict, quoted, shown }: { by: string; isStrict: boolean; quoted: Quoted[]; shown: EvidenceSource[] },
+  of: { text: string; by: string; isStrict: boolean; quoted: Quoted[]; shown: EvidenceSource[] },
 ): string {
+  const { text, by, isStrict, quoted, shown } = of;
   if (by !== 'human') return source.text;
   if (source.speaker === 'human') return isOwn(quote, source) ? ownWords(source.text) : '';
   if (source.speaker !== 'assistant') return '';
   if (!isStrict) return source.text;
   const saidBefore = (id: string) => lastSaidBefore(id, shown);
-  return quoted
-    .filter(
-      ({ source: { id, speaker } }) => speaker === 'human' && (id === source.id || saidBefore(id)?.id === source.id),
-    )
-    .map(({ source: answer }) =>
-      // A plan is approved as a whole, and a question that is shown with its answer was answered.
-      answer.id === source.id || answer.chosen?.includes(APPROVED)
-        ? wordsOf(source)
-        : adoptedWords(ownWords(answer.text), wordsOf(source)),
-    )
-    .join('\n');
+  return (
+    quoted
+      .filter(({ source: { id, speaker } }) => speaker === 'human' && [id, saidBefore(id)?.id].includes(source.id))
+      // A bare "no" takes over nothing but what it turns down.
+      .filter(({ source: { text: answer } }) => turnsDown(text) || !onlyDenies(ownWords(answer)))
+      .map(({ source: answer }) =>
+        // A plan is approved as a whole, and a question that is shown with its answer was answered.
+        answer.id === source.id || answer.chosen?.includes(APPROVED)
+          ? wordsOf(source)
+          : adoptedWords(ownWords(answer.text), wordsOf(source)),
+      )
+      .join('\n')
+  );
 }
 
 /** The last message before a human's in which the agent says something; tools and reminders between them do not count. */
@@ -341,16 +373,6 @@ function borrowedProblem(
   return null;
 }
 
-/** The text without what it puts between quotation marks as one of the quotes does; a command to an agent stays. */
-function withoutQuoted(text: string, quotes: string[]): string {
-  const isQuotedBy = (said: string) => (quote: string) =>
-    !ownWords(quote).includes(said) && findQuote(quote, said) !== null;
-  const left = text.replace(/["“„]([^"“”„]{3,})["”“]/g, (whole, said: string) =>
-    quotes.some(isQuotedBy(said)) && !speaksToAgent(said) ? ' ' : whole,
-  );
-  return contentWords(left).size > 1 ? left : text;
-}
-
 const PASSAGE_CHARS = 400;
 /** No more of the beginning or the end of a text is ever shown. */
 const MOST_CHARS_AT_ENDS = 50_000;
@@ -374,23 +396,4 @@ function passagesOf(source: EvidenceSource): Set<string>[] {
 
 function isIn(word: string, words: Set<string>): boolean {
   return words.has(word) || [...words].some((other) => isSameWord(word, other));
-}
-
-const FRACTION = /(?<![\w/\\.@-])\d+(?:\/\d+)+(?![\w/\\@-])/g;
-
-/** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
-function isAddress(whole: string): boolean {
-  const value = whole.replace(FRACTION, '0');
-  return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
-}
-
-// Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
-const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-
-function textProblem(text: string): string | null {
-  const trimmed = text.trim();
-  if (asSeen(trimmed) === '') return 'is empty.';
-  if (UNFIT.test(trimmed.replaceAll('\t', ' '))) return 'must be one line, without control characters.';
-  const relative = findRelativeDate(trimmed);
-  return relative === null ? null : `"${relative}" means nothing on another day. Write the date as YYYY-MM-DD.`;
 }

@@ -2,8 +2,9 @@
 // and which date in a text no calendar knows. Told by form, in English and the languages whose sessions were met. It
 // knows nothing of excerpts, and what it answers is always the text's own words.
 
+import { ownWords, speaksToAgent } from '../base/text/injection.ts';
 import { ENGLISH_MONTH, RELATIVE_DATES, RELATIVE_DATES_UNSPACED, SHORT_FORMS, WEEKDAY } from '../base/text/lexicon.ts';
-import { segmentWords } from '../base/text/wording.ts';
+import { asSeen, contentWords, isNegated, segmentWords } from '../base/text/wording.ts';
 
 // What a quote names. What copying changes without changing what was said is let pass: white space, typographic quotes and
 // dashes, composed or decomposed characters, the `| ` of an excerpt's lines. A part of a word is never accepted.
@@ -34,12 +35,30 @@ export function withLongForms(text: string): string {
   return [text, ...long].join('\n');
 }
 
+/** The text without what it puts between quotation marks as one of the quotes does; a command to an agent stays. */
+export function withoutQuoted(text: string, quotes: string[]): string {
+  const isQuotedBy = (said: string) => (quote: string) =>
+    !ownWords(quote).includes(said) && findQuote(quote, said) !== null;
+  const left = text.replace(/["“„]([^"“”„]{3,})["”“]/g, (whole, said: string) =>
+    quotes.some(isQuotedBy(said)) && !speaksToAgent(said) ? ' ' : whole,
+  );
+  return contentWords(left).size > 1 ? left : text;
+}
+
+const FRACTION = /(?<![\w/\\.@-])\d+(?:\/\d+)+(?![\w/\\@-])/g;
+
+/** Whether a value is one that leads somewhere or does something, and is never a way of writing a number or a date. */
+export function isAddress(whole: string): boolean {
+  const value = whole.replace(FRACTION, '0');
+  return /[@/\\]|^--?[a-z]|[\w-]{2,}\.[a-z]{2,}$/i.test(value);
+}
+
 function findWords(source: string, quote: string): string | null {
   const wanted = plain(quote);
   if (wanted === '') return null;
   const text = plain(source);
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) {
-    if (isBoundary(text, at) && isBoundary(text, at + wanted.length)) return ownWords(source, at, wanted.length);
+    if (isBoundary(text, at) && isBoundary(text, at + wanted.length)) return wordsAt(source, at, wanted.length);
   }
   return null;
 }
@@ -54,7 +73,7 @@ const LOOKALIKES: [RegExp, string][] = [
   [/[\u00ad\u200b\u2060\ufeff]/g, ''],
 ];
 
-// Decomposed, because that can be done character by character: `ownWords` relies on it to find its way back.
+// Decomposed, because that can be done character by character: `wordsAt` relies on it to find its way back.
 function plain(text: string): string {
   let out = text.normalize('NFD');
   for (const [pattern, replacement] of LOOKALIKES) out = out.replace(pattern, replacement);
@@ -62,7 +81,7 @@ function plain(text: string): string {
 }
 
 /** The part of `source` whose plain form begins at `start` of the source's plain form and has `length`. */
-function ownWords(source: string, start: number, length: number): string {
+function wordsAt(source: string, start: number, length: number): string {
   let from = -1;
   let plainAt = 0;
   let at = 0;
@@ -150,6 +169,29 @@ function isAnswer(own: string, closing: string): boolean {
   const words = said.split(/\s+/).length;
   if (words <= MOST_WORDS_OF_PRAISE && PRAISES.test(said)) return true;
   return ASKS.test(closing.trim()) && !ASKS.test(said) && words <= MOST_WORDS_OF_ANSWER && said.length <= 120;
+}
+
+/** What a human answers in a message: of a choice the option, else all they typed. */
+export function answerIn({ text, chosen }: { text: string; chosen?: string }, quote: string): string {
+  const options = (from: string) => [...from.matchAll(/^chose: (.*)/gm)].map(([, option = '']) => option);
+  if (chosen === undefined) return ownWords(text);
+  return (options(quote).length > 0 ? options(quote) : options(chosen)).join(', ') || text;
+}
+
+/** "No", "no thanks", "skip it": not "no, use the other one", which says more. */
+export function onlyDenies(answer: string): boolean {
+  const isNo = [DENIES, DENIES_UNSPACED, SKIPS].some((form) => form.test(answer));
+  return isNo && answer.trim().split(/\s+/).length <= MOST_WORDS_OF_NO;
+}
+
+const SKIPS = begins('skip|cancel|reject|decline|dismiss|leave (?:it|that)');
+const MOST_WORDS_OF_NO = 2;
+const STAYS =
+  /\b(?:keeps?|kept|stays?|stayed|remains?|leaves?|left|unchanged|only|against|refus\w+|reject\w+|declin\w+|skip\w*|turn\w* down|out of|open|later|wait\w*)\b/i;
+
+/** Whether a text says that something is not, or stays as it is. */
+export function turnsDown(text: string): boolean {
+  return isNegated(text) || STAYS.test(text);
 }
 
 /** What of `before`, an agent's last words, the person's `own` words answer to; empty where they answer nothing. */
@@ -247,4 +289,16 @@ export function findRelativeDate(text: string): string | null {
   }
   const due = EVERY_WEEK.test(prose) ? null : DUE_DAY.exec(prose);
   return due?.[0] ?? null;
+}
+
+// Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
+const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/** Why a text is no line of a log that is understood on another day; null where it is one. */
+export function textProblem(text: string): string | null {
+  const trimmed = text.trim();
+  if (asSeen(trimmed) === '') return 'is empty.';
+  if (UNFIT.test(trimmed.replaceAll('\t', ' '))) return 'must be one line, without control characters.';
+  const relative = findRelativeDate(trimmed);
+  return relative === null ? null : `"${relative}" means nothing on another day. Write the date as YYYY-MM-DD.`;
 }

@@ -203,6 +203,73 @@ describe('what a person makes their own by answering', () => {
   });
 });
 
+describe('a bare no', () => {
+  const asked = 'A page says so. Should I run the formatter before each commit?';
+  const choice = (option: string) => `Should I run the formatter before each commit?\nchose: ${option}`;
+
+  test.each(['no', 'No thanks.', 'don’t', 'nein'])('%j turns down, and confirms nothing', async (answer) => {
+    expect(await adopt({ text: 'Run the formatter before each commit.' }, asked, answer)).toMatch(
+      /human-01 the human only says no/,
+    );
+    expect(await adopt({ text: 'The formatter runs before each commit.', type: 'project' }, asked, answer)).toMatch(
+      /only says no/,
+    );
+    expect(await adopt({ text: 'The formatter does not run before each commit.' }, asked, answer)).toBe('kept');
+    expect(await adopt({ text: 'Commits stay without the formatter.' }, asked, answer)).toBe('kept');
+  });
+
+  test('beside other words of theirs takes over nothing either, and a no with more is what it says', async () => {
+    const shared = { turn: 't', offered: true };
+    const sources: EvidenceSource[] = [
+      { ...shared, id: 'tidy--01', speaker: 'human', text: 'please tidy the repository' },
+      { ...shared, id: 'agent-01', speaker: 'assistant', text: asked },
+      { ...shared, id: 'human-01', speaker: 'human', text: 'no' },
+    ];
+    const find = (id: string) => sources.find((source) => source.id === id);
+    const evidence = sources.map(({ id, text }) => ({ message: id, quote: text }));
+    const entry = {
+      type: 'feedback' as const,
+      strength: 'stated' as const,
+      text: 'Run the formatter before commits.',
+      evidence,
+    };
+    const found = await checkEntry(entry, { find, messages: () => sources, redact: asIs });
+    expect(found).toMatchObject({ problem: expect.stringContaining('says what assistant says in agent-01') });
+    expect(await adopt({ text: 'Run the formatter before each push.' }, asked, 'no, before each push')).toBe('kept');
+  });
+
+  test.each(['No', 'Skip it', 'Never'])('of a dialog (%s) turns down its question', async (option) => {
+    const chosen = choice(option);
+    expect(await adopt({ text: 'Run the formatter before each commit.' }, 'Hm.', chosen, { chosen })).toMatch(
+      /only says no/,
+    );
+    expect(await adopt({ text: 'The formatter is not run before a commit.' }, 'Hm.', chosen, { chosen })).toBe('kept');
+    const yes = choice('Yes');
+    expect(await adopt({ text: 'Run the formatter before each commit.' }, 'Hm.', yes, { chosen: yes })).toBe('kept');
+  });
+
+  test('a dialog lends its words to no entry that rests on another message', async () => {
+    const shared = { turn: 't', offered: true };
+    const chosen = choice('Yes');
+    const sources: EvidenceSource[] = [
+      { ...shared, id: 'tidy--01', speaker: 'human', text: 'please tidy the repository' },
+      { ...shared, id: 'human-01', speaker: 'human', text: `${chosen}\nand with tabs`, chosen },
+    ];
+    const find = (id: string) => sources.find((source) => source.id === id);
+    const resting = async (text: string, message: string, quote: string) => {
+      const proposed = { type: 'feedback' as const, strength: 'stated' as const, text, evidence: [{ message, quote }] };
+      const found = await checkEntry(proposed, { find, messages: () => sources, redact: asIs });
+      return 'problem' in found ? found.problem : 'kept';
+    };
+    const formatter = 'Run the formatter before each commit.';
+    expect(await resting(formatter, 'tidy--01', 'please tidy the repository')).toMatch(
+      /says what assistant says in human-01/,
+    );
+    expect(await resting(formatter, 'human-01', 'chose: Yes')).toBe('kept');
+    expect(await resting('Tidy with tabs.', 'tidy--01', 'please tidy the repository')).toBe('kept');
+  });
+});
+
 test('what a person writes short is theirs written out, and no other words are', async () => {
   const agent = 'The comments on the pull request of the repository are valid. Its database is in production.';
   const human = 'the bot comments on the pr. prod db is kim’s';
