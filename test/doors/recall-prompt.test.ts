@@ -76,6 +76,22 @@ test('a short order is given the rules of topics that are about it, not what is 
   expect(await ask('change the picture')).toBe('');
 });
 
+test('a name that few lines have is enough, a question about what a topic is named for too, and neither a day nor a name of many', async () => {
+  const files = {
+    'food.md': topic('Food', 'user', ['Tarek ist gegen Haselnüsse allergisch.', 'Works on Fridays, too.']),
+    'trip.md': topic('A journey', 'project', ['Im Mai geht es nach Porto.', 'The flat is booked.']),
+    'audit.md': topic('Audit', 'project', ['The audit begins on 2027-02-01.']),
+    'team.md': topic('The team', 'project', ['a', 'b', 'c', 'd'].map((task) => `Kim does task ${task}${task}.`)),
+  };
+  const { ask } = await promptWorld({ files });
+  expect(await ask('Was kann ich heute für Tarek kochen?')).toMatch(/^- Tarek ist[^\n]*\n\n?<\/nocturne-memory>$/m);
+  expect(await ask('Wie viel Geld haben wir für Porto?')).toContain('- Im Mai geht es nach Porto.');
+  expect(await ask('when is the audit')).toContain('- The audit begins');
+  expect(await ask('tell the audit a story', { session_id: 's2' })).toBe('');
+  expect(await ask('draw a picture for Friday')).toBe('');
+  expect(await ask('draw a picture for Kim')).toBe('');
+});
+
 test('a session is shown nothing twice, also not what its beginning showed, until it is compacted', async () => {
   const { ask, begin } = await promptWorld();
   const prompt = 'When may I cut the next release?';

@@ -1,9 +1,10 @@
 // What a memory directory knows that is near to a prompt: lines of topics, found by the full-text table of the ledger, and
-// entries that no dream has seen. Near is what shares two telling words with the prompt, or a value, or of a
-// rule one word that its topic is about: one that many lines have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since
-// is not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
+// entries that no dream has seen. Near is what shares two telling words with the prompt, or a value, or one name that few
+// lines have, or of a rule, and where something is asked of anything, one word that its topic is about: one that many lines
+// have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since is
+// not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
-import { COMMON_VERBS, LIGHT } from '../../base/text/lexicon.ts';
+import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
 import { containsLiteral, contentWords, isSameWord, literals } from '../../base/text/wording.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -43,6 +44,13 @@ const MOST_OF_SUBJECT = 3;
 const OF_ANY_TASK =
   /^(?:add|adds|chang|creat|edit|fix|implement|improv|updat|remov|renam|mov|writ|read|show|find|check|new|file|code|line)(?:e|es|s|ed|en|d|ing)?$/;
 
+/** What more lines than these name tells none of them. */
+const MOST_OF_NAME = 3;
+/** What a prompt writes with a capital inside a sentence. */
+const NAME = /(?<=[\p{L}\p{N},]\s)\p{Lu}\p{Ll}[\p{Ll}-]+/gu;
+const QUESTION = /\?\s*$|^\s*(?:who|what|when|where|which|how|why|wer|was|wann|wo|welche[rsn]?|wie|warum)(?!\p{L})/iu;
+const CALENDAR = new RegExp(`^(?:${WEEKDAY}s?|${ENGLISH_MONTH})$`, 'i');
+
 const UNSORTED = '### Not sorted into topics yet\n';
 
 /** The nearest first. */
@@ -63,6 +71,9 @@ export function nearTo(
   });
   const unseen = [...unseenEntries({ dir, ledger }, { isQuick: true })];
   const isSubject = subjectsOf(topics.map(({ card }) => aboutOf(card)));
+  const texts = [...topics.flatMap(({ lines }) => lines), ...unseen].map(({ text }) => text);
+  const isNamed = (name: string) => texts.filter((text) => text.includes(name)).length <= MOST_OF_NAME;
+  asked.names = asked.names.filter(isNamed);
   const newerThan = newerAmong(
     topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
     unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),
@@ -76,7 +87,9 @@ export function nearTo(
         text: `${sayNewer(newerThan(text))}- ${mark}${text}\n`,
         score: nearness(asked, text, {
           about: aboutOf(card),
-          isSubject: card.type === 'feedback' ? isSubject : undefined,
+          // Of a question what is known is wanted, of an order the rules for it.
+          subject: card.type === 'feedback' ? aboutOf(card) : asked.isQuestion ? card.name : '',
+          isSubject,
         }),
       };
     }),
@@ -110,6 +123,8 @@ function withEndings(prompt: string): string {
 interface Asked {
   words: string[];
   values: string[];
+  names: string[];
+  isQuestion: boolean;
 }
 
 function readAsked(prompt: string): Asked {
@@ -118,7 +133,9 @@ function readAsked(prompt: string): Asked {
     ...contentWords(prompt),
     ...(prompt.toLowerCase().match(/(?<![\p{L}\p{N}])[a-z]{2}(?![\p{L}\p{N}])/gu) ?? []),
   ];
-  return { words: words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word)), values };
+  const names = (prompt.match(NAME) ?? []).filter((name) => !CALENDAR.test(name));
+  const telling = words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word));
+  return { words: telling, values, names, isQuestion: QUESTION.test(prompt) };
 }
 
 /** The words of a line that a prompt may share: also names of two letters, which are written as such (PR, CI). */
@@ -141,17 +158,20 @@ function has(words: Set<string>, word: string): boolean {
   return [...words].some((other) => isSameWord(word, other) || (word.length > 2 && other === `${word}s`));
 }
 
+const NO_TOPIC = { about: '', subject: '', isSubject: () => false };
+
 /** 0 for what is not near. */
 function nearness(
-  { words, values }: Asked,
+  { words, values, names }: Asked,
   line: string,
-  { about, isSubject = () => false }: { about: string; isSubject?: (word: string) => boolean } = { about: '' },
+  { about, subject, isSubject }: { about: string; subject: string; isSubject(word: string): boolean } = NO_TOPIC,
 ): number {
   const [ofLine, ofTopic] = [wordsIn(line), wordsIn(about)];
   const [shared, others] = [words.filter((word) => has(ofLine, word)), words.filter((word) => !has(ofLine, word))];
   const inTopic = others.filter((word) => has(ofTopic, word)).length;
   const named = values.filter((value) => containsLiteral(value, line)).length;
-  const isOfSubject = shared.some((word) => has(ofTopic, word) && isSubject(word));
-  if (shared.length + inTopic < 2 && named === 0 && !isOfSubject) return 0;
+  const isOfSubject = shared.some((word) => has(wordsIn(subject), word) && isSubject(word));
+  const isOfName = names.some((name) => line.includes(name) && has(ofLine, name.toLowerCase()));
+  if (shared.length + inTopic < 2 && named === 0 && !isOfSubject && !isOfName) return 0;
   return shared.length + OF_TOPIC * inTopic + OF_VALUE * named;
 }
