@@ -145,7 +145,11 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
     const changes = unseen.changes && (await clean(unseen.changes));
     const { isHabit, isPrograms, ...known } = unseen;
     const found = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
-    const entries = [{ found, text: sayUnseen({ ...found, isPrograms }) }, ...part.entries];
+    const newer = newerAmong([found.text], said)(found.text);
+    // What a newer one quotes as what it changes is told there.
+    if (newer.some(({ said: { changes: known = '' } }) => known.includes(found.text))) continue;
+    const text = sayNewer(newer) + sayUnseen({ ...found, isPrograms });
+    const entries = [{ found, text }, ...part.entries];
     if (isWithin(entries.map(({ text }) => text).join(''), SHARES.entries) && fits(bodyOf({ ...part, entries }))) {
       part.entries = entries;
       said.unshift({ ...readSaid({ ...found, isHabit }), day: found.day });

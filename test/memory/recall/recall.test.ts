@@ -446,6 +446,22 @@ test('a correction of the same day stands above the topics, with what it changes
   expect(text).not.toContain('Not sorted into topics yet');
 });
 
+test('an entry that a newer one changes, of which no dream has seen either, stands behind that, or only where that quotes it', async () => {
+  const dir = tempDir();
+  const early = 'logs/2026/11/2026-11-19.md';
+  const dated = (text: string) => logged(text).replaceAll('2026-11-20', '2026-11-19');
+  const old = 'The press listens on port 3000.';
+  write(dir, { [early]: dated(old), [LOG]: logged('The press listens on port 4321 now.') });
+  expect((await ask(dir)).text).toContain(
+    `- Newer, 2026-11-20: The press listens on port 4321 now.\n- 2026-11-19 **project** ${old}\n`,
+  );
+  write(dir, { [LOG]: logged('The press listens on port 4321 now.', old) });
+  const { text, entries } = await ask(dir);
+  expect(text).toContain(`port 4321 now. (instead of: ${old})`);
+  expect(text.split(old)).toHaveLength(2);
+  expect(entries).toHaveLength(1);
+});
+
 test('a correction stands before the line that it changes, and before no other that it shares words with', async () => {
   const dir = tempDir();
   const old = 'Every pull request of the press gets a line in CHANGELOG.md.';
