@@ -81,7 +81,11 @@ test('a name that few lines have is enough, a question about what a topic is nam
     'food.md': topic('Food', 'user', ['Tarek ist gegen Haselnüsse allergisch.', 'Works on Fridays, too.']),
     'trip.md': topic('A journey', 'project', ['Im Mai geht es nach Porto.', 'The flat is booked.']),
     'audit.md': topic('Audit', 'project', ['The audit begins on 2027-02-01.']),
-    'team.md': topic('The team', 'project', ['a', 'b', 'c', 'd'].map((task) => `Kim does task ${task}${task}.`)),
+    'team.md': topic(
+      'The team',
+      'project',
+      ['a', 'b', 'c', 'd'].map((task) => `Kim does task ${task}${task}.`),
+    ),
   };
   const { ask } = await promptWorld({ files });
   expect(await ask('Was kann ich heute für Tarek kochen?')).toMatch(/^- Tarek ist[^\n]*\n\n?<\/nocturne-memory>$/m);
