@@ -56,6 +56,11 @@ export function memoryDirIfTold(config: Config, session: { cwd?: string }): stri
   );
 }
 
+/** Whether the project of a session tells its memory directory, and no setting. */
+export function isByProject({ memoryDir, agentMemory }: Config): boolean {
+  return memoryDir === undefined && !agentMemory.settings.autoMemoryDirectory;
+}
+
 /** The memory directories that can be found by looking: of the settings, of the user, of all projects. */
 export function foundDirectories(config: Config): string[] {
   const { agentMemory, claudeDir, memoryDir } = config;

@@ -22,6 +22,7 @@ import {
 import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
 import { isInteractive, openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
+import { isByProject } from '../places.ts';
 import { wings } from '../wing.ts';
 
 export interface IngestOptions {
@@ -82,7 +83,7 @@ async function ingestSession(
     const reason = await reasonToSkip(app, session);
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
     else {
-      const { path: transcript, id, cwd = null } = session;
+      const { path: transcript, id, cwd = dirTold(calls) } = session;
       await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
     }
     for (const each of calls) removeSpooled(each);
@@ -119,6 +120,11 @@ function transcriptTold(calls: Spooled[]): string | null {
   return calls.findLast(({ item }) => item.transcript !== null)?.item.transcript ?? null;
 }
 
+/** Where the agent stood, as the hook had it: a file of Gemini CLI may not tell it. */
+function dirTold(calls: Spooled[]): string | null {
+  return calls.findLast(({ item }) => item.cwd !== null)?.item.cwd ?? null;
+}
+
 /** The session was over, and nothing was added to its transcript since. */
 function hasEnded(calls: Spooled[]): boolean {
   const { item: last } = calls.at(-1) as Spooled;
@@ -126,7 +132,7 @@ function hasEnded(calls: Spooled[]): boolean {
   return calls.some(({ item }) => isEnd(item));
 }
 
-export type SkipReason = 'non-interactive' | 'subagent' | 'own';
+export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
 
 /** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
 export async function reasonToSkip(app: App, session: Session): Promise<SkipReason | null> {
@@ -135,6 +141,12 @@ export async function reasonToSkip(app: App, session: Session): Promise<SkipReas
   if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';
   if (!app.config.nonInteractive && !(await isInteractive(session))) return 'non-interactive';
   return null;
+}
+
+/** The same of one that was found, of which nobody but its file says whose project it was. */
+export async function reasonToLeave(app: App, session: Session): Promise<SkipReason | null> {
+  const isNobodys = session.cwd === undefined && isByProject(app.config);
+  return (await reasonToSkip(app, session)) ?? (isNobodys ? 'no-project' : null);
 }
 
 /** Work that is in an inbox. */

@@ -16,7 +16,7 @@ import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { memoriesOf } from '../places.ts';
 import { openStores } from '../worker/desk.ts';
-import { announceSession, reasonToSkip, type SkipReason } from './ingest.ts';
+import { announceSession, reasonToLeave, type SkipReason } from './ingest.ts';
 
 export type SweepVerdict =
   | 'enqueued'
@@ -162,7 +162,7 @@ async function lookAt(
   const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
   try {
     const session = await openSession(path, { isLive: true });
-    const skip = await reasonToSkip(app, session);
+    const skip = await reasonToLeave(app, session);
     if (skip) return { ...look, verdict: skip };
     const dir = app.memoryDirOf(session);
     const store = hasLedger(dir) ? dir : null;

@@ -23,7 +23,7 @@ import { type CommonOptions, withApp } from '../cli/terminal/options.ts';
 import { EXIT, note } from '../cli/terminal/output.ts';
 import { progress } from '../cli/terminal/progress.ts';
 import type { App } from '../compose.ts';
-import { announceSession, reasonToSkip } from '../hook/ingest.ts';
+import { announceSession, reasonToLeave } from '../hook/ingest.ts';
 import { memoriesOf } from '../places.ts';
 import { drainInboxes } from '../worker/worker.ts';
 
@@ -93,7 +93,7 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
 
 /** What would be shown of a session; null where there is nothing, or it is to be left alone. */
 async function sizeOf(app: App, session: Session): Promise<Pick<BacklogSession, 'tokens' | 'requests'> | null> {
-  if ((await reasonToSkip(app, session)) || !(await app.standing({ cwd: session.cwd })).enabled) return null;
+  if ((await reasonToLeave(app, session)) || !(await app.standing({ cwd: session.cwd })).enabled) return null;
   const memoryDir = app.memoryDirOf(session);
   const ledger = isDirectory(join(memoryDir, '.nocturne')) ? findLedger(memoryDir) : null;
   try {

@@ -3,6 +3,7 @@
 import fs, { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { compose } from '../../../src/doors/compose.ts';
 import { announceSession, ingestSpool } from '../../../src/doors/hook/ingest.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
@@ -203,6 +204,18 @@ test('a transcript that is not there yet is waited for until the debounce is ove
   spool(testing, { transcript: path, at: '2026-11-21T01:59:50.000Z' });
   expect((await ingest(testing)).problems).toEqual([expect.stringContaining(`There is no transcript at ${path}`)]);
   expect(spooledIn(testing.home)).toEqual([]);
+});
+
+test('a session whose file does not tell its project is of the one in which the hook was called', async () => {
+  const testing = await testApp();
+  const app = compose({ ...testing.app.config, memoryDir: undefined });
+  onTestFinished(() => app.close());
+  const hello = { id: 'g-1', type: 'user', timestamp: NOW, content: [{ text: 'Always use tabs.' }] };
+  const transcript = transcriptOf(lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
+  spool(testing, { agent: 'gemini', transcript });
+  expect(await ingest({ ...testing, app })).toMatchObject({ announced: 1, problems: [] });
+  const store = await app.storeFor({ cwd: '/home/kim/orchard' });
+  expect(inboxItems(store.ledger).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
 });
 
 test.each([

@@ -13,7 +13,7 @@ import { runJson, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-import { fixtures } from '../../support/transcripts.ts';
+import { fixtures, lines } from '../../support/transcripts.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
 const QUIET = new Date('2026-11-21T01:00:00Z');
@@ -62,6 +62,24 @@ test('the sessions of all agents are found, and nothing that lies beside them', 
   const waiting = inboxItems(testing.store.ledger).map(({ payload }) => payload);
   expect(waiting).toEqual(expect.arrayContaining(places.map((transcript) => ({ transcript, ended: false }))));
   expect((await sweepSessions(testing.app, { agents: ['pi'] })).agents).toEqual({ pi: { found: 1, waiting: 1 } });
+});
+
+test('of a session whose project is not known nothing is taken up where memory lives by project, else all of it', async () => {
+  const testing = await testApp();
+  const { agentDirs } = testing.app.config;
+  const target = join(agentDirs.gemini, 'tmp/ab12/chats/session-2026-11-02-7c1f.jsonl');
+  mkdirSync(dirname(target), { recursive: true });
+  const hello = { id: 'g-1', type: 'user', content: [{ text: 'Always use tabs.' }] };
+  writeFileSync(target, lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
+  quiet(target);
+  const byProject = compose({ ...testing.app.config, memoryDir: undefined });
+  onTestFinished(() => byProject.close());
+  expect(await sweepSessions(byProject)).toEqual({
+    agents: { gemini: { found: 1, 'no-project': 1 } },
+    enqueued: [],
+    problems: [],
+  });
+  expect((await sweepSessions(testing.app)).agents).toEqual({ gemini: { found: 1, enqueued: 1 } });
 });
 
 test('a home that was lost learns from a sweep which memory directories there are, with what waits in them', async () => {
