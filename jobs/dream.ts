@@ -14,7 +14,7 @@
 // 9. Where nothing was committed, rebuild the index alone, for topics that a person added.
 // 10. End the job, and report.
 
-import { ERRORS, type Failure, failureOf, isAppError } from '../src/base/errors.ts';
+import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-file.ts';
@@ -234,13 +234,8 @@ function failedBy(error: unknown): Extract<DreamEnd, { error: Failure }> {
 async function reportFailure(error: unknown, at: CommitAt): Promise<void> {
   if (!isAppError(error)) return;
   const row = { job: at.job, entry: '', op: 'failed', topic: null, lines: [], reason: error.message, text: '' };
-  try {
-    await at.store.commit({ actor: `job:${at.job}`, lease: at.lease }, () => ({
-      files: reportOnly([row], { fresh: [], withdrawn: [] }, at),
-    }));
-  } catch (again) {
-    if (!isAppError(again)) throw again;
-  }
+  const plan = () => ({ files: reportOnly([row], { fresh: [], withdrawn: [] }, at) });
+  await at.store.commit({ actor: `job:${at.job}`, lease: at.lease }, plan).catch(onAppError(() => null));
 }
 
 /**

@@ -138,21 +138,18 @@ function fileChanges(ledger: Ledger, { job, commits }: { job: string; commits: n
         lastVersion: version.id,
       };
       files.set(version.memory, file);
-      const before = version.previous === null ? null : readVersion(ledger, version.previous).path;
+      const previous = version.previous === null ? null : readVersion(ledger, version.previous);
+      const before = previous?.path ?? null;
       const isMove = before !== null && version.operation === 'modified' && before !== version.path;
       if (isMove && version.path === (file.movedFrom ?? file.path)) file.movedFrom = before;
-      if (version.operation !== 'created' && version.previous === null) throw tooOld(ledger, job);
-      file.steps.push({
-        before: version.previous === null ? null : textOf(ledger, version.previous),
-        after: textOf(ledger, version.id),
-      });
+      if (version.operation !== 'created' && previous === null) throw tooOld(ledger, job);
+      file.steps.push({ before: previous && textOf(ledger, previous), after: textOf(ledger, version) });
     }
   }
   return [...files.values()];
 }
 
-function textOf(ledger: Ledger, id: string): string | null {
-  const { text, redactedAt } = readVersion(ledger, id);
+function textOf(ledger: Ledger, { id, text, redactedAt }: ReturnType<typeof readVersion>): string | null {
   if (redactedAt === null) return text;
   throw new AppError(
     'refused',

@@ -80,7 +80,7 @@ export class ExternalEdits {
   /** Whether one more commit may do without a look at all files. */
   maySkipLook(): boolean {
     this.#withoutLook += 1;
-    return this.#withoutLook * FILES_A_COMMIT < this.#known.size;
+    return this.#withoutLook * FILES_A_COMMIT < this.#known.byPath.size;
   }
 
   /** Takes in whatever changed in the directory since the last stat. */
@@ -116,15 +116,10 @@ export class ExternalEdits {
     return headOf(ledger, memory);
   }
 
-  /** The files that were gone or empty at once, and are not back. */
-  missing(): string[] {
-    return missingIn(this.#deps.ledger);
-  }
-
   /** Believes that the missing files, or those among `only`, were removed or emptied on purpose; answers their paths. */
   acceptMissing(only?: Set<string>): string[] {
     const { ledger, dir } = this.#deps;
-    const paths = this.missing().filter((path) => only?.has(path) ?? true);
+    const paths = missingIn(ledger).filter((path) => only?.has(path) ?? true);
     const there = filesByName(dir);
     ledger.transaction(() => {
       for (const path of paths) {
@@ -145,11 +140,11 @@ export class ExternalEdits {
     const found = new Map<string, Stat>();
     const gone: Known[] = [];
     for (const path of there.keys()) {
-      if (this.#known.get(path) || !path.endsWith('.md') || !isMemoryPath(path)) continue;
+      if (this.#known.byPath.get(path) || !path.endsWith('.md') || !isMemoryPath(path)) continue;
       const stat = statNow(this.#absolute(path));
       if (stat?.isFile) found.set(path, stat);
     }
-    for (const file of this.#known.all()) {
+    for (const file of this.#known.byPath.values()) {
       const { path, bytes, missingSince } = file;
       const isThere = there.has(path);
       if (!isThere && bytes === null) continue;
@@ -169,7 +164,7 @@ export class ExternalEdits {
     const { ledger, displaced } = this.#deps;
     const diskNowMs = displaced.diskNowMs();
     for (const [path, stat] of found) {
-      const file = this.#known.get(path);
+      const file = this.#known.byPath.get(path);
       if (file?.bytes && (stat.bytes === 0 || (logDay(path) && this.#isUnreadable(path)))) emptied.push(file);
       // What is too large is not taken in: its last version stays, and whoever would change it is told.
       else if (stat.bytes <= MOST_MEMORY_BYTES) {

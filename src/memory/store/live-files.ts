@@ -148,7 +148,7 @@ const SELECT = `select id, path, seen_bytes, seen_modified, seen_changed, missin
 
 export class KnownFiles {
   readonly #ledger: Ledger;
-  readonly #byPath = new Map<string, Known>();
+  readonly byPath = new Map<string, Known>();
   readonly #byMemory = new Map<string, Known>();
   #dataVersion: number | null = null;
   #totals: Totals = { memories: 0, bytes: 0 };
@@ -182,20 +182,8 @@ export class KnownFiles {
     return { ...this.#totals };
   }
 
-  get(path: string): Known | undefined {
-    return this.#byPath.get(path);
-  }
-
-  get size(): number {
-    return this.#byPath.size;
-  }
-
-  all(): Iterable<Known> {
-    return this.#byPath.values();
-  }
-
   #readAll(): void {
-    this.#byPath.clear();
+    this.byPath.clear();
     this.#byMemory.clear();
     this.#totals = { memories: 0, bytes: 0 };
     for (const row of this.#ledger.lists(SELECT)) this.#add(row as Tuple);
@@ -205,7 +193,7 @@ export class KnownFiles {
     const known = this.#byMemory.get(memory);
     if (known) {
       this.#byMemory.delete(memory);
-      if (this.#byPath.get(known.path) === known) this.#byPath.delete(known.path);
+      if (this.byPath.get(known.path) === known) this.byPath.delete(known.path);
       this.#count(known, -1);
     }
     for (const row of this.#ledger.lists(`${SELECT} and id = ?`, memory)) this.#add(row as Tuple);
@@ -213,7 +201,7 @@ export class KnownFiles {
 
   #add([memory, path, bytes, modifiedMs, changedMs, missingSince]: Tuple): void {
     const known = { memory, path, bytes, modifiedMs, changedMs, missingSince };
-    this.#byPath.set(path, known);
+    this.byPath.set(path, known);
     this.#byMemory.set(memory, known);
     this.#count(known, 1);
   }

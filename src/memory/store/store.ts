@@ -14,7 +14,7 @@ import { shownText } from '../conflicts/conflict.ts';
 import { type WorkRows, workRowsOf } from '../ledger/inbox.ts';
 import { checkFence, type Lease } from '../ledger/job-rows.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
-import { type Actor, beginCommit, shaOf } from '../ledger/version-rows.ts';
+import { type Actor, beginCommit, missingIn, shaOf } from '../ledger/version-rows.ts';
 import { type RecallRows, recallRowsOf } from '../recall/recall-uses.ts';
 import { applyCommits, applyLateEdits, type SwapContext } from './apply.ts';
 import { locateFile } from './confine.ts';
@@ -303,7 +303,7 @@ export class DirectoryStore implements Store {
   }
 
   async missing(): Promise<string[]> {
-    return this.#holdWithEdits(() => this.#external.missing());
+    return this.#holdWithEdits(() => missingIn(this.ledger));
   }
 
   async acceptMissing(only?: Set<string>): Promise<string[]> {
