@@ -144,11 +144,8 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   if (source === 'none') return [fail('key', 'there is none', keep)];
   if (source === 'environment') {
     const isKept = statNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
-    return [
-      isKept
-        ? ok('key', 'in the environment, and kept')
-        : warn('key', 'in this environment alone; schedulers have none', keep),
-    ];
+    if (isKept) return [ok('key', 'in the environment, and kept')];
+    return [warn('key', 'in this environment alone; schedulers have none', keep)];
   }
   // A command may ask a person, or a server: it is run only to ask the model.
   if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
@@ -233,11 +230,8 @@ export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home:
   if (isShared)
     return ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work');
   if (!queueUrl) return ok('worker', 'none runs; the hook starts one when there is work');
-  return warn(
-    'worker',
-    'none runs here, though a queue is set',
-    'Start nocturne worker, here or where the queue is shared.',
-  );
+  const start = 'Start nocturne worker, here or where the queue is shared.';
+  return warn('worker', 'none runs here, though a queue is set', start);
 }
 
 export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
@@ -254,17 +248,11 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
     const who = isResident ? 'the worker that runs' : 'the first session after its time';
     found.push(ok('schedule', `${who}; ${last}`));
   }
-  const isLate = lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS;
-  return isLate
-    ? [
-        ...found,
-        warn(
-          'schedule',
-          `the last night was ${localTime(lastAt, config.zone)}`,
-          'Run nocturne worker --once --nightly.',
-        ),
-      ]
-    : found;
+  if (lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS) {
+    const said = `the last night was ${localTime(lastAt, config.zone)}`;
+    found.push(warn('schedule', said, 'Run nocturne worker --once --nightly.'));
+  }
+  return found;
 }
 
 /** The agent's own settings, where they tell where memory lives and whether it is on. */
@@ -276,13 +264,10 @@ export function checkAgentSettings({ agentMemory }: Config): Checked[] {
 /** Sessions that could not be taken, each with its reason. */
 export async function checkBlocked(home: Home): Promise<Checked[]> {
   const blocked = await home.blocked.all();
-  return [...Map.groupBy(blocked, ({ reason }) => reason)].map(([reason, paths]) =>
-    fail(
-      'sessions',
-      `${sayFirst(paths.map(({ path }) => path))}: ${reason}`,
-      'Mend that: they are taken by themselves then.',
-    ),
-  );
+  return [...Map.groupBy(blocked, ({ reason }) => reason)].map(([reason, paths]) => {
+    const said = `${sayFirst(paths.map(({ path }) => path))}: ${reason}`;
+    return fail('sessions', said, 'Mend that: they are taken by themselves then.');
+  });
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */

@@ -178,13 +178,8 @@ function checkModes(dir: string): Checked[] {
 
 function checkLinks(dir: string): Checked[] {
   if (canLink(join(dir, '.nocturne'))) return [];
-  return [
-    warn(
-      'memory',
-      `${dir}: this file system has no hard links`,
-      'An edit in the same millisecond as one of ours may be lost; another file system is safer.',
-    ),
-  ];
+  const risk = 'An edit in the same millisecond as one of ours may be lost; another file system is safer.';
+  return [warn('memory', `${dir}: this file system has no hard links`, risk)];
 }
 
 async function checkLedger(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
@@ -204,31 +199,25 @@ async function checkWork(
   const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
   const waiting = await work.items();
   const proposals = countWaiting(ledger);
-  const failing = waiting.filter((item) => item.failure !== null);
+  const first = waiting.find((item) => item.failure !== null);
   const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
-  const [first] = failing;
-  const missing = formatMissing(missingIn(ledger)).map(({ what, keepsDreams }) =>
+  const lost = formatMissing(missingIn(ledger));
+  const missing = lost.map(({ what, keepsDreams }) =>
     fail(
       'memory',
       `${dir}: ${what}`,
       keepsDreams ? `No dream runs: ${IF_MISSING}.` : `${IF_MISSING.charAt(0).toUpperCase()}${IF_MISSING.slice(1)}.`,
     ),
   );
-  const isSaid = (why: string) => formatMissing(missingIn(ledger)).some(({ what }) => why.startsWith(what));
+  const isSaid = (why: string) => lost.some(({ what }) => why.startsWith(what));
   const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
   const held = holds.map(({ why, needsPerson, remedy = 'nocturne dream tries again.' }) =>
     (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, remedy),
   );
   if (missing.length + held.length > 0) return [...missing, ...held];
-  return first
-    ? [
-        warn(
-          'memory',
-          `${found}; ${shortKey(ledger, first)}: ${first.failure}`,
-          'It is tried again by itself; nocturne status says when.',
-        ),
-      ]
-    : [ok('memory', found)];
+  if (!first) return [ok('memory', found)];
+  const failing = `${found}; ${shortKey(ledger, first)}: ${first.failure}`;
+  return [warn('memory', failing, 'It is tried again by itself; nocturne status says when.')];
 }
 
 function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {
