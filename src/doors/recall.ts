@@ -94,10 +94,10 @@ async function recallAndSign(config: Config, options: RecallOptions): Promise<Re
     return await Promise.race([building, isLate]);
   } catch (error) {
     if (!isAppError(error, 'database-unavailable')) throw error;
-    const cwd = options.cwd ?? process.cwd();
+    const { cwd, memory } = await placeFor(config, options);
     const standing = enablementFor(config, { pauses: [], cwd });
     const trouble = `${error.message.replace(/\.$/, '')}: nothing is recalled`;
-    return { ...nothingOf(await memoryFor(config, options), standing), trouble, sign: '' };
+    return { ...nothingOf(memory, standing), trouble, sign: '' };
   } finally {
     const closed = building.catch(() => {}).then(() => places.close());
     // What is still under way ends by itself; nobody waits for it.
@@ -110,27 +110,21 @@ function nothingOf(memory: string, standing: Enablement): RecallResult {
   return { memory, standing, isRepeated: false, ...nothing };
 }
 
-async function scopeOf({ memory, definition }: RecallOptions) {
+/** Whose memory is asked for, and its directory, or its id. */
+async function placeFor(config: Config, { memory: asked, definition, cwd = process.cwd() }: RecallOptions) {
   const declared = definition === undefined ? undefined : await declaredScope(definition);
-  return { scope: memory ?? declared ?? 'project', declared };
-}
-
-/** The directory, or the id, of what is asked for. */
-async function memoryFor(config: Config, options: RecallOptions): Promise<string> {
-  const { scope } = await scopeOf(options);
-  const place = scopeDir(config, { memory: scope, cwd: options.cwd ?? process.cwd() });
-  return isStoreId(place, config) ? place : canonicalPath(place);
+  const scope = asked ?? declared ?? 'project';
+  const place = scopeDir(config, { memory: scope, cwd });
+  return { cwd, scope, declared, memory: isStoreId(place, config) ? place : canonicalPath(place) };
 }
 
 async function buildRecall(
   config: Config,
   options: RecallOptions,
-  { places, notices }: { places: RecallPlaces; notices: string[] },
+  { places, notices }: { places: ReturnType<typeof openPlaces>; notices: string[] },
 ): Promise<RecallResult & { sign: string }> {
-  const cwd = options.cwd ?? process.cwd();
-  const { scope, declared } = await scopeOf(options);
+  const { cwd, scope, declared, memory } = await placeFor(config, options);
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
-  const memory = await memoryFor(config, options);
   const { standing, known } = await readHome(config, { home: places.home, cwd, notices });
   const { isElsewhere } = places;
   const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory, isElsewhere });
@@ -311,19 +305,11 @@ interface Looked {
   isThere: boolean;
 }
 
-interface RecallPlaces {
-  home: Home;
-  isElsewhere: boolean;
-  /** The memory in a directory, or under an id. */
-  look(place: string): Promise<Looked>;
-  close(): Promise<void>;
-}
-
 /**
  * Where it is looked: into directories of this machine, or into what a wing keeps elsewhere, which must answer soon. Nothing
  * is made. `onDamage`: told what cannot be read of a directory; what is in its files is recalled all the same.
  */
-function openPlaces(config: Config, onDamage: (message: string) => void): RecallPlaces {
+function openPlaces(config: Config, onDamage: (message: string) => void) {
   const keeping = keepingOf(config, { within: WITHIN });
   const home = homeOf(config, { keeping });
   const opened: Ledger[] = [];
@@ -343,8 +329,9 @@ function openPlaces(config: Config, onDamage: (message: string) => void): Recall
   return {
     home,
     isElsewhere: keeping !== null,
-    look: keeping ? (place) => lookElsewhere(keeping, { place, config }) : look,
-    async close() {
+    /** The memory in a directory, or under an id. */
+    look: keeping ? (place: string) => lookElsewhere(keeping, { place, config }) : look,
+    async close(): Promise<void> {
       for (const ledger of opened) ledger.close();
       await (keeping ?? home).close();
     },
