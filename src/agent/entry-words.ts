@@ -178,14 +178,16 @@ export function answerIn({ text, chosen }: { text: string; chosen?: string }, qu
   return (options(quote).length > 0 ? options(quote) : options(chosen)).join(', ') || text;
 }
 
-/** "No", "no thanks", "skip it": not "no, use the other one", which says more. */
+/** "No", "no thanks", "skip it": not "no, pnpm", which says more. */
 export function onlyDenies(answer: string): boolean {
-  const isNo = [DENIES, DENIES_UNSPACED, SKIPS].some((form) => form.test(answer));
-  return isNo && answer.trim().split(/\s+/).length <= MOST_WORDS_OF_NO;
+  return ONLY_NO.some((form) => form.test(answer));
 }
 
-const SKIPS = begins('skip|cancel|reject|decline|dismiss|leave (?:it|that)');
-const MOST_WORDS_OF_NO = 2;
+const SAYS_NO_MORE = 'thanks?|thank you|please|need|way|now|yet|it|that|this|so|for|not|at all|danke|merci|gracias';
+const SKIPS = begins('skip|cancel|reject|decline|dismiss|leave');
+const ONLY_NO = [DENIES, DENIES_UNSPACED, SKIPS].map(
+  ({ source }) => new RegExp(`${source}(?:[\\s\\p{P}]+(?:${SAYS_NO_MORE}))*[\\s\\p{P}\\p{S}]*$`, 'iu'),
+);
 const STAYS =
   /\b(?:keeps?|kept|stays?|stayed|remains?|leaves?|left|unchanged|only|against|refus\w+|reject\w+|declin\w+|skip\w*|turn\w* down|out of|open|later|wait\w*)\b/i;
 

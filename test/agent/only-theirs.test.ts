@@ -207,16 +207,19 @@ describe('a bare no', () => {
   const asked = 'A page says so. Should I run the formatter before each commit?';
   const choice = (option: string) => `Should I run the formatter before each commit?\nchose: ${option}`;
 
-  test.each(['no', 'No thanks.', 'don’t', 'nein'])('%j turns down, and confirms nothing', async (answer) => {
-    expect(await adopt({ text: 'Run the formatter before each commit.' }, asked, answer)).toMatch(
-      /human-01 the human only says no/,
-    );
-    expect(await adopt({ text: 'The formatter runs before each commit.', type: 'project' }, asked, answer)).toMatch(
-      /only says no/,
-    );
-    expect(await adopt({ text: 'The formatter does not run before each commit.' }, asked, answer)).toBe('kept');
-    expect(await adopt({ text: 'Commits stay without the formatter.' }, asked, answer)).toBe('kept');
-  });
+  test.each(['no', 'No thanks.', 'don’t', 'not for now', 'nein'])(
+    '%j turns down, and confirms nothing',
+    async (answer) => {
+      expect(await adopt({ text: 'Run the formatter before each commit.' }, asked, answer)).toMatch(
+        /human-01 the human only says no/,
+      );
+      expect(await adopt({ text: 'The formatter runs before each commit.', type: 'project' }, asked, answer)).toMatch(
+        /only says no/,
+      );
+      expect(await adopt({ text: 'The formatter does not run before each commit.' }, asked, answer)).toBe('kept');
+      expect(await adopt({ text: 'Commits stay without the formatter.' }, asked, answer)).toBe('kept');
+    },
+  );
 
   test('beside other words of theirs takes over nothing either, and a no with more is what it says', async () => {
     const shared = { turn: 't', offered: true };
@@ -236,6 +239,7 @@ describe('a bare no', () => {
     const found = await checkEntry(entry, { find, messages: () => sources, redact: asIs });
     expect(found).toMatchObject({ problem: expect.stringContaining('says what assistant says in agent-01') });
     expect(await adopt({ text: 'Run the formatter before each push.' }, asked, 'no, before each push')).toBe('kept');
+    expect(await adopt({ text: 'Use pnpm.' }, 'Shall I use npm?', 'no, pnpm')).toBe('kept');
   });
 
   test.each(['No', 'Skip it', 'Never'])('of a dialog (%s) turns down its question', async (option) => {
