@@ -148,6 +148,22 @@ describe('redact', () => {
     expect(await textOf(`<!-- secretlint-disable -->\n${secret}`)).not.toContain(secret);
   });
 
+  test.each([
+    ['a digit touches it', `take 7npm_${random(36)} there`, 'take [redacted:npm] there'],
+    [
+      'its letters are of none of our forms',
+      `take npm_${'Ab_3dE5fG7h'.repeat(4).slice(0, 36)} there`,
+      'take [redacted:npm] there',
+    ],
+    [
+      'quotes stand in a password',
+      `use postgres://bob:s3"cr'3t@db.example/app now`,
+      'use [redacted:database-connection-string] now',
+    ],
+  ])('where %s the preset still finds a secret, with all that is glued to it', async (_, text, left) => {
+    expect(await textOf(text)).toBe(left);
+  });
+
   test('counts each rule and reports no value', async () => {
     const { found } = await redact(`password: hunter2 and password: hunter3, AKIA${'ABCD2345'.repeat(2)}`);
     expect(found).toEqual([
