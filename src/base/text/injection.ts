@@ -39,7 +39,7 @@ const CLAIMS = [
     'i',
   ),
   /(?:^|[\s|>*#"'([])(?:Human|User|HUMAN|USER|Assistant|ASSISTANT|System|SYSTEM|Developer|DEVELOPER)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[\]*_]*\s*[:：]/,
-  /^\s*(?:human|user|assistant|system|developer)\s*[:：]/imu,
+  /^[^\S\n]*(?:human|user|assistant|system|developer)\s*[:：]/imu,
   /<\s*\/?\s*(?:human|user|assistant|system|developer|person)(?:[-_ ]?(?:message|turn|prompt|input|says))?\b[^<>]*>|\[(?:human|user|system|assistant)\]|<\|(?:im_start|user|human|start_header_id)/i,
 ];
 

@@ -131,7 +131,8 @@ function kindOf(value: string, text: string): Kind {
 function isTicket(value: string, text: string): boolean {
   if (/^#\d+$/.test(value)) return true;
   return (
-    /^\d+$/.test(value) && new RegExp(`(?<!\\p{L})(?:PR|MR|issue|pull request) ${value}(?!\\p{N})`, 'iu').test(text)
+    /^\d{1,12}$/.test(value) &&
+    new RegExp(`(?<!\\p{L})(?:PR|MR|issue|pull request) ${value}(?!\\p{N})`, 'iu').test(text)
   );
 }
 

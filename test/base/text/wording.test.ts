@@ -6,6 +6,7 @@ import {
   asSeen,
   containsLiteral,
   containsLiteralTail,
+  distinctValues,
   literals,
   sayCount,
   segmentWords,
@@ -90,4 +91,10 @@ test('ten megabytes are seen and cut into words, ASCII or nearly so', () => {
     expect(asSeen(`${'a '.repeat(5_000_000)}${end}`).length).toBe(10_000_000 - (end ? -1 : 1));
     expect(segmentWords(`${'a'.repeat(10_000_000)}${end}`)).toHaveLength(1);
   }
+});
+
+test('a number of any length is a value like others', () => {
+  const long = '7'.repeat(80_000);
+  expect(distinctValues(`The port is ${long}.`, 'The port is 5432.')).toEqual([long, '5432']);
+  expect(distinctValues('See PR 12345.', 'The port is 5432.')).toBeNull();
 });
