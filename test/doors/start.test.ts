@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
-import { startWith } from '../../src/doors/checkout/demonstration.ts';
+import { startWith } from '../../src/doors/checkout/start.ts';
 import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { aPerson } from '../support/person.ts';
 import { QUICK_WASM } from '../support/run.ts';

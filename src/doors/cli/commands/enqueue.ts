@@ -212,16 +212,15 @@ export async function tryAgain(
     });
     const given = options.dismiss ? [] : givenUpSessions(ledger, [...left]);
     for (const { name } of given) left.delete(name);
-    for (const work of meant) {
-      if (options.dismiss) await rows.dropFailure(work);
-      else await putAgain(app, { rows, work: { ...work, payload: (work.item ?? work.failure)?.payload as object } });
+    const works: Again[] = [
+      ...meant.map((work) => ({ ...work, payload: (work.item ?? work.failure)?.payload as object })),
+      ...given.map(({ work }) => work),
+    ];
+    for (const work of works) {
+      await (options.dismiss ? rows.dropFailure(work) : putAgain(app, { rows, work }));
       say({ ...work, ledger, dir });
     }
-    for (const { work } of given) {
-      await putAgain(app, { rows, work });
-      say({ ...work, ledger, dir });
-    }
-    count += meant.length + given.length;
+    count += works.length;
   };
   for (const { dir, message } of await eachLedger(app, { only: options.memory, look }))
     note(`nocturne: ${dir}: ${message}`);
