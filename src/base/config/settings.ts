@@ -59,17 +59,11 @@ export const settingsSchema = z
     /** After a session's last news its extraction waits so long: the transcript may lag behind. */
     debounceMs: z.int().min(0).default(10_000),
     /** News of a session that goes on are extracted no more often than this. */
-    throttleMs: z
-      .int()
-      .min(0)
-      .default(5 * 60_000),
+    throttleMs: z.int().min(0).default(300_000),
     /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
     leaseMs: z.int().min(1_000).default(60_000),
     /** A worker that hears nothing for so long, though work waits in the queue and is not taken, ends itself. */
-    deafMs: z
-      .int()
-      .min(1_000)
-      .default(5 * 60_000),
+    deafMs: z.int().min(1_000).default(300_000),
     /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
     concurrency: z.int().min(1).max(64).default(2),
     /** Model calls with their tool results, per excerpt and per request of a dream. */
@@ -101,10 +95,7 @@ export const settingsSchema = z
     /** OpenTelemetry spans and metrics; default: where the environment sets OTEL_*. Needs an SDK that you register. */
     telemetry: z.boolean().optional(),
     /** A transcript that was quiet so long has ended. */
-    quietMs: z
-      .int()
-      .min(0)
-      .default(30 * 60_000),
+    quietMs: z.int().min(0).default(1_800_000),
     /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
     nonInteractive: z.boolean().default(false),
     /** Bytes that a compressed transcript may hold; one with more is not read. */
