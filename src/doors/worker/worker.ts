@@ -176,9 +176,9 @@ async function runEngine(
     }
   }
 
-  async function hasNews(): Promise<boolean> {
+  async function hasNews(isSweep: boolean): Promise<boolean> {
     const hasCome = await takeInAll(app, options);
-    const hasBegun = await roundIfDue(app, onError);
+    const hasBegun = isSweep && (await roundIfDue(app, onError));
     const isDue = nextDueAt !== undefined && nextDueAt <= config.clock.now().toISOString();
     const isAny = hasCome || hasBegun || isDue || hasEnded;
     hasEnded = false;
@@ -269,7 +269,7 @@ async function runEngine(
       try {
         if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.workers.see();
         const isSweep = tick % SWEEP_TICKS === 0;
-        if ((await hasNews()) || isSweep || untilIdle) await look(isSweep);
+        if ((await hasNews(isSweep)) || isSweep || untilIdle) await look(isSweep);
         workUnwoken();
       } catch (error) {
         if (!isAppError(error, 'database-unavailable') || untilIdle) throw error;

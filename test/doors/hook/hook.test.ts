@@ -188,12 +188,13 @@ test('where no worker is awake the hooks start one, which does the work and goes
   expect(filesIn(join(testing.home, 'logs'))).toEqual(['nocturne.log', 'worker.log']);
 });
 
-test('a home that is given relative is the same one to the worker that the hook starts', async () => {
+test('a home that is given relative is the same one to the worker that the hook starts, which keeps there what it compiled', async () => {
   const { environment, home, store } = await hookApp();
   const given = relative(process.cwd(), home);
-  await runHook(claudeCode(aSession()), { ...environment, NOCTURNE_HOME: given });
+  await runHook(claudeCode(aSession()), { ...environment, NOCTURNE_HOME: given, NODE_COMPILE_CACHE: undefined });
   await until(() => coverageWhere(store.ledger).length === 2);
   await until(() => filesIn(join(home, 'awake')).length === 0);
+  await until(() => filesIn(join(home, 'compiled')).length > 0);
 });
 
 test('a pipe that stays open is read as far as the JSON goes, and no longer than half a second', async () => {
