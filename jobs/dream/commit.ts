@@ -54,9 +54,10 @@ export async function commitOperations(checked: Checked, at: CommitAt): Promise<
       for (const { from, path } of edits) if (from) moveSupports(transaction, { from, to: path });
       const gone = writeSupports(transaction, edits);
       links.rows(transaction);
-      const marked = edits.flatMap(({ add }) => add.flatMap((line) => (line.seenOnce ? line.entries : [])));
+      const lines = edits.flatMap(({ add }) => add);
+      const marked = lines.flatMap(({ seenOnce, entries }) => (seenOnce ? entries : []));
       writeStates(transaction, checked, { now: clock.now(), seenOnce: new Set(marked) });
-      updateHeld(transaction, { edits, gone, now: clock.now() });
+      updateHeld(transaction, { lines, gone, now: clock.now() });
     },
   }));
 }

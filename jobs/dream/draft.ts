@@ -33,11 +33,11 @@ import {
   sourcesOf,
   supportsOf,
 } from '../../src/memory/ledger/entries.ts';
-import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { programLines } from '../../src/memory/ledger/program-lines.ts';
 import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
-import type { FileChange, Store } from '../../src/memory/store/store.ts';
+import type { CommitPlan, Store } from '../../src/memory/store/store.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import {
   archivePath,
@@ -250,13 +250,8 @@ export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set
     .join('\n\n');
 }
 
-interface Relinked {
-  files: FileChange[];
-  rows(transaction: Transaction): void;
-}
-
 /** The changes of other files; throws `refused` where a person's line links a topic that is renamed. */
-export async function relinked(edits: TopicEdit[], store: Store): Promise<Relinked> {
+export async function relinked(edits: TopicEdit[], store: Store): Promise<Required<CommitPlan>> {
   const renames = new Map(
     edits.flatMap(({ renamedFrom, path }) => (renamedFrom === undefined ? [] : [[renamedFrom, path] as const])),
   );

@@ -39,22 +39,17 @@ export function writeHeld(transaction: Transaction, { entry, isHeld, now }: Held
   if (!isHeld && isKnown) transaction.drop('held', { entry });
 }
 
-interface Edit {
-  path: string;
-  add: { entries: string[]; seenOnce?: string }[];
-}
-
 /**
  * What becomes of the entries of these lines: those that are marked wait, all others do not any more. `gone`: what lines
  * rested on that were taken out.
  */
 export function updateHeld(
   transaction: Transaction,
-  { edits, gone, now }: { edits: Edit[]; gone: string[]; now: Date },
+  { lines, gone, now }: { lines: { entries: string[]; seenOnce?: string }[]; gone: string[]; now: Date },
 ): void {
   const { ledger } = transaction;
-  for (const line of edits.flatMap(({ add }) => add)) {
-    for (const entry of line.entries) setHeld(transaction, { entry, isHeld: line.seenOnce !== undefined, now });
+  for (const { entries, seenOnce } of lines) {
+    for (const entry of entries) setHeld(transaction, { entry, isHeld: seenOnce !== undefined, now });
   }
   for (const entry of gone) {
     if (supportsByEntry(ledger, entry).length === 0) setHeld(transaction, { entry, isHeld: false, now });

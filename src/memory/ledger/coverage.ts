@@ -121,37 +121,34 @@ export function coverRange(transaction: Transaction, turn: TurnIds, range: Omit<
   for (const row of before) {
     const interval = intervalOf(row, ids);
     if (!own || !interval || interval.start > own.end || interval.end < own.start) continue;
-    if (row.disposition !== 'undone' && (row.job !== range.job || row.isAgain)) {
-      for (let at = interval.start; at <= interval.end; at++) covered.add(at);
+    if (row.disposition !== 'undone' && (row.job !== range.job || row.again === 1)) {
+      for (const at of placesIn(interval)) covered.add(at);
     }
     transaction.drop('coverage', { session: row.session, turn: row.turn, from_message: row.from });
     if (interval.start < own.start) rests.push({ ...row, throughMessage: ids[own.start - 1] as string });
     if (interval.end > own.end && own.end + 1 < ids.length) rests.push({ ...row, from: ids[own.end + 1] as string });
   }
   for (const rest of rests) writeCoverage(transaction, rest);
-  const isAgain = own !== null && everyIn(own, (at) => covered.has(at));
-  writeCoverage(transaction, { ...range, turn: turn.id, isAgain });
+  const isWhole = own !== null && placesIn(own).every((at) => covered.has(at));
+  writeCoverage(transaction, { ...range, turn: turn.id, again: Number(isWhole) });
 }
 
-function everyIn({ start, end }: Interval, holds: (at: number) => boolean): boolean {
-  for (let at = start; at <= end; at++) if (!holds(at)) return false;
-  return true;
+function placesIn({ start, end }: Interval): number[] {
+  return Array.from({ length: end - start + 1 }, (_, at) => start + at);
 }
 
 interface CoveredRange extends Coverage {
-  /** All of it had been covered before, by other jobs: undoing this one brings that back. */
-  isAgain: boolean;
+  /** 1: all of it had been covered before, by other jobs: undoing this one brings that back. */
+  again: number;
 }
 
 function rowsOf(ledger: Ledger, session: string, turn: string): CoveredRange[] {
-  const sql = `select ${COVERAGE}, again from coverage where session = ? and turn = ?`;
-  const rows = ledger.all<Coverage & { again: number }>(sql, session, turn);
-  return rows.map(({ again, ...row }) => ({ ...row, isAgain: again === 1 }));
+  return ledger.all(`select ${COVERAGE}, again from coverage where session = ? and turn = ?`, session, turn);
 }
 
 /** Takes a turn, and all before it in its session, for covered. */
 export function assumeCovered(transaction: Transaction, at: { session: string; turn: string; day: Day }): void {
-  writeCoverage(transaction, { ...at, from: '', throughMessage: '', disposition: 'assumed', job: '', isAgain: false });
+  writeCoverage(transaction, { ...at, from: '', throughMessage: '', disposition: 'assumed', job: '', again: 0 });
 }
 
 function writeCoverage(transaction: Transaction, row: CoveredRange): void {
@@ -163,7 +160,7 @@ function writeCoverage(transaction: Transaction, row: CoveredRange): void {
     day: row.day,
     job: row.job,
     from_message: row.from,
-    again: Number(row.isAgain),
+    again: row.again,
   });
 }
 

@@ -139,12 +139,6 @@ export interface LocatedLine extends TopicLine {
   marker: string;
 }
 
-interface Insertion {
-  from: number;
-  to: number;
-  text: string;
-}
-
 export function locateLines(raw: string): LocatedLine[] {
   const start = bodyStart(raw);
   return readBlocks(raw.slice(start))
@@ -181,7 +175,7 @@ function markBehind(fence: Block, next: Block | undefined): Block | undefined {
 function placeFor(
   added: string[],
   { raw, lines, removed }: { raw: string; lines: LocatedLine[]; removed: LocatedLine[] },
-): Insertion {
+): { from: number; to: number; text: string } {
   const lineEnd = lineEndOf(raw);
   const write = (marker: string) => added.map((text) => `${marker}${text}${lineEnd}`).join('');
   const first = removed[0];
