@@ -21,6 +21,12 @@ import { build } from 'rolldown';
 
 /** Without comments and blanks; names stay, so that what failed can be told. */
 const SMALL = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
+/** gray-matter's own YAML engine, which nobody here lets it use (memory/text/frontmatter.ts): 300 kB in each of two files. */
+const withoutItsYaml = {
+  name: 'without-its-yaml',
+  resolveId: (id) => (id === 'js-yaml' ? { id: '\0no-yaml.cjs' } : null),
+  load: (id) => (id === '\0no-yaml.cjs' ? 'exports.safeLoad = exports.safeDump = () => {};' : null),
+};
 /** zod's messages in other languages, which nobody here asks for: 300 kB. */
 const withoutOtherLanguages = {
   name: 'without-other-languages',
@@ -96,9 +102,11 @@ const library = await build({
   external: Object.keys({ ...dependencies, ...peerDependencies })
     .filter((name) => !BUILT_IN.includes(name))
     .flatMap((name) => [name, new RegExp(`^${name}/`)]),
-  plugins: [sdkOfTheCaller, withoutOtherLanguages],
+  plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages],
   // What is made for browsers too may offer require() files that no bundler finds.
   resolve: { mainFields: ['module', 'main'] },
+  // gray-matter can run frontmatter as a program; nobody here lets it (memory/text/frontmatter.ts).
+  checks: { eval: false },
   output: { dir: 'dist/lib', format: 'esm', chunkFileNames: 'part-[name].js', minify: SMALL },
   logLevel: 'warn',
 });
@@ -115,12 +123,14 @@ const prompt = await build({
   platform: 'node',
   external: ['better-sqlite3'],
   plugins: [
+    withoutItsYaml,
     {
       name: 'wings-when-asked',
       resolveId: (id, from, { kind }) =>
         kind === 'dynamic-import' && /[\\/]wings[\\/]/.test(from ?? '') ? { id, external: true } : null,
     },
   ],
+  checks: { eval: false },
   output: { file: 'dist/prompt.js', format: 'esm', codeSplitting: false, minify: true },
   logLevel: 'warn',
 });

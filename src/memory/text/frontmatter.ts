@@ -1,8 +1,9 @@
 // Reads and changes the frontmatter of a Markdown file.
-// It is YAML, read from a copy with LF; frontmatter that names another language is text. A change replaces the changed
-// keys' lines in the raw bytes; foreign keys, comments, order, line ends and quoting stay, and a key stays where it is, at
-// the top or under `metadata:`.
+// gray-matter reads it, from a copy with LF, with YAML as its only engine: frontmatter in a programming language is
+// text, never run. A change replaces the changed keys' lines in the raw bytes; foreign keys, comments, order, line
+// ends and quoting stay, and a key stays where it is, at the top or under `metadata:`.
 
+import matter from 'gray-matter';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
 import { AppError } from '../../base/errors.ts';
 import { isObject } from '../../base/text/json.ts';
@@ -97,6 +98,10 @@ function findHead(raw: string): Head | null {
   return { language: (open[1] ?? '').trim(), from, to, bodyFrom: to + close[0].length };
 }
 
+function refuse(): never {
+  throw new AppError('bad-input', 'frontmatter in a programming language is never run.');
+}
+
 const PLAIN_LINE = /^([a-z][\w-]*): (?:(true)|([A-Za-z](?:[\w ,./()+?!;'’–-]*[\w.)+?!'’])?)|"([^"\\\p{Cc}]*)")$/u;
 /** Words that YAML takes for something else than text. */
 const NO_TEXT = /^(?:true|false|null)$/i;
@@ -118,7 +123,11 @@ function parseHead(block: string): { data: Record<string, unknown> } | { problem
   const plain = readPlainHead(block);
   if (plain) return { data: plain };
   try {
-    return { data: parseMapping(block) };
+    // Options also keep gray-matter from its cache, which would hand out one object to all callers.
+    const { data } = matter(`---\n${block}---\n`, {
+      engines: { yaml: parseMapping, json: refuse, javascript: refuse, coffee: refuse },
+    });
+    return { data };
   } catch (error) {
     const [said = ''] = (error as Error).message.split('\n');
     return { problem: `The frontmatter is not valid YAML: ${said.replace(/[:.]$/, '')}.` };
@@ -126,10 +135,7 @@ function parseHead(block: string): { data: Record<string, unknown> } | { problem
 }
 
 function parseMapping(block: string): Record<string, unknown> {
-  // Lines are counted from the rule above them, and end at one that begins like a rule.
-  const [lines = ''] = `\n${block}---`.split('\n---');
-  if (lines.replace(/^\s*#[^\n]+/gm, '').trim() === '') return {};
-  const value: unknown = parseYaml(lines, { uniqueKeys: false, logLevel: 'error' });
+  const value: unknown = parseYaml(block, { uniqueKeys: false, logLevel: 'error' });
   if (!isObject(value)) throw new AppError('bad-input', 'it is not a list of keys with values.');
   return value;
 }
