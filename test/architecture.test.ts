@@ -162,6 +162,14 @@ test('every package that is imported is named in package.json', () => {
   expect(offenders((_, imported) => isMissing(imported) && !(packageOf(imported) in named))).toEqual([]);
 });
 
+test.each(['bullmq', 'ioredis', '@anthropic-ai/sdk', 'gray-matter', 'date-fns'])(
+  '%s, a fixed part, is used',
+  (name) => {
+    const users = sources.filter(({ imports }) => imports.some((path) => path === name || path.startsWith(`${name}/`)));
+    expect(users).not.toEqual([]);
+  },
+);
+
 test('the map in AGENTS.md names no file that is not there', () => {
   const [, all = ''] = readFileSync(join(root, 'AGENTS.md'), 'utf8').split(/^## Where (?:things are|this departs).*$/m);
   const map = withoutMissingWings(all);
