@@ -82,7 +82,9 @@ function endPause(call: Call<PauseOptions>): Promise<void> {
     if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
     // Who ends the pause of all means the one that keeps this project back.
     else if (project === null && here.pausedProject) {
-      print(`still off here: ${plainly(here.reason, app.config)}; ${pauseEnd(here.pausedProject)} ends that`);
+      const end = pauseEnd(here.pausedProject);
+      const how = here.reason.endsWith(end) ? '' : `; ${end} ends that`;
+      print(`still off here: ${plainly(here.reason, app.config)}${how}`);
     }
     const unread = await app.home.days.unreadDay();
     if (unread) print(formatUnreadSpend(unread));
