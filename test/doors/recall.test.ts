@@ -328,9 +328,10 @@ test('a project is paused by its root, for all its directories and no other', as
   expect(await answer(environment, { cwd: tempDir() })).not.toBe('');
   // What is said to end it ends it, and what would not says so.
   const all = await runHere(['pause', '--off'], environment, { cwd: root });
-  expect(all.stdout).toMatch(
-    /^nocturne was not paused\nstill off here: .*; nocturne pause --off --project ends that\n$/,
-  );
+  expect(all.stdout).toMatch(/^nocturne was not paused\nstill off here: .* until nocturne pause --off --project\n$/);
+  await runHere(['pause', '--project', '--for', '2h'], environment, { cwd: root });
+  const timed = await runHere(['pause', '--off'], environment, { cwd: root });
+  expect(timed.stdout).toMatch(/\nstill off here: .* until today .*; nocturne pause --off --project ends that\n$/);
   expect((await runHere(['pause', '--off'], environment, { cwd: tempDir() })).stdout).toBe('nocturne was not paused\n');
   await runHere(['resume', '--project', root], environment);
   expect(await answer(environment, { cwd: root })).not.toBe('');

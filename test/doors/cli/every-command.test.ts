@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { packagePath } from '../../../src/base/files/files.ts';
+import { parseJson } from '../../../src/base/text/json.ts';
 import { allCommands } from '../../docs/generate.ts';
 import { type EndedHere, runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -152,6 +153,19 @@ test('every command of help --all runs in a fresh home, and what it prints fits 
     ) {
       wrong.push({ args, flaws, ...ended });
     }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('with --json every command prints JSON and nothing else on stdout, one value a line', async () => {
+  const { run } = freshHome();
+  const wrong: unknown[] = [];
+  for (const call of Object.values(CALLS).flat()) {
+    const args = call.filter((word): word is string => typeof word === 'string');
+    if (args[0] === 'completion') continue;
+    const { code, stdout } = await run([...args, '--json']);
+    const isJson = stdout.split('\n').filter(Boolean).every((line) => parseJson(line) !== undefined);
+    if (!isJson || code !== (call.find((word) => typeof word === 'number') ?? 0)) wrong.push({ args, code, stdout });
   }
   expect(wrong).toEqual([]);
 });

@@ -184,7 +184,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
         else print(`${shortKey(ledger, { kind, key })} ${dismiss ? 'is off the list' : 'waits'} in ${dir}`);
       });
       if (!isSpendRead) note('What is spent today is counted from nothing again: models may be asked.');
-      if (count === 0 && !dismiss) print('Nothing failed, and nothing waits.');
+      if (count === 0 && !dismiss && !json) print('Nothing failed, and nothing waits.');
     });
   },
 };

@@ -36,7 +36,7 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
     ['--with-lines', 'remove the lines that rest on redacted entries alone'],
     ...MEMORY,
   ],
-  json: '{ versions, rows, files, spool, snapshots, sessions, remaining, lines, userScope }',
+  json: '{ versions, rows, files, spool, snapshots, sessions?, remaining, lines, userScope }',
   more: 'Transcripts, version control and backups are not touched.',
   examples: ['redact --match "correct horse" --dry-run'],
   run: inApp(async (app, { options, args: [version] }) => {
