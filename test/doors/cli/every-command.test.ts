@@ -164,7 +164,10 @@ test('with --json every command prints JSON and nothing else on stdout, one valu
     const args = call.filter((word): word is string => typeof word === 'string');
     if (args[0] === 'completion') continue;
     const { code, stdout } = await run([...args, '--json']);
-    const isJson = stdout.split('\n').filter(Boolean).every((line) => parseJson(line) !== undefined);
+    const isJson = stdout
+      .split('\n')
+      .filter(Boolean)
+      .every((line) => parseJson(line) !== undefined);
     if (!isJson || code !== (call.find((word) => typeof word === 'number') ?? 0)) wrong.push({ args, code, stdout });
   }
   expect(wrong).toEqual([]);
