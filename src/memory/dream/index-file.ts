@@ -1,6 +1,5 @@
 // MEMORY.md: one line for every topic, grouped by type, within the caps that agents read; and its change of files, built
-// from what the ledger knows of the topics, in the same commit as their changes. Between dreams the line of a topic follows
-// its description, which a person changed in the file or on the page, with the next commit that somebody makes.
+// from what the ledger knows of the topics, in the same commit as their changes (index-follow.ts: between dreams).
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.

@@ -130,6 +130,28 @@ test('what CLAUDE.md of the project says is dropped with that reason; what only 
   expect(file('npm.md')).toContain('- Npm is used here.');
 });
 
+test('what CLAUDE.md says and what a memory that is no topic says is dropped at once, each with what says it', async () => {
+  const { dreamAt, jobs, file } = await memory();
+  const project = tempDir();
+  const session = 'session-2026-01-10';
+  writeFileSync(join(project, 'CLAUDE.md'), '- Lint is to be run first.\n');
+  await jobs.store.commit({ actor: 'person' }, () => ({
+    files: [{ path: 'notes/board.md', change: () => '- The board is what we look at.\n' }],
+    rows: (transaction) =>
+      writeSession(transaction, { id: session, cwd: project, path: '', format: '', sizeBytes: 0, modifiedAt: '' }),
+  }));
+  const report = await dreamAt(
+    '2026-01-10',
+    { type: 'feedback', text: 'The board is what we look at.', session },
+    { type: 'feedback', text: 'Lint is to be run first.', session },
+  );
+  expect(report.operations.map(({ kind, reason }) => `${kind}: ${reason}`).sort()).toEqual([
+    'drop: CLAUDE.md says it.',
+    'drop: notes/board.md says it.',
+  ]);
+  expect(file('.nocturne/dreams/2026-01-10.md').match(/^## /gm)).toHaveLength(1);
+});
+
 test('a project whose CLAUDE.md leads to a device says nothing, and the dream ends', async () => {
   const { dreamAt, jobs } = await memory();
   const project = tempDir();
