@@ -14,6 +14,7 @@ import {
   headVersion,
   listVersions,
   OPERATIONS,
+  readVersion,
   restoreVersion,
   type Version,
   type VersionFilter,
@@ -32,10 +33,8 @@ import {
   inReader,
   MEMORY,
   memoryPath,
-  textOf,
   topicFile,
   undoCommand,
-  versionOf,
   withApp,
   withLooking,
 } from '../terminal/options.ts';
@@ -162,6 +161,26 @@ const showFile = inReader<ShowOptions, [string]>(async (store, _app, call) => {
   printRaw(text);
 });
 
+/** A version of the file at `path`; throws `bad-input` for one of another file. */
+function versionOf(store: MemoryReader, { path, id: given }: { path: string; id: string }) {
+  const id = wholeId(store.ledger, 'version', given);
+  const version = readVersion(store.ledger, id);
+  const memory = store.ledger.get('select id from memory where path = ?', path)?.id;
+  if (version.path === path || version.memory === memory) return version;
+  throw new AppError(
+    'bad-input',
+    `Version ${shortId(store.ledger, 'version', id)} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
+    { remedy: `nocturne history ${path} lists the versions of ${path}.` },
+  );
+}
+
+/** The text of a version. Throws `bad-input` where it holds none. */
+function textOf({ id, text, operation, redactedAt }: ReturnType<typeof readVersion>): string {
+  if (redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
+  if (text === null) throw new AppError('bad-input', `In version ${id} the file was ${operation}.`);
+  return text;
+}
+
 /** A topic may be named without its ending. */
 function fileNamed(store: MemoryReader, given: string): string {
   return findTopic(store.dir, given) ?? memoryPath(store, given);
@@ -201,7 +220,7 @@ function versionSide(
   { path, id, nameOf }: { path: string; id: string | null; nameOf(id: string): string },
 ): { name: string; text: string } {
   if (id === null) return { name: '/dev/null', text: '' };
-  const version: Version & { text: string | null } = versionOf(store, { path, id });
+  const version = versionOf(store, { path, id });
   if (version.redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
   return { name: `${path} (${nameOf(version.id)})`, text: version.text ?? '' };
 }

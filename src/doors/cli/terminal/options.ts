@@ -9,9 +9,8 @@ import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, isDay } from '../../../base/time.ts';
-import { readVersion, type Version } from '../../../memory/history/versions.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
@@ -288,29 +287,6 @@ export function findTopic(dir: string, given: string): string | undefined {
 export function memoryPath({ dir }: Pick<MemoryReader, 'dir'>, given: string): string {
   const path = isAbsolute(given) ? relative(dir, canonicalPath(given)) : given;
   return locateFile(dir, path.split(sep).join('/').replace(/^\.\//, '')).path;
-}
-
-/** A version of the file at `path`; throws `bad-input` for one of another file. */
-export function versionOf(
-  store: MemoryReader,
-  { path, id: given }: { path: string; id: string },
-): Version & { text: string | null } {
-  const id = wholeId(store.ledger, 'version', given);
-  const version = readVersion(store.ledger, id);
-  const memory = store.ledger.get('select id from memory where path = ?', path)?.id;
-  if (version.path === path || version.memory === memory) return version;
-  throw new AppError(
-    'bad-input',
-    `Version ${shortId(store.ledger, 'version', id)} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
-    { remedy: `nocturne history ${path} lists the versions of ${path}.` },
-  );
-}
-
-/** The text of a version. Throws `bad-input` where it holds none. */
-export function textOf({ id, text, operation, redactedAt }: Version & { text: string | null }): string {
-  if (redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
-  if (text === null) throw new AppError('bad-input', `In version ${id} the file was ${operation}.`);
-  return text;
 }
 
 /** What a command does that only reads the memory here. */
