@@ -1,5 +1,5 @@
 // Who may see the page, and where it is served now. A visit begins with a ticket, 256 random bits that are good once and for a
-// minute; the home keeps only their hash. From then on it is a cookie: for this host and port alone, never shown to scripts,
+// minute; the home keeps only their hash. From then on it is a cookie: known by this process alone, never shown to scripts,
 // ended after twelve hours or with the process. What others sent a browser here for is refused before anything is read: by the
 // name it asked for, by where the request comes from, and for what changes something by its origin and a token, too.
 
