@@ -1,6 +1,6 @@
 // A memory directory that cannot be written (a read-only mount, another user's) is looked at all the same.
 
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
@@ -55,6 +55,18 @@ test('files in which nocturne never worked are shown where nothing can be writte
   const here = (...args: string[]) => runHere(args, { ...environment, NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir });
   expect((await here('show', 'hosts.md')).stdout).toBe('- Staging is alpha.\n');
   expect((await here('search', 'alpha')).stdout).toContain('hosts.md:1');
+});
+
+test('what only looks makes nothing where nothing is', async () => {
+  const { environment } = await testApp();
+  const dir = join(tempDir(), 'memory');
+  const looks = [['list'], ['search', 'x'], ['show'], ['show', '--history'], ['log'], ['report'], ['status', '--verbose']];
+  const more = [['explain', 'a:1'], ['why', 'x'], ['history'], ['diff', 'a'], ['recall'], ['sessions'], ['check']];
+  for (const look of [...looks, ...more]) {
+    const { stderr, stdout } = await runHere([...look, '--memory', dir], environment);
+    expect({ look, isSaid: (stderr + stdout).trim() !== '' }).toEqual({ look, isSaid: true });
+    expect({ look, isMade: existsSync(dir) }).toEqual({ look, isMade: false });
+  }
 });
 
 test('a ledger that a running worker writes is read as it is where nothing can be written', async ({ skip }) => {

@@ -296,7 +296,9 @@ export function inReader<Options extends CommonOptions, Args extends unknown[]>(
   return (call) => withApp(call, (app) => withReader(app, (reader) => work(reader, app, call)));
 }
 
+/** Looking makes no memory. */
 export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {
+  const isThere = app.keeping !== null || (await app.hasMemory());
   const orRead = (error: AppError) => {
     try {
       return new ReadOnlyStore(app.memoryDirOf());
@@ -305,7 +307,9 @@ export async function withReader<T>(app: App, work: (reader: MemoryReader) => Pr
       throw error;
     }
   };
-  const reader = await app.storeFor().catch(onAppError(orRead, 'storage'));
+  const reader = isThere
+    ? await app.storeFor().catch(onAppError(orRead, 'storage'))
+    : new ReadOnlyStore(app.memoryDirOf());
   try {
     return await work(reader);
   } finally {
