@@ -60,7 +60,15 @@ test('files in which nocturne never worked are shown where nothing can be writte
 test('what only looks makes nothing where nothing is', async () => {
   const { environment } = await testApp();
   const dir = join(tempDir(), 'memory');
-  const looks = [['list'], ['search', 'x'], ['show'], ['show', '--history'], ['log'], ['report'], ['status', '--verbose']];
+  const looks = [
+    ['list'],
+    ['search', 'x'],
+    ['show'],
+    ['show', '--history'],
+    ['log'],
+    ['report'],
+    ['status', '--verbose'],
+  ];
   const more = [['explain', 'a:1'], ['why', 'x'], ['history'], ['diff', 'a'], ['recall'], ['sessions'], ['check']];
   for (const look of [...looks, ...more]) {
     const { stderr, stdout } = await runHere([...look, '--memory', dir], environment);
