@@ -116,6 +116,28 @@ function isJoinedBehind(right: string, { isPath, isNumber }: { isPath: boolean; 
   return isPath && (/^[/\\@-]/.test(right) || /^[.:]\w/.test(right));
 }
 
+const WEEKDAYS =
+  /(?<!\p{L})(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(?=s?(?!\p{L}))/giu;
+
+/** What of a text is searched for: also days of the week, where no date says which day is meant. */
+export function valuesIn(text: string): string[] {
+  return [...literals(text), ...(/\d{4}-\d{2}-\d{2}/.test(text) ? [] : (text.match(WEEKDAYS) ?? []))];
+}
+
+/** Whether a value stands in a text, a file's name also at the end of a path, a number also as it may else be written. */
+export function isValueIn(value: string, text: string): boolean {
+  if (containsLiteral(value, text)) return true;
+  if (value.search(WEEKDAYS) === 0) return isDayIn(value.toLowerCase(), text);
+  if (/^\d/.test(value)) return containsLiteral(plainNumbers(value), plainNumbers(text));
+  return /\.\p{L}\w*$/u.test(value) && containsLiteral(value, text.replaceAll(`/${value}`, ` ${value}`));
+}
+
+/** Whether a text names a day of the week, in any number or among weekdays. */
+function isDayIn(day: string, text: string): boolean {
+  const isOfWork = !/^(?:s[au]|sams|sonn)/.test(day) && /(?<!\p{L})(?:weekday|werktag)/iu.test(text);
+  return isOfWork || (text.match(WEEKDAYS) ?? []).some((each) => each.toLowerCase() === day);
+}
+
 type Kind = 'code' | 'url' | 'date' | 'path' | 'ticket' | 'number' | 'name';
 
 function kindOf(value: string, text: string): Kind {
@@ -137,7 +159,7 @@ function isTicket(value: string, text: string): boolean {
 }
 
 /** A text with its numbers in one form: 3,200 as 3200, 5 % as 5%. */
-export function plainNumbers(text: string): string {
+function plainNumbers(text: string): string {
   return text
     .replace(/(?<![\p{L}\p{N}.,_-])\d{1,3}(?:,\d{3})+(?![\p{L}\p{N}_]|[.,]\p{N})/gu, (number) =>
       number.replaceAll(',', ''),

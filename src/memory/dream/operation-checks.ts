@@ -7,7 +7,7 @@
 // the model to mend; nothing is mended here.
 
 import { denialIn, withoutWhen } from '../../base/text/change-words.ts';
-import { containsLiteral, literals } from '../../base/text/wording.ts';
+import { isValueIn, valuesIn } from '../../base/text/wording.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
@@ -310,9 +310,7 @@ function refusalOf(entry: KnownEntry, { drop, of, check }: { drop: Drop; of: str
 }
 
 function refusalOfDuplicate(entry: KnownEntry, text: string, same: boolean | undefined): string | null {
-  const lost = literals(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter(
-    (value) => !containsLiteral(value, text),
-  );
+  const lost = valuesIn(withoutWhen(entry.text, [entry.at.slice(0, 10)])).filter((value) => !isValueIn(value, text));
   if (lost.length > 0)
     return `${lost.map(quoted).join(', ')} is not said there: ${quoted(text)}. Merge it into the line`;
   const [mine, theirs] = [denialIn(entry.text), denialIn(text)];

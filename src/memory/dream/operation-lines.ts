@@ -28,10 +28,11 @@ import {
   countShared,
   isNegated,
   isOpposite,
+  isValueIn,
   literals,
   negationIn,
-  plainNumbers,
   sharesTopic,
+  valuesIn,
 } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { lineId } from '../text/topic.ts';
@@ -169,7 +170,7 @@ function checkValues(line: NewLine, { operation, entries, old, say }: Rest): voi
     );
   } else if (
     operation.kind === 'supersede' &&
-    !ofOld.some((text) => foreign.every((value) => containsLiteral(value, text)))
+    !ofOld.some((text) => foreign.every((value) => isValueIn(value, text)))
   ) {
     if (foreign.length > 0) say(`the line ${quoted(line.text)} mixes values of several lines: use a line for each.`);
   }
@@ -206,14 +207,7 @@ function isUpdated(value: string, { old, cited }: { old: KnownLine[]; cited: str
 
 /** Values of a line that neither what it rests on says, nor a line whose place it takes. */
 function foreignTo(said: string, [line = '', ...old]: string[]): string[] {
-  return literals(line).filter((value) => ![said, ...old].some((text) => isValueIn(value, text)));
-}
-
-/** Whether a value stands in a text, a file's name also at the end of a path, a number also as it may else be written. */
-function isValueIn(value: string, text: string): boolean {
-  if (containsLiteral(value, text)) return true;
-  if (/^\d/.test(value)) return containsLiteral(plainNumbers(value), plainNumbers(text));
-  return /\.\p{L}\w*$/u.test(value) && containsLiteral(value, text.replaceAll(`/${value}`, ` ${value}`));
+  return valuesIn(line).filter((value) => ![said, ...old].some((text) => isValueIn(value, text)));
 }
 
 /** The lines that a merge keeps what they say of: not those whose value a newer entry of the same subject changes. */
@@ -367,7 +361,7 @@ function tellLost(
   text: string,
   { written, days, of, say }: { written: string; days: Day[]; of: string; say: Check['say'] },
 ): void {
-  const values = literals(withoutWhen(withoutReplaced(text), days));
+  const values = valuesIn(withoutWhen(withoutReplaced(text), days));
   const lost = values.filter((value) => !isValueIn(value, written));
   if (lost.length > 0) say(`its lines lose ${lost.map(quoted).join(', ')} of ${of}: keep it letter for letter.`);
 }

@@ -359,7 +359,7 @@ const LEADING = /^(?:in|at|on|with|by|for|within|to|from|mit|bei|an|für|von|ave
 /** Too short to say something by itself. */
 function isFragment({ text }: Clause): boolean {
   if (LEADING.test(text) && text.split(/\s+/).length < 4) return true;
-  return text.split(/\s+/).length < 3 && plainWords(text).size + literals(text).length < 2;
+  return text.split(/\s+/).length < 3 && plainWords(text).size + literals(text).length < 2 && !BOUND.test(text);
 }
 
 function isReason(text: string): boolean {

@@ -20,8 +20,9 @@ function refusal(said: (string | Partial<KnownEntry>)[], text: string, old?: Par
   const context: DreamContext = { entries: new Map(entries), topics: new Map([['ops', topic]]) };
   const ids = entries.map(([id]) => id);
   const written = { entries: ids, reason: 'x', topic: 'ops', lines: [{ text, entries: ids }] };
+  const dropped = { kind, entries: ids, reason: 'x', because: 'duplicate', of: 'l1' };
   const operation = old ? { kind, replaces: ['l1'], ...written } : { kind: 'add', ...written };
-  return checkOperations([operation as Operation], context).join('\n');
+  return checkOperations([(kind === 'drop' ? dropped : operation) as Operation], context).join('\n');
 }
 
 const ASKED = 'Priya owns pricing; nothing there is changed without asking her.';
@@ -98,4 +99,36 @@ test('a habit is joined by what shows it in the same words but for who wants it,
   expect(refusal(same, shown.text, { ...shown, sources }, 'merge')).toBe('');
   const other = again('Wants columns as a table.');
   expect(refusal(other, shown.text, { ...shown, sources }, 'merge')).not.toBe('');
+});
+
+test.each([
+  ['Deploys happen on Mondays.', 'Monday: deploys.'],
+  ['The user works Monday to Friday.', 'Works on weekdays.'],
+  ['The release is on 2026-11-02, a Monday.', 'Release: 2026-11-02.'],
+  ['The planning moved from Wednesdays to Thursdays.', 'The planning is on Thursdays.'],
+])('a day of the week stays, in any number, among weekdays or as a date: %s', (said, line) => {
+  expect(refusal([said], line)).toBe('');
+});
+
+test('a line of several days keeps those that the entry does not change', () => {
+  const line = 'Training: intervals on Tuesdays, easy 6 km on Thursdays, long run on Saturdays.';
+  const old = { text: line.replace('Saturdays', 'Sundays') };
+  expect(refusal(['Long runs are on Saturdays now.'], line, old)).toBe('');
+});
+
+test('another day of the week is invented, one that is left out is lost, and none is a duplicate of another', () => {
+  const [mondays, tuesdays] = ['Deploys happen on Mondays.', 'Deploys happen on Tuesdays.'];
+  expect(refusal([mondays], tuesdays)).toContain('rests on says "Tuesday"');
+  expect(refusal([mondays], 'Deploys happen weekly.')).toContain('its lines lose "Monday"');
+  expect(refusal([mondays], tuesdays, { text: tuesdays }, 'merge')).toContain('"Monday"');
+  const entry: Partial<KnownEntry> = { text: mondays };
+  expect(refusal([entry], '', { text: tuesdays }, 'drop')).toContain('"Monday" is not said there');
+});
+
+test('what bounds a line that goes is asked about, however short it is', () => {
+  const old = { text: 'Kim works from Kassel, mornings only.' };
+  const changes = 'Kim works from Kassel.';
+  const said = [{ text: 'Kim works from Berlin now.', changes }];
+  expect(refusal(said, 'Kim works from Berlin.', old)).toContain('"mornings only", too');
+  expect(refusal(said, 'Kim works from Berlin, mornings only.', old)).toBe('');
 });
