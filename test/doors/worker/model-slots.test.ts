@@ -2,7 +2,9 @@
 
 import { expect, test } from 'vitest';
 import type { AgentPorts, AgentRequest, RunAgent } from '../../../src/agent/types.ts';
-import { lanesFor, ModelSlots, withinSlots } from '../../../src/doors/job-bounds.ts';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { boundRun, lanesFor, ModelSlots, withinSlots } from '../../../src/doors/job-bounds.ts';
+import { tempDir } from '../../support/temp.ts';
 
 const NO_USAGE = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 const request = {} as AgentRequest;
@@ -77,4 +79,20 @@ test('a run that is ended while its request waits for a slot takes none from the
 
 test('work for a half more than the slots is made ready, for one slot none', () => {
   expect([1, 2, 3, 10].map(lanesFor)).toEqual([1, 3, 4, 15]);
+});
+
+test('without a key no agent is started', async () => {
+  const config = await loadConfig({}, { HOME: tempDir(), NOCTURNE_MODEL: 'test-model' });
+  let started = 0;
+  const run = boundRun(
+    config,
+    async () => {
+      started += 1;
+      return 'done';
+    },
+    undefined,
+  );
+  const asked = { ...request, model: config.model, access: config.access };
+  await expect(run(asked, countingPorts().ports)).rejects.toMatchObject({ code: 'no-model' });
+  expect(started).toBe(0);
 });
