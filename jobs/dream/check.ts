@@ -134,7 +134,7 @@ export class Check {
     );
     let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
     const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>
-      problems.push(`operations[${number}] (${operation.kind}): ${problem}`);
+      problems.push(`operations[${this.#sentAs(number)}] (${operation.kind}): ${problem}`);
     const faultsOf = (list: typeof kept) =>
       judgeOperations(
         list.map(({ operation }) => operation),
@@ -167,11 +167,16 @@ export class Check {
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
     const notes = kept.flatMap(({ number }) => {
-      const { note, partOf = number } = this.#slots.get(number) ?? {};
-      return note ? [`operations[${partOf}]: ${note}`] : [];
+      const note = this.#slots.get(number)?.note;
+      return note ? [`operations[${this.#sentAs(number)}]: ${note}`] : [];
     });
-    const standing = kept.flatMap(({ number }) => (this.#slots.get(number)?.partOf === undefined ? number : []));
+    const standing = kept.flatMap(({ number }) => (this.#sentAs(number) === number ? number : []));
     return { problems, notes, standing, left };
+  }
+
+  /** The number by which the model knows an operation, or the one that it is a part of. */
+  #sentAs(number: number): number {
+    return this.#slots.get(number)?.partOf ?? number;
   }
 
   /**
@@ -201,7 +206,7 @@ export class Check {
       operation: withLines(sent, fit),
       problems: [],
       note,
-      partOf: each.number,
+      partOf: this.#sentAs(each.number),
     });
     const rest = { ...each, operation: withLines(meant, unfit) };
     Object.assign(slot, { entries: rest.operation.entries, operation: withLines(sent, unfit) });

@@ -76,6 +76,31 @@ test('lines of an add that rest on one entry stand or fall together, and what is
   expect(file('facts.md').match(/^- /gm)).toHaveLength(3);
 });
 
+test('a part that stood is told of by the number that it was sent under, where what comes later stands in its way', async () => {
+  const { night, file } = await nights();
+  const said = [A, B, 'The harvest runs on crates of wood.'];
+  const { report, requests } = await night(said, ([a, b, c], call) =>
+    call === 1
+      ? [
+          add(a, '', {
+            entries: [a, b],
+            lines: [
+              { text: 'The press runs on port 9000.', entries: [b] },
+              { text: A, entries: [a] },
+            ],
+          }),
+        ]
+      : call === 2
+        ? [add(b, B), { ...add(c, A), lines: [{ text: 'Never: the harvest runs on crates of wood.', entries: [c] }] }]
+        : [add(c, said[2] as string)],
+  );
+  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(told(requests[2])).toMatch(/stand, and are not to be sent again: operations 0\./);
+  expect(told(requests[2])).toContain('operations[0]: of its lines these stand');
+  expect(told(requests[2])).not.toMatch(/operations\[1\](?! \(add\))/);
+  expect(file('facts.md').match(/^- /gm)).toHaveLength(3);
+});
+
 test('what an operation that is refused says of a new topic holds for those beside it', async () => {
   const { night, file } = await nights();
   const bare = { type: undefined, description: undefined };
