@@ -214,6 +214,43 @@ test('a pattern between slashes is redacted wherever it matches, ids and kinds a
   expect(listVersions(store.ledger).versions.map((version) => version.operation)).toEqual(['modified', 'created']);
 });
 
+test('a text that stands in ids, too, goes from the words alone: what rests on what stays', async () => {
+  const { app, store, home } = await testApp();
+  const { entry, path } = await app.remember(store, { text: 'Always use pnpm here.', type: 'feedback' });
+  await app.dream(store, {});
+  // As the digits of a door's code may.
+  const part = entry.id.slice(4, 8);
+  const { entry: code } = await app.remember(store, { text: `The door has the code ${part}.`, type: 'project' });
+  const report = join(store.dir, '.nocturne/dreams/2026-11-21.json');
+  const [ids, told] = [allEntries(store.ledger).map(({ id }) => id), readFileSync(report, 'utf8')];
+  const done = await redactMatches(scrubOf(part), { store, home, now: clock.now() });
+  expect(done.files).toEqual([path]);
+  expect(readFileSync(report, 'utf8')).toBe(told);
+  const log = readFileSync(join(store.dir, path), 'utf8');
+  expect(log).toContain('has the code [redacted].');
+  expect(log).toContain(`<!-- ${entry.id} `);
+  expect(allEntries(store.ledger).map(({ id }) => id)).toEqual(ids);
+  expect(await app.dream(store, {})).toMatchObject({ operations: [{ kind: 'add', entries: [code.id] }] });
+  expect(await explainLines(store, { path: 'working-agreements.md' })).toMatchObject([
+    { entries: [{ id: entry.id, isInLog: true }], isPersons: false },
+  ]);
+});
+
+test('an id as a whole is redacted where it is what is looked for', () => {
+  const key = '4829a7c1-5d1b-4c58-9a64-1f2e3d4c5b6a';
+  expect(scrubOf(key).text(`key ${key}`)).toBe('key [redacted]');
+  expect(scrubOf(key).json(JSON.stringify({ key }))).toBe('{"key":"[redacted]"}');
+  // In words a part of it goes too; where ids stand it is one.
+  expect(scrubOf('4829').text(`key ${key}, p=4829-1, 14829, e_48290000000000, key_482900000000`)).toBe(
+    `key [redacted]${key.slice(4)}, p=[redacted]-1, 1[redacted], e_[redacted]0000000000, key_[redacted]00000000`,
+  );
+  expect(scrubOf('4829').json(JSON.stringify({ message: key, quote: `key ${key}` }))).toBe(
+    `{"message":"${key}","quote":"key [redacted]${key.slice(4)}"}`,
+  );
+  const mark = `  <!-- e_482900000000 s=${key} t=${key} p=00482900 h=482900000000 q=human -->`;
+  expect(scrubOf('4829').text(mark)).toBe(mark);
+});
+
 test('a file whose name holds the text stops the redaction before it begins', async () => {
   const { store, set, place } = await opened();
   await set(`${SECRET}.md`, 'x\n');

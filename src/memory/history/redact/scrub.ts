@@ -1,5 +1,6 @@
 // Finds a text or a pattern, in plain text and in JSON, and puts `[redacted]` where it was. In JSON it looks at what the
-// strings say, not at how they are escaped, and into JSON that is kept in a string.
+// strings say, not at how they are escaped, and into JSON that is kept in a string. A part of an id or of a sum is no match:
+// four digits of a door's code stand in many, and an entry whose id is changed is another's.
 // `FileScrub` says what becomes of the files of a memory. Their words go, and what hangs on the words follows: the sum of an
 // entry in its log, the ids of lines in reports. So nothing passes for an edit of a person's, and nothing is news to a
 // ledger that is rebuilt from these files.
@@ -24,21 +25,42 @@ export interface Scrub {
   isIn(text: string): boolean;
 }
 
+/** Our ids; where ids stand (in the comment of an entry, as a string of JSON) those of sessions and messages, and sums. */
+const IDS =
+  /(?<![\w-])(?:e|job|mem|memver|memstore|prop|snap|tran|apikey)_[0-9a-f]{12}(?![\w-])|(?<= [a-z]=)(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}|[0-9a-f]{12})(?= )|(?<=")[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?=")/g;
+const IS_ID = /^"[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?"$/;
+/** No id is longer, with what must stand before it. */
+const ID_CHARACTERS = 48;
+
+function isPartOfId(text: string, { at, length }: { at: number; length: number }): boolean {
+  if (length >= ID_CHARACTERS) return false;
+  const from = Math.max(0, at - ID_CHARACTERS);
+  const around = text.slice(from, at + length + ID_CHARACTERS);
+  return [...around.matchAll(IDS)].some(({ 0: id, index }) => {
+    return id.length > length && from + index <= at && at + length <= from + index + id.length;
+  });
+}
+
 /** A scrub for the words of `match`, or for a pattern between slashes: `/acct-\d+/i`. Throws `bad-input`. */
 export function scrubOf(match: string): Scrub {
   if (match.trim() === '') throw new AppError('bad-input', 'There is no text to redact.');
   const pattern = /^\/(.+)\/([a-z]*)$/s.exec(match);
   const find = pattern ? regexOf(pattern[1] as string, pattern[2] as string) : match;
-  const text = (given: string) => given.replaceAll(find, REDACTED);
+  const text = (given: string) =>
+    given.replaceAll(find, (found: string, ...more: unknown[]) => {
+      const at = more.find((each) => typeof each === 'number') as number;
+      return isPartOfId(given, { at, length: found.length }) ? found : REDACTED;
+    });
   const json = (given: string): string => given.replace(/"(?:[^"\\]|\\.)*"/g, scrubLiteral);
   const scrubLiteral = (literal: string): string => {
     const said = parseJson(literal);
-    if (typeof said !== 'string') return text(literal);
+    if (typeof said !== 'string' || IS_ID.test(literal)) return text(literal);
     const scrubbed = text(/^\s*[[{]/.test(said) ? json(said) : said);
     return scrubbed === said ? literal : JSON.stringify(scrubbed);
   };
   const escaped = JSON.stringify(match).slice(1, -1);
-  return { text, json, isIn: (given) => text(given) !== given || (!pattern && given.includes(escaped)) };
+  const isEscaped = !pattern && escaped !== match;
+  return { text, json, isIn: (given) => text(given) !== given || (isEscaped && given.includes(escaped)) };
 }
 
 function regexOf(source: string, flags: string): RegExp {
