@@ -70,6 +70,18 @@ test('the help fits a screen of 80 columns and 40 lines, with the commands of ev
   for (const name of ['unpin', 'mcp', 'history']) expect(stdout).not.toMatch(new RegExp(`^  ${name}\\b`, 'm'));
 });
 
+test.each([['--help'], ['help', 'forget'], ['forget', '--help'], ['help', '--all']])(
+  'the help fits a narrow terminal, too: %j %j',
+  async (...args) => {
+    const { stdout } = await runHere(args.filter(Boolean), {}, { isTerminal: true, columns: 60 });
+    const wide = stdout.split('\n').filter((line) => line.length > 60 && line.trim().includes(' '));
+    expect(wide.filter((line) => !/^ {2}nocturne /.test(line))).toEqual([]);
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      args.includes('forget') ? 'takes a text out of these too.' : '75 try again later',
+    );
+  },
+);
+
 test('help --all names every command once, in four groups, and every exit code', async () => {
   const { stdout, code } = await runHere(['help', '--all'], {});
   expect(code).toBe(0);

@@ -20,8 +20,10 @@ export interface HereOptions {
   stdin?: string | Uint8Array;
   /** What is typed next, once so much was written to stderr; undefined: nothing yet. */
   answer?(stderr: string): string | undefined;
-  /** All three streams are a terminal, 80 columns wide. */
+  /** All three streams are a terminal, so many `columns` wide. */
   isTerminal?: boolean;
+  /** Default: 80. */
+  columns?: number;
   /** Where it runs. */
   cwd?: string;
   /** The agent runs in a process of its own, as it does for users. Default: in this one. */
@@ -42,7 +44,7 @@ export function runHere(args: string[], environment: Environment, options: HereO
 export async function hereWith(
   program: () => Promise<unknown>,
   environment: Environment,
-  { stdin = '', answer, isTerminal = false, cwd }: HereOptions = {},
+  { stdin = '', answer, isTerminal = false, columns = 80, cwd }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -53,7 +55,7 @@ export async function hereWith(
   vi.spyOn(process, 'stdin', 'get').mockReturnValue(input as unknown as typeof process.stdin);
   const restore = (['stdout', 'stderr'] as const).flatMap((name) => [
     replace(process[name], 'isTTY', isTerminal),
-    replace(process[name], 'columns', 80),
+    replace(process[name], 'columns', columns),
     replace(process[name], 'getColorDepth', WriteStream.prototype.getColorDepth),
     replace(process[name], 'write', (text: string) => {
       written[name] += text;

@@ -64,8 +64,10 @@ export interface CommandModule {
   load(): Promise<{ commands: CommandSpec[] }>;
 }
 
-/** Of the help. */
-export const HELP_COLUMNS = 80;
+/** How wide the help is: as the terminal, and at most 80. */
+export function helpColumns(): number {
+  return Math.min(process.stdout.columns || 80, 80);
+}
 
 /** @internal Adds the commands to the program, group by group. */
 export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
@@ -103,7 +105,7 @@ function describe(command: Command, { about, more, examples = [] }: CommandSpec)
   const calls = examples.map((each) => `  ${/^(?:nocturne|claude) /.test(each) ? each : `nocturne ${each}`}`);
   const example = calls.length > 0 ? `${calls.length > 1 ? 'Examples' : 'Example'}:\n${calls.join('\n')}` : undefined;
   // Paragraphs are laid out here, whatever the width of the lines in the spec.
-  const said = more && wrap(more.replace(/(?<!\n)\n(?!\n)/g, ' '), HELP_COLUMNS);
+  const said = more && wrap(more.replace(/(?<!\n)\n(?!\n)/g, ' '), helpColumns());
   const after = [said, example].filter((each) => each !== undefined).join('\n\n');
   command.description(about);
   return after === '' ? command : command.addHelpText('after', `\n${after}`);

@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander';
 import { OFFLINE_DESCRIPTION } from '../../../agent/offline/model.ts';
-import { type CommandGroup, type CommandSpec, GROUPS, HELP_COLUMNS } from '../spec.ts';
+import { type CommandGroup, type CommandSpec, GROUPS, helpColumns } from '../spec.ts';
 import { EXIT, EXIT_MEANINGS, print, wrap } from './output.ts';
 
 const SHORT: CommandGroup[] = ['Every day', 'Jobs and numbers'];
@@ -60,7 +60,7 @@ export function hintAfter(program: Command, asked: string): void {
 }
 
 function shortHelp(specs: CommandSpec[]): string {
-  return `${[
+  const lines = [
     'Usage: nocturne [command] [options]',
     '',
     'The memory of your coding agents: finished sessions in, Markdown out.',
@@ -71,7 +71,8 @@ function shortHelp(specs: CommandSpec[]): string {
     `Exit codes: ${Object.values(EXIT)
       .map((code, at) => `${code} ${SHORT_MEANINGS[at]}`)
       .join(', ')}.`,
-  ].join('\n')}\n`;
+  ];
+  return `${wrap(lines.join('\n'), helpColumns())}\n`;
 }
 
 const ALONE = `  ${'nocturne'.padEnd(20)}  what was learned, what waits for you, what it costs`;
@@ -89,7 +90,7 @@ function rowsOf(specs: CommandSpec[], group: CommandGroup): string[] {
     .filter((spec) => spec.group === group)
     .map((spec) => {
       const call = [spec.name, ...(spec.args ?? []).map(([term]) => term)].join(' ');
-      return wrap(`  ${call.padEnd(20)}  ${spec.about}`, HELP_COLUMNS, 24);
+      return wrap(`  ${call.padEnd(20)}  ${spec.about}`, helpColumns(), 24);
     });
 }
 
@@ -102,7 +103,7 @@ Models:
   A model id of the Anthropic Messages API, reached with ANTHROPIC_API_KEY or
   ANTHROPIC_AUTH_TOKEN and, for another endpoint of the same protocol,
   ANTHROPIC_BASE_URL; or offline:
-${wrap(`  ${OFFLINE_DESCRIPTION}.`, HELP_COLUMNS)}
+${wrap(`  ${OFFLINE_DESCRIPTION}.`, helpColumns())}
 
 Environment:
   NOCTURNE_HOME        settings, spend, the embedded queue (~/.nocturne)
@@ -120,5 +121,5 @@ Environment:
                        no terminal
 
 Exit codes:
-${codes.map((line) => wrap(line, HELP_COLUMNS, 6)).join('\n')}`;
+${codes.map((line) => wrap(line, helpColumns(), 6)).join('\n')}`;
 }
