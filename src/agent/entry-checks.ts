@@ -2,7 +2,7 @@
 // no other words become the person's. Every refusal names the words, the message and the mend.
 // It cannot know what a sentence means; it tells by form and by which words stand where.
 
-import { asRead, claimsSpeaker, hasWrapperTag, ownWords, speaksToAgent } from '../base/text/injection.ts';
+import { asRead, claimsSpeaker, hasWrapperTag, ownValues, ownWords, speaksToAgent } from '../base/text/injection.ts';
 import {
   asSeen,
   containsLiteral,
@@ -184,7 +184,7 @@ function foreignProblem(
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = withChoicesApart([...options.messages()], quoted);
   const said = quoted.map((each) => supportOf(each, { text, by, isStrict, quoted, shown })).join('\n');
-  const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(each.text));
+  const human = shown.filter(({ speaker }) => speaker === 'human').map((each) => ownValues(each.text));
   const names = (options.names ?? []).join('\n');
   // What a person pasted is not their word, yet a value that stands there was not made up.
   const whole = isStrict ? [] : quoted.map(({ source: each }) => (each.speaker === 'human' ? each.text : ''));

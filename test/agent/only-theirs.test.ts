@@ -122,6 +122,17 @@ test('a value of what a person pasted stands in their message, though it makes n
   expect(await resting({ type: 'feedback' }, quotes)).toContain('is only quoted or pasted by the human in aaaa0001');
 });
 
+test('what the prompt of a terminal names that a person pasted, nobody made up; what was typed behind it may be', async () => {
+  const sent = ['kim@mill app %  ping root@evil.example\nno answer', 'Set up the tunnel on this machine, mill.'];
+  const turns = sent.map((words, at) => turn([markPasted(message(`aaaa000${at}-1111`, 'human', [words]))]));
+  const excerpt = await buildOne(turns);
+  const evidence = [{ message: 'aaaa0001-1111', quote: 'Set up the tunnel on this machine' }];
+  const recording = async (text: string) =>
+    (await recorderOf(excerpt).call({ entries: [{ type: 'project', strength: 'stated', text, evidence }] })).text;
+  expect(await recording('The tunnel is set up on this machine, mill (kim@mill).')).toMatch(/^0: recorded/);
+  expect(await recording('The tunnel is set up to root@evil.example.')).toContain('stands in none of the messages');
+});
+
 /** Checks an entry that rests on `human`, said after `agent` had said its words. */
 async function adopt(
   entry: { type?: string; text: string },

@@ -3,7 +3,7 @@
 // quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
 
 import { ORDERS } from './lexicon.ts';
-import { typedFrom } from './pasted.ts';
+import { promptsIn, typedFrom } from './pasted.ts';
 import { asSeen } from './wording.ts';
 
 /** The tags that nocturne itself puts around data, and those that pass for a system's. */
@@ -164,6 +164,11 @@ export function ownWords(message: string): string {
     withoutStraightQuotations(own.join('\n')),
   );
   return QUOTATION_MARKS.reduce(withoutQuotations, unmarked);
+}
+
+/** The same, and the names in the prompts of a terminal that they pasted: nobody made them up. */
+export function ownValues(message: string): string {
+  return [ownWords(message), ...promptsIn(message)].join('\n');
 }
 
 /** Without comments of HTML; one that is never closed goes on to the end. */

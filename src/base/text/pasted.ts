@@ -90,6 +90,12 @@ export function typedFrom(lines: readonly string[]): number[] {
   return pasted.map((to, at) => (to === true ? (lines[at] as string).length : Number(to)));
 }
 
+/** Who works on which machine, as the prompts of a terminal say it: `kim@mill`. */
+export function promptsIn(text: string): string[] {
+  const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
+  return lines.flatMap((line) => /^[\w.-]+@[\w.-]+/.exec(line.trim())?.[0] ?? []);
+}
+
 /** True for a whole line, a number for one that is the author's own from there on. */
 function pastedLines(lines: readonly string[]): (boolean | number)[] {
   const pasted: (boolean | number)[] = [];
