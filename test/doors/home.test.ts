@@ -103,7 +103,7 @@ test('a missing key is told and makes the exit code 3 in every form of status', 
     const { code, stdout } = await runHere(form, keyless);
     expect({ form, code }).toEqual({ form, code: 3 });
     expect(stdout).toMatch(/key: there is none/);
-    if (form.length < 2) expect(readable(stdout)).toMatch(/^Nothing learned yet\.\n/);
+    if (form.length < 2) expect(readable(stdout)).toMatch(/^Nothing learned from a session yet\.\n/);
   }
   const { stdout } = await runHere(['status', '--json'], keyless);
   expect(JSON.parse(stdout)).toMatchObject({
