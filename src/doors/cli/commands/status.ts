@@ -211,7 +211,8 @@ function sayNews({ config }: App, status: Status): string {
   const { learned, lookedAt } = status;
   const count = learned.reduce((sum, group) => sum + group.count, 0);
   const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, config)}`;
-  if (count === 0) return lookedAt === null || !hasLearned(status) ? 'Nothing learned from a session yet.' : `Nothing new ${since}.`;
+  if (count === 0)
+    return lookedAt === null || !hasLearned(status) ? 'Nothing learned from a session yet.' : `Nothing new ${since}.`;
   const groups: string[] = [];
   let room = SHOWN;
   for (const group of learned) {
