@@ -27,11 +27,14 @@ export function keySource({ access, home, keyCommand }: Config): KeySource {
   return keyCommand ? 'command' : 'none';
 }
 
+/** What this process saw last: another with other settings, on the same home, makes nothing new for it. */
+const seen = new WeakMap<Config, string>();
+
 /**
- * Whether the model is reached in another way than when this was asked last on this machine: by another key, at another
- * address, or it is another model. What a command prints is not asked for.
+ * Does `work` where the model is reached in another way than when this was asked last on this machine: by another key, at
+ * another address, or it is another model. Who dies in it leaves it to the next. What a command prints is not asked for.
  */
-export function isAccessNew(config: Config): boolean {
+export async function whereAccessIsNew(config: Config, work: () => Promise<void>): Promise<void> {
   const { access, home, keyCommand, model } = config;
   const isGiven = access.apiKey || access.authToken;
   // A file that cannot be read is told of by whoever needs the key.
@@ -43,10 +46,12 @@ export function isAccessNew(config: Config): boolean {
   const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
   const mark = hash('sha256', JSON.stringify([model, access.baseURL, key])).slice(0, 16);
   const path = join(home, 'access');
-  if (readTextNow(path) === mark) return false;
-  writeWhole(path, mark);
-  makePrivate(path);
-  return true;
+  if ((seen.get(config) ?? readTextNow(path)) !== mark) {
+    await work();
+    writeWhole(path, mark);
+    makePrivate(path);
+  }
+  seen.set(config, mark);
 }
 
 /** How to reach the model. Throws `auth` for a file that others can read, an empty one, or a command that fails. */

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { keepKey, keySource, readAccess } from '../../src/base/key.ts';
+import { keepKey, keySource, readAccess, whereAccessIsNew } from '../../src/base/key.ts';
 import { tempDir } from '../support/temp.ts';
 
 const KEY = 'sk-ant-0123456789';
@@ -82,4 +82,33 @@ test('the offline model asks for no key', async () => {
   settings(home, { keyCommand: ['/nowhere/at/all'] });
   expect((await readAccess(await configOf(home, { NOCTURNE_MODEL: 'offline' }))).apiKey).toBeUndefined();
   await expect(readAccess(await configOf(home))).rejects.toThrow('/nowhere/at/all failed (ENOENT)');
+});
+
+test('two workers of one home that reach the model in two ways find nothing new in each other; a new key they both do', async () => {
+  const home = tempDir();
+  const workers = [await configOf(home, { ANTHROPIC_API_KEY: 'own' }), await configOf(home)];
+  const findNew = async () => {
+    const found: number[] = [];
+    for (const [at, config] of workers.entries()) await whereAccessIsNew(config, async () => void found.push(at));
+    return found;
+  };
+  expect(await findNew()).toEqual([0, 1]);
+  for (const _ of [1, 2, 3]) expect(await findNew()).toEqual([]);
+  keepKey(home, KEY);
+  expect(await findNew()).toEqual([1]);
+  expect(statSync(join(home, 'access')).mode & 0o777).toBe(0o600);
+  expect(readFileSync(join(home, 'access'), 'utf8')).not.toContain(KEY);
+});
+
+test('whoever dies while it does what a new key asks for leaves that to the next', async () => {
+  const home = tempDir();
+  const dies = async () => {
+    throw new Error('killed');
+  };
+  await expect(whereAccessIsNew(await configOf(home), dies)).rejects.toThrow('killed');
+  let isDone = false;
+  await whereAccessIsNew(await configOf(home), async () => {
+    isDone = true;
+  });
+  expect(isDone).toBe(true);
 });

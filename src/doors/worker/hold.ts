@@ -8,7 +8,7 @@ import { Cron } from 'croner';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
-import { isAccessNew, keySource } from '../../base/key.ts';
+import { keySource, whereAccessIsNew } from '../../base/key.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { InboxItem } from '../../memory/ledger/inbox.ts';
@@ -56,18 +56,20 @@ const HELD_FOR_KEY = /^No model is asked after .* \((?:no-model|auth)\)\.$/;
  */
 export async function endWaitsForKey(app: App, onError: (message: string) => void): Promise<void> {
   const { config, home, keeping } = app;
-  if (keeping || !isAccessNew(config)) return;
-  const { state, code } = await home.breaker.read();
-  if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
-  const now = config.clock.now().toISOString();
-  for (const { work } of await openStores(app, onError)) {
-    for (const { id, kind, key, attempts, failure, notBefore } of await work.items()) {
-      const last = await work.failure(kind, key);
-      const isRefused = last?.message === failure && ruleOf(last.code).class === 'auth';
-      if (notBefore <= now || !(isRefused || HELD_FOR_KEY.test(failure ?? ''))) continue;
-      await work.postpone(id, { notBefore: now, attempts, failure });
+  if (keeping) return;
+  await whereAccessIsNew(config, async () => {
+    const { state, code } = await home.breaker.read();
+    if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
+    const now = config.clock.now().toISOString();
+    for (const { work } of await openStores(app, onError)) {
+      for (const { id, kind, key, attempts, failure, notBefore } of await work.items()) {
+        const last = await work.failure(kind, key);
+        const isRefused = last?.message === failure && ruleOf(last.code).class === 'auth';
+        if (notBefore <= now || !(isRefused || HELD_FOR_KEY.test(failure ?? ''))) continue;
+        await work.postpone(id, { notBefore: now, attempts, failure });
+      }
     }
-  }
+  });
 }
 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */

@@ -61,6 +61,28 @@ test('a table whose last column has no room has it below each row, where it does
   }
 });
 
+test('a narrow table has room for letters that are two columns wide', async () => {
+  const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    Object.assign(process.stdout, { isTTY: true, columns: 50 });
+    await printTable(
+      ['topic', 'type', 'age', 'description'],
+      [
+        ['設計メモ設計メモ', 'project', '14 days ago', 'Rules for the work, set by the user.'],
+        ['tests', 'project', '14 days ago', 'Short.'],
+      ],
+    );
+    const lines = stripVTControlCharacters(String(said.mock.calls[0]?.[0])).trimEnd().split('\n');
+    const words = lines.join(' ').split(/ +/).join(' ');
+    expect(words).toContain('設計メモ設計メモ project 14 days ago Rules for the work, set by the user.');
+    expect(words).toContain('tests project 14 days ago Short.');
+  } finally {
+    said.mockRestore();
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+});
+
 test('no command hands JSON on as text, which a terminal would break', () => {
   const files = globSync('src/{doors,wings}/**/*.ts');
   const found = files.filter((file) => /\bprint\(\s*(?:[\w.]+ \? )?JSON\.stringify/.test(readFileSync(file, 'utf8')));

@@ -252,8 +252,11 @@ export async function printTable(names: string[], rows: string[][]): Promise<voi
   });
   table.push(...rows.map(shown));
   const text = table.toString().replace(/(?<![ \t])[ \t]+$/gm, '');
-  const withLast = (line: string, last = '') =>
-    lengthOf(last) <= room ? `${line}${' '.repeat(taken - lengthOf(line))}${last}` : `${line}\n  ${last}`;
+  const withLast = (line: string, last = '') => {
+    // Below 2 where letters are two columns wide: the table has counted those.
+    const gap = taken - lengthOf(line);
+    return gap >= 2 && lengthOf(last) <= room ? `${line}${' '.repeat(gap)}${last}` : `${line}\n  ${last}`;
+  };
   print(
     isNarrow
       ? text
