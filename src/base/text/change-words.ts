@@ -154,14 +154,17 @@ export function isBoundAlike(line: string, denied: string): boolean {
   const [rest, bound] = [denied.slice(0, at), denied.slice(at + word.length)];
   const names = (text: string, what: string) =>
     countSharedWords(stemsOf(what), stemsOf(text)) > 0 || literals(what).some((value) => containsLiteral(value, text));
+  // All of it: a red build is not the green one.
+  const bounds = (text: string) =>
+    names(text, bound) && [...stemsOf(bound)].every((stem) => countSharedWords(new Set([stem]), stemsOf(text)) > 0);
   const isEmpty = (text: string) => stemsOf(text).size === 0 || negationIn(text) === text.trim();
   return line.split(/[;:](?=\s)|\.(?=\s|$)/u).some((clause) => {
     const first = FIRST.exec(clause);
     if (first) {
       const [head, tail] = [clause.slice(0, first.index), clause.slice(first.index)];
-      return names(head, bound) && !names(tail, bound) && names(tail, rest);
+      return bounds(head) && !names(tail, bound) && names(tail, rest);
     }
-    return ONLY.test(clause) && !OTHERWISE.test(clause) && names(clause, bound) && (names(line, rest) || isEmpty(rest));
+    return ONLY.test(clause) && !OTHERWISE.test(clause) && bounds(clause) && (names(line, rest) || isEmpty(rest));
   });
 }
 
@@ -175,9 +178,13 @@ export function saysNoLonger(text: string): boolean {
   return OVER_NOW.test(text);
 }
 
-/** Words without their endings: asking, asked. */
+/** Words without their endings: asking, asked, running. */
 function stemsOf(text: string): Set<string> {
-  return new Set([...contentWords(text)].map((word) => word.replace(/(?<=\p{L}{3})(?:ing|ed|s)$/u, '')));
+  return new Set(
+    [...contentWords(text)].map((word) =>
+      word.replace(/(?<=\p{L}{3})(?:ing|ed|s)$/u, '').replace(/(?<=\p{L}{2})([^aeiouls])\1$/u, '$1'),
+    ),
+  );
 }
 
 const CLAUSE_ENDS = /[.;:](?=\s|$)|[()]|,\s/;

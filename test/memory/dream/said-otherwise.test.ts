@@ -53,6 +53,8 @@ test.each([
   ['No meetings before 10:00.', 'Meetings only before 10:00.'],
   ['Do not merge until Kim agrees.', 'Merge only until Kim agrees.'],
   ['Nobody but Kim may deploy.', 'Kim may deploy.'],
+  ['Do not push to main without a green build.', 'Push to main only after a red build.'],
+  [SMOKE, 'Run the load test before each deploy.'],
   ['Never log bodies, and nothing is deployed without Kim.', 'Deploy only with Kim, and log bodies.'],
   ['We decided not to use GraphQL.', 'Decided to use GraphQL.'],
 ])('what binds less or the other way round is refused: %s', (said, line) => {
