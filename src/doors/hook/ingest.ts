@@ -80,7 +80,7 @@ async function ingestSession(
   const name = sessionName(item);
   try {
     const session = await openSession(transcriptOf(app, calls), { isLive: true });
-    const reason = await reasonToSkip(app, session);
+    const reason = (await reasonToSkip(app, session)) ?? (await whyOff(app, session, calls));
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
     else {
       const { path: transcript, id, cwd = dirTold(calls) } = session;
@@ -123,6 +123,14 @@ function transcriptTold(calls: Spooled[]): string | null {
 /** Where the agent stood, as the hook had it: a file of Gemini CLI may not tell it. */
 function dirTold(calls: Spooled[]): string | null {
   return calls.findLast(({ item }) => item.cwd !== null)?.item.cwd ?? null;
+}
+
+/** Why the project is turned off that only the hook knows of: the job asks by what the file tells. What is paused is not off. */
+async function whyOff(app: App, session: Session, calls: Spooled[]): Promise<string | null> {
+  const cwd = session.cwd === undefined ? dirTold(calls) : null;
+  if (cwd === null) return null;
+  const { enabled, pausedUntil, isUnknown, reason } = await app.standing({ cwd });
+  return enabled || isUnknown || pausedUntil !== undefined ? null : reason;
 }
 
 /** The session was over, and nothing was added to its transcript since. */

@@ -218,6 +218,21 @@ test('a session whose file does not tell its project is of the one in which the 
   expect(inboxItems(store.ledger).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
 });
 
+test('nothing is taken of a session whose file does not tell its project, where the hook was called in an excluded one', async () => {
+  const testing = await testApp();
+  const app = compose({ ...testing.app.config, memoryDir: undefined, excludedPaths: ['/home/kim/orchard'] });
+  onTestFinished(() => app.close());
+  const hello = { id: 'g-1', type: 'user', timestamp: NOW, content: [{ text: 'Always use tabs.' }] };
+  const transcript = transcriptOf(lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
+  spool(testing, { agent: 'gemini', transcript });
+  expect(await ingest({ ...testing, app })).toMatchObject({
+    announced: 0,
+    problems: [expect.stringContaining('/home/kim/orchard')],
+  });
+  expect(await app.hasMemory({ cwd: '/home/kim/orchard' })).toBe(false);
+  expect(spooledIn(testing.home)).toEqual([]);
+});
+
 test.each([
   ['Claude Code', 'claude-code', { entrypoint: 'sdk-cli' }],
   ['the Agent SDK', 'claude-code', { entrypoint: 'sdk-ts' }],
