@@ -164,7 +164,8 @@ export function isBoundAlike(line: string, denied: string): boolean {
       const [head, tail] = [clause.slice(0, first.index), clause.slice(first.index)];
       return bounds(head) && !names(tail, bound) && names(tail, rest);
     }
-    return ONLY.test(clause) && !OTHERWISE.test(clause) && bounds(clause) && (names(line, rest) || isEmpty(rest));
+    const only = clause.slice(clause.search(ONLY)).split(/,\s/)[0] as string;
+    return ONLY.test(clause) && !OTHERWISE.test(clause) && bounds(only) && (names(line, rest) || isEmpty(rest));
   });
 }
 

@@ -57,6 +57,9 @@ test.each([
   [SMOKE, 'Run the load test before each deploy.'],
   ['Never log bodies, and nothing is deployed without Kim.', 'Deploy only with Kim, and log bodies.'],
   ['We decided not to use GraphQL.', 'Decided to use GraphQL.'],
+  ['Do not deploy without tests.', 'Tests run only after a deploy.'],
+  ['Do not deploy without tests.', 'Deploy first, tests only later.'],
+  ['No deploys without a ticket.', 'Deploys only, a ticket is optional.'],
 ])('what binds less or the other way round is refused: %s', (said, line) => {
   expect(refusal([said], line)).toContain('keep that word');
 });
