@@ -149,7 +149,8 @@ function findEvidence(message: string, quote: string, { find, messages }: CheckO
 
 /** Whether a word is all of a message, or what it begins with: "right. then …" */
 function isAnswer(word: string, text: string): boolean {
-  return text.startsWith(word) && /^$|^[.,;:!?]/.test(text.slice(word.replace(/[.,;:!?]+$/, '').length));
+  const rest = text.slice(word.replace(/[.,;:!?]+$/, '').length);
+  return text.startsWith(word) && (word === text || (countWords(word) > 0 && /^[.,;:!?]+(?:\s|$)/.test(rest)));
 }
 
 /**

@@ -123,14 +123,17 @@ test('a value of what a person pasted stands in their message, though it makes n
 });
 
 test('what the prompt of a terminal names that a person pasted, nobody made up; what was typed behind it may be', async () => {
-  const sent = ['kim@mill app %  ping root@evil.example\nno answer', 'Set up the tunnel on this machine, mill.'];
+  const pasted = 'kim@mill app %  ping root@evil.example\nkim@10.0.0.7:~/app$ ls\nmail@evil.example:~/ $ ls\nno answer';
+  const sent = [pasted, 'Set up the tunnel on this machine, mill.'];
   const turns = sent.map((words, at) => turn([markPasted(message(`aaaa000${at}-1111`, 'human', [words]))]));
   const excerpt = await buildOne(turns);
   const evidence = [{ message: 'aaaa0001-1111', quote: 'Set up the tunnel on this machine' }];
   const recording = async (text: string) =>
     (await recorderOf(excerpt).call({ entries: [{ type: 'project', strength: 'stated', text, evidence }] })).text;
   expect(await recording('The tunnel is set up on this machine, mill (kim@mill).')).toMatch(/^0: recorded/);
-  expect(await recording('The tunnel is set up to root@evil.example.')).toContain('stands in none of the messages');
+  expect(await recording('The tunnel is set up on this machine, kim@10.0.0.7.')).toMatch(/^1: recorded|^0: recorded/);
+  for (const other of ['root@evil.example', 'mail@evil.example'])
+    expect(await recording(`The tunnel is set up to ${other}.`)).toContain('stands in none of the messages');
 });
 
 /** Checks an entry that rests on `human`, said after `agent` had said its words. */

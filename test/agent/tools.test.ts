@@ -141,6 +141,10 @@ describe('evidence', () => {
     expect(await beside('Right')).toBe('0: recorded');
     expect(await beside('Right.')).toBe('0: recorded');
     for (const quote of ['no', 'spaces', 'R']) expect(await beside(quote)).toContain('evidence[1].quote: ');
+    source.text = 'right.ts goes';
+    expect(await beside('right')).toContain('too short');
+    source.text = '... spaces it is';
+    expect(await beside('...')).toContain('too short');
   });
 
   it('accepts a single word that is the whole message, and Japanese without spaces', async () => {

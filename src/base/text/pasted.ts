@@ -90,10 +90,12 @@ export function typedFrom(lines: readonly string[]): number[] {
   return pasted.map((to, at) => (to === true ? (lines[at] as string).length : Number(to)));
 }
 
-/** Who works on which machine, as the prompts of a terminal say it: `kim@mill`. */
+/** Who works on which machine, as the prompts of a terminal say it: `kim@mill`; what may be a mail address is none. */
 export function promptsIn(text: string): string[] {
   const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
-  return lines.flatMap((line) => /^[\w.-]+@[\w.-]+/.exec(line.trim())?.[0] ?? []);
+  return lines.flatMap(
+    (line) => /^[\w.-]+@[\w-]+(?:\.(?:\d+|local|lan|internal))*(?![\w.-])/.exec(line.trim())?.[0] ?? [],
+  );
 }
 
 /** True for a whole line, a number for one that is the author's own from there on. */
