@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { edit, editTopic, shownTopic } from '../../jobs/edit.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { memoryTool } from '../../src/doors/agent-memory.ts';
+import { findFaults } from '../../src/memory/history/check.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { connectHere } from '../support/mcp.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -146,4 +147,13 @@ test('what an editor saved of a topic is in the index when it is closed, and und
   expect(read('MEMORY.md')).toBe(before.replace(description, 'How we build'));
   await undo({ job: jobs[0] as string });
   expect(read('MEMORY.md')).toBe(before);
+});
+
+test('a check finds nothing wrong with where a new topic stands, though it is pinned', async () => {
+  const { store } = await memory();
+  const tool = memoryTool(store, { mode: 'read-write' });
+  const text =
+    '---\nname: harbour\ndescription: Which ships lie there\ntype: feedback\npinned: true\n---\n\n- The Ida.\n';
+  await tool.run({ command: 'create', path: '/memories/harbour.md', file_text: text });
+  expect(await findFaults(store)).toEqual([]);
 });

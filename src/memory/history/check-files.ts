@@ -225,15 +225,15 @@ export function findIndexFaults(store: Store, { texts, topics: all }: ReadFiles)
   const linked = linkedPaths([...texts].flatMap(([path, text]) => (isIndexPath(path) ? text : [])).join('\n'));
   // What a program put there for itself is no topic, until a dream lists it.
   const plain = madeByTools(store);
-  // The order of the last dream stands, whatever was used since.
-  const orderOf = new Map([...linked].reverse().map((path, at) => [path, String(at).padStart(8, '0')]));
-  const topics = [...all.values()]
-    .filter(({ path, type }) => isTopicPath(path) && (linked.has(path) || type !== undefined || !plain.has(path)))
-    .map((topic) => ({ ...topic, usedAt: orderOf.get(topic.path) ?? '' }));
+  // The order of the last dream stands, whatever was used or pinned since.
+  const order = new Map([...linked].map((path, at) => [path, at]));
+  const topics = [...all.values()].filter(
+    ({ path, type }) => isTopicPath(path) && (linked.has(path) || type !== undefined || !plain.has(path)),
+  );
   if (topics.length === 0 && current === null) return [];
   const generatedBefore = indexLines(store.ledger);
   const build = (text: string | null) =>
-    buildIndex({ current: text, generatedBefore, topics, isCheckedIn: store.isCheckedIn });
+    buildIndex({ current: text, generatedBefore, topics, isCheckedIn: store.isCheckedIn, order });
   const built = build(current);
   const mend: Mend = { says: 'Builds the index again; hand-written lines stay.', apply: () => rebuild(store, build) };
   const lines = (current ?? '').split(/\r?\n/);
