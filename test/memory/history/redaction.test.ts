@@ -247,6 +247,7 @@ test('an id as a whole is redacted where it is what is looked for', () => {
   expect(scrubOf('4829').json(JSON.stringify({ message: key, quote: `key ${key}` }))).toBe(
     `{"message":"${key}","quote":"key [redacted]${key.slice(4)}"}`,
   );
+  expect(scrubOf('4829').text('The safe opens with "48294829".')).toBe('The safe opens with "[redacted][redacted]".');
   const mark = `  <!-- e_482900000000 s=${key} t=${key} p=00482900 h=482900000000 q=human -->`;
   expect(scrubOf('4829').text(mark)).toBe(mark);
 });

@@ -25,9 +25,12 @@ export interface Scrub {
   isIn(text: string): boolean;
 }
 
-/** Our ids; where ids stand (in the comment of an entry, as a string of JSON) those of sessions and messages, and sums. */
+/**
+ * Our ids; where ids stand (in the comment of an entry, as a string of JSON) those of sessions and messages, and sums.
+ * Eight digits between quotation marks are a number: a code, or a date.
+ */
 const IDS =
-  /(?<![\w-])(?:e|job|mem|memver|memstore|prop|snap|tran|apikey)_[0-9a-f]{12}(?![\w-])|(?<= [a-z]=)(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}|[0-9a-f]{12})(?= )|(?<=")[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?=")/g;
+  /(?<![\w-])(?:e|job|mem|memver|memstore|prop|snap|tran|apikey)_[0-9a-f]{12}(?![\w-])|(?<= [a-z]=)(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}|[0-9a-f]{12})(?= )|(?<=")(?=\d*[a-f-])[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?=")/g;
 const IS_ID = /^"[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?"$/;
 /** No id is longer, with what must stand before it. */
 const ID_CHARACTERS = 48;
