@@ -40,7 +40,8 @@ const ends: (() => void)[] = [];
 const node: Start = { name: 'node -e 0', args: ['-e', '0'], environment: {}, times: [] };
 const here = startsOf(resolve(import.meta.dirname, '../..'), 'here');
 const there = values.against === undefined ? [] : startsOf(resolve(values.against), 'there');
-const all = [node, ...here, ...there];
+// A program and its like elsewhere next to each other: either is the first of the two as often.
+const all = [node, ...here.flatMap((start, at) => [start, ...there.slice(at, at + 1)])];
 for (let run = 0; run < runs + 3; run++) {
   // Whoever comes behind another finds the machine as that one left it.
   for (const start of run % 2 === 0 ? all : all.toReversed()) {
