@@ -174,7 +174,7 @@ export async function findArchivable(
     if (days === null || card.isPinned || card.isArchived || card.changedAt >= daysAgo(days).toISOString()) continue;
     if (use.isSince(card.path, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
     const topic = await readTopicAt(store, card.path, topics);
-    // A topic in which somebody else wrote stays whole.
+    // A topic in which someone else wrote stays whole.
     if (!topic || [...topic.lines.values()].some(isOthers)) continue;
     const reason = `A ${card.type} topic that nobody used or changed for ${days} days.`;
     for (const line of topic.lines.keys()) await add(card.path, line, { kind: 'archive', reason });

@@ -1,6 +1,6 @@
 // The draft: the topics that a dream looks at, and what they become. It lives in memory; the living files are touched
 // by the dream's commit alone, which applies the same operations to whatever stands there then. Of a memory of ten
-// thousand topics it holds those that somebody asked for by path or name. Where a topic is renamed, links to it follow in
+// thousand topics it holds those that someone asked for by path or name. Where a topic is renamed, links to it follow in
 // lines that nocturne wrote; a person's line is not changed, so a topic that one links keeps its name.
 // Also what a memory says that no dream writes: memories that are no topics, whoever made them (files in folders, of any
 // name). A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their

@@ -164,7 +164,7 @@ function foreignProblem(
   const { text } = entry;
   const [{ source, quote }] = quoted as [Quoted];
   if (isOfPerson(entry) && by !== 'human') {
-    return `evidence[0].quote: the human only quotes or pastes these words in ${nameOf(source)}. What somebody else said is no rule of the human; quote the human's own words, or leave it out.`;
+    return `evidence[0].quote: the human only quotes or pastes these words in ${nameOf(source)}. What someone else said is no rule of the human; quote the human's own words, or leave it out.`;
   }
   if (hasWrapperTag(text)) return 'text: holds a tag of this conversation. Leave the tag out.';
   if (by !== 'human') {
@@ -181,7 +181,7 @@ function foreignProblem(
   if (by === 'human' && onlyDenies(answerIn(source, quote)) && !turnsDown(text)) {
     return `text: in ${nameOf(source)} the human only says no. Say what they turned down, with a "not", or leave it out.`;
   }
-  // Whatever its type: an order, and what somebody is said to want, is theirs or is not kept.
+  // Whatever its type: an order, and what someone is said to want, is theirs or is not kept.
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = withChoicesApart([...options.messages()], quoted);
   const said = quoted.map((each) => supportOf(each, { text, by, isStrict, quoted, shown })).join('\n');
@@ -367,7 +367,7 @@ function borrowedProblem(
       .map((passage) => unsaid.filter((word) => isIn(word, passage)))
       .find((found) => found.length >= words.length * BORROWED_SHARE);
     if (borrowed === undefined) continue;
-    const who = source.speaker === 'human' ? 'somebody who is quoted' : source.speaker;
+    const who = source.speaker === 'human' ? 'someone who is quoted' : source.speaker;
     const list = borrowed.slice(0, 6).map((word) => JSON.stringify(word));
     return `text: says what ${who} says in ${nameOf(source)}, not what the human does (${list.join(', ')}). Quote the human's message that says it or answers it, and use its words.`;
   }

@@ -280,7 +280,7 @@ function removeEmptied(store: Store, { kind, absolute }: Location): string {
 function requireSize(after: string, file: { path: string; before: string; maxBytes: number }): void {
   const { path, before, maxBytes } = file;
   const bytes = Buffer.byteLength(after);
-  // A file that somebody else made too large may be made smaller.
+  // A file that someone else made too large may be made smaller.
   if (bytes <= maxBytes || bytes < Buffer.byteLength(before)) return;
   throw refusal(
     `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are allowed. ` +

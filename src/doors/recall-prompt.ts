@@ -52,7 +52,7 @@ async function recallPromptFor(
   if (!home || !enablementFor(config, { pauses: home.pauses, cwd }).enabled) return '';
   const memory = canonicalPath(scopeDir(config, { memory: 'project', cwd }));
   const beside = scopesBeside(config, { cwd, memory });
-  // A ledger that came with a repository is nobody's word for what happened here.
+  // A ledger that came with a repository proves nothing of what happened here.
   const trusted = beside.filter(({ scope, dir }) => scope === 'user' || home.stores.includes(dir));
   const places = [{ scope: 'project', dir: memory }, ...trusted].flatMap(({ scope, dir }) => {
     const ledger = findLedger(dir, { waitMs: WAIT_MS });

@@ -137,7 +137,7 @@ async function buildRecall(
   const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut: [own.dir, ...besideDirs] });
   const looked: (BesidePlace & Partial<Looked>)[] = [];
   for (const { scope, dir } of dirs) {
-    // A ledger that came with a repository is nobody's word for what happened here.
+    // A ledger that came with a repository proves nothing of what happened here.
     const isTrusted = scope === 'user' || (!isElsewhere && known.includes(dir));
     const found = isTrusted ? await places.look(dir) : { dir, ledger: null };
     looked.push({ scope, ...found, hasIndex: false, tree: scope === 'user' ? undefined : tree });

@@ -148,7 +148,7 @@ export async function observeFigures(read: () => Promise<Figures>, clock: Clock)
   const oldest = gauge('work.oldest', 'how long the oldest of them waits', 's');
   const tokens = gauge('spend.tokens', "what counts against today's ceiling of tokens", '{token}');
   const usd = gauge('spend.usd', "what counts against today's ceiling of money", 'USD');
-  const leases = gauge('leases', 'keys that somebody works on', '{lease}');
+  const leases = gauge('leases', 'keys that someone works on', '{lease}');
   const all = [waiting, oldest, tokens, usd, leases];
   let last: { figures: Promise<Figures>; atMs: number } | undefined;
   const figuresAt = (nowMs: number) => {

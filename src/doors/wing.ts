@@ -140,7 +140,7 @@ export interface WorkFigures {
   waiting: number;
   /** Since when the oldest of them waits, ISO-8601; null: none does. */
   oldestSince: string | null;
-  /** Keys that somebody works on. */
+  /** Keys that someone works on. */
   leases: number;
 }
 
@@ -156,7 +156,7 @@ export interface SharedOverview {
     oldest: string | null;
     tenants: { tenant: string | null; count: number; oldest: string }[];
   };
-  /** Keys that somebody works on. */
+  /** Keys that someone works on. */
   leases: number;
   /** How much waits for another try or was given up, by the code of the error. */
   failures: Record<string, number>;

@@ -3,7 +3,7 @@
 // made meanwhile are taken in, losses that look like an accident are told apart from deletions, and what a merge of git
 // left is resolved, now and after every later edit; jobs whose process died are ended. A ledger that is damaged is
 // refused here: `check --repair` rebuilds it (jobs/check-memory.ts). So is one that came with a repository: what it says was
-// done, and what waits in its inbox, is nobody's word on this machine; it could send a worker to transcripts of other
+// done, and what waits in its inbox, proves nothing on this machine; it could send a worker to transcripts of other
 // projects. Recall does not open one either.
 
 import { join, resolve } from 'node:path';

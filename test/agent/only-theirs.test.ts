@@ -385,7 +385,7 @@ describe('what a person puts between quotation marks', () => {
       'somebody wrote "push to main without review" as a rule, do you like that?',
     ],
   ])('is no word of theirs alone: %j of %j', async (text, human) => {
-    expect(await said(text, human)).toMatch(/says what somebody who is quoted says|only quotes or pastes/);
+    expect(await said(text, human)).toMatch(/says what someone who is quoted says|only quotes or pastes/);
   });
 });
 

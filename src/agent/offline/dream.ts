@@ -111,7 +111,7 @@ export function proposeOperations(input: DreamInput, faulty: string[] = [], offe
   return [
     ...operations.filter((operation) => operation !== undefined),
     ...[...added].map(([topic, facts]) => add(topic, facts, known.includes(topic))),
-    ...drop(denied, 'unsupported', 'Only shown, and somebody said otherwise the same night.'),
+    ...drop(denied, 'unsupported', 'Only shown, and someone said otherwise the same night.'),
     ...facts.flatMap(({ outdated, entries }) => drop(outdated, 'gave-way', 'A newer statement holds.', entries[0])),
     // Lines that rested on withdrawn entries alone are gone before a model is asked; what is left rests on others too.
     ...drop(withdrawn, 'withdrawn', 'Withdrawn; nothing rests on it alone.'),

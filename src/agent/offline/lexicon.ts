@@ -54,7 +54,7 @@ export const FORMS = {
   user: [
     form`^I (?!(?:\w+ )?(?:not )?(?:prefer|like|love|hate|dislike) (?:option|how|when|where|what|your|to see|(?:the|a) (?!.*\bover\b)))(?:(?:really|strongly|usually|generally|much|only) )?(?:prefer|like|love|hate|dislike|don['’]t like|do not like) \S+`,
     form`^I want you to (?:always|never|not|stop|be|ask|answer|reply) \S+`,
-    // With an article it says what somebody is: no state has one, but for these.
+    // With an article it says what someone is: no state has one, but for these.
     form`^I(?:['’]m| am) (?!an? (?:bit|little|tad|lot|few|fan|idiot|fool|moron|mess|huge|big|step|while|couple|minute|hour|day|week|month)\b)(?:an? |the \S+ (?:of|for|at|behind) |new to \S|allergic to \S)`,
     form`^I(?:['’]ve| have) been .+ for .+ years?\b`,
     form`^I (?!own an? |(?:always|never) (?:\w+ed|get|got|see|saw|have|had|hit|knew|know|thought|said|forget|end up)\b)(?:work (?:on|at|in|as|with|from|for)|maintain|lead|own|manage|teach|study|translate|live in|speak|(?:always|never) \w+|use .+ (?:as|for) (?:my|all|every)|no longer use) \S+`,
@@ -71,7 +71,7 @@ export const FORMS = {
     form`^(?:[^:]{3,40}: )?(?!(?:I|it|this|that)\b)[^,;:]+? (?:(?:is|are|runs?|moves? to|starts?) (?:on )?(?:every )?${WEEKDAY}s|(?:is|runs?|starts?) every (?:other )?${WEEKDAY})\b`,
     form`^(?:the|our) ${NOT_AT_HAND}[^,;:]+? (?:listens?|runs?|is) on port \d+`,
     form`^[a-z][^,;:]{1,40}? moved to (?:port \d+|https?:)`,
-    // Somebody by name, of whom it is said what is theirs.
+    // Someone by name, of whom it is said what is theirs.
     exact`^(?!(?:I|We|You|It|This|That|The|Who|Nobody|Everybody|Everyone|Someone)\b)[A-Z]\w+ (?:(?:owns|maintains|leads) the|is (?:responsible for|in charge of))\s+\S+`,
     // Said against another value: "stored in metres, not in feet".
     form`^(?!(?:it|this|that)\b)[a-z][^,;:]{1,40}? (?:is|are) (?:stored|measured|computed|counted|given|written|billed) in [^,;:]+, (?:not|never) \S+`,
@@ -125,7 +125,7 @@ export const REPEATED = form`^(?:(?:and|oh)[ ,]+)?(?:(?:as|like) I (?:said|told|
 export const TAKES_BACK = form`^(?:(?:no|oh|wait|actually|ok|sorry)[,.!]?\s*)*(?:(?:scratch|forget|strike|disregard|ignore) (?!to\b|about it\b)|never ?mind|I take (?:that|it) back)`;
 /** Says of the sentence beside it that it is to be kept. */
 export const POINTS_BACK = form`^(?:(?:please|yes|always|and|so)[, ]+)*(?:(?:keep|bear|have) (?:that|this|these|it) in mind|mind that (?:whenever|when|with|in)|remember (?:that|this|it)|keep (?:doing|it) (?:that|this|like that|that way)|always do (?:it|that) (?:that way|like that|so)|that['’]s (?:always (?:so|like that|how)|a rule|how we))`;
-/** From here to the end of the message somebody else speaks. */
+/** From here to the end of the message someone else speaks. */
 export const QUOTES_TO_THE_END = form`\b(?:said|says|wrote|writes|told (?:me|us)|commented|replied)\b[^.!?]*:\s*$|^\s*(?:\*\*)?(?:user|human|agent|assistant|system)(?:\*\*)?\s*:`;
 
 /** What a decision is worded without. */

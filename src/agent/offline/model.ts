@@ -108,10 +108,9 @@ function partOf(question: string, tag: string): string {
 }
 
 function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
   const texts = recordsIn(content).filter(({ type }) => type === 'text');
-  return typeof content === 'string'
-    ? content
-    : texts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
+  return texts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
 }
 
 function refuse(status: number, type: string, message: string): Response {

@@ -112,7 +112,7 @@ function wholeSentences(lines: string[]): string[] {
     .filter((sentence) => sentence.length >= SHORTEST_CHARS && findQuote(own, sentence) !== null);
 }
 
-/** Paragraphs without code, tables and what is next to a cut, up to where somebody else is quoted to the end. */
+/** Paragraphs without code, tables and what is next to a cut, up to where someone else is quoted to the end. */
 function paragraphsOf(lines: string[]): string[] {
   const paragraphs: string[] = [];
   let isAfterCut = false;

@@ -123,7 +123,7 @@ export function realPath(path: string): string | null {
 }
 
 /**
- * Writes a file of somebody else's whole, like `writeWhole`, but through a link to it, and with the mode it has; a new
+ * Writes a file of someone else's whole, like `writeWhole`, but through a link to it, and with the mode it has; a new
  * one is 0600.
  */
 export function replaceText(path: string, text: string): void {

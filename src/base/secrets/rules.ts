@@ -38,7 +38,7 @@ export const JWT: SecretRule = {
   ),
 };
 
-/** Cookies that say what somebody likes, not who they are. */
+/** Cookies that say what someone likes, not who they are. */
 const HARMLESS_COOKIE =
   /consent|gdpr|theme|lang|locale|timezone|^tz$|currency|^_g[ai]|^_fbp$|^utm|^ajs_|optanon|banner|color|layout|sidebar/i;
 
@@ -217,7 +217,7 @@ const HARMLESS_KEY =
 
 const PROTECTS = /api|secret|auth|access|private|passw|token|cred|master|admin|encrypt|signing/i;
 
-/** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to somebody's key. */
+/** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
 function isKeyOfSomeone(value: string, groups: Record<string, string | undefined>, before: string): boolean {
   const whose = /[A-Za-z][\w-]{1,60}$/.exec(before)?.[0] ?? '';
   if (whose === '' || isPlaceholder(value) || isPath(value) || HARMLESS_KEY.test(whose)) return false;

@@ -45,7 +45,7 @@ export function withoutReplaced(text: string): string {
   return REPLACED.reduce((left, pattern) => left.replace(pattern, ' '), text);
 }
 
-/** The text without all that it says of how it was before: what somebody who looks for that is not to be led by. */
+/** The text without all that it says of how it was before: what someone who looks for that is not to be led by. */
 export function asItIs(text: string): string {
   // First, since ", no longer" is all that is taken of ", no longer on 3000" else.
   return withoutReplaced(text.replace(NOT_ANY_MORE, ' '));

@@ -27,7 +27,7 @@ export function withTags(text: string): string {
 const PERSON = '(?:users?|humans?|operators?|owners?|customers?|clients?|developers?|maintainers?|person)';
 const SAYS =
   '(?:wants?|wanted|prefers?|preferred|likes?|said|says|states|stated|asks?|asked|tells|told|requires?|required|requests?|requested|insists?|insisted|decides|decided|approves?|approved|confirms?|confirmed|needs|expects?|instructs?|instructed|demands?|wishes|agrees?|agreed|authori[sz]e[sd]?|permits?|allows?|has|would like|is (?:okay|ok|fine|happy)|always|never)';
-/** A text in whose form somebody is said to say something. */
+/** A text in whose form someone is said to say something. */
 const CLAIMS = [
   new RegExp(String.raw`\b(?:the|this|our|my|your)\s+${PERSON}\s+(?:\w+\s+){0,2}?${SAYS}\b`, 'i'),
   new RegExp(
@@ -60,7 +60,7 @@ const MEMORY = '(?:memor(?:y|ies|y\\.md)|notes?)';
 /** In other languages than English. */
 const elsewhere = Object.values(ORDERS);
 
-/** What only somebody says who wants an agent to do or to believe something. */
+/** What only someone says who wants an agent to do or to believe something. */
 const COMMANDS = [
   // Take no notice of what you were told.
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|these|other|existing)\b.{0,40}\b(?:instruction|rule|prompt|guideline|constraint|polic|message|memor|thing|polici)/i,
@@ -141,7 +141,7 @@ function plain(text: string): string {
 }
 
 const TAG = /<(\/?)([a-z][\w.-]*)(?:\s[^<>]*)?>/gi;
-/** A quotation this long is somebody's sentence, not a name or a word in quotation marks. */
+/** A quotation this long is someone's sentence, not a name or a word in quotation marks. */
 const QUOTATION_CHARS = 20;
 /** Over lines it is no longer than this. */
 const MOST_OVER_LINES = 4_000;
@@ -152,7 +152,7 @@ const CODE_QUOTATION = /`(\p{Lu}[^`\n]*[.!?])`/gu;
 const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『』', '‘’'];
 
 /**
- * A person's message without what is somebody else's in it: quotations, tagged parts, and the lines that they pasted
+ * A person's message without what is someone else's in it: quotations, tagged parts, and the lines that they pasted
  * (pasted.ts). What is left stands as it stood, with a line end in each gap.
  */
 export function ownWords(message: string): string {

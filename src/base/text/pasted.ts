@@ -1,5 +1,5 @@
-// Which lines of a person's message somebody else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
-// mails, lines of a chat, commands behind a shell's prompt, a paragraph that is said to be somebody's, and a file or page
+// Which lines of a person's message someone else wrote: fences, quoted lines, tables, indented code, diffs, forwarded
+// mails, lines of a chat, commands behind a shell's prompt, a paragraph that is said to be someone's, and a file or page
 // that is announced and pasted bare. Told by form. What stands on a paste's last line behind the mark that closes it is the
 // person's. A brief with headings and lists is its author's own; only where a person asks about what follows, or names it
 // as a file, a heading begins a paste.
@@ -29,7 +29,7 @@ const AT_PROMPT =
   /^\s*(?:[❯➜]\s+\S|[\w.-]+@[\w.-]+ \S+ %\s+\S|[\w.-]+@[\w.-]+:[~/][^\s$#%]*\s?[$#%]\s+\S|PS [A-Z]:\\[^>]*>\s*\S)/;
 /** The command goes on in the next line. */
 const GOES_ON = /\s\\\s*$/;
-/** Where somebody else's words begin and go on to the end of the message. */
+/** Where someone else's words begin and go on to the end of the message. */
 const FORWARDED =
   /^\s*(?:-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|исходное сообщение|转发|轉寄|転送)|begin forwarded message|(?:from|von|de|da|van|od|от|发件人|寄件者|差出人|보낸 사람)\s*[:：]\s*\S.*|(?:on|am|le|el|il|op|em) .{4,80}\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\s*:|\[pasted text|-{2,}\s*content from referenced files)/i;
 
@@ -84,7 +84,7 @@ const ASKS_ABOUT =
 const BRIEFS =
   /\b(?:before (?:you|we|start|begin|cod|writ)\w*|carefully|all of (?:this|it)|everything|to the end|then (?:start|begin|build|implement|write)|follow|implement|my (?:notes|brief|plan|list|requirements)|the (?:brief|spec|requirements|task|rules))\b/i;
 
-/** For each line where the words of its author begin: 0 for one they wrote, its length for one somebody else did. */
+/** For each line where the words of its author begin: 0 for one they wrote, its length for one someone else did. */
 export function typedFrom(lines: readonly string[]): number[] {
   const pasted = pastedLines(lines);
   return pasted.map((to, at) => (to === true ? (lines[at] as string).length : Number(to)));
@@ -206,7 +206,7 @@ function isFileName(line: string): boolean {
   return line.length <= MOST_CHARS && new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`).test(line);
 }
 
-/** Part of a message: its lines, and whether somebody else wrote them. */
+/** Part of a message: its lines, and whether someone else wrote them. */
 interface Passage {
   text: string;
   isPasted: boolean;

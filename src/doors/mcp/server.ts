@@ -99,7 +99,7 @@ const changed = {
   store: z.string(),
   ...memory,
   redacted: z.int().describe('How many secrets were taken out of what was written.'),
-  collided: z.boolean().describe('Somebody edited the same lines meanwhile; their edit was kept, yours is a version.'),
+  collided: z.boolean().describe('Someone edited the same lines meanwhile; their edit was kept, yours is a version.'),
 };
 
 /** What each tool answers. */

@@ -348,7 +348,7 @@ function changeText(change: Output<'write' | 'edit'>): string {
     outcome === 'unchanged' ? `${path} holds that already.` : `${path} was ${outcome}.`,
     factsLine(change),
     ...(redacted > 0 ? [`${redacted === 1 ? '1 secret was' : `${redacted} secrets were`} taken out of it.`] : []),
-    ...(collided ? ['Somebody edited the same lines meanwhile, and that edit was kept: read it again.'] : []),
+    ...(collided ? ['Someone edited the same lines meanwhile, and that edit was kept: read it again.'] : []),
   ].join('\n');
 }
 

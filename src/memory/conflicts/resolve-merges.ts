@@ -119,7 +119,7 @@ function resolving(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: str
 
 /**
  * Lines of an index of two sides that some clone generated: of a topic that is gone, or that has two of them. All
- * others may be somebody's own.
+ * others may be someone's own.
  */
 function generatedElsewhere(index: string, { ledger }: Pick<Store, 'ledger'>): Set<string> {
   const pathOf = (line: string) => line.slice(line.lastIndexOf('[') + 1, -1);

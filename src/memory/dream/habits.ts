@@ -1,5 +1,5 @@
 // Entries that wait. A habit that one session showed and nobody stated is a line at once, marked as seen once, until
-// another session shows it too or somebody states it. One that nobody showed again for `holdDays` is put away. Its entry
+// another session shows it too or someone states it. One that nobody showed again for `holdDays` is put away. Its entry
 // is in the state `held`; the table `held` knows since when. Held entries without a line are of older dreams: they get one.
 // An entry that no dream could work into the topics stays new, with the nights it was tried and what stood in its way;
 // after three nights a person is told, and it is tried once a week.

@@ -196,7 +196,7 @@ export function linesAsGenerated(index: string): Set<string> {
   return new Set(lines.filter((line) => isTopicPath(/^- .+ \[([^[\]\n]+)\]$/.exec(line)?.[1] ?? '')));
 }
 
-/** Sections of one heading as one, and what somebody wrote under it once. */
+/** Sections of one heading as one, and what someone wrote under it once. */
 function withoutRepeats(sections: Section[]): Section[] {
   return [...Map.groupBy(sections, ({ heading }) => heading).values()].map((same) => {
     const seen = new Set<string>();

@@ -157,7 +157,7 @@ function unspoken(
   text: string,
   { operation, entries, night }: { operation: Replacing; entries: KnownEntry[]; night: KnownEntry[] },
 ): { clause: Clause; words: Set<string> }[] {
-  // What somebody takes back they may name by what was known; what they only change, they say themselves.
+  // What someone takes back they may name by what was known; what they only change, they say themselves.
   const isEnd = operation.kind === 'retire';
   const wordsOf = ({ text: own, quotes, changes = '' }: KnownEntry) =>
     [own, ...quotes, ...(isEnd ? [changes] : [])].join('\n');
@@ -300,7 +300,7 @@ const BOUND =
 const CALENDAR = new RegExp(`^${WEEKDAY}|^${ENGLISH_MONTH}$`, 'i');
 const GERMAN = /(?<![\p{L}])(?:der|die|das|und|nicht|ist|für|wird|eine?|im|den|dem)(?![\p{L}])/giu;
 
-/** A channel, or somebody by their handle: #build, @kim. */
+/** A channel, or someone by their handle: #build, @kim. */
 const HANDLE = /(?<![\p{L}\p{N}_/.&])[#@]\p{L}[\p{L}\p{N}_-]*(?![\p{L}\p{N}_/])/gu;
 
 /** What is written with a capital inside a sentence; German writes every noun so. */

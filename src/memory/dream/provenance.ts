@@ -1,5 +1,5 @@
 // Where a line of a topic comes from: the entries it rests on, the words they rest on, who said them, when, and in which
-// transcript; and the other way round, which lines rest on an entry. The history of a line that somebody changed outside of
+// transcript; and the other way round, which lines rest on an entry. The history of a line that someone changed outside of
 // a dream goes on through their edit. It reads the ledger and the files and changes nothing.
 
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export interface ExplainedEntry extends Omit<Entry, 'prompt' | 'day'> {
   state: string;
   /** The daily log that holds it, or held it; of a `sent` one in the user scope. */
   log: string;
-  /** False: somebody took it out, and the next dream takes out what rests on it alone. */
+  /** False: someone took it out, and the next dream takes out what rests on it alone. */
   isInLog: boolean;
   /** Where the session's transcript is, or was; null where nocturne was never told. */
   transcript: string | null;
@@ -46,7 +46,7 @@ export interface ExplainedLine {
   /** Who shared it, in a memory that is checked in. */
   authors: string[];
   entries: ExplainedEntry[];
-  /** Somebody changed it since it rested on entries: when and who, what it said, and what that rested on. */
+  /** Someone changed it since it rested on entries: when and who, what it said, and what that rested on. */
   changed: (Omit<FormerLine, 'entries'> & { entries: ExplainedEntry[] }) | null;
 }
 

@@ -138,7 +138,7 @@ function missingEntries(store: Store, { entries, texts }: ReadFiles & { entries:
 
 function looseSupports(store: Store, { entries, topics }: ReadFiles & { entries: Known[] }): Finding[] {
   const known = new Set(entries.map((entry) => entry.id));
-  // What a line rested on that somebody changed is its history, and waits for the line to come back.
+  // What a line rested on that someone changed is its history, and waits for the line to come back.
   const supports = store.ledger.all<Support>('select path, line, entry from support order by path');
   return [...Map.groupBy(supports, (support) => support.path)].flatMap(([where, rows]): Finding[] => {
     const topic = topics.get(where);

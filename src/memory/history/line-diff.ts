@@ -104,7 +104,7 @@ function standingAround(place: Map<number, number>, { count, end }: { count: num
   return { behind, ahead };
 }
 
-/** Whether lines of somebody else stand between the nearest lines around ours that still stand. */
+/** Whether lines of someone else stand between the nearest lines around ours that still stand. */
 function hasOthers(
   ours: number[],
   { place, from = 0, to = 0 }: { place: Map<number, number>; from?: number; to?: number },

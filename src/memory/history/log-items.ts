@@ -1,7 +1,7 @@
 // The daily logs as entries: what they hold, item by item, joined with what the ledger knew of each; and which of the logs
 // and reports changed since a dream read them all, so that the dream of a year's memory reads the files of a few days.
 // A line that a person changed or wrote is taken at the person's word: it has no evidence. So has one that a program wrote,
-// which is nobody's word but an agent's.
+// which is an agent's word and no person's.
 
 import { join } from 'node:path';
 import { onAppError } from '../../base/errors.ts';

@@ -1,7 +1,7 @@
 // What a job changed, as the ledger remembers it: rows with what stood there before and after it, files with their
 // versions; and which of its lines have left this machine since, by what git last saw of other repositories (nothing is
 // claimed where git does not answer). It reads; taking back is the business of jobs/undo.ts.
-// What somebody changed after the job no longer is as the job left it, and is named with who did.
+// What someone changed after the job no longer is as the job left it, and is named with who did.
 
 import { relative, sep } from 'node:path';
 import { AppError } from '../../base/errors.ts';

@@ -1,7 +1,7 @@
 // What every day spends, over all memory directories: tokens and money, against the ceilings of the day.
 // Promises: an upper bound is reserved before a request is sent and settled after it; what is never settled (a killed
 // process) stays counted whole on the day it was made, so a ceiling is never passed; a reservation under an id, for work
-// that is paid for now and answered in hours, is made once and settled once, however often a crash makes somebody ask
+// that is paid for now and answered in hours, is made once and settled once, however often a crash makes someone ask
 // again.
 // Its ceilings: on one machine the settings say them. Where several share the home it keeps one row for all of them: the
 // first writes its own, and what the settings of the others say does not count.

@@ -114,7 +114,7 @@ export class Home {
     this.workers = new Workers(database, clock);
   }
 
-  /** Set for a week after the database was made anew, or until somebody resumes. */
+  /** Set for a week after the database was made anew, or until someone resumes. */
   async damage(): Promise<HomeDamage | null> {
     const row = await this.#database.get<{ at: string; kept: string; lost: string }>(
       'select at, kept, lost from damage',

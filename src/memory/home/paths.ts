@@ -155,7 +155,7 @@ export interface Switches {
   };
   /** What turns the agent's own memory off leaves nocturne on. */
   ignoreAgentSwitches: boolean;
-  /** Whether somebody said where memory is kept; a remote machine keeps nothing else. */
+  /** Whether someone said where memory is kept; a remote machine keeps nothing else. */
   hasMemoryDir: boolean;
   projects: Record<string, { enabled: boolean }>;
   /** Globs. */

@@ -165,7 +165,7 @@ export function moveSupports(transaction: Transaction, { from, to }: { from: str
   }
 }
 
-/** The lines of `MEMORY.md` that nocturne generated; every other line there is somebody's own. */
+/** The lines of `MEMORY.md` that nocturne generated; every other line there is someone's own. */
 export function indexLines(ledger: Ledger): Set<string> {
   return new Set(ledger.all<{ line: string }>('select line from index_line').map(({ line }) => line));
 }

@@ -5,7 +5,7 @@
 // The inbox is work that waits, by kind and key: the truth that the queue only rings for. New input for a key that waits
 // replaces the old, gives its attempts back, and survives the end of a run that began before it came. Of failures there
 // is for each key the last one, how many there were in a row, and whether it was given up. A failure is dropped when the
-// work is done; work that was given up stays until somebody retries or dismisses it. New input (`input`: for a session
+// work is done; work that was given up stays until someone retries or dismisses it. New input (`input`: for a session
 // the size of its transcript) begins the counting anew.
 // Promises: each call is done whole or not at all; of several that take a lease at once one gets it; of an item that was
 // replaced meanwhile neither the end nor the postponing of the earlier one takes anything away.
@@ -149,7 +149,7 @@ export interface WorkRows {
   releaseLease(lease: Lease): Promise<void>;
   /** Throws `fenced` where a commit under the lease would: it was taken over, or the work is wanted no more. */
   requireLease(lease: Lease): Promise<void>;
-  /** Whether somebody works on a key that begins with `prefix`. */
+  /** Whether someone works on a key that begins with `prefix`. */
   isLeased(asked: { prefix: string; now: Date }): Promise<boolean>;
   /** Puts work in, replacing what waits under the same key. `notBefore` is an instant, and so is `since`, when it came. */
   put(item: NewItem & { notBefore: string; since?: string }): Promise<void>;

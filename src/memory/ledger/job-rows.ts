@@ -244,12 +244,12 @@ export function takeLease(ledger: Ledger, taking: LeaseTaking): Lease | null {
   });
 }
 
-/** Whether somebody works on a key that begins with `prefix`. */
+/** Whether someone works on a key that begins with `prefix`. */
 export function isLeased(ledger: Ledger, { prefix, now }: { prefix: string; now: Date }): boolean {
   return countLeased(ledger, now, prefix) > 0;
 }
 
-/** How many keys that begin with `prefix` somebody works on. */
+/** How many keys that begin with `prefix` someone works on. */
 export function countLeased(ledger: Ledger, now: Date, prefix = ''): number {
   const sql = 'select owner from lease where owner is not null and until > ? and substr(key, 1, ?) = ?';
   const owners = ledger.all<{ owner: string }>(sql, now.toISOString(), prefix.length, prefix);

@@ -201,7 +201,7 @@ function hasSteps(db: Database.Database, steps: string[]): boolean {
 
 /**
  * What is in the file, in memory: where SQLite may make no write-ahead log next to it. What one that is there has more is
- * not in it. Nobody in this process can have the file open, so its locks are nobody's. Null where it cannot be read.
+ * not in it. This process cannot have the file open, so there is no lock of its own to drop. Null where it cannot be read.
  */
 function openCopy(path: string): Database.Database | null {
   const bytes = attempt(

@@ -162,7 +162,7 @@ export function isSame(a: Content, b: Content): boolean {
   return a === null || b === null ? a === b : a.equals(b);
 }
 
-/** Why what stands where a log was is not a log that somebody edited, as the end of a sentence; null where it may be. */
+/** Why what stands where a log was is not a log that someone edited, as the end of a sentence; null where it may be. */
 export function whyLost(content: Content, before: Content): string | null {
   if (!before || before.length === 0) return null;
   if (content === null) return 'is gone';

@@ -1,7 +1,7 @@
 // What a memory directory knows that is near to a prompt: lines of topics, found by the full-text table of the ledger, and
 // entries that no dream has seen. Near is what shares two telling words with the prompt, or a value, or one name that few
 // lines have, or of a rule, and where something is asked of anything, one word that its topic is about: one that many lines
-// have is not enough to interrupt somebody for. A line is looked for in its file, so what was taken out of it since is
+// have is not enough to interrupt someone for. A line is looked for in its file, so what was taken out of it since is
 // not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
 import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';

@@ -21,7 +21,7 @@ const ENDED = any(
 );
 /** What is said in addition to something, not in its place. */
 const ADDS = any('also|too|as well|in addition|additionally|auch|ebenfalls|zudem|aussi|también|anche|inoltre');
-/** What somebody wants or says is not how it is. */
+/** What someone wants or says is not how it is. */
 const REPORTED = any(
   'asked|asks|request(?:ed|s)|suggest(?:ed|s)|propos(?:ed|es)|wished|wondered|claimed|bat|wünscht|wünschte|schlug|fragte|demandait|propuso|pidió',
 );

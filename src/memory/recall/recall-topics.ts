@@ -223,7 +223,7 @@ const EXTENSION =
   /\.(?:[cm]?[jt]sx?|json[c5]?|ya?ml|toml|mdx?|py|rb|go|rs|java|kts?|swift|[ch]|cc|[ch]pp|cs|php|(?:ba|z)?sh|sql|s?css|html?|vue|svelte|proto|tf|lock|gradle|xml|ini|cfg|txt)$/i;
 const BARE_PATH = /(?<![\w@/.:~`-])(?:\.\/)?(?:[\w@.-]+\/)+[\w.-]+\.[a-z]\w{0,5}(?![\w/`])/gi;
 
-/** The files, flags and functions that `text` names, each once. What may well be somebody else's is left out. */
+/** The files, flags and functions that `text` names, each once. What may well be someone else's is left out. */
 export function namedThings(text: string): NamedThing[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/\b\w+:\/\/[^\s`)>\]]+/g, '');
   const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');

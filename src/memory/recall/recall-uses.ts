@@ -1,5 +1,5 @@
 // What recall leaves in the ledger: which topics were shown and used, and what each session was given. No Markdown
-// file is touched. A topic is used when somebody asked for it: by a query that it matched, or by opening it. What is known of
+// file is touched. A topic is used when someone asked for it: by a query that it matched, or by opening it. What is known of
 // one follows its file to another name, by whomever it is renamed (a trigger on the memory's path, in schema.ts).
 
 import type { Ledger } from '../ledger/ledger.ts';

@@ -2,7 +2,7 @@
 // is said there in nocturne's own words, of which nothing comes from a file.
 // Promises: the section is never longer than it may be; an extra scope takes no more than its share; each part says whose
 // it is and says nothing that one before it says; nothing in one can pass for another, end the section, pass for
-// instructions or for somebody's words to the model; the section begins and ends with the tag that
+// instructions or for someone's words to the model; the section begins and ends with the tag that
 // src/transcript/session.ts takes out, so that no recall is ever taken for something that was said. It changes nothing.
 
 import { join } from 'node:path';

@@ -144,7 +144,7 @@ interface Swap {
   context: SwapContext;
 }
 
-/** `again`: somebody was faster. Otherwise what stood where the expected should have, and where. */
+/** `again`: someone was faster. Otherwise what stood where the expected should have, and where. */
 type Found = 'done' | 'again' | { content: Content; at: 'path' | 'target' };
 
 function replace({ target, before, context }: Swap): Found {
@@ -194,7 +194,7 @@ function keepFound(
   if (context.isCopy) throw brokenCopy(target.path);
   return ledger.transaction(() => {
     if (found.at === 'target' && before) {
-      // Somebody took the new name meanwhile: theirs stays, and ours stays under the old one.
+      // Someone took the new name meanwhile: theirs stays, and ours stays under the old one.
       addVersion(ledger, { ...target, commit, at, path: before.path, previous: before.id });
       return true;
     }

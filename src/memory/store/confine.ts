@@ -50,7 +50,7 @@ export function locateFile(root: string, path: string): Location {
 
 /**
  * Throws `refused` where a link stands in for what nocturne keeps next to the memories: in a directory that comes with a
- * repository it would lead what is written to wherever somebody else wants it.
+ * repository it would lead what is written to wherever someone else wants it.
  */
 export function refuseLinkedState(root: string): void {
   const state = join(root, '.nocturne');

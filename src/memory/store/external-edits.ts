@@ -326,7 +326,7 @@ export function formatMissing(paths: string[]): { what: string; keepsDreams: boo
   return said;
 }
 
-/** Follows the lines of a topic from what it was to what somebody made of it, as part of a commit. */
+/** Follows the lines of a topic from what it was to what someone made of it, as part of a commit. */
 export function followLines(
   transaction: Transaction,
   { path, before, after }: { path: string; before: string; after: string },

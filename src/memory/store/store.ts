@@ -91,7 +91,7 @@ const REHEARSED = new Error('rehearsed');
 /** Kept in version control where the directory is: the reports, and this file. */
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 
-/** Contract: resolves with null where somebody else holds the key; the lease is kept alive while `work` runs. */
+/** Contract: resolves with null where someone else holds the key; the lease is kept alive while `work` runs. */
 export type WithLease = <T>(store: Store, key: string, work: (lease: Lease) => Promise<T>) => Promise<T | null>;
 
 /** The one way in which a memory is read and changed, wherever it is kept. */
@@ -341,7 +341,7 @@ export class DirectoryStore implements Store {
     }
   }
 
-  /** What a commit is staged with. Throws `fenced` where the lease is somebody else's by now. */
+  /** What a commit is staged with. Throws `fenced` where the lease is someone else's by now. */
   #stagingFor({ lease }: By): StagingDeps {
     if (lease) checkFence(this.ledger, lease);
     return { ...this.#context, limits: this.limits, totals: this.#external.totals };

@@ -1,5 +1,5 @@
 // What tells an open page that something changed: in which memory, or in the home, never what. Whether another process
-// changed one is found by a look at its database and at its files every second, and only while somebody watches. Every page
+// changed one is found by a look at its database and at its files every second, and only while someone watches. Every page
 // says what it knew when it was made, so that whoever comes late, or comes back after a sleep, is told what was missed.
 
 import type { App } from '../../doors/compose.ts';

@@ -83,7 +83,7 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
       because: null,
     };
   });
-  // A withdrawn entry that no line rests on any more, or a pinned one alone, needs nobody's word.
+  // A withdrawn entry that no line rests on any more, or a pinned one alone, needs no decision.
   const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
   const settled = { ...checked, operations: [], fresh: [], withdrawn: withdrawn.filter(({ id }) => !proposed.has(id)) };
   return commitWaiting({ told: checked, made, texts: rows }, commitAt, {

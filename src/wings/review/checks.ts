@@ -108,7 +108,7 @@ export function checkProposal({ madeBy, operations, entries }: Proposal, context
 
 /**
  * A proposal whose files changed since, pinned to them as they are; null where it would not be the same change any more:
- * the same lines out of the same files, the same lines in, allowed by every check. A description that somebody wrote
+ * the same lines out of the same files, the same lines in, allowed by every check. A description that someone wrote
  * meanwhile is never replaced by it.
  */
 export async function renewProposal(store: Store, proposal: Proposal, at: { rowOf: RowOf }): Promise<Proposal | null> {

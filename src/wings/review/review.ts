@@ -1,7 +1,7 @@
 // Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words.
 //
 // 1. Hold the dream's lease: nothing is proposed or renewed meanwhile.
-// 2. Read the proposal, and what it was made against as that stands. Where that changed it is stale, and nobody's word
+// 2. Read the proposal, and what it was made against as that stands. Where that changed it is stale, and no decision
 //    makes it apply to another text.
 // 3. Check its operations anew, by themselves, in the memory as it stands.
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must

@@ -1,6 +1,6 @@
 // What a client is told of a failure: the error types of the Messages API, with what an SDK needs to know whether to ask
 // again. Promises: 409 only for an occupied path, a failed precondition and a dream's held target, never to be asked
-// again; a store that somebody else works in is 503, to be asked again, and so is a database that is away, unless it was lost in
+// again; a store that someone else works in is 503, to be asked again, and so is a database that is away, unless it was lost in
 // the middle of a change. Nothing here names a path of this machine.
 
 import { isAppError } from '../../base/errors.ts';

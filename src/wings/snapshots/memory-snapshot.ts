@@ -1,7 +1,7 @@
 // A memory snapshot: topics of a project's memory that lie in its repository, for everybody who works there. It has
 // nothing to do with the snapshots of transcripts in `transcript/session.ts`. Promises: the same topics make the same
 // bytes; what is read is complete, as its manifest says (names, hashes, sizes), and no link led to it, else an AppError
-// says what is wrong and nothing was taken from it. It is somebody else's text: `screenTopic` says which of its lines
+// says what is wrong and nothing was taken from it. It is someone else's text: `screenTopic` says which of its lines
 // speak to an agent.
 // Which snapshots were applied to a memory directory, and what each topic was in the last of them, are rows of the
 // ledger: what a three-way merge with the next one starts from. An undo puts them back.
@@ -29,7 +29,7 @@ export interface MemorySnapshot {
   topics: { path: string; text: string }[];
 }
 
-/** A line that a topic of somebody else's should not bring in unread. */
+/** A line that a topic of someone else's should not bring in unread. */
 export interface ForeignLine {
   /** In the file, from 1. */
   line: number;

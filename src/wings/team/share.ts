@@ -174,7 +174,7 @@ function read({ path, text, only, replaced = new Set(), described }: ShareSource
     replaced,
     file,
     description: { text: topic.description, first, last: first },
-    // What one session showed is nobody's statement yet.
+    // What one session showed has not been stated yet.
     statements: statementsOf(text).filter(({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said)),
     topic,
   };

@@ -32,7 +32,7 @@ async function settleTeamMemory(app: WingApp, cwd: string): Promise<void> {
   const dir = beside.find(({ scope }) => scope === 'local')?.dir;
   if (dir === undefined || !isCheckedInDir(dir) || !(await app.standing({ cwd })).enabled) return;
   const isKnown = (await app.home.stores()).includes(dir);
-  // What lies there of nocturne's came with the repository, and is nobody's word for what happened here.
+  // What lies there of nocturne's came with the repository, and proves nothing of what happened here.
   if (!isKnown && (isDirectory(join(dir, '.nocturne')) || !hasConflict(dir))) return;
   await (await app.store(dir)).missing();
   await app.home.addStore(dir);
@@ -129,7 +129,7 @@ function putInPlace(raw: string, statement: string, author: string): string {
   return ended.slice(0, at) + line + ended.slice(at);
 }
 
-/** The bullets of the last list; what is numbered or indented is in somebody's own order. */
+/** The bullets of the last list; what is numbered or indented is in someone's own order. */
 function lastList(raw: string): LocatedLine[] {
   const lines = locateLines(raw);
   const isPlain = (line: LocatedLine | undefined) => line !== undefined && /^[-*+]/.test(line.marker);

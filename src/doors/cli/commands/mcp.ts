@@ -80,7 +80,7 @@ function describeFault(error: Error): string {
   return 'A message that came in is longer than the 10 MiB that one may have, so the connection ends here.';
 }
 
-/** Until the client closes its end and is answered, or somebody ends this process; a second signal ends it at once. */
+/** Until the client closes its end and is answered, or someone ends this process; a second signal ends it at once. */
 function endOfInput(transport: AnsweringTransport): Promise<void> {
   return new Promise((resolve) => {
     for (const event of ['end', 'close', 'error'] as const) {

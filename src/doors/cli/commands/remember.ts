@@ -138,7 +138,7 @@ Words that may mean several things change nothing: exit code 2, and the candidat
   }),
 };
 
-/** Shows what goes on stderr and asks, where somebody is there to answer. */
+/** Shows what goes on stderr and asks, where someone is there to answer. */
 async function ask(plan: ForgetPlan, ledger: Ledger): Promise<boolean> {
   note(['This goes:', ...describePlan(plan, ledger)].join('\n'));
   if (canAsk()) return confirm('Forget it?');

@@ -73,7 +73,7 @@ function unknown(id: string | undefined, { any }: UndoOptions): AppError {
   return new AppError('bad-input', what, { remedy: `${more}nocturne status and nocturne history name the jobs.` });
 }
 
-/** Shows what would be taken back, and asks where somebody is there to answer. */
+/** Shows what would be taken back, and asks where someone is there to answer. */
 async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Promise<boolean> {
   const [what, ...more] = describeAction(action, app);
   if (json) {

@@ -12,7 +12,7 @@ export interface Asking {
   say(text: string): void;
 }
 
-/** Whether somebody is there to answer. */
+/** Whether someone is there to answer. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }

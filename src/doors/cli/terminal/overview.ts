@@ -72,7 +72,7 @@ export async function readOverview(
     oldestPending: null as { store: string; kind: string; key: string; notBefore: string } | null,
     /** Failures that wait for another try or were given up, by class. */
     failures: {} as Record<string, number>,
-    /** What was given up, and stays listed until somebody retries or dismisses it. */
+    /** What was given up, and stays listed until someone retries or dismisses it. */
     failed: [] as (Pick<FailureRow, 'kind' | 'key' | 'code' | 'at' | 'message'> & { store: string; class: string })[],
     /** What dreams proposed and waits for a person. */
     proposals: 0,

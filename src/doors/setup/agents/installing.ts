@@ -1,6 +1,6 @@
 // Installing into an agent's settings and taking it back. A receipt in the home keeps the text as it was before: as long
 // as nobody else changed the file, uninstall puts those very bytes back, and removes a file and directories that were made.
-// Where somebody did, it takes out nocturne's own elements and leaves the rest.
+// Where someone did, it takes out nocturne's own elements and leaves the rest.
 // Files are written whole, through links, with the mode they had; a file that changed since it was read is not written.
 
 import { hash } from 'node:crypto';

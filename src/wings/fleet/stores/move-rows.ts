@@ -111,7 +111,7 @@ export async function bringWork(ask: Ask, store: string, ledger: Ledger): Promis
   });
 }
 
-/** How many sessions wait to be worked in a store, and whether somebody works in it. */
+/** How many sessions wait to be worked in a store, and whether someone works in it. */
 export async function workIn(ask: Ask, store: string): Promise<{ waiting: number; isWorked: boolean }> {
   const [found] = await ask<{ waiting: number; isWorked: boolean }>(
     `select (select count(*)::int from work_inbox where store = $1 and kind <> 'dream') as waiting,

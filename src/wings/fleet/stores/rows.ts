@@ -30,7 +30,7 @@ export const STORES: DatabasePart = {
       at timestamptz not null default clock_timestamp(), primary key (store, id))`,
     // Processes that are alive, and which ledgers each of them can read.
     'create table member (id text primary key, ledger_version int not null, seen_at timestamptz not null)',
-    // Whose it is, where several take turns; null: nobody's in particular.
+    // Whose it is, where several take turns; null: no one tenant's.
     'alter table store add column tenant text',
     ...RECALL_STEPS,
   ],

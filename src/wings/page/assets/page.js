@@ -183,7 +183,7 @@ function ready() {
   main.querySelector('.proposal')?.classList.add('current');
 }
 
-/** Whether somebody is in the middle of writing. */
+/** Whether someone is in the middle of writing. */
 function isWriting() {
   return (
     [...main.querySelectorAll('textarea')].some((each) => each.value !== each.defaultValue) ||

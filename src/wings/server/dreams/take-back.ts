@@ -1,5 +1,5 @@
 // A dream that was canceled leaves nothing behind: what its requests had committed by then is undone, try by try. What it
-// extracted stays, and so does what somebody else built on since. A ledger is told that a dream is over by what leaves its
+// extracted stays, and so does what someone else built on since. A ledger is told that a dream is over by what leaves its
 // inbox: what is worked for one of its items commits no more, because each commit looks for the item that it is made for.
 
 import { undo } from '../../../../jobs/undo.ts';
@@ -9,7 +9,7 @@ import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { sessionOfDream } from '../rows/dreams.ts';
 
-/** False where somebody still works on it, who commits nothing more. */
+/** False where someone still works on it, who commits nothing more. */
 export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
   await stopWork(store.work, id);
   // What is being committed just now is waited for, here and on other machines.

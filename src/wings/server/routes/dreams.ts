@@ -183,7 +183,7 @@ async function create(call: Asker, asked: Asked) {
   const row = await deps.dreams.create({
     owner: caller.id,
     input,
-    // A store that the caller does not see is nobody's target.
+    // A store that the caller does not see is no target.
     target: updates && store ? input : null,
     updates,
     sessions: ids.map((id) => sessions.get(id) ?? { id, store: '' }),

@@ -133,7 +133,7 @@ export class Stores {
     return limit === undefined ? seen : seen.slice(0, limit);
   }
 
-  /** The stores that somebody means by an id, a name or a directory. */
+  /** The stores that someone means by an id, a name or a directory. */
   async named(given: string): Promise<StoreRow[]> {
     const rows = await this.list({ seenBy: 'all', withArchived: true });
     const byId = rows.filter(({ id, dir }) => id === given || dir === given);

@@ -38,7 +38,7 @@ export const WORK = {
     }
     return found;
   },
-  /** False while somebody works on the dream, which is canceled; then nothing of what it committed stands any more. */
+  /** False while someone works on the dream, which is canceled; then nothing of what it committed stands any more. */
   takeBackDream: async ({ store, config }: At, { id }: { id: string }) =>
     (await import('../dreams/take-back.ts')).takeBackDream(store, { id, config }),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
