@@ -153,8 +153,8 @@ export async function reasonToSkip(app: App, session: Session): Promise<SkipReas
 
 /** The same of one that was found, of which nobody but its file says whose project it was. */
 export async function reasonToLeave(app: App, session: Session): Promise<SkipReason | null> {
-  const isNobodys = session.cwd === undefined && isByProject(app.config);
-  return (await reasonToSkip(app, session)) ?? (isNobodys ? 'no-project' : null);
+  const isOfNoProject = session.cwd === undefined && isByProject(app.config);
+  return (await reasonToSkip(app, session)) ?? (isOfNoProject ? 'no-project' : null);
 }
 
 /** Work that is in an inbox. */
