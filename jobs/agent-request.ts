@@ -5,10 +5,12 @@
 // found in "never use npm"; and only in the project whose sessions an entry comes from.
 
 import { isAbsolute, join } from 'node:path';
+import { programOf } from '../src/agent/programs/programs.ts';
 import { routeTools, type Tool } from '../src/agent/tools.ts';
 import type { AgentEnding, AgentRequest, RunAgent } from '../src/agent/types.ts';
 import { attempt, isAppError } from '../src/base/errors.ts';
 import { readText, readTextNow } from '../src/base/files/files.ts';
+import { renderPrompt } from '../src/base/prompt.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { saidId } from '../src/memory/dream/topic-table.ts';
 import { gitRoot } from '../src/memory/home/paths.ts';
@@ -23,21 +25,27 @@ export interface AgentDeps {
 }
 
 /** Resolves with how the run ended; what its tools were told is the tools' to answer. */
-export function runWithTools(
+export async function runWithTools(
   ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
   tools: Tool[],
   { agent, runAgent, spend, signal }: AgentDeps,
 ): Promise<AgentEnding> {
   const continued = ask.continues && String(ask.continues.model);
+  const system = programOf(agent.model) ? `${ask.system}\n${await programWords(tools)}` : ask.system;
   return runAgent(
-    { ...agent, ...ask, tools: tools.map((tool) => tool.definition) },
+    { ...agent, ...ask, system, tools: tools.map((tool) => tool.definition) },
     {
       callTool: routeTools(tools),
-      reserve: (tokens, outputTokens) => spend.reserve(tokens, outputTokens, continued),
+      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { continued, paid }),
       settle: (reservation, usage) => spend.settle(reservation, usage),
     },
     signal,
   );
+}
+
+/** A program is given no tools: what would be passed to one is its answer. */
+async function programWords([tool]: Tool[]): Promise<string> {
+  return (await renderPrompt('program', { tool: tool?.definition.name ?? '' })).text;
 }
 
 /** A path is no longer; what is, was made to be read. */

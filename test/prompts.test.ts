@@ -19,6 +19,7 @@ const VARIABLES: Record<string, string[]> = {
   'scaffold-progress-log': ['today'],
   'scaffold-startup-notes': [],
   'dream-refused': ['problems'],
+  program: ['tool'],
   mcp: ['stores'],
   'agent-memory': ['directory', 'recalled'],
 };

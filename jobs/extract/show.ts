@@ -5,7 +5,7 @@
 // before any of it is cut; the quotes are checked against the same texts.
 // What was written into the file meanwhile is left for the next extraction; a file that was rewritten is a `conflict`.
 
-import { OFFLINE_MODEL } from '../../src/agent/types.ts';
+import { needsKey } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import {
@@ -131,7 +131,7 @@ const RUN_BY_CLIENT = /^(custom|(bash|text_editor|computer|memory)_\d+)$/;
 
 function obstacleIn(request: Session['request'], agentModel: string): string | undefined {
   if (!request) return 'the transcript holds no request';
-  if (agentModel === OFFLINE_MODEL) return 'the offline model reads excerpts only';
+  if (!needsKey(agentModel)) return 'a model without a key reads excerpts only';
   const { model, tools, tool_choice: choice } = request;
   if (typeof model !== 'string') return 'the request names no model';
   const values = [...valuesIn(request)];

@@ -12,11 +12,15 @@ import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { isObject } from '../base/text/json.ts';
 import { offlineFetch } from './offline/model.ts';
+import { askProgram } from './programs/ask-program.ts';
+import { ProgramFailure } from './programs/program.ts';
+import { programNamed, programOf } from './programs/programs.ts';
 import {
   type AgentEnding,
   type AgentPorts,
   type AgentRequest,
   NO_USAGE,
+  needsKey,
   OFFLINE_MODEL,
   type Refusal,
   requireAccess,
@@ -57,10 +61,15 @@ class Client extends BaseAnthropic {
  * The SDK client for one run, with every HTTP request reserved and settled through `ports`.
  * Throws `no-model` where there is neither key nor token, unless the model is offline.
  */
-export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Client {
+export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle' | 'runProgram'>): Client {
+  const named = programOf(request.model);
+  const { runProgram } = ports;
   // Middleware, not `fetch`: it too runs once per HTTP request, but the SDK passes on what it throws instead of
   // trying again, so that a ceiling stops the run.
-  return openClient(request, [countSpend(request, ports)]);
+  const counted = countSpend(request, ports);
+  if (!named) return openClient(request, [counted]);
+  if (!runProgram) throw new AppError('no-model', `No program can be run here, and the model is ${request.model}.`);
+  return openClient(request, [counted, askProgram(named, request.requestMs, runProgram)]);
 }
 
 /** The client without any count of what is spent: for those who reserved before (batches.ts). */
@@ -71,8 +80,8 @@ export function openClient(
   const { access } = request;
   const isOffline = request.model === OFFLINE_MODEL;
   requireAccess(request);
-  const credential = isOffline
-    ? { apiKey: 'offline' }
+  const credential = !needsKey(request.model)
+    ? { apiKey: 'none' }
     : access.apiKey
       ? { apiKey: access.apiKey }
       : { authToken: access.authToken };
@@ -93,9 +102,11 @@ export function openClient(
 
 function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle'>): Middleware {
   const isFree = agent.model === OFFLINE_MODEL;
+  const named = programOf(agent.model);
+  const ownTokens = named ? programNamed(named.name).ownTokens : 0;
   return async (request, next) => {
     const outputTokens = isFree ? 0 : agent.maxOutputTokens;
-    const bound = isFree ? 0 : Buffer.byteLength(String(request.body)) + outputTokens;
+    const bound = isFree ? 0 : Buffer.byteLength(String(request.body)) + ownTokens + outputTokens;
     const reservation = await ports.reserve(bound, outputTokens);
     let response: Response;
     let body: string;
@@ -123,7 +134,9 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
     const reply = checkReply(said, body, agent.model);
     // A reply that does not say what it cost stays counted whole.
     if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
-    else if (reply.usage !== undefined) await ports.settle(reservation, usageOf(reply.usage));
+    else if (reply.usage !== undefined) {
+      await ports.settle(reservation, { ...usageOf(reply.usage), ...(named && { answeredBy: String(said.model) }) });
+    }
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
 }
@@ -224,6 +237,7 @@ function retryAfterMs(headers: Headers): number | null {
  * to another model, so it may well pass; and three refusals end it.
  */
 export function explainFailure(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>): unknown {
+  if (error instanceof ProgramFailure) return error.failure;
   if (isAppError(error) || !(error instanceof APIError)) return error;
   const pauseMs = error.headers ? retryAfterMs(error.headers) : null;
   const fail = (code: ErrorCode, what: string, remedy?: string) => {

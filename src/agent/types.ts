@@ -2,8 +2,10 @@
 // It loads no SDK, so that a command can tell whether a model can be asked at all.
 
 import type { ModelAccess } from '../base/config/config.ts';
-import type { Usage } from '../base/config/prices.ts';
+import type { Paid, Settled, Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
+import type { ProgramAnswer, ProgramTask } from './programs/program.ts';
+import { programOf } from './programs/programs.ts';
 
 /** A custom tool, or Anthropic's memory tool (which the model knows; only its name is sent). */
 export type ToolDefinition =
@@ -17,7 +19,7 @@ export const OFFLINE_MODEL = 'offline';
 export interface AgentRequest {
   /** The memory directory that it works for; a process that ran it may run another of the same one. */
   memory?: string;
-  /** A model id of the endpoint, or `OFFLINE_MODEL`. */
+  /** A model id of the endpoint, an agent's program (programs/programs.ts), or `OFFLINE_MODEL`. */
   model: string;
   access: ModelAccess;
   system: string;
@@ -56,11 +58,13 @@ export interface AgentPorts {
   callTool(name: string, input: unknown): Promise<ToolReply>;
   /**
    * Before every HTTP request; `upperBoundTokens` is the UTF-8 bytes of its body plus `max_tokens` (offline: 0), of
-   * which `outputTokens` may be output.
+   * which `outputTokens` may be output. `paid`: how a program pays that stands as the model.
    */
-  reserve(upperBoundTokens: number, outputTokens: number): Promise<number>;
+  reserve(upperBoundTokens: number, outputTokens: number, paid?: Paid): Promise<number>;
   /** `refused`: the server did not answer but by this status; who asked may ask again. */
-  settle(reservation: number, usage: Usage, refused?: Refusal): Promise<void>;
+  settle(reservation: number, usage: Settled, refused?: Refusal): Promise<void>;
+  /** Runs the program that stands as the model; there where one does. */
+  runProgram?(task: ProgramTask): Promise<ProgramAnswer>;
 }
 
 export interface Refusal {
@@ -78,9 +82,14 @@ export type AgentEnding = 'done' | 'turn-limit';
 /** Contract: throws an AppError for every unplanned ending (refusal, cut reply, auth, network, ceiling, crash). */
 export type RunAgent = (request: AgentRequest, ports: AgentPorts, signal?: AbortSignal) => Promise<AgentEnding>;
 
-/** Throws `no-model` where there is neither key nor token, unless the model is offline. */
+/** Whether the model is asked by a key of ours: not the offline one, nor a program, which has its own login. */
+export function needsKey(model: string): boolean {
+  return model !== OFFLINE_MODEL && programOf(model) === null;
+}
+
+/** Throws `no-model` where there is neither key nor token, unless the model needs none. */
 export function requireAccess({ model, access }: Pick<AgentRequest, 'model' | 'access'>): void {
-  if (model === OFFLINE_MODEL || access.apiKey || access.authToken) return;
+  if (!needsKey(model) || access.apiKey || access.authToken) return;
   throw new AppError('no-model', `There is no key for model ${model}.`, {
     remedy:
       'nocturne setup keeps one; or set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',

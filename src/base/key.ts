@@ -32,9 +32,13 @@ const seen = new WeakMap<Config, string>();
 
 /**
  * Does `work` where the model is reached in another way than when this was asked last on this machine: by another key, at
- * another address, or it is another model. Who dies in it leaves it to the next. What a command prints is not asked for.
+ * another address, by another `login` of a program, or it is another model. Who dies in it leaves it to the next. What a command prints is not asked for.
  */
-export async function whereAccessIsNew(config: Config, work: () => Promise<void>): Promise<void> {
+export async function whereAccessIsNew(
+  config: Config,
+  work: () => Promise<void>,
+  login: string | null = null,
+): Promise<void> {
   const { access, home, keyCommand, model } = config;
   const isGiven = access.apiKey || access.authToken;
   // A file that cannot be read is told of by whoever needs the key.
@@ -44,7 +48,10 @@ export async function whereAccessIsNew(config: Config, work: () => Promise<void>
       () => null,
     );
   const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
-  const mark = hash('sha256', JSON.stringify([model, access.baseURL, key])).slice(0, 16);
+  const mark = hash('sha256', JSON.stringify([model, access.baseURL, key, ...(login === null ? [] : [login])])).slice(
+    0,
+    16,
+  );
   const path = join(home, 'access');
   if ((seen.get(config) ?? readTextNow(path)) !== mark) {
     await work();

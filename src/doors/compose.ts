@@ -13,7 +13,7 @@ import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { forkAgent } from '../agent/child/fork.ts';
-import { OFFLINE_MODEL, requireAccess } from '../agent/types.ts';
+import { needsKey, requireAccess } from '../agent/types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
@@ -75,8 +75,8 @@ export interface DreamRequest extends DreamJobRequest {
   /** For this once: whether what would change waits for a person. */
   review?: boolean;
   /**
-   * How it is with Message Batches; default: what was answered is used, and nothing is sent. `send` is none with the
-   * offline model, which answers at once.
+   * How it is with Message Batches; default: what was answered is used, and nothing is sent. `send` is none with a
+   * model without a key, which answers at once.
    */
   batch?: RequestsMode;
 }
@@ -158,7 +158,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
   });
   const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
     const asking = async () => ({ ...config, access: { ...config.access, ...(await readAccess(config)) } });
-    const mode = batch === 'send' && config.model === OFFLINE_MODEL ? undefined : batch;
+    const mode = batch === 'send' && !needsKey(config.model) ? undefined : batch;
     const isReviewed = review ?? config.review;
     const approval = await wingWith('approval')?.approval?.(isReviewed);
     if (isReviewed && !approval) {

@@ -2,7 +2,7 @@
 // asks its model.
 
 import type { ExtractReport } from '../../jobs/extract.ts';
-import { type Refusal, type RunAgent, requireAccess } from '../agent/types.ts';
+import { needsKey, type Refusal, type RunAgent, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
@@ -11,6 +11,7 @@ import type { SpentTokens } from '../memory/home/spend.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
 import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
+import { withPrograms } from './model-programs.ts';
 
 export type RequestNews = Refusal | null | undefined;
 
@@ -80,12 +81,13 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     settled: (_, refused) => onRequest?.(refused ?? null),
   });
   const keyed: RunAgent = async (request, ports, signal) => {
-    const keyedRequest = { ...request, access: { ...request.access, ...(await readAccess(config)) } };
+    const access = needsKey(request.model) ? { ...request.access, ...(await readAccess(config)) } : {};
+    const keyedRequest = { ...request, access };
     // Before an agent is started for it.
     requireAccess(keyedRequest);
     return told(keyedRequest, ports, signal);
   };
-  return withinSlots(keyed, new ModelSlots(config.concurrency));
+  return withPrograms(config, withinSlots(keyed, new ModelSlots(config.concurrency)));
 }
 
 /** Tells what each request of a run used. */

@@ -84,9 +84,9 @@ function requestSpans(tracer: Tracer, { parent, model }: { parent: Context; mode
   const open = new Map<number, Span>();
   return {
     around: (ports: AgentPorts): AgentPorts => ({
-      callTool: (name, input) => ports.callTool(name, input),
-      reserve: async (bound, outputTokens) => {
-        const reservation = await ports.reserve(bound, outputTokens);
+      ...ports,
+      reserve: async (bound, outputTokens, paid) => {
+        const reservation = await ports.reserve(bound, outputTokens, paid);
         const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
         open.set(reservation, tracer.startSpan(`chat ${model}`, { attributes }, parent));
         return reservation;

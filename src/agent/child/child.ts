@@ -15,7 +15,13 @@ export type ToChild =
   | { kind: 'answer'; run: number; id: number; value: unknown };
 
 export type PortCall = {
-  [Port in keyof AgentPorts]: { kind: 'call'; run: number; id: number; port: Port; args: Parameters<AgentPorts[Port]> };
+  [Port in keyof AgentPorts]-?: {
+    kind: 'call';
+    run: number;
+    id: number;
+    port: Port;
+    args: Parameters<NonNullable<AgentPorts[Port]>>;
+  };
 }[keyof AgentPorts];
 
 /** What the child says of a run: port calls, then how it ended, then nothing. `isReady`: another run may come. */
@@ -42,6 +48,7 @@ function portsOf(run: number): AgentPorts {
     callTool: (...args) => ask((id) => ({ kind: 'call', run, id, port: 'callTool', args })),
     reserve: (...args) => ask((id) => ({ kind: 'call', run, id, port: 'reserve', args })),
     settle: (...args) => ask((id) => ({ kind: 'call', run, id, port: 'settle', args })),
+    runProgram: (...args) => ask((id) => ({ kind: 'call', run, id, port: 'runProgram', args })),
   };
 }
 

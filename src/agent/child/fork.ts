@@ -186,6 +186,8 @@ async function callPort(ports: AgentPorts, call: PortCall): Promise<unknown> {
       return ports.reserve(...call.args);
     case 'settle':
       return ports.settle(...call.args);
+    case 'runProgram':
+      return ports.runProgram?.(...call.args);
   }
 }
 

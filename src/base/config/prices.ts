@@ -27,6 +27,18 @@ export interface Usage {
   outputTokens: number;
 }
 
+/** What one request used. */
+export interface Settled extends Usage {
+  /** The model that answered, where it was not known before. */
+  answeredBy?: string;
+}
+
+/** How an agent's program pays that stands as the model: by the person's plan, or by a key; `model`: whose price bounds it. */
+export interface Paid {
+  by: 'plan' | 'key';
+  model?: string;
+}
+
 /** An upper bound of tokens, and of what they cost in millionths of a dollar. */
 export interface Bound {
   tokens: number;

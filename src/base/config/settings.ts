@@ -34,10 +34,15 @@ const mcpStoreSchema = z
   })
   .refine(({ path, scope }) => (path === undefined) !== (scope === undefined), 'needs either a path or a scope');
 
+const programNames = z.enum(['claude-code', 'codex']);
+
 /** The comment of each setting is its line in docs/settings.md (test/docs/generate.ts). */
 export const settingsSchema = z
   .strictObject({
-    /** Model id, or `offline`; for both jobs. `NOCTURNE_MODEL` and `--model` win. */
+    /**
+     * Model id, or the program of an agent that you are logged in to (`claude-code`, `codex`, or one with a model of its own:
+     * `claude-code/claude-sonnet-5-5`), or `offline`; for both jobs. `NOCTURNE_MODEL` and `--model` win.
+     */
     model: z.string().min(1).default('claude-opus-5-5'),
     /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
@@ -84,6 +89,20 @@ export const settingsSchema = z
     dayTokens: z.int().min(0).default(5_000_000),
     /** US dollars all jobs of all memory directories may cost in a day, for models with a price; none: no such limit. */
     dayMoneyUsd: z.number().min(0).optional(),
+    /** Requests a day that agents' programs may send on your plan, where one stands as the model. */
+    planRequests: z.int().min(0).default(100),
+    /**
+     * Programs of agents that may stand as the model, as set-up found them: the full path, and the part of the environment
+     * that they need at night.
+     */
+    agentPrograms: z
+      .partialRecord(
+        programNames,
+        z.strictObject({ path: z.string().min(1), environment: z.record(z.string(), z.string()).default({}) }),
+      )
+      .default({}),
+    /** Further arguments for such a program, by its name. */
+    agentArguments: z.partialRecord(programNames, z.array(z.string())).default({}),
     /** US dollars per million tokens by model id; before the built-in list prices. */
     prices: z.record(z.string(), priceSchema).default({}),
     /** Jobs in a row without progress after which no model is asked for a while. */

@@ -136,6 +136,7 @@ const prompt = await build({
 });
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
+cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
 // What wings send to a browser.
 for (const dir of globSync('src/wings/*/assets'))
   cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });

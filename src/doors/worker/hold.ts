@@ -5,7 +5,8 @@
 // asks for passes every gate but one: no dream runs beside extractions of its directory.
 
 import { Cron } from 'croner';
-import { OFFLINE_MODEL } from '../../agent/types.ts';
+import { programOf } from '../../agent/programs/programs.ts';
+import { needsKey, OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
 import { keySource, whereAccessIsNew } from '../../base/key.ts';
@@ -18,6 +19,7 @@ import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
+import { loginSign } from '../model-programs.ts';
 import { wings } from '../wing.ts';
 import { openStores } from './desk.ts';
 
@@ -51,13 +53,14 @@ export async function admit(app: App, item: Pick<InboxItem, 'id'>): Promise<Hold
 const HELD_FOR_KEY = /^No model is asked after .* \((?:no-model|auth)\)\.$/;
 
 /**
- * What waits for want of a key, or with one that was refused, is due now where the key, its model or its address is another
- * than before: who sets it wants it. In a database it waits on: whose key it waits for is not known there.
+ * What waits for want of a key or a login, or with one that was refused, is due now where the key, its model or its address,
+ * or the login of the program that is the model, is another than before: who sets it wants it. In a database it waits on: whose key it waits for is not known there.
  */
 export async function endWaitsForKey(app: App, onError: (message: string) => void): Promise<void> {
   const { config, home, keeping } = app;
   if (keeping) return;
-  await whereAccessIsNew(config, async () => {
+  const program = programOf(config.model);
+  const endWaits = async () => {
     const { state, code } = await home.breaker.read();
     if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
     const now = config.clock.now().toISOString();
@@ -69,7 +72,8 @@ export async function endWaitsForKey(app: App, onError: (message: string) => voi
         await work.postpone(id, { notBefore: now, attempts, failure });
       }
     }
-  });
+  };
+  await whereAccessIsNew(config, endWaits, program && loginSign(program.name, config));
 }
 
 /** What holds all work back at the moment, without asking for admission; null: nothing. */
@@ -120,7 +124,7 @@ export async function dreamHolds(
     if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
   }
   if (config.model === OFFLINE_MODEL) return holds;
-  if (keySource(config) === 'none') {
+  if (needsKey(config.model) && keySource(config) === 'none') {
     holds.push({ why: 'there is no key for the model', needsPerson: false, remedy: 'nocturne setup asks for one.' });
   }
   const admission = await admissionNow({ config, home });

@@ -3,7 +3,17 @@
 
 import { z } from 'zod';
 import type { Requests } from '../../../jobs/dream/seams.ts';
-import { backoffMs, ERRORS, type Failure, failureOf, isAppError, isGivenUp, onAppError } from '../../base/errors.ts';
+import { programOf } from '../../agent/programs/programs.ts';
+import {
+  AppError,
+  backoffMs,
+  ERRORS,
+  type Failure,
+  failureOf,
+  isAppError,
+  isGivenUp,
+  onAppError,
+} from '../../base/errors.ts';
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { hasCovered } from '../../memory/ledger/coverage.ts';
@@ -95,6 +105,7 @@ interface Attempt {
 /** How often the one that tries for all says that it lives. */
 const SEEN_MS = 30_000;
 const MINUTE_MS = 60_000;
+const PAUSE_LOOK_MS = 1_000;
 
 /** Works the item under a key if it is due; null where there is none. */
 export async function workKey(
@@ -133,7 +144,7 @@ export async function workKey(
   // On other machines the try is this process's for as long as it is seen, as a worker that drains is by nobody else.
   const seen = isProbe ? setInterval(() => app.home.workers.see().catch(() => {}), SEEN_MS) : undefined;
   try {
-    ending = await runItem(app, { ...at, item, tried, isProbe, terms });
+    ending = await untilPaused(app, store, (paused) => runItem(app, { ...at, item, tried, isProbe, terms, paused }));
   } catch (error) {
     await app.home.breaker.pass();
     throw error;
@@ -175,9 +186,17 @@ async function triesOf(app: App, { ledger, work }: Store, item: InboxItem): Prom
 
 async function runItem(
   app: App,
-  { store, item, tried, isProbe, signal: closing, terms }: Attempt & { signal?: AbortSignal; terms: WorkTerms | null },
+  {
+    store,
+    item,
+    tried,
+    isProbe,
+    signal: closing,
+    terms,
+    paused,
+  }: Attempt & { signal?: AbortSignal; terms: WorkTerms | null; paused?: AbortSignal },
 ): Promise<Ending> {
-  const ends = [closing, terms?.options?.signal].flatMap((each) => each ?? []);
+  const ends = [closing, terms?.options?.signal, paused].flatMap((each) => each ?? []);
   const options = { ...terms?.options, signal: AbortSignal.any(ends) };
   try {
     if (item.kind === 'extract') {
@@ -212,6 +231,25 @@ async function runItem(
     closing?.throwIfAborted();
     return { outcome: 'failed', error: failureOf(error) };
   }
+}
+
+/**
+ * Does `work`, and ends it where what it works on is paused meanwhile, if its model is a program: that uses up a person's
+ * plan, and who pauses does not wait until it is done.
+ */
+async function untilPaused(app: App, store: Store, work: (paused?: AbortSignal) => Promise<Ending>): Promise<Ending> {
+  if (programOf(app.config.model) === null) return work();
+  const controller = new AbortController();
+  let off: Enablement | undefined;
+  const look = async () => {
+    const standing = await app.standingOf(store);
+    if (standing.pausedUntil === undefined) return;
+    off ??= standing;
+    controller.abort(new AppError('conflict', `It was ended: ${standing.reason}.`));
+  };
+  const looking = setInterval(() => void look().catch(onAppError(() => {})), PAUSE_LOOK_MS);
+  const ending = await work(controller.signal).finally(() => clearInterval(looking));
+  return off && ending.error ? { outcome: 'off', off } : ending;
 }
 
 async function settleItem(

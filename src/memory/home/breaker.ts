@@ -11,8 +11,8 @@ import { HomePart, row, run, type Steps } from './database.ts';
 const LONG_PAUSE_MS = 30_000;
 const FIRST_PAUSE_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-/** No pause is longer: it was set by a clock that was ahead. */
-const IMPOSSIBLE_PAUSE_MS = 25 * 60 * 60_000;
+/** No pause is longer, and a plan's lasts a week: it was set by a clock that was ahead. */
+const IMPOSSIBLE_PAUSE_MS = 8 * 24 * 60 * 60_000;
 /** How long the others wait for the one that tries before they look again. */
 const PROBE_LOOK_MS = 60_000;
 /** Longer than a job may take; a worker that is stopped for longer has lost its try. */

@@ -15,6 +15,8 @@ export interface DayLimits {
   dayTokens: number;
   /** None: money is not limited. */
   dayMoneyUsd?: number;
+  /** Requests that agents' programs may send on plans, which cost no money; default: as many as tokens allow. */
+  planRequests?: number;
   /** Whose days. */
   zone: string;
 }
@@ -30,13 +32,13 @@ const KEPT = 'select day_tokens as "dayTokens", day_micro_usd as "microUsd", zon
 /** Those that count; `own`: of this machine. */
 function* limitsFor(database: HomeDatabase, own: DayLimits): Steps<DayLimits> {
   if (database.sharedTime === null) return own;
+  const { dayTokens, zone, planRequests } = own;
   const before = yield* row<Row>(KEPT);
-  if (before) return read(before);
-  const { dayTokens, zone } = own;
+  if (before) return { ...read(before), planRequests };
   const sql =
     'insert into limits (id, day_tokens, day_micro_usd, zone) values (1, ?, ?, ?) on conflict (id) do nothing';
   yield* run(sql, dayTokens, microUsdOf(own), zone);
-  return read((yield* row<Row>(KEPT)) as Row);
+  return { ...read((yield* row<Row>(KEPT)) as Row), planRequests };
 }
 
 function microUsdOf({ dayMoneyUsd }: Pick<DayLimits, 'dayMoneyUsd'>): number | null {
@@ -68,10 +70,14 @@ export interface Spend {
   /** The same of money, in millionths of a dollar; of models without a price nothing. */
   reservedMicroUsd: number;
   usedMicroUsd: number;
+  /** Requests on plans; default where it is settled: none. */
+  planRequests?: number;
 }
 
 /** What a request asks the day for. */
 interface Ask extends Bound {
+  /** It goes out on a plan. */
+  isOnPlan?: boolean;
   at: Date;
   /** Of this machine; those count that the home keeps, where it keeps any. */
   limits: DayLimits;
@@ -83,7 +89,7 @@ export function formatUnreadSpend(day: Day): string {
 }
 
 const SPEND = `reserved as "reservedTokens", used as "usedTokens", calls, reserved_micro_usd as "reservedMicroUsd",
-  used_micro_usd as "usedMicroUsd"`;
+  used_micro_usd as "usedMicroUsd", plan_requests as "planRequests"`;
 
 /** More than any day has: money is not limited. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -212,7 +218,7 @@ export class DaySpend extends HomePart {
  * Counts what is asked where the day has room, by one statement; false where it has none, or where the home keeps another
  * zone by now, whose day may be another.
  */
-function* counting(day: Day, { tokens, microUsd }: Ask, limits: DayLimits): Steps<boolean> {
+function* counting(day: Day, { tokens, microUsd, isOnPlan }: Ask, limits: DayLimits): Steps<boolean> {
   // Whatever the home keeps counts; where it keeps nothing, what this machine says.
   const fits = (ofTokens: string, ofMoney: string) =>
     `${ofTokens} <= coalesce((select day_tokens from limits), cast(? as bigint))${
@@ -223,17 +229,21 @@ function* counting(day: Day, { tokens, microUsd }: Ask, limits: DayLimits): Step
   const ofMoney = microUsd > 0 ? [microUsdOf(limits) ?? NO_LIMIT] : [];
   const ceilings = [limits.dayTokens, ...ofMoney];
   const alone = [tokens, limits.dayTokens, ...ofMoney.flatMap((ceiling) => [microUsd, ceiling])];
+  const onPlan = isOnPlan ? 1 : 0;
+  const mostOnPlan = isOnPlan ? (limits.planRequests ?? NO_LIMIT) : NO_LIMIT;
   const counted = yield* run(
-    `insert into spend (day, reserved, used, calls, reserved_micro_usd)
-     select cast(? as text), cast(? as bigint), 0, 0, cast(? as bigint)
-       where not exists (select 1 from limits where zone <> ?) and ${fits('cast(? as bigint)', 'cast(? as bigint)')}
+    `insert into spend (day, reserved, used, calls, reserved_micro_usd, plan_requests)
+     select cast(? as text), cast(? as bigint), 0, 0, cast(? as bigint), cast(? as bigint)
+       where not exists (select 1 from limits where zone <> ?) and cast(? as bigint) <= cast(? as bigint)
+         and ${fits('cast(? as bigint)', 'cast(? as bigint)')}
      on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
-         reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd
-       where spend.unreadable = 0 and ${fits(
+         reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd,
+         plan_requests = spend.plan_requests + excluded.plan_requests
+       where spend.unreadable = 0 and spend.plan_requests + excluded.plan_requests <= cast(? as bigint) and ${fits(
          'spend.reserved + spend.used + excluded.reserved',
          'spend.reserved_micro_usd + spend.used_micro_usd + excluded.reserved_micro_usd',
        )}`,
-    ...[day, tokens, microUsd, limits.zone, ...alone, ...ceilings],
+    ...[day, tokens, microUsd, onPlan, limits.zone, onPlan, mostOnPlan, ...alone, mostOnPlan, ...ceilings],
   );
   return counted > 0;
 }
@@ -258,7 +268,7 @@ function* reserving(
   return { day, limits, refusal };
 }
 
-function* refusalOf(day: Day, { at, tokens, microUsd, limits }: Ask, place: string): Steps<AppError> {
+function* refusalOf(day: Day, { at, tokens, microUsd, isOnPlan, limits }: Ask, place: string): Steps<AppError> {
   const retryAfterMs = nextDayAt(at, limits.zone).getTime() - at.getTime();
   const remedy = (setting: string) => `Raise ${setting} ${place}, or wait for tomorrow.`;
   if (yield* isUnread(day)) {
@@ -266,8 +276,12 @@ function* refusalOf(day: Day, { at, tokens, microUsd, limits }: Ask, place: stri
     const remedy = 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.';
     return new AppError('ceiling', message, { remedy, retryAfterMs });
   }
-  const { dayTokens } = limits;
+  const { dayTokens, planRequests } = limits;
   const spent = yield* spentOn(day);
+  if (isOnPlan && planRequests !== undefined && (spent.planRequests ?? 0) >= planRequests) {
+    const message = `The daily ceiling of ${planRequests} requests on your plan is reached.`;
+    return new AppError('ceiling', message, { remedy: remedy('planRequests'), retryAfterMs });
+  }
   if (spent.reservedTokens + spent.usedTokens + tokens > dayTokens) {
     const found = `${spent.usedTokens} used, ${spent.reservedTokens} reserved, ${tokens} asked for`;
     const message = `The daily ceiling of ${dayTokens} tokens would be passed: ${found}.`;
@@ -292,7 +306,7 @@ function* isUnread(day: Day): Steps<boolean> {
 
 function* spentOn(day: Day): Steps<Spend> {
   const found = yield* row<Spend>(`select ${SPEND} from spend where day = ?`, day);
-  return found ?? { reservedTokens: 0, usedTokens: 0, calls: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
+  return found ?? { reservedTokens: 0, usedTokens: 0, calls: 0, reservedMicroUsd: 0, usedMicroUsd: 0, planRequests: 0 };
 }
 
 function* fill(day: Day, now: Date): Steps<void> {

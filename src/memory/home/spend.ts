@@ -7,8 +7,10 @@ import {
   batchPrice,
   boundMicroUsd,
   costMicroUsd,
+  type Paid,
   type Price,
   priceOf,
+  type Settled,
   type Usage,
 } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
@@ -57,6 +59,11 @@ export interface SpendLimits extends DayLimits {
   clock: Clock;
 }
 
+interface HowSent {
+  continued?: string;
+  paid?: Paid;
+}
+
 const NOTHING_SPENT: SpentTokens = {
   calls: 0,
   inputTokens: 0,
@@ -84,11 +91,12 @@ export class JobSpend {
   /**
    * Counts an upper bound before a request, of which `outputTokens` may be output. Throws `job-ceiling` where the job
    * has no room for it, and `ceiling` where the day has none. `continued`: the model of a request that is another
-   * program's, which may keep its cache for an hour.
+   * program's, which may keep its cache for an hour. `paid`: how an agent's program pays that stands as the model.
    */
-  async reserve(tokens: number, outputTokens = 0, continued?: string): Promise<number> {
+  async reserve(tokens: number, outputTokens = 0, { continued, paid }: HowSent = {}): Promise<number> {
     const model = continued ?? this.#limits.model;
-    const price = this.#priceOf(model);
+    const isOnPlan = paid?.by === 'plan';
+    const price = isOnPlan ? undefined : this.#priceOf(paid ? paid.model : model);
     const bound = { inputTokens: tokens - outputTokens, outputTokens, forAnHour: continued !== undefined };
     const microUsd = price ? boundMicroUsd(bound, price) : 0;
     this.#refuseBeyondJob(tokens);
@@ -97,7 +105,7 @@ export class JobSpend {
     // Counted against the job before the day is asked: another request of it may be made meanwhile.
     this.#open.set(id, { day: '', tokens, microUsd, model, price });
     try {
-      const day = await this.#reserveOfDay({ tokens, microUsd });
+      const day = await this.#reserveOfDay({ tokens, microUsd, isOnPlan });
       this.#open.set(id, { day, tokens, microUsd, model, price });
     } catch (error) {
       this.#open.delete(id);
@@ -107,7 +115,7 @@ export class JobSpend {
   }
 
   /** Counts an upper bound against the day, under an id where it outlasts this process; answers the day. */
-  #reserveOfDay(bound: Bound, id?: string): Promise<Day> {
+  #reserveOfDay(bound: Bound & { isOnPlan?: boolean }, id?: string): Promise<Day> {
     return this.#home.days.reserve({ ...bound, at: this.#limits.clock.now(), limits: this.#limits }, id);
   }
 
@@ -128,12 +136,14 @@ export class JobSpend {
   }
 
   /** Replaces a reservation by what was used; an unknown or settled one changes nothing. */
-  async settle(reservation: number, usage: SpentTokens): Promise<void> {
+  async settle(reservation: number, { answeredBy, ...usage }: Settled): Promise<void> {
     const item = this.#open.get(reservation);
     if (!item) return;
     this.#open.delete(reservation);
-    const usedMicroUsd = item.price ? costMicroUsd(usage, item.price) : 0;
-    this.#count(usage, { ...item, microUsd: usedMicroUsd });
+    // The model that a program chose itself is known only now.
+    const price = item.price && answeredBy ? (this.#priceOf(answeredBy) ?? item.price) : item.price;
+    const usedMicroUsd = price ? costMicroUsd(usage, price) : 0;
+    this.#count(usage, { ...item, price, microUsd: usedMicroUsd });
     await this.#home.days.settle(item.day, {
       reservedTokens: item.tokens,
       usedTokens: tokensOf(usage),

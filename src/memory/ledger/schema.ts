@@ -242,4 +242,5 @@ create table limits (id integer primary key check (id = 1), day_tokens integer n
   zone text not null) strict;
 alter table breaker add column prober_seen_at text;
 `,
+  'alter table spend add column plan_requests integer not null default 0',
 ];

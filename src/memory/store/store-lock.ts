@@ -27,6 +27,17 @@ export class StoreLock {
     return this.#identity !== null && fileIdentity(this.#path) === this.#identity;
   }
 
+  /** Takes it until it is closed; false where another holds it. */
+  take(): boolean {
+    try {
+      this.#db.exec('begin exclusive');
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY')) return false;
+      throw error;
+    }
+  }
+
   /** Runs `work`, which must not wait for anything, while no other process does the same. */
   hold<T>(work: () => T): T {
     if (this.#isHeld) return work();

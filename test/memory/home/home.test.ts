@@ -12,7 +12,7 @@ import { tempDir } from '../../support/temp.ts';
 const clock = fixedClock('2026-11-20T23:30:00Z');
 const limits = { jobTokens: 1_000, dayTokens: 2_000, zone: 'UTC', clock };
 const usage = { calls: 1, inputTokens: 50, cachedInputTokens: 20, cacheWriteTokens: 10, outputTokens: 30 };
-const noMoney = { reservedMicroUsd: 0, usedMicroUsd: 0 };
+const noMoney = { planRequests: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
 
 const price = { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 };
 const priced = { model: 'main', prices: { main: price, other: { ...price, input: 40, cacheWrite: 50 } } };
@@ -112,13 +112,13 @@ describe.each(HOMES)('$name', ({ setUp, begin }) => {
   test('a request of another model that is continued is counted at its price, kept for an hour at the dearest', async () => {
     const home = (await begin()).open(clock);
     const spend = new JobSpend(home, { ...limits, dayMoneyUsd: 1, ...priced });
-    const reservation = await spend.reserve(900, 100, 'other');
+    const reservation = await spend.reserve(900, 100, { continued: 'other' });
     expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 800 * 80 + 100 * 20 });
     await spend.settle(reservation, { ...usage, cacheWriteTokens: 10, hourCacheWriteTokens: 4 });
     const cost = 40 * 40 + 6 * 50 + 4 * 80 + 20 * 0.2 + 30 * 20;
     expect(await home.days.spendOf('2026-11-20')).toMatchObject({ reservedMicroUsd: 0, usedMicroUsd: cost });
     expect(spend.total()).toMatchObject({ microUsd: cost, weightedInputTokens: 40 + 6 * 1.25 + 4 * 2 + 2 + 0.5 });
-    await spend.settle(await spend.reserve(10, 1, 'nobody knows'), usage);
+    await spend.settle(await spend.reserve(10, 1, { continued: 'nobody knows' }), usage);
     expect(spend.total()).toMatchObject({ microUsd: null });
   });
 

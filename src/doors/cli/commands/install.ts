@@ -2,6 +2,7 @@
 // system's scheduler and the key where both find it. Everything is shown before anything is written.
 
 import { text as readAll } from 'node:stream/consumers';
+import { needsKey } from '../../../agent/types.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { replaceText } from '../../../base/files/directories.ts';
@@ -204,7 +205,7 @@ function commandWords(command: string): string[] {
 }
 
 async function askForKey(config: Config, options: InstallOptions): Promise<void> {
-  if (options.keyStdin || options.keyFile || options.keyCommand || config.model === 'offline') return;
+  if (options.keyStdin || options.keyFile || options.keyCommand || !needsKey(config.model)) return;
   const source = keySource(config);
   if (source === 'file' || source === 'command') return;
   const { apiKey } = config.access;
@@ -224,8 +225,8 @@ export async function askForApiKey(questions: Questions): Promise<string | undef
 
 function afterwards(config: Config, { changes, scheduler }: Plan): string[] {
   const source = keySource(config);
-  const isKeyless = config.model !== 'offline' && source === 'none';
-  const isKeyInShell = config.model !== 'offline' && source === 'environment';
+  const isKeyless = needsKey(config.model) && source === 'none';
+  const isKeyInShell = needsKey(config.model) && source === 'environment';
   return [
     ...leftToDo(changes),
     scheduler

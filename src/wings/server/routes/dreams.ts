@@ -3,7 +3,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
-import { OFFLINE_MODEL } from '../../../agent/types.ts';
+import { needsKey } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
 import { pageOf } from '../cursor.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith, seenBy, visibleStore } from '../endpoint.ts';
@@ -251,7 +251,7 @@ function refuseModel({ id, speed }: { id: string; speed?: string | null }, { con
   if (!models.includes(id)) {
     throw new ApiError('invalid_request_error', `model: it is none of ${models.join(', ')}.`);
   }
-  const isCounted = id === OFFLINE_MODEL || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
+  const isCounted = !needsKey(id) || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
   if (!isCounted) {
     const message = `model: ${id} has no price, and what a day may cost is limited.`;
     throw new ApiError('invalid_request_error', message);

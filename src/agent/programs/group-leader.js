@@ -1,0 +1,25 @@
+// Stands between a worker and a program: the leader of a group of processes, in which the program and all that it starts
+// run. It holds a pipe to the worker; when that closes, however the worker ended, it ends the group, itself included.
+
+import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
+
+const [program, ...args] = process.argv.slice(2);
+const endGroup = () => process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+
+new Socket({ fd: 3 })
+  .on('data', () => {})
+  .on('error', endGroup)
+  .on('close', endGroup);
+// What a terminal or a service manager tells all of the group is the worker's to decide.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+const child = spawn(program, args, { stdio: ['inherit', 'inherit', 'inherit'], windowsHide: true });
+child.on('error', (error) => {
+  process.stderr.write(error.message);
+  process.exit(127);
+});
+// Its own exit code, or that of a shell for a signal; what it left running ends with the group.
+child.on('exit', (code) => {
+  process.exitCode = code ?? 137;
+  process.exit();
+});

@@ -1,0 +1,106 @@
+// What the program of a coding agent is as a model: how it is started for one answer, and what it says. A program holds its
+// own login; nothing here reads, copies or asks for a token.
+
+import type { AppError } from '../../base/errors.ts';
+
+export type ProgramName = 'claude-code' | 'codex';
+
+/** One answer that is wanted. */
+export interface ProgramTask {
+  program: ProgramName;
+  /** Default: the program's own choice. */
+  model?: string;
+  system: string;
+  prompt: string;
+  /** What the answer is, in the strict subset of JSON schema that services take. */
+  schema: Record<string, unknown>;
+  maxOutputTokens: number;
+  /** How long the program may take. */
+  requestMs: number;
+}
+
+/** What the program answered, as the Messages API would tell it. */
+export interface ProgramAnswer {
+  /** By `schema`. */
+  output: unknown;
+  /** Undefined where it does not say. */
+  usage?: Record<string, number>;
+  /** The model that answered, where it says. */
+  model?: string;
+}
+
+/** How a process ended. */
+export interface Ended {
+  /** Null: it was ended by a signal. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** How it is started. The prompt comes on stdin: arguments are seen by everyone on a machine. */
+export interface Start {
+  args: string[];
+  environment: Record<string, string>;
+  stdin: string;
+  /** Files that arguments name, by name; they lie beside the empty directory that it runs in. */
+  files: Record<string, string>;
+}
+
+export interface Login {
+  isLoggedIn: boolean;
+  /** `key`: what is used costs money. */
+  paidBy: 'plan' | 'key';
+  /** In the program's own word, as `claude.ai (max)`. */
+  said: string;
+}
+
+export interface Program {
+  name: ProgramName;
+  title: string;
+  /** Who reads what it is shown. */
+  company: string;
+  /** What it is called on the path. */
+  command: string;
+  /** The oldest version that was tried. */
+  oldest: string;
+  /** What a request may hold beyond ours: at most so many tokens. */
+  ownTokens: number;
+  /** The dearest model that it may choose itself, whose price bounds a request; undefined: its prices are not known. */
+  boundedBy?: string;
+  /** What a person does to log in. */
+  logIn: string;
+  /** Of the person's files, what reaches the model though nothing of ours asks for it. */
+  alsoShown: string[];
+  /** Its settings, its login and its service's address: what it is handed on of the environment; no key is. */
+  environment: RegExp;
+  /** Where its login lies, below the user's directory, or what these variables name instead: another there is news. */
+  loginFiles: { variable: string; directory: string; names: string[] };
+  /** What asks it how it is logged in, without a request. */
+  statusArgs: string[];
+  readStatus(ended: Ended): Login;
+  /** `pathOf`: where a file of `files` will be. */
+  start(task: ProgramTask, pathOf: (file: string) => string): Start;
+  /** Throws what went wrong as an AppError. `now`: for what comes at a time of day. */
+  read(ended: Ended, task: ProgramTask, now: Date): ProgramAnswer;
+}
+
+/** The line to a person who is to log in. */
+export function logInRemedy({ title, logIn }: Pick<Program, 'title' | 'logIn'>): string {
+  return `Log in to ${title} (${logIn}); what waits goes on by itself then.`;
+}
+
+/** What a program said, short enough for a message. */
+export function quoteSaid(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line || 'nothing';
+}
+
+/** Why a run of a program failed; it passes the SDK, which would try again whatever reads like a broken connection. */
+export class ProgramFailure extends Error {
+  readonly failure: AppError;
+
+  constructor(failure: AppError) {
+    super('The program that stands as the model failed.');
+    this.failure = failure;
+  }
+}

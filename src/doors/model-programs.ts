@@ -1,0 +1,243 @@
+// Agents' programs on this machine as models: where one is, which version, how it is logged in; and runs of the forked agent
+// whose model is such a program. The forked process asks for an answer, this one runs the program.
+// Promises: of all processes of this home one runs a program at a time; it is ended with the run, however that ends;
+// it is handed no key; what set-up found is used at night.
+
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { type Login, logInRemedy, type Program, type ProgramName, quoteSaid } from '../agent/programs/program.ts';
+import { programNamed, programOf } from '../agent/programs/programs.ts';
+import { runProgram } from '../agent/programs/run-program.ts';
+import { type AgentPorts, NO_USAGE, type RunAgent } from '../agent/types.ts';
+import type { Config } from '../base/config/config.ts';
+import { AppError, type ErrorCode, isAppError, onAppError } from '../base/errors.ts';
+import { realPath, removeTree } from '../base/files/directories.ts';
+import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
+import { parseJson } from '../base/text/json.ts';
+import { newId } from '../memory/ledger/ledger.ts';
+import { StoreLock } from '../memory/store/store-lock.ts';
+
+/** How a program is found on this machine, and what it says of itself. */
+export interface FoundProgram {
+  name: ProgramName;
+  title: string;
+  company: string;
+  /** Null: there is none. */
+  path: string | null;
+  /** Set where set-up had found it elsewhere, and it is gone from there. */
+  movedFrom?: string;
+  version?: string;
+  login?: Login;
+  /** Why it cannot be asked now. */
+  problem?: AppError;
+}
+
+type Runs = Pick<
+  Config,
+  'home' | 'userDir' | 'environment' | 'agentPrograms' | 'agentArguments' | 'clock' | 'maxOutputTokens'
+>;
+
+const ANSWERS_WITHIN_MS = 20_000;
+/** What a login says of itself is asked again after so long. */
+const LOGIN_COUNTS_MS = 10 * 60_000;
+const LOOK_MS = 200;
+
+const NOT_ANSWERED: ReadonlySet<ErrorCode> = new Set([
+  ...(['auth', 'no-model', 'quota', 'plan-limit', 'overloaded', 'server-error', 'oversize'] as const),
+]);
+
+/** What a process needs of the environment to run, to find its user's files and the network. */
+const HANDED_ON =
+  /^(?:HOME|USERPROFILE|USER|LOGNAME|PATH|TMPDIR|TEMP|TMP|SystemRoot|ComSpec|APPDATA|LOCALAPPDATA|LANG|LC_\w+|(?:HTTPS?|ALL|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR))$/i;
+
+/** The environment of a program: ours, in UTC, without keys; what set-up kept of its own wins. */
+export function environmentOf(program: Program, { environment, agentPrograms }: Runs): Record<string, string> {
+  const handedOn = Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && (HANDED_ON.test(name) || program.environment.test(name)) ? [[name, value]] : [],
+  );
+  const kept = Object.entries(agentPrograms[program.name]?.environment ?? {}).filter(([name]) =>
+    program.environment.test(name),
+  );
+  const all = Object.fromEntries([...handedOn, ...kept]);
+  // A program may itself be a script of Node's.
+  const path = [all.PATH, dirname(process.execPath)].filter(Boolean).join(delimiter);
+  return { ...all, PATH: path, TZ: 'UTC', NOCTURNE_WORKER: '1' };
+}
+
+/** What set-up keeps for the nights: the path, and of the environment what is the program's own, but no token. */
+export function programToKeep(name: ProgramName, path: string, { environment }: Pick<Config, 'environment'>) {
+  const program = programNamed(name);
+  const own = Object.entries(environment).filter(
+    ([variable, value]) => value && program.environment.test(variable) && !/TOKEN/.test(variable),
+  );
+  return { path, environment: Object.fromEntries(own) as Record<string, string> };
+}
+
+/** Looks it up and asks it, without a request, which version it is and how it is logged in. */
+export async function findProgram(name: ProgramName, config: Runs): Promise<FoundProgram> {
+  const program = programNamed(name);
+  const { title, company } = program;
+  const { path, movedFrom } = pathOf(program, config);
+  const found: FoundProgram = { name, title, company, path, ...(movedFrom && { movedFrom }) };
+  if (path === null) {
+    const problem = new AppError('no-model', `There is no program ${program.command} of ${title} here.`, {
+      remedy: 'Install it, or choose another model: nocturne setup.',
+    });
+    return { ...found, problem };
+  }
+  try {
+    const { version, login } = await saidBy(program, path, config);
+    const all = { ...found, version, login };
+    if (isOlder(version, program.oldest)) {
+      const message = `${title} ${version} (${path}) is older than ${program.oldest}, the oldest that was tried.`;
+      return { ...all, problem: new AppError('no-model', message, { remedy: `Update ${title}.` }) };
+    }
+    if (login.isLoggedIn) return all;
+    const message = `${title} (${path}) is not logged in, or its keychain is locked.`;
+    return { ...all, problem: new AppError('auth', message, { remedy: logInRemedy(program) }) };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { ...found, problem: error };
+  }
+}
+
+function pathOf(program: Program, { agentPrograms, environment }: Runs): { path: string | null; movedFrom?: string } {
+  const kept = agentPrograms[program.name]?.path;
+  if (kept !== undefined && realPath(kept) !== null) return { path: kept };
+  const names = process.platform === 'win32' ? [`${program.command}.exe`, `${program.command}.cmd`] : [program.command];
+  const directories = (environment.PATH ?? '').split(delimiter).filter(Boolean);
+  const paths = directories.flatMap((directory) => names.map((each) => join(directory, each)));
+  return { path: paths.find((path) => realPath(path) !== null) ?? null, movedFrom: kept };
+}
+
+function isOlder(version: string, oldest: string): boolean {
+  const [own = [], least = []] = [version, oldest].map((each) => each.split('.').map(Number));
+  const at = least.findIndex((part, index) => part !== own[index]);
+  return at >= 0 && (own[at] ?? 0) < (least[at] ?? 0);
+}
+
+const saidSchema = z.object({
+  sign: z.string(),
+  at: z.string(),
+  version: z.string(),
+  login: z.object({ isLoggedIn: z.boolean(), paidBy: z.enum(['plan', 'key']), said: z.string() }),
+});
+
+/** Its version and its login, kept for a while for as long as both files stay the same: each costs a process. */
+async function saidBy(program: Program, path: string, config: Runs): Promise<{ version: string; login: Login }> {
+  const sign = JSON.stringify([path, signOf(path), loginSign(program.name, config)]);
+  const place = join(config.home, 'programs', `${program.name}.json`);
+  const kept = saidSchema.safeParse(parseJson(readTextNow(place) ?? ''));
+  const now = config.clock.now();
+  if (kept.success && kept.data.sign === sign && kept.data.login.isLoggedIn) {
+    if (now.getTime() - Date.parse(kept.data.at) < LOGIN_COUNTS_MS) return kept.data;
+  }
+  const run = (args: string[]) =>
+    inEmptyDirectory(config, (cwd) =>
+      runProgram({
+        ...{ path, args, cwd, title: program.title, limitMs: ANSWERS_WITHIN_MS },
+        environment: environmentOf(program, config),
+      }),
+    );
+  const [versions, status] = await Promise.all([run(['--version']), run(program.statusArgs)]);
+  const version = /\d+\.\d+\.\d+/.exec(versions.stdout)?.[0];
+  if (version === undefined) {
+    const said = quoteSaid(versions.stdout || versions.stderr);
+    throw new AppError('no-model', `${path} is not ${program.title}: asked for its version, it said ${said}.`, {
+      remedy: 'Look what it is; another program of that name may stand before it on the path.',
+    });
+  }
+  const said = { version, login: program.readStatus(status) };
+  writeWhole(place, JSON.stringify({ sign, at: now.toISOString(), ...said }));
+  return said;
+}
+
+function signOf(path: string): string {
+  const real = realPath(path);
+  const stat = real === null ? null : statNow(real);
+  return stat ? `${stat.bytes} ${stat.modifiedMs}` : '';
+}
+
+/** Another one where the login of the program is another; its files are looked at, never read. */
+export function loginSign(name: ProgramName, { userDir, environment, agentPrograms }: Runs): string {
+  const { variable, directory, names } = programNamed(name).loginFiles;
+  const own = agentPrograms[name]?.environment[variable] ?? environment[variable] ?? join(userDir, directory);
+  return names.map((file) => signOf(join(own, file))).join(' ');
+}
+
+async function inEmptyDirectory<T>({ home }: Pick<Config, 'home'>, work: (cwd: string, beside: string) => Promise<T>) {
+  const beside = join(home, 'programs', newId('run'));
+  const cwd = join(beside, 'empty');
+  makeDirectory(cwd);
+  makePrivate(beside);
+  try {
+    return await work(cwd, beside);
+  } finally {
+    removeTree(beside);
+  }
+}
+
+/** The same runs, by the program that a request's model names. */
+export function withPrograms(config: Runs, run: RunAgent): RunAgent {
+  return async (request, ports, signal) => {
+    const named = programOf(request.model);
+    if (!named) return run(request, ports, signal);
+    const found = await findProgram(named.name, config);
+    const { path, login, problem } = found;
+    if (problem || path === null || login === undefined) throw problem;
+    const program = programNamed(named.name);
+    const release = await takeTurn(config, signal);
+    const over = new AbortController();
+    const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
+    const paid = { by: login.paidBy, model: named.model ?? program.boundedBy };
+    let reservation = -1;
+    const withProgram: AgentPorts = {
+      ...ports,
+      reserve: async (tokens, outputTokens) => {
+        reservation = await ports.reserve(tokens, outputTokens, paid);
+        return reservation;
+      },
+      runProgram: (task) =>
+        inEmptyDirectory(config, async (cwd, beside) => {
+          const pathOfFile = (file: string) => join(beside, file);
+          const { args, environment, stdin, files } = program.start(task, pathOfFile);
+          for (const [file, text] of Object.entries(files)) writeWhole(pathOfFile(file), text);
+          const answered = await runProgram({
+            ...{ path, cwd, stdin, title: program.title, limitMs: task.requestMs, signal: ended },
+            args: [...args, ...(config.agentArguments[named.name] ?? [])],
+            environment: { ...environmentOf(program, config), ...environment },
+          });
+          if (answered.isEndless) return { output: answered.stdout };
+          return program.read(answered, task, config.clock.now());
+        }).catch(
+          onAppError(async (error) => {
+            // Nothing was used of what the service refused; what else went wrong stays counted whole.
+            if (NOT_ANSWERED.has(error.code)) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
+            throw error;
+          }),
+        ),
+    };
+    try {
+      return await run(request, withProgram, signal);
+    } finally {
+      over.abort();
+      release();
+    }
+  };
+}
+
+/** Waits until no other process of this home, and no other run of this one, asks a program. */
+async function takeTurn({ home }: Pick<Config, 'home'>, signal?: AbortSignal): Promise<() => void> {
+  const directory = join(home, 'programs');
+  makeDirectory(directory);
+  const lock = new StoreLock(join(directory, 'turn.db'), 0);
+  try {
+    while (!lock.take()) await sleep(LOOK_MS, undefined, { signal });
+  } catch (error) {
+    lock.close();
+    signal?.throwIfAborted();
+    throw error;
+  }
+  return () => lock.close();
+}
