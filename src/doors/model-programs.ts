@@ -3,6 +3,7 @@
 // Promises: of all processes of this home one runs a program at a time; it is ended with the run, however that ends;
 // it is handed no key; what set-up found is used at night.
 
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -12,7 +13,7 @@ import { runProgram } from '../agent/programs/run-program.ts';
 import { type AgentPorts, NO_USAGE, type RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, type ErrorCode, isAppError, onAppError } from '../base/errors.ts';
-import { realPath, removeTree } from '../base/files/directories.ts';
+import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
 import { newId } from '../memory/ledger/ledger.ts';
@@ -149,7 +150,7 @@ async function saidBy(program: Program, path: string, config: Runs): Promise<{ v
     });
   }
   const said = { version, login: program.readStatus(status) };
-  writeWhole(place, JSON.stringify({ sign, at: now.toISOString(), ...said }));
+  if (isDirectory(config.home)) writeWhole(place, JSON.stringify({ sign, at: now.toISOString(), ...said }));
   return said;
 }
 
@@ -166,8 +167,9 @@ export function loginSign(name: ProgramName, { userDir, environment, agentProgra
   return names.map((file) => signOf(join(own, file))).join(' ');
 }
 
+/** Of the home; before there is one, a temporary one. */
 async function inEmptyDirectory<T>({ home }: Pick<Config, 'home'>, work: (cwd: string, beside: string) => Promise<T>) {
-  const beside = join(home, 'programs', newId('run'));
+  const beside = join(isDirectory(home) ? join(home, 'programs') : tmpdir(), newId('run'));
   const cwd = join(beside, 'empty');
   makeDirectory(cwd);
   makePrivate(beside);
