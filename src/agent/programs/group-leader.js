@@ -7,19 +7,13 @@ import { Socket } from 'node:net';
 const [program, ...args] = process.argv.slice(2);
 const endGroup = () => process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
 
-new Socket({ fd: 3 })
+const worker = new Socket({ fd: 3 })
   .on('data', () => {})
   .on('error', endGroup)
   .on('close', endGroup);
 // What a terminal or a service manager tells all of the group is the worker's to decide.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 const child = spawn(program, args, { stdio: ['inherit', 'inherit', 'inherit'], windowsHide: true });
-child.on('error', (error) => {
-  process.stderr.write(error.message);
-  process.exit(127);
-});
-// Its own exit code, or that of a shell for a signal; what it left running ends with the group.
-child.on('exit', (code) => {
-  process.exitCode = code ?? 137;
-  process.exit();
-});
+child.on('error', (error) => worker.write(JSON.stringify({ code: null, error: error.message }), endGroup));
+// Told before the group ends: what the program left running ends with it.
+child.on('exit', (code) => worker.write(JSON.stringify({ code }), endGroup));

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { AppError, describeError } from '../../base/errors.ts';
 import { packagePath } from '../../base/files/files.ts';
+import { parseObject } from '../../base/text/json.ts';
 import type { Ended } from './program.ts';
 
 /** A model's answer is a tenth of it. */
@@ -40,9 +41,9 @@ export async function runProgram(options: RunOptions): Promise<Ended & { isEndle
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     windowsHide: true,
   });
-  const gone = new Promise<number | null>((resolve, reject) => {
+  const gone = new Promise<void>((resolve, reject) => {
     leader.once('error', (error) => reject(notStarted(title, describeError(error))));
-    leader.once('exit', resolve);
+    leader.once('exit', () => resolve());
   });
   // The leader may be the one that was killed: its group is not.
   const endGroup = () => {
@@ -79,13 +80,16 @@ export async function runProgram(options: RunOptions): Promise<Ended & { isEndle
   leader.stdin.on('error', () => {});
   leader.stdin.end(stdin);
   try {
-    const reading = Promise.all([read(leader.stdout), read(leader.stderr)]);
-    const code = await gone;
-    // What the program left behind holds its pipes.
+    const pipe = leader.stdio[3] as NodeJS.ReadableStream;
+    const reading = Promise.all([read(leader.stdout), read(leader.stderr), read(pipe)]);
+    // Where the leader could not be started there is nothing to read.
+    reading.catch(() => {});
+    await gone;
     endGroup();
-    const [stdout, stderr] = await reading;
+    const [stdout, stderr, told] = await reading;
     if (why) throw why;
-    if (code === 127 && stdout === '') throw notStarted(title, stderr);
+    const { code = null, error } = (parseObject(told) ?? {}) as { code?: number | null; error?: string };
+    if (error !== undefined) throw notStarted(title, error);
     return { code, stdout, stderr, isEndless };
   } finally {
     clearTimeout(timer);
