@@ -114,7 +114,7 @@ test('what no job says is shown as unfinished requests, older rows as before the
   ledger?.run("update job set usage = json_remove(usage, '$.parts') where id = (select min(id) from job)");
   ledger?.close();
   const cost = await jsonHere<Cost>(['cost'], at('2026-11-21T08:00:00Z'));
-  expect(cost.unfinished).toEqual({ usd: 0.007, tokens: 5_000, requests: 0 });
+  expect(cost.unfinished).toEqual({ usd: 0.007, tokens: 5_000, requests: 1 });
   expect(cost.total).toMatchObject({ usd: 0.067, tokens: 38_000 });
   expect(cost.models.map(({ model, usd }) => [model, usd])).toEqual(
     expect.arrayContaining([
@@ -127,7 +127,7 @@ test('what no job says is shown as unfinished requests, older rows as before the
   expect(code).toBe(0);
   for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(stdout).toMatch(/^November {4}\$0\.07; about \$0\.\d\d by its end$/m);
-  expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +2\n {4}of it unfinished requests +\$0\.0070 +5,000 +0$/m);
+  expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +3\n {4}of it unfinished requests +\$0\.0070 +5,000 +1$/m);
   expect(stdout).toMatch(/^ {2}~\/code\/shop +\$0\.06 +22,000 +2$/m);
   expect(stdout).toMatch(/^ {2}learning from sessions \(3\) +\$0\.06 +33,000 +3\n {2}unfinished requests +/m);
   expect(stdout).toMatch(/^ {2}before 0\.1\.0 +\$0\.03 +11,000 +1$/m);

@@ -61,6 +61,7 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
     const testing = await testApp({ server: model, settings: { requestMs: 1_500 } });
     expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'failed', code });
     expect(model.requests).toHaveLength(requests);
+    expect((await testing.app.home.days.spendOf('2026-11-21')).calls).toBe(requests);
     expect(failures(testing)).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
     expect(coverageWhere(testing.store.ledger)).toEqual([]);
     const wait = waitMs(testing) as number;

@@ -1,8 +1,8 @@
 // What every day spends, over all memory directories: tokens and money, against the ceilings of the day.
-// Promises: an upper bound is reserved before a request is sent and settled after it; what is never settled (a killed
-// process) stays counted whole on the day it was made, so a ceiling is never passed; a reservation under an id, for work
-// that is paid for now and answered in hours, is made once and settled once, however often a crash makes someone ask
-// again.
+// Promises: an upper bound is reserved, and the request counted, before it is sent, and settled after it; what is never
+// settled (a killed process, no answer) stays counted whole on the day it was made, so a ceiling is never passed; a
+// reservation under an id, for work that is paid for now and answered in hours, is made once and settled once, however
+// often a crash makes someone ask again.
 // Its ceilings: on one machine the settings say them. Where several share the home it keeps one row for all of them: the
 // first writes its own, and what the settings of the others say does not count.
 
@@ -66,6 +66,7 @@ export interface Spend {
   reservedTokens: number;
   /** Input, cached and output tokens of settled requests. */
   usedTokens: number;
+  /** Requests, also those under way or without an answer. */
   calls: number;
   /** The same of money, in millionths of a dollar; of models without a price nothing. */
   reservedMicroUsd: number;
@@ -132,7 +133,7 @@ export class DaySpend extends HomePart {
     const { database } = this;
     const limits = this.#shared ?? (await this.limits(ask.limits));
     const day = dayOf(ask.at, limits.zone);
-    if (id === undefined && (await database.do(counting(day, ask, limits)))) return day;
+    if (id === undefined && (await database.do(counting(day, ask, { limits, calls: 1 })))) return day;
     const found = await database.transaction(() => reserving(database, ask, id));
     this.#note(found.limits);
     // Thrown inside, a refusal would take back what the day notes of it.
@@ -140,9 +141,9 @@ export class DaySpend extends HomePart {
     return found.day;
   }
 
-  /** Replaces a reservation by what was really used. */
+  /** Replaces a reservation by what was really used; `calls` is 0 where the request never left. */
   settle(day: Day, spent: Spend): Promise<void> {
-    return this.database.do(settling(day, spent));
+    return this.database.do(settling(day, { ...spent, calls: spent.calls - 1 }));
   }
 
   /**
@@ -218,7 +219,11 @@ export class DaySpend extends HomePart {
  * Counts what is asked where the day has room, by one statement; false where it has none, or where the home keeps another
  * zone by now, whose day may be another.
  */
-function* counting(day: Day, { tokens, microUsd, isOnPlan }: Ask, limits: DayLimits): Steps<boolean> {
+function* counting(
+  day: Day,
+  { tokens, microUsd, isOnPlan }: Ask,
+  { limits, calls }: { limits: DayLimits; calls: number },
+): Steps<boolean> {
   // Whatever the home keeps counts; where it keeps nothing, what this machine says.
   const fits = (ofTokens: string, ofMoney: string) =>
     `${ofTokens} <= coalesce((select day_tokens from limits), cast(? as bigint))${
@@ -233,17 +238,17 @@ function* counting(day: Day, { tokens, microUsd, isOnPlan }: Ask, limits: DayLim
   const mostOnPlan = isOnPlan ? (limits.planRequests ?? NO_LIMIT) : NO_LIMIT;
   const counted = yield* run(
     `insert into spend (day, reserved, used, calls, reserved_micro_usd, plan_requests)
-     select cast(? as text), cast(? as bigint), 0, 0, cast(? as bigint), cast(? as bigint)
+     select cast(? as text), cast(? as bigint), 0, cast(? as bigint), cast(? as bigint), cast(? as bigint)
        where not exists (select 1 from limits where zone <> ?) and cast(? as bigint) <= cast(? as bigint)
          and ${fits('cast(? as bigint)', 'cast(? as bigint)')}
      on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
-         reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd,
+         calls = spend.calls + excluded.calls, reserved_micro_usd = spend.reserved_micro_usd + excluded.reserved_micro_usd,
          plan_requests = spend.plan_requests + excluded.plan_requests
        where spend.unreadable = 0 and spend.plan_requests + excluded.plan_requests <= cast(? as bigint) and ${fits(
          'spend.reserved + spend.used + excluded.reserved',
          'spend.reserved_micro_usd + spend.used_micro_usd + excluded.reserved_micro_usd',
        )}`,
-    ...[day, tokens, microUsd, onPlan, limits.zone, onPlan, mostOnPlan, ...alone, mostOnPlan, ...ceilings],
+    ...[day, tokens, calls, microUsd, onPlan, limits.zone, onPlan, mostOnPlan, ...alone, mostOnPlan, ...ceilings],
   );
   return counted > 0;
 }
@@ -258,7 +263,8 @@ function* reserving(
   const day = dayOf(ask.at, limits.zone);
   if (id !== undefined && (yield* row('select 1 from reservation where id = ?', id)))
     return { day, limits, refusal: null };
-  if (yield* counting(day, ask, limits)) {
+  // What is reserved under an id is counted in requests once it is settled.
+  if (yield* counting(day, ask, { limits, calls: id === undefined ? 1 : 0 })) {
     const { tokens, microUsd } = ask;
     if (id !== undefined) yield* insert('reservation', { id, day, tokens, micro_usd: microUsd });
     return { day, limits, refusal: null };

@@ -222,13 +222,15 @@ export class JobSpend {
     return { ...this.total(), parts: [...this.#parts.values()] };
   }
 
-  /** What was settled so far. */
+  /** What was settled so far; of a request without an answer nothing but that it was made is known. */
   total(): SpentTotal {
-    const { hourCacheWriteTokens = 0, ...total } = this.#total;
+    const unanswered = [...this.#open.values()].filter(({ day }) => day !== '').length;
+    const { hourCacheWriteTokens = 0, ...settled } = this.#total;
+    const total = { ...settled, calls: settled.calls + unanswered };
     const { inputTokens, cachedInputTokens, cacheWriteTokens } = total;
     const writes = cacheWriteTokens * (WRITE_WEIGHT - 1) + hourCacheWriteTokens * (HOUR_WRITE_WEIGHT - WRITE_WEIGHT);
     const weighted = inputTokens + cachedInputTokens * READ_WEIGHT + writes;
-    const isPriced = this.#isPriced && (total.calls > 0 || this.#priceOf() !== undefined);
+    const isPriced = this.#isPriced && (settled.calls > 0 || this.#priceOf() !== undefined);
     return {
       ...total,
       rawInputTokens: inputTokens + cachedInputTokens,

@@ -61,6 +61,21 @@ describe.each(HOMES)('$name', ({ setUp, begin }) => {
     });
   });
 
+  test('a request is counted from before it leaves, also without an answer, unless it never left', async () => {
+    const home = (await begin()).open(clock);
+    const spend = new JobSpend(home, limits);
+    const callsNow = async () => [spend.total().calls, (await home.days.spendOf('2026-11-20')).calls];
+    await spend.reserve(100);
+    expect(await callsNow()).toEqual([1, 1]);
+    await spend.settle(await spend.reserve(100), { ...usage, calls: 0, inputTokens: 0 });
+    expect(await callsNow()).toEqual([1, 1]);
+    await spend.settle(await spend.reserve(100), usage);
+    expect(await callsNow()).toEqual([2, 2]);
+    await expect(spend.reserve(2_000)).rejects.toMatchObject({ code: 'job-ceiling' });
+    expect(await callsNow()).toEqual([2, 2]);
+    expect(spend.record()).toMatchObject({ calls: 2, parts: [{ calls: 1 }] });
+  });
+
   test('a reservation that is never settled stays counted, and one settled twice counts once', async () => {
     const home = (await begin()).open(clock);
     const killed = new JobSpend(home, limits);
@@ -72,7 +87,7 @@ describe.each(HOMES)('$name', ({ setUp, begin }) => {
     expect(await home.days.spendOf('2026-11-20')).toEqual({
       reservedTokens: 900,
       usedTokens: 100,
-      calls: 1,
+      calls: 2,
       ...noMoney,
     });
     await expect(new JobSpend(home, { ...limits, jobTokens: 5_000 }).reserve(1_001)).rejects.toMatchObject({

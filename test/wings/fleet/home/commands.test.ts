@@ -89,7 +89,7 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
     expect(said).toContain('stores     1\n');
     expect(said).toContain('waiting    0\n');
     expect(said).toMatch(/^worker {5}\S+ \(redis\), seen /m);
-    expect(said).toMatch(/^spend {6}.* reserved; 0 calls$/m);
+    expect(said).toMatch(/^spend {6}.* reserved; 1 call$/m);
     expect(await json(['status'])).toMatchObject({
       database: own.stores.database.id,
       stores: { ready: 1, arriving: 0 },
