@@ -91,7 +91,8 @@ export function projects(of: string[]) {
 }
 
 /** These wait longest, for locks and leases that run out: they begin first, so that no core waits for them at the end. */
-const WAITING = /\/(?:queue-lost|queues|once|worker|death|fork|hook|warm-children|page|live|crash)\.test\.ts$/;
+const WAITING =
+  /\/(?:long-answer|queue-lost|queues|once|worker|death|fork|hook|warm-children|page|live|crash)\.test\.ts$/;
 
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,6 +1,7 @@
 // The only place that calls out: Anthropic's own SDK client, or the same client over the offline model.
 // Promises: no HTTP request leaves before its upper bound is reserved (the SDK may make three of one call), and every
-// answered one is settled by its usage. A request whose fate is unknown stays counted whole.
+// answered one is settled by its usage. A request whose fate is unknown stays counted whole. One that is answered late is
+// waited for until `requestMs`, whatever Node's own limits are, and never sent again by then.
 // Every failure of the model or the network comes out as an AppError. Never reads the environment, never logs.
 
 import { BaseAnthropic } from '@anthropic-ai/sdk/client';
@@ -51,6 +52,17 @@ const STATUS_OF: Record<string, number> = {
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|UNABLE_TO_VERIFY/;
 
+type Dispatcher = NonNullable<RequestInit['dispatcher']>;
+/** Where Node's `fetch` keeps what it sends by, proxies of the environment included; it is there before the first request. */
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+/** The same without its limits, 300 s until the headers and 300 s between two pieces of the body. */
+const withoutLimits = {
+  dispatch(options, handler) {
+    const { [GLOBAL_DISPATCHER]: usual } = globalThis as unknown as Record<symbol, Dispatcher>;
+    return (usual as Dispatcher).dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  },
+} satisfies Pick<Dispatcher, 'dispatch'> as Dispatcher;
+
 /** The SDK's client with what is asked of it here; the whole one is more than twice as much to load in each child. */
 class Client extends BaseAnthropic {
   readonly messages = new Messages(this);
@@ -96,6 +108,7 @@ export function openClient(
     // `countSpend`: the SDK's own does not see a reply that stops in the middle, and it would ask twice more.
     timeout: request.requestMs + 60_000,
     fetch: isOffline ? offlineFetch : undefined,
+    fetchOptions: { dispatcher: withoutLimits },
     middleware,
   });
 }

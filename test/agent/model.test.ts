@@ -1,6 +1,6 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { type AgentRequest, NO_USAGE } from '../../src/agent/types.ts';
 import { agentRequest, failureOf, type RecordingPorts, recordingPorts } from '../support/agent-ports.ts';
@@ -163,6 +163,50 @@ test.each(['hang', 'stall'] as const)(
     expect(ports.settled).toEqual([]);
   },
 );
+
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1') as unknown as 'dispatcher';
+
+/** Brings the limits of Node's `fetch` down from 300 s, so that no test waits for them, until the test is done. */
+function withNodesLimits(limits: { headersTimeout: number; bodyTimeout: number }): void {
+  // Loads what keeps the dispatcher.
+  new Headers();
+  const nodes = globalThis as unknown as { dispatcher: { constructor: new (given: object) => object } };
+  const usual = nodes[DISPATCHER];
+  nodes[DISPATCHER] = new usual.constructor(limits) as typeof usual;
+  onTestFinished(() => {
+    nodes[DISPATCHER] = usual;
+  });
+}
+
+test.each([
+  ['no headers', 'UND_ERR_HEADERS_TIMEOUT'],
+  ['half of a reply', 'UND_ERR_BODY_TIMEOUT'],
+])('a model that has sent %s when Node’s own limit is over is waited for, and asked once', async (sent, limit) => {
+  withNodesLimits({ headersTimeout: 100, bodyTimeout: 100 });
+  const asked: string[] = [];
+  const reply = { content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn', usage: {} };
+  const [begin, end] = [JSON.stringify(reply).slice(0, 40), JSON.stringify(reply).slice(40)];
+  const http = createHttp(async ({ url = '' }, outgoing) => {
+    asked.push(url);
+    if (sent !== 'no headers') outgoing.writeHead(200).write(begin);
+    if (url === '/plain') return;
+    // The same limits, counted from later on: when they end this one, they have ended the model's, if they count there.
+    const plain = fetch(`${baseURL}/plain`, { method: 'POST' }).then((answer) => answer.text());
+    expect(await plain.catch(rootOf)).toMatchObject({ code: limit });
+    outgoing.end(sent === 'no headers' ? begin + end : end);
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close().closeAllConnections());
+  const baseURL = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const ports = recordingPorts();
+  expect(await runAgent(agentRequest({ access: { apiKey: 'key', baseURL } }), ports)).toBe('done');
+  expect(asked).toEqual(['/v1/messages', '/plain']);
+  expect([ports.reserved.length, ports.settled.length]).toEqual([1, 1]);
+});
+
+function rootOf(error: Error): unknown {
+  return error.cause instanceof Error ? rootOf(error.cause) : error;
+}
 
 test('a connection that is reset is tried again, then network, and what was sent stays counted whole', async () => {
   const ports = recordingPorts();

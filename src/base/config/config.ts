@@ -25,7 +25,7 @@ export interface ModelAccess {
   headers?: Record<string, string>;
 }
 
-export interface Config extends Omit<Settings, 'zone' | 'telemetry'> {
+export interface Config extends Omit<Settings, 'zone' | 'telemetry' | keyof Times>, Times {
   /** Directory of `home.db`, the embedded queue and logs. */
   home: string;
   /** Set where one memory directory serves every session: as it was given, not checked yet. */
@@ -49,6 +49,13 @@ export interface Config extends Omit<Settings, 'zone' | 'telemetry'> {
   access: ModelAccess;
   /** What child processes may be given of. */
   environment: Environment;
+}
+
+/** How long things may take, each with room for what it is made of. */
+interface Times {
+  requestMs: number;
+  wallMs: number;
+  jobWallMs: number;
 }
 
 export type Environment = Record<string, string | undefined>;
@@ -82,12 +89,14 @@ export async function loadConfig(
 ): Promise<Config> {
   const userDir = userDirectory(env);
   const home = homeDir(env.NOCTURNE_HOME, userDir);
-  const file = await readSettings(join(home, 'config.json'));
+  const path = join(home, 'config.json');
+  const file = await readSettings(path);
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...file,
+    ...timesFrom(file, { path, baseURL: env.ANTHROPIC_BASE_URL }),
     ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
     home,
     userDir,
@@ -124,6 +133,26 @@ export async function loadConfig(
     // The hook does nothing in what a worker starts, or it would start the next worker.
     environment: { ...env, NOCTURNE_WORKER: '1' },
   };
+}
+
+const MINUTE_MS = 60_000;
+
+/** A model on this machine may think for many minutes, and costs nothing by it. */
+function timesFrom(settings: Settings, { path, baseURL }: { path: string; baseURL?: string }): Times {
+  const requestMs = settings.requestMs ?? (isLocal(baseURL) ? 20 * MINUTE_MS : 4 * MINUTE_MS);
+  const wallMs = settings.wallMs ?? settings.maxTurns * requestMs + MINUTE_MS;
+  const jobWallMs = settings.jobWallMs ?? Math.max(30 * MINUTE_MS, wallMs);
+  if (wallMs > requestMs) return { requestMs, wallMs, jobWallMs };
+  const usual = settings.requestMs === undefined ? ' by default' : '';
+  throw new AppError(
+    'bad-input',
+    `${path}: wallMs is ${wallMs}, but a request to the model may take requestMs, which is ${requestMs}${usual}.`,
+    { remedy: 'Raise wallMs or leave it out, or lower requestMs.' },
+  );
+}
+
+function isLocal(url = ''): boolean {
+  return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 
 /** A command's option is relative to where it is run, but for a store's id; what the environment says is taken as it is. */

@@ -79,10 +79,10 @@ export const settingsSchema = z
     excerptTokens: z.int().min(500).default(12_000),
     /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
     fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
-    /** Wall time of one run of the forked agent. */
-    wallMs: z.int().min(100).default(300_000),
-    /** Wall time of one job, all its runs together. */
-    jobWallMs: z.int().min(100).default(1_800_000),
+    /** Wall time of one run of the forked agent, longer than `requestMs`; default: a minute and `maxTurns` requests. */
+    wallMs: z.int().min(100).optional(),
+    /** Wall time of one job, all its runs together; default: 1,800,000, or `wallMs` where that is longer. */
+    jobWallMs: z.int().min(100).optional(),
     /** Tokens one job may send and receive, all its requests together. */
     jobTokens: z.int().min(1).default(1_000_000),
     /** Tokens all jobs of all memory directories may use in a day: input, cached and output. */
@@ -107,8 +107,11 @@ export const settingsSchema = z
     prices: z.record(z.string(), priceSchema).default({}),
     /** Jobs in a row without progress after which no model is asked for a while. */
     breakerAfter: z.int().min(1).default(5),
-    /** How long one request to the model may take, to the end of its reply. */
-    requestMs: z.int().min(100).default(240_000),
+    /**
+     * How long one request to the model may take, to the end of its reply; default: 240,000, of a model on this machine
+     * (`ANTHROPIC_BASE_URL` on `localhost`, `127.0.0.1` or `[::1]`) 1,200,000.
+     */
+    requestMs: z.int().min(100).max(86_400_000).optional(),
     /** Size at which the log begins anew; three older ones are kept. */
     logBytes: z.int().min(1_000).default(5_000_000),
     /** OpenTelemetry spans and metrics; default: where the environment sets OTEL_*. Needs an SDK that you register. */

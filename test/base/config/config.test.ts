@@ -59,6 +59,34 @@ test('a config.json that begins with a byte order mark is read', async () => {
   expect((await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).dayTokens).toBe(7);
 });
 
+test.each([
+  [{}, undefined, { requestMs: 240_000, wallMs: 1_260_000, jobWallMs: 1_800_000 }],
+  [{}, 'https://models.example', { requestMs: 240_000 }],
+  [{}, 'https://localhost.example', { requestMs: 240_000 }],
+  [{}, 'http://127.0.0.1:11434', { requestMs: 1_200_000, wallMs: 6_060_000, jobWallMs: 6_060_000 }],
+  [{}, 'http://localhost:1234/v1', { requestMs: 1_200_000 }],
+  [{}, 'http://[::1]:1234', { requestMs: 1_200_000 }],
+  [{ maxTurns: 2 }, 'http://localhost:1234', { wallMs: 2_460_000, jobWallMs: 2_460_000 }],
+  [{ requestMs: 600_000 }, 'http://localhost:1234', { requestMs: 600_000, wallMs: 3_060_000 }],
+  [{ wallMs: 300_000, jobWallMs: 500 }, undefined, { requestMs: 240_000, wallMs: 300_000, jobWallMs: 500 }],
+])('%j with the model at %s: a request has its time, and what holds it has room for it', async (given, url, times) => {
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), JSON.stringify(given));
+  expect(await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home, ANTHROPIC_BASE_URL: url })).toMatchObject(times);
+});
+
+test.each([
+  [{ requestMs: 300_000, wallMs: 300_000 }, undefined, 'wallMs is 300000, but', 'requestMs, which is 300000.'],
+  [{ wallMs: 300_000 }, 'http://localhost:1234', 'wallMs is 300000, but', 'requestMs, which is 1200000 by default.'],
+])('%j with the model at %s: a run that would end before its request is refused by both names', async (...given) => {
+  const [settings, url, ...words] = given;
+  const home = tempDir();
+  writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
+  const loading = loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home, ANTHROPIC_BASE_URL: url });
+  await expect(loading).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringContaining('Raise wallMs') });
+  for (const each of words) await expect(loading).rejects.toThrow(each);
+});
+
 test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a settings file', async () => {
   expect((await loadConfig({}, { HOME: '/nowhere', NOCTURNE_HOME: '~/night' })).home).toBe('/nowhere/night');
 });
