@@ -215,7 +215,7 @@ test('two clients in two processes that change one memory at once lose nothing, 
   expect(raced.map(({ isError }) => isError).sort()).toEqual([false, true]);
   const late = raced.find(({ isError }) => isError) as Called<{ found: Output<'read'> }>;
   const winner = readFileSync(join(dir, 'list.md'), 'utf8');
-  expect(late.data).toMatchObject({ error: { code: 'conflict' }, found: { content: winner } });
+  expect(late.data).toMatchObject({ code: 'conflict', found: { content: winner } });
   expect(late.text).toContain(winner);
   const { found } = late.data;
   const again = await other.call('memory_write', {

@@ -12,7 +12,7 @@ import { attachedStores, serveMemory } from '../../src/doors/cli/commands/mcp.ts
 import { openApp } from '../../src/doors/compose.ts';
 import { DOOR } from './run.ts';
 
-/** What a tool answered; `data` is its structured content. */
+/** What a tool answered; `data` is its structured content, or its error as data. */
 export interface Called<T = Record<string, unknown>> {
   isError: boolean;
   text: string;
@@ -92,7 +92,8 @@ export async function called<T>(client: Client, tool: string, input: object = {}
     isError = false,
     content,
     structuredContent,
+    _meta,
   } = await client.callTool({ name: tool, arguments: { ...input } });
   const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-  return { isError, text, data: structuredContent as T };
+  return { isError, text, data: (isError ? _meta?.['nocturne/error'] : structuredContent) as T };
 }

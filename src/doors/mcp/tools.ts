@@ -148,7 +148,11 @@ async function listMemories(reader: MemoryReader, input: Input<'list'>): Promise
 async function searchMemories(reader: MemoryReader, input: Input<'search'>): Promise<Output<'search'>> {
   const { store, query, path_prefix: under, limit, page = '0' } = input;
   const offset = /^\d{1,6}$/.test(page) ? Number(page) : Number.NaN;
-  if (Number.isNaN(offset)) throw new AppError('bad-input', `${JSON.stringify(page)} is no next_page of a search.`);
+  if (Number.isNaN(offset)) {
+    throw new AppError('bad-input', `${JSON.stringify(page)} is no next_page of a search.`, {
+      remedy: 'Leave page out to begin with the first.',
+    });
+  }
   const { hits, total } = searchMemory(reader, { query, limit, offset, under });
   const shown = await redactHits(reader, hits);
   const next = offset + hits.length;
@@ -213,7 +217,9 @@ function versionAt(reader: MemoryReader, { given, version }: { given: string; ve
   }
   if (found.text === null || found.sha === null) {
     const why = found.redactedAt ? 'was redacted' : `is of a memory that was ${found.operation}`;
-    throw new AppError('bad-input', `Version ${version} ${why}: it has no text.`);
+    throw new AppError('bad-input', `Version ${version} ${why}: it has no text.`, {
+      remedy: 'Read the memory without a version.',
+    });
   }
   const { text, sha, sizeBytes } = found;
   return { id: found.memory, path, version, text, contentSha256: sha, sizeBytes: sizeBytes ?? Buffer.byteLength(text) };
@@ -356,7 +362,10 @@ function factsLine({ path, id, version, content_sha256 }: Output<'read' | 'write
   return `${path} · ${id ?? 'no id yet'} · ${version ?? 'no version yet'} · content_sha256 ${content_sha256}`;
 }
 
-/** A failure as a tool error; `found` is what stands there now. */
+/**
+ * A failure as a tool error; `found` is what stands there now. The data is no `structuredContent`: clients refuse what is
+ * not as the tool's output schema says, and the words with it.
+ */
 function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
   const { code, message, remedy } = isAppError(error) ? error : new AppError('unexpected', describeError(error));
   const now = found && `What stands there now:\n${TEXTS.read(found)}`;
@@ -364,6 +373,6 @@ function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
   return {
     isError: true,
     content: [{ type: 'text', text }],
-    structuredContent: { error: { code, message, remedy: remedy ?? null }, found },
+    _meta: { 'nocturne/error': { code, message, remedy: remedy ?? null, found } },
   };
 }
