@@ -114,7 +114,7 @@ test.each([
     /(?:queue|^\.)\/backend\.ts$/,
     ['src/queue/queue.ts', 'src/queue/board.ts', 'src/doors/worker/worker.ts'],
   ],
-  ["PostgreSQL's driver", /^pg$/, ['src/queue/backend.ts', 'src/wings/fleet/database.ts']],
+  ["PostgreSQL's driver", /^pg$/, ['src/queue/drivers.ts', 'src/wings/fleet/database.ts']],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);
 });

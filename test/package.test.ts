@@ -1,10 +1,15 @@
 // What is published: that it is whole, small, and of use where nothing else is installed.
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import Anthropic from '@anthropic-ai/sdk';
 import { publint } from 'publint';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../src/base/time.ts';
+import { openHome } from '../src/memory/home/home.ts';
 import { sized } from './support/depth.ts';
 import { tempDir } from './support/temp.ts';
 
@@ -42,35 +47,93 @@ test('the tarball is under 1.5 MB, its entries resolve with their types, and it 
   expect(names).not.toContain('vitest');
 });
 
-test.skipIf(sized({ quick: true, deep: false }))(
-  'installed where nothing else is: under 130 MB and 100 packages, remembers, and says how to get a queue of its own',
+const isQuick = sized({ quick: true, deep: false });
+
+/** Installed as `npm install --global` does it, where nothing else is: the place of its packages, and how it is run there. */
+function install() {
+  const [prefix, home] = [tempDir(), tempDir()];
+  npm(['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', pack()]);
+  const modules = join(prefix, 'lib/node_modules');
+  const env = { PATH: process.env.PATH, HOME: home };
+  const run = (args: string[], more: object = {}) =>
+    spawnSync(join(prefix, 'bin/nocturne'), args, { cwd: home, env: { ...env, ...more }, encoding: 'utf8' });
+  return { prefix, home, modules, env, run };
+}
+
+test.skipIf(isQuick)(
+  'installed where nothing else is: under 130 MB and 100 packages, remembers, and says which package is not there for what is asked',
   () => {
-    const dir = tempDir();
-    writeFileSync(join(dir, 'package.json'), '{}');
-    npm(['install', '--no-audit', '--no-fund', '--omit=dev', pack()], dir);
-    const paths = readdirSync(join(dir, 'node_modules'), { recursive: true, encoding: 'utf8' });
-    const bytes = paths.reduce((sum, path) => sum + statSync(join(dir, 'node_modules', path)).size, 0);
+    const { home, modules, run } = install();
+    const paths = readdirSync(modules, { recursive: true, encoding: 'utf8' });
+    const bytes = paths.reduce((sum, path) => sum + statSync(join(modules, path)).size, 0);
     expect(bytes).toBeLessThan(130 * MB);
     const packages = paths.filter((path) => /(^|node_modules\/)(@[^/]+\/)?[^/]+\/package\.json$/.test(path));
     expect(packages.length).toBeLessThan(100);
-    const run = (...args: string[]) =>
-      spawnSync(process.execPath, [join(dir, 'node_modules/nocturne/dist/nocturne.js'), ...args], {
-        cwd: dir,
-        env: { PATH: process.env.PATH, HOME: dir, NOCTURNE_HOME: join(dir, 'home') },
-        encoding: 'utf8',
-      });
-    expect(run('remember', 'Always use pnpm.').status).toBe(0);
-    expect(run('recall').stdout).toContain('Always use pnpm.');
-    expect(run('setup', 'codex', '--yes').stdout).toContain('hooks: ~/.codex/hooks.json');
-    expect(run('doctor').stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
+    expect(run(['remember', 'Always use pnpm.']).status).toBe(0);
+    expect(run(['recall']).stdout).toContain('Always use pnpm.');
+    expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks: ~/.codex/hooks.json');
+    expect(run(['doctor']).stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
     // As a library, without the SDK that only whoever calls it may have.
-    const program = `import { memoryTool, openStore } from 'nocturne';
+    const program = `import { memoryTool, openStore } from '${join(modules, 'nocturne/dist/lib/index.js')}';
       const tool = memoryTool(await openStore('memory'), { mode: 'read-only' });
       await tool.run({ command: 'create', path: '/memories/a.md', file_text: 'a' }).catch((error) => console.log(error.message));`;
-    const called = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: dir, encoding: 'utf8' });
+    const called = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: home, encoding: 'utf8' });
     expect(called).toMatchObject({ status: 0, stdout: expect.stringContaining('read-only') });
-    const worker = run('worker');
-    expect(worker).toMatchObject({ status: 1 });
-    expect(worker.stderr).toMatch(/npm install "@electric-sql\/pglite@\^[\d.]+"/);
+
+    const pg = /npm install --global "pg@\^[\d.]+"/;
+    const database = { NOCTURNE_DATABASE_URL: 'postgres://127.0.0.1:1/test' };
+    const queue = { NOCTURNE_QUEUE_URL: 'postgres://127.0.0.1:1/test' };
+    for (const [args, more] of [
+      [['worker'], queue],
+      [['worker'], database],
+      [['serve', '--port', '0'], queue],
+      [['serve', '--port', '0'], database],
+    ] as const) {
+      const said = run([...args], more);
+      expect([args, said.status, said.stderr]).toEqual([args, 1, expect.stringMatching(pg)]);
+    }
+    for (const more of [queue, database]) expect(run(['doctor'], more).stdout).toMatch(pg);
+    const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
+    const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
+    expect(run(['board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });
+    expect(run(['doctor'], redis).stdout).toMatch(board);
+  },
+);
+
+test.skipIf(isQuick)(
+  'installed where nothing else is, a dream that the SDK asks of serve ends within 30 s',
+  async () => {
+    const { prefix, home, env: plain, run } = install();
+    const env = { ...plain, NOCTURNE_MODEL: 'offline' };
+    const { key } = JSON.parse(run(['keys', 'create', '--name', 'test', '--json']).stdout) as { key: string };
+    const server = spawn(join(prefix, 'bin/nocturne'), ['serve', '--port', '0', '--json'], {
+      ...{ cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] },
+    });
+    onTestFinished(async () => {
+      server.kill();
+      const opened = openHome(join(home, '.nocturne'), systemClock);
+      for (const { process: name } of await opened.workers.all()) process.kill(Number(name.split(':')[1]));
+      await opened.close();
+    });
+    const [line] = await once(createInterface(server.stdout), 'line');
+    const { url } = JSON.parse(line) as { url: string };
+    const { beta } = new Anthropic({ apiKey: key, baseURL: url });
+    const { id } = await beta.memoryStores.create({ name: 'notes' });
+    const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${id}`, {
+      ...{ method: 'POST', headers: { 'x-api-key': key } },
+      body: JSON.stringify([{ role: 'user', content: 'Please remember: we deploy on Fridays only.' }]),
+    });
+    const session = (await answer.json()) as { id: string };
+    const dream = await beta.dreams.create({
+      inputs: [
+        { type: 'memory_store', memory_store_id: id },
+        { type: 'sessions', session_ids: [session.id] },
+      ],
+      model: 'offline',
+    });
+    await vi.waitUntil(async () => (await beta.dreams.retrieve(dream.id)).ended_at !== null, {
+      ...{ timeout: 30_000, interval: 200 },
+    });
+    expect(await beta.dreams.retrieve(dream.id)).toMatchObject({ status: 'completed', error: null });
   },
 );

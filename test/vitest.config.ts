@@ -52,8 +52,6 @@ export function projects(of: string[]) {
     // Node loads TypeScript itself, faster than Vite's module runner; none of it is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     maxWorkers: 4,
-    // The embedded queue's Wasm runs too little here to earn V8's second compiler.
-    execArgv: ['--liftoff-only'],
     env: temporary(),
   };
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);

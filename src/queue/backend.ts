@@ -1,12 +1,7 @@
-// Where the queue hangs: Redis, a Postgres server, or PGlite inside this process; BullMQ speaks to all three alike.
+// Where the queue hangs: Redis or a Postgres server; BullMQ speaks to both alike.
 // Owns the connections and their options. Promises that opening and asking end, in time, with an answer or with an
-// AppError `queue-unavailable` that names the URL without its password.
-// Holds no truth: an embedded database that cannot be opened is deleted and made anew.
+// AppError `queue-unavailable` that names the URL without its password. Holds no truth.
 
-import { EventEmitter } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import {
   type BackendFactory,
   createPostgresBackend,
@@ -14,32 +9,25 @@ import {
   DEFAULT_SCHEMA,
   type IQueueBackend,
   type PgPool,
-  type PgQueryResult,
   runMigrations,
 } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
-import { removeTree } from '../base/files/directories.ts';
-import { makeDirectory } from '../base/files/files.ts';
-import { checkPostgresVersion, optionalPackage, withoutSecrets, withSessionOptions } from './drivers.ts';
+import { checkPostgresVersion, loadPgForQueue, withoutSecrets, withSessionOptions } from './drivers.ts';
 
 export interface BackendOptions {
-  /** `redis:`, `rediss:`, `postgres:` or `postgresql:`; without one the queue is embedded in this process. */
-  url?: string;
-  /** The directory of the embedded database. It belongs to the queue alone and may be deleted by it at any time. */
-  dataDir: string;
+  /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
+  url: string;
 }
 
 export interface Backend {
-  readonly kind: 'redis' | 'postgres' | 'embedded';
-  /** The embedded database could not be opened and was made anew: wake-ups of before are gone. */
-  readonly rebuilt: boolean;
+  readonly kind: 'redis' | 'postgres';
   readonly factory: BackendFactory<IQueueBackend, unknown>;
   /** What a BullMQ Queue connects through. */
   readonly producer: unknown;
   /** What a BullMQ Worker connects through; made when first asked for. */
   consumer(): unknown;
-  /** The answer of `ask`, or AppError `queue-unavailable` after a failure or, on a server, after 1.5 s of silence. */
+  /** The answer of `ask`, or AppError `queue-unavailable` after a failure or after 1.5 s of silence. */
   attempt<T>(action: string, ask: () => Promise<T>): Promise<T>;
   /** Ends all connections at once; what BullMQ still holds open must have been closed before. */
   close(): Promise<void>;
@@ -60,12 +48,8 @@ const IS_THERE = /^(42P07|42723|42710)$/;
 /** What it answers where a function, a table or the schema is not there. */
 const NOT_THERE = /^(42883|42P01|3F000)$/;
 
-/**
- * What a queue URL leads to; without one, the embedded queue. Nothing is opened.
- * Errors: `bad-input` for a URL it does not know.
- */
-export function backendKind(url: string | undefined): Backend['kind'] {
-  if (url === undefined) return 'embedded';
+/** What a queue URL leads to. Nothing is opened. Errors: `bad-input` for a URL it does not know. */
+export function backendKind(url: string): Backend['kind'] {
   const protocol = URL.parse(url)?.protocol;
   // The drivers decode what is in it, and fall over a password with a bare %.
   if (/%(?![\da-f]{2})/i.test(url)) {
@@ -77,19 +61,16 @@ export function backendKind(url: string | undefined): Backend['kind'] {
   if (protocol === 'postgres:' || protocol === 'postgresql:') return 'postgres';
   // The value itself may hold a password, so only what is known to be harmless is shown.
   throw new AppError('bad-input', `The queue URL ${protocol ? `begins with ${protocol}` : 'is not a URL'}.`, {
-    remedy: 'Give one that begins with redis:, rediss:, postgres: or postgresql:, or none for the embedded queue.',
+    remedy: 'Give one that begins with redis:, rediss:, postgres: or postgresql:, or none: a worker needs none.',
   });
 }
 
 /**
  * Connects, checks the server, and prepares what BullMQ needs there.
- * Contract: an embedded `dataDir` is open in one process at a time, in one backend; nothing here checks that, nor does PGlite.
  * Errors: those of `backendKind`, and `queue-unavailable` for a server that is down or unfit.
  */
-export async function openBackend({ url, dataDir }: BackendOptions): Promise<Backend> {
-  const kind = backendKind(url);
-  if (url === undefined) return openEmbedded(dataDir);
-  return kind === 'redis' ? openRedis(url) : openPostgres(url);
+export async function openBackend({ url }: BackendOptions): Promise<Backend> {
+  return backendKind(url) === 'redis' ? openRedis(url) : openPostgres(url);
 }
 
 async function openRedis(url: string): Promise<Backend> {
@@ -105,7 +86,6 @@ async function openRedis(url: string): Promise<Backend> {
   }
   return {
     kind: 'redis',
-    rebuilt: false,
     factory: createRedisBackend as BackendFactory<IQueueBackend, unknown>,
     producer,
     consumer: () => {
@@ -169,7 +149,7 @@ function checkRedis(info: string, server: string): void {
 
 async function openPostgres(url: string): Promise<Backend> {
   const server = withoutSecrets(url);
-  const { default: pg } = await optionalPackage('pg', 'a queue on Postgres', () => import('pg'));
+  const { default: pg } = await loadPgForQueue();
   const pool = new pg.Pool({
     // A pool that is handed to BullMQ must find BullMQ's schema by itself.
     ...withSessionOptions(url, `-c search_path=${DEFAULT_SCHEMA}`),
@@ -200,44 +180,12 @@ async function openPostgres(url: string): Promise<Backend> {
     void pool.end();
     throw error;
   }
-  return postgresBackend({ kind: 'postgres', rebuilt: false, pool, attempt });
-}
-
-const loadPglite = () =>
-  optionalPackage('@electric-sql/pglite', 'a queue without a server', () => import('@electric-sql/pglite'));
-
-async function openEmbedded(dataDir: string): Promise<Backend> {
-  const attempt = attempts(`the embedded database in ${dataDir}`);
-  // Without it a database that is there stays as it is.
-  await loadPglite();
-  const open = () =>
-    attempt('open', async () => {
-      makeDirectory(dataDir);
-      const pool = await openPglitePool(dataDir);
-      // What a newer nocturne left is opened but cannot be used; it must be let go of before it is removed.
-      await migrate(pool).catch(async (error) => {
-        await pool.end();
-        throw error;
-      });
-      return pool;
-    });
-  let rebuilt = false;
-  const pool = await open().catch((error) => {
-    if (isAppError(error, 'storage')) throw error;
-    rebuilt = true;
-    removeTree(dataDir);
-    return open();
-  });
-  return postgresBackend({ kind: 'embedded', rebuilt, pool, attempt });
-}
-
-function postgresBackend(made: Pick<Backend, 'kind' | 'rebuilt' | 'attempt'> & { pool: PgPool }): Backend {
-  const { pool, ...rest } = made;
   return {
-    ...rest,
+    kind: 'postgres',
     factory: createPostgresBackend as BackendFactory<IQueueBackend, unknown>,
     producer: pool,
     consumer: () => pool,
+    attempt,
     close: () => pool.end(),
   };
 }
@@ -269,8 +217,8 @@ async function migrate(pool: PgPool): Promise<void> {
   }
 }
 
-/** An `attempt` on `server`; without a limit it waits for as long as it takes (a busy machine is no outage). */
-function attempts(server: string, limitMs?: number): Backend['attempt'] {
+/** An `attempt` on `server`. */
+function attempts(server: string, limitMs: number): Backend['attempt'] {
   return async (action, ask) => {
     const unavailable = (reason: string, cause?: unknown) =>
       new AppError('queue-unavailable', `Cannot ${action} the queue at ${server}: ${reason}.`, {
@@ -283,7 +231,7 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
       if (pieces === 0) reject(unavailable(`no answer within ${limit} ms`));
       else timer = setTimeout(wait, limit / PIECES, limit, pieces - 1);
     };
-    if (limitMs !== undefined) wait(limitMs, PIECES);
+    wait(limitMs, PIECES);
     try {
       return await Promise.race([ask(), silence]);
     } catch (error) {
@@ -292,69 +240,4 @@ function attempts(server: string, limitMs?: number): Backend['attempt'] {
       clearTimeout(timer);
     }
   };
-}
-
-// Measured: they halve the memory of an open database, to about 160 MB.
-const SMALL = ['shared_buffers=8MB', 'max_wal_size=64MB'];
-
-// One job is a handful of queries and leaves about 2 KB of dead rows; single-user Postgres never cleans up by itself.
-const QUERIES_BETWEEN_VACUUMS = 20_000;
-
-/** Until then whoever had a database that is closed holds it no more. */
-const LET_GO_WITHIN_MS = 1_000;
-
-/**
- * A PGlite database in the shape of a `pg.Pool`, opened or made in `dataDir`. Promises BullMQ what one server session can:
- * queries in order, notifications to every client. "Clients" share that one session, so a transaction is safe only while
- * nobody else asks anything (BullMQ's migrations, at open). Rejects with PGlite's own error where it cannot be opened.
- */
-export async function openPglitePool(dataDir: string): Promise<PgPool> {
-  const { PGlite } = await loadPglite();
-  // Measured: compiled a second time, to faster code, it costs 1.3 CPU s and 180 MB for good; a job then takes 4 CPU ms
-  // instead of 5.
-  setFlagsFromString('--no-wasm-tier-up');
-  setFlagsFromString('--no-wasm-dynamic-tiering');
-  const database = await PGlite.create(dataDir, { postgresqlconf: SMALL });
-  // Not created here: the migrations do it, and a search path may name what is not there yet.
-  await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`);
-  let queriesLeft = QUERIES_BETWEEN_VACUUMS;
-
-  const query = async <R>(text: string, params?: readonly unknown[]): Promise<PgQueryResult<R>> => {
-    // PGlite answers in microtasks only: without a pause BullMQ's polling starves every timer of the process.
-    await setImmediate();
-    queriesLeft -= 1;
-    if (queriesLeft === 0) {
-      queriesLeft = QUERIES_BETWEEN_VACUUMS;
-      await database.exec('VACUUM');
-    }
-    // Without parameters it may be a migration, which is many statements; only `exec` takes those.
-    const result = params
-      ? await database.query<R>(text, [...params])
-      : ((await database.exec(text)).at(-1) as { rows: R[]; affectedRows?: number } | undefined);
-    return { rows: result?.rows ?? [], rowCount: result?.affectedRows ?? result?.rows.length ?? 0 };
-  };
-  const connect = async () => {
-    const client = Object.assign(new EventEmitter(), {
-      query,
-      release() {
-        stopForwarding();
-        client.removeAllListeners();
-      },
-    });
-    const stopForwarding = database.onNotification((channel, payload) =>
-      client.emit('notification', { channel, payload }),
-    );
-    return client;
-  };
-  const end = async () => {
-    if (!database.closed) await database.close();
-    setTimeout(collectGarbage, LET_GO_WITHIN_MS).unref();
-  };
-  return Object.assign(new EventEmitter(), { query, connect, end });
-}
-
-/** The memory of a closed database goes when garbage is collected, and a process that has nothing to do collects none. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext("gc({ type: 'major', flavor: 'last-resort' })");
 }

@@ -7,7 +7,7 @@ import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
 import { openBackend } from './backend.ts';
-import { optionalPackage } from './drivers.ts';
+import { loadBoard } from './drivers.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
 
 const UI = '/ui';
@@ -16,21 +16,20 @@ const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'";
 
-/**
- * Opens the board of a namespace at `/ui`. Errors: `bad-input` for the embedded queue, which only the process of the
- * worker can open; those of `openBackend`.
- */
-export async function openBoard({ url, dataDir, namespace }: WakeQueueOptions) {
+/** Opens the board of a namespace at `/ui`. Errors: `bad-input` where there is no queue; those of `openBackend`. */
+export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'> & { url?: string }) {
   if (url === undefined) {
-    throw new AppError('bad-input', 'The queue is embedded in the worker, and only that process can open it.', {
-      remedy:
-        'nocturne status shows what waits. For a board let the queue be on a server: NOCTURNE_QUEUE_URL=redis://… or postgres://….',
-    });
+    throw new AppError(
+      'bad-input',
+      'There is no queue to show: without a queue URL the worker looks into the inboxes itself.',
+      {
+        remedy:
+          'nocturne status shows what waits. For a board let the queue be on a server: NOCTURNE_QUEUE_URL=redis://… or postgres://….',
+      },
+    );
   }
-  const { createBullBoard } = await optionalPackage('@bull-board/api', 'the board', () => import('@bull-board/api'));
-  const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
-  const { HonoAdapter } = await optionalPackage('@bull-board/hono', 'the board', () => import('@bull-board/hono'));
-  const backend = await openBackend({ url, dataDir });
+  const { createBullBoard, BullMQAdapter, HonoAdapter } = await loadBoard();
+  const backend = await openBackend({ url });
   const queue = new Queue(namespace ?? PREFIX, { connection: backend.producer, prefix: PREFIX }, backend.factory);
   queue.on('error', () => {});
   const adapter = new HonoAdapter(serveStatic).setBasePath(UI);

@@ -7,20 +7,38 @@ import { packagePath, readTextNow } from '../base/files/files.ts';
 const OLDEST_POSTGRES = 13;
 
 /**
- * A package that is not installed with nocturne, because few need it. Errors: `bad-input` with the command that installs
- * it, where it is not there.
+ * Packages that are not installed with nocturne, because few need them. Errors: `bad-input` with the command that installs
+ * them, where one is not there.
  */
-export async function optionalPackage<T>(name: string, need: string, load: () => Promise<T>): Promise<T> {
+export async function optionalPackage<T>(names: string[], need: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const { peerDependencies } = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
     const isGlobal = readTextNow(packagePath('..', '..', 'package.json')) === null;
-    throw new AppError('bad-input', `The package ${name} is not installed; ${need} needs it.`, {
-      remedy: `npm install ${isGlobal ? '--global ' : ''}"${name}@${peerDependencies?.[name] ?? 'latest'}"`,
+    const wanted = names.map((name) => `"${name}@${peerDependencies?.[name] ?? 'latest'}"`);
+    throw new AppError('bad-input', `The package ${names.join(' or ')} is not installed; ${need} needs it.`, {
+      remedy: `npm install ${isGlobal ? '--global ' : ''}${wanted.join(' ')}`,
     });
   }
+}
+
+/** Errors: `bad-input` where a queue at the URL needs a driver that is not installed. */
+export async function checkQueueDriver(url: string | undefined): Promise<void> {
+  if (/^postgres(?:ql)?:/i.test(url ?? '')) await loadPgForQueue();
+}
+
+export function loadPgForQueue() {
+  return optionalPackage(['pg'], 'a queue on Postgres', () => import('pg'));
+}
+
+export function loadBoard() {
+  return optionalPackage(['@bull-board/api', '@bull-board/hono'], 'the board', async () => ({
+    ...(await import('@bull-board/api')),
+    ...(await import('@bull-board/api/bullMQAdapter')),
+    ...(await import('@bull-board/hono')),
+  }));
 }
 
 /** Throws `queue-unavailable` for a server that is older than BullMQ's schema needs. */

@@ -81,8 +81,6 @@ export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueu
 
 export class WakeQueue {
   readonly kind: Backend['kind'];
-  /** The embedded database could not be opened and was made anew: wake-ups of before are gone. */
-  readonly rebuilt: boolean;
   readonly #backend: Backend;
   readonly #queue: WakeUpQueue;
   readonly #telemetry: Telemetry | undefined;
@@ -94,7 +92,6 @@ export class WakeQueue {
 
   constructor(backend: Backend, { namespace, telemetry }: { namespace: string; telemetry?: Telemetry }) {
     this.kind = backend.kind;
-    this.rebuilt = backend.rebuilt;
     this.#backend = backend;
     this.#telemetry = telemetry;
     this.#queue = new Queue(

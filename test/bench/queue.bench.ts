@@ -1,6 +1,6 @@
 // What the queue and the worker cost, on this machine, in one run:
 //   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend: Redis,
-//      PostgreSQL and embedded, as far as they answer;
+//      PostgreSQL, as far as they answer;
 //   2. what an extraction costs beside the model, split into child start, reading and commit;
 //   3. how busy ten model slots are with a model that answers after two seconds;
 //   4. extractions a second with the offline model, two side by side, with a process for each run and with processes that
@@ -39,7 +39,7 @@ const CHILD = join(root, 'dist/lib/child.js');
 if (!existsSync(CHILD)) throw new Error('There is no build: run npm run build first.');
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
-const urls = { Redis: given.redis, PostgreSQL: given.postgres, embedded: '' };
+const urls = { Redis: given.redis, PostgreSQL: given.postgres };
 const parts = given.only.split(',');
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`load ${loadavg()[0]?.toFixed(1)} before`);
@@ -117,7 +117,7 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   const name = `inbox-${Object.values(urls).indexOf(queueUrl)}-${concurrency}`;
   const made = await app(name, { model: 'offline', concurrency, queueUrl });
   const store = await made.storeFor({});
-  const options = await wakeQueueOptions({ config: made.config, keeping: null });
+  const options = { ...(await wakeQueueOptions({ config: made.config, keeping: null })), url: queueUrl };
   const queue = await openWakeQueue(options);
   const now = new Date();
   const began = performance.now();
@@ -149,7 +149,7 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
 
 /** Both on one backend, or why not. */
 async function noOpJobs(kind: keyof typeof urls, count: number): Promise<void> {
-  const place = { url: urls[kind] || undefined, dataDir: join(dir, 'bare-queue') };
+  const place = { url: urls[kind] };
   try {
     await (await openBackend(place)).close();
   } catch (error) {
@@ -302,8 +302,8 @@ async function busySlots(slots: number, count: number): Promise<void> {
     `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
   );
   await made.close();
-  const queue = await wakeQueueOptions({ config: made.config, keeping: null });
-  await forget({ ...queue, name: queue.namespace });
+  const { namespace: name } = await wakeQueueOptions({ config: made.config, keeping: null });
+  await forget({ url: urls.Redis, name });
   model.close();
 }
 
@@ -329,7 +329,7 @@ async function offlineExtractions(count: number): Promise<void> {
 
 try {
   if (parts.includes('1')) {
-    for (const kind of ['Redis', 'PostgreSQL', 'embedded'] as const) await noOpJobs(kind, Number(given.jobs));
+    for (const kind of ['Redis', 'PostgreSQL'] as const) await noOpJobs(kind, Number(given.jobs));
   }
   if (parts.includes('2')) await overhead();
   if (parts.includes('4')) await offlineExtractions(60);

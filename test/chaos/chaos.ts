@@ -18,8 +18,8 @@ import { makeWorld, type World } from './world.ts';
 
 export interface ChaosPlan {
   seed: number;
-  /** `redis` starts a server of its own, `postgres` makes a database of its own; `embedded` has one worker, the others two. */
-  backend: 'redis' | 'postgres' | 'embedded';
+  /** `redis` starts a server of its own, `postgres` makes a database of its own; `polling` has neither. */
+  backend: 'redis' | 'postgres' | 'polling';
   directories: number;
   sessions: number;
   /** Disturbances come about so often. */
@@ -51,7 +51,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
   const random = seeded(plan.seed);
   const server = await startServer(plan.backend);
   const world = await makeWorld({ root, queueUrl: server?.url ?? '', concurrency: CONCURRENCY, ...plan }, random);
-  const workers = startWorkers(server ? 2 : 1, world);
+  const workers = startWorkers(2, world);
   const disturbances = workers.counts;
   const elapsed = () => performance.now() - startedAt;
   const isDisturbed = () => elapsed() < plan.disturbForMs || Object.keys(disturbances).length < 2;
@@ -115,7 +115,7 @@ interface QueueServer {
 }
 
 async function startServer(backend: ChaosPlan['backend']): Promise<QueueServer | undefined> {
-  if (backend === 'embedded') return undefined;
+  if (backend === 'polling') return undefined;
   if (backend === 'redis') {
     const { url, kill, start, close } = await ownRedis();
     const leaveFor = (ms: number) =>

@@ -27,7 +27,6 @@ async function openBoard({ environment }: TestApp, queueUrl: string) {
   return { board, url: board.stdout().trim() };
 }
 
-// The embedded queue has none.
 const kinds = [
   ['Redis', servers.redis],
   ['Postgres', servers.postgres],
@@ -65,10 +64,10 @@ test.for(kinds)(
   },
 );
 
-test('for the embedded queue it says why not, and what to do', async () => {
+test('without a queue it says why not, and what to do', async () => {
   const { environment } = await testApp();
   expect(await runHere(['board'], environment)).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/embedded in the worker.*\n.*nocturne status.*NOCTURNE_QUEUE_URL/),
+    stderr: expect.stringMatching(/no queue to show.*\n.*nocturne status.*NOCTURNE_QUEUE_URL/),
   });
 });

@@ -129,14 +129,14 @@ async function expectNoLossIn(testing: TestApp): Promise<void> {
 const queues = {
   redis: { reason: noOwnRedis(), make: ownRedis },
   postgres: { reason: await missing('postgres'), make: ownPostgres },
-  embedded: { reason: null, make: async () => ({ url: '', close: async () => {} }) },
+  'no queue': { reason: null, make: async () => ({ url: '', close: async () => {} }) },
 };
 
 for (const [kind, { reason, make }] of Object.entries(queues)) {
   test.skipIf(reason || !waysTaken(Object.keys(queues)).includes(kind))(
     `a resident worker on ${kind} killed again and again, as it opens and ever later in its work, loses and doubles nothing ${reason ?? ''}`,
     async () => {
-      const testing = await nightOf(sessions, { hasQueue: kind === 'embedded' });
+      const testing = await nightOf(sessions);
       const { url, close } = await make();
       onTestFinished(close);
       testing.environment.NOCTURNE_QUEUE_URL = url;

@@ -46,17 +46,14 @@ const queues = {
       return { url: postgres.url, lockIsOver };
     },
   },
-  embedded: {
+  'no queue': {
     reason: null,
-    // It is in the process that sleeps: only its clock tells.
     make: async (testing: TestApp) => ({
       url: '',
-      lockIsOver: () => until(() => Date.now() > leasedUntil(testing) + EMBEDDED_LOCK_MS, 30_000),
+      lockIsOver: () => until(() => Date.now() > leasedUntil(testing), 30_000),
     }),
   },
 };
-/** How long a wake-up is locked by the worker that handles it. */
-const EMBEDDED_LOCK_MS = 10_000;
 const onLinux = process.platform === 'linux';
 const PROMPT = 'Always use pnpm instead of npm.';
 
@@ -142,7 +139,6 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const testing = await testApp({
         server: model,
         settings: { leaseMs: 2_000, concurrency: 1 },
-        hasQueue: kind === 'embedded',
       });
       // Leases run out by the clock that goes on.
       const { url } = await make(testing);
@@ -154,10 +150,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const [agent] = agentsOf(testing.home);
       sleeper.kill('SIGSTOP');
       process.kill(agent as number, 'SIGSTOP');
-      // Beside the embedded queue no second worker stays: one that ends takes over, when the lease is over.
-      if (kind === 'embedded') await until(() => Date.now() > leasedUntil(testing));
-      const other = kind === 'embedded' ? null : await workerHere(environment);
-      if (!other) expect(await runHere(['worker', '--once'], environment)).toMatchObject({ code: 0 });
+      const other = await workerHere(environment);
       await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
       await expectOneCommit(testing, 1);
       const commits = (await versionsOf(testing)).length;
@@ -169,7 +162,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       await runHere(['enqueue', 'extract', late.path], environment);
       await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
       expect(await stop(sleeper)).toMatchObject({ code: 0 });
-      expect((await other?.stop()) ?? 'ended').toBe('ended');
+      expect(await other.stop()).toBe('ended');
       expect(agentsOf(testing.home)).toEqual([]);
       await expectOneCommit(testing, 2);
       expect((await versionsOf(testing)).length).toBe(commits + 1);
@@ -187,7 +180,6 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       const testing = await testApp({
         server: model,
         settings: { leaseMs: 1_000, concurrency: 2 },
-        hasQueue: kind === 'embedded',
       });
       const { url, lockIsOver } = await make(testing);
       const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
@@ -208,10 +200,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
 
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
-  // An embedded one would do; it is dearer to open.
-  const redis = queues.redis.reason ? null : await queues.redis.make();
-  const testing = await testApp({ server: hanging, hasQueue: !redis });
-  testing.environment.NOCTURNE_QUEUE_URL = redis?.url ?? '';
+  const testing = await testApp({ server: hanging });
   await runHere(['enqueue', 'extract', aSession().path], testing.environment);
   const worker = start(['worker'], testing.environment);
   await whileRuns(worker, hanging.received(1));

@@ -1,8 +1,6 @@
 // A worker whose queue is taken away under it while it runs: it goes on by itself, or ends with 75 for its supervisor;
 // in either case everything is done, once.
 
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { missing } from '../queue/backends.ts';
@@ -169,32 +167,5 @@ test.skipIf(noRedisOfOurs)(
     expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
     // A worker that has work under way is given ten seconds for it.
     expect(performance.now() - from).toBeLessThan(10_000);
-  },
-);
-
-// The embedded database is made anew in two tests, which costs most of either: see queues.test.ts.
-const isDeleted = waysTaken(['under a running worker', 'after a kill']).includes('under a running worker');
-
-test.skipIf(!isDeleted)(
-  'a worker whose embedded database is deleted goes on, or ends with 75 and the next one makes it anew',
-  async () => {
-    const model = await indifferent();
-    const testing = await testApp({ server: model, settings: { deafMs: 2_000 }, hasQueue: true });
-    // What no hook wrote is set aside by the first sweep: then the database is open.
-    const spool = join(testing.home, 'spool');
-    mkdirSync(spool);
-    writeFileSync(join(spool, 'sign.json'), 'of no hook');
-    const worker = start(['worker'], testing.environment);
-    await until(() => existsSync(join(spool, 'damaged', 'sign.json')), 60_000);
-    rmSync(join(testing.home, 'queue'), { recursive: true });
-    await runHere(['enqueue', 'extract', ...sessions], testing.environment);
-    const ended = await Promise.race([worker.ended, until(() => isIdle(testing), 60_000)]);
-    if (ended === true) expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
-    else
-      expect(ended).toMatchObject({ code: 75, stderr: expect.stringContaining('stalled: the embedded queue failed') });
-    const next = await workerHere(testing.environment);
-    await until(() => isIdle(testing), 60_000);
-    await expectAllOnce(testing, model);
-    await expectEndsInOrder(next);
   },
 );

@@ -1,7 +1,5 @@
 // Whatever the queue hangs on, and whatever becomes of it: the same memory.
 
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
@@ -61,7 +59,7 @@ test('worker --once does all that waits, the dream last, says what became of it,
 
 /** A night in the middle of which the worker was killed; one session after the other, so that it has a middle. */
 async function killedAtWork(): Promise<TestApp> {
-  const testing = await testApp({ hasQueue: true, settings: ONE_AGENT });
+  const testing = await testApp({ settings: ONE_AGENT });
   await enqueueNight(testing, sessions);
   const worker = start(['worker'], testing.environment);
   await until(() => coverageWhere(testing.store.ledger).length > 0);
@@ -70,22 +68,13 @@ async function killedAtWork(): Promise<TestApp> {
   return testing;
 }
 
-// The embedded database is made anew in two tests, which costs most of either: see queue-lost.test.ts.
-const isDeleted = waysTaken(['under a running worker', 'after a kill']).includes('after a kill');
-
-test.skipIf(!isDeleted)(
-  'a worker on the embedded queue, killed, its database deleted, makes the same memory as one without a queue',
-  async () => {
-    let testing = await killedAtWork();
-    // One that was done before this process had its turn again was not killed at work.
-    while (isIdle(testing)) testing = await killedAtWork();
-    const queue = join(testing.home, 'queue');
-    expect(existsSync(queue)).toBe(true);
-    rmSync(queue, { recursive: true });
-    await workUntilIdle(testing);
-    expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
-  },
-);
+test('a worker without a queue, killed, makes the same memory as one that ends by itself', async () => {
+  let testing = await killedAtWork();
+  // One that was done before this process had its turn again was not killed at work.
+  while (isIdle(testing)) testing = await killedAtWork();
+  await workUntilIdle(testing);
+  expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
+});
 
 const onItsWay = waysTaken(['whole', 'emptied']);
 
@@ -110,7 +99,7 @@ test.skipIf(noRedis || !onItsWay.includes('emptied'))(
   },
 );
 
-/** Three queues of one's own, each with what deletes its database while nocturne runs or not. */
+/** Two queues of one's own, each with what deletes its database while nocturne runs or not. */
 const deletions = {
   redis: {
     reason: noOwnRedis(),
@@ -128,13 +117,6 @@ const deletions = {
       return { url: postgres.url, forget: () => postgres.dropSchema() };
     },
   },
-  embedded: {
-    reason: null,
-    make: async (home: string) => ({
-      url: '',
-      forget: async () => rmSync(join(home, 'queue'), { recursive: true, force: true }),
-    }),
-  },
 };
 
 const kinds = Object.keys(deletions);
@@ -143,8 +125,8 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
     `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
     async () => {
       const model = await testModel(() => says('Nothing worth keeping.'));
-      const testing = await testApp({ server: model, settings: ONE_AGENT, hasQueue: kind === 'embedded' });
-      const { url, forget } = await make(testing.home);
+      const testing = await testApp({ server: model, settings: ONE_AGENT });
+      const { url, forget } = await make();
       testing.environment.NOCTURNE_QUEUE_URL = url;
       const [first, ...rest] = sessions as [string, ...string[]];
       await runHere(['enqueue', 'extract', first], testing.environment);
@@ -152,7 +134,6 @@ for (const [kind, { reason, make }] of Object.entries(deletions)) {
       await until(() => isIdle(testing));
       await forget();
       await runHere(['enqueue', 'extract', ...rest], testing.environment);
-      // An embedded database without its directory cannot end in order; a service manager kills such a process.
       idle.kill('SIGKILL');
       await idle.ended;
 

@@ -7,9 +7,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { startWith } from '../../src/doors/checkout/start.ts';
-import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { aPerson } from '../support/person.ts';
-import { QUICK_WASM } from '../support/run.ts';
 import { hereWith } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -19,7 +17,7 @@ const checkout = join(import.meta.dirname, '../..');
 /** As a process. */
 function start(words: string[]) {
   const env = { ...aPerson().environment, TMPDIR: tempDir() };
-  return promisify(execFile)(process.execPath, [QUICK_WASM, join(checkout, 'src/doors/checkout/start.ts'), ...words], {
+  return promisify(execFile)(process.execPath, [join(checkout, 'src/doors/checkout/start.ts'), ...words], {
     cwd: checkout,
     env,
   });
@@ -54,7 +52,6 @@ test('npm start of a session with nothing that rules find says what they find, a
   session.add('Where is the parser?');
   const temporary = tempDir();
   const root = join(temporary, 'nocturne');
-  await copyEmbeddedQueue(join(root, 'home/queue'));
   const { stdout, code } = await startHere([session.path], { root, parts: { runAgent } });
   expect(code).toBe(0);
   expect(stdout).toContain('Nothing was worth keeping.\nThe offline model takes only what is said outright');

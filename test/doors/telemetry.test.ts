@@ -104,11 +104,10 @@ test('ringing and hearing a wake-up are spans of one trace', async () => {
   const namespace = `telemetry-${process.pid}`;
   const queue = await openWakeQueue({
     url: servers.redis,
-    dataDir: tempDir(),
     namespace,
     telemetry: true,
   });
-  onTestFinished(() => forget({ url: servers.redis, dataDir: '' }, namespace));
+  onTestFinished(() => forget({ url: servers.redis }, namespace));
   const heard = Promise.withResolvers<void>();
   queue.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
   await queue.notify({ kind: 'extract', store: '/memory', key: 'session' });

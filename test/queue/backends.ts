@@ -1,32 +1,21 @@
 // Which queues the tests can reach, and a queue with a namespace of its own on each of them.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { vi } from 'vitest';
 import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { openWakeQueue, type WakeQueue, type WakeUp } from '../../src/queue/queue.ts';
-import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
 import { POSTGRES } from './own-postgres.ts';
 
 export const servers = {
-  embedded: undefined,
   redis: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
   postgres: POSTGRES,
 };
 
-/** A directory under the system's temporary one, and its removal. */
-export function temporaryDirectory(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'nocturne-queue-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
-
 /** Why the tests of `kind` cannot run here, or null. With `CI=true` they always run, and fail where no server is. */
-export async function missing(kind: 'redis' | 'postgres' | 'embedded'): Promise<string | null> {
-  if (kind === 'embedded' || process.env.CI === 'true') return null;
+export async function missing(kind: 'redis' | 'postgres'): Promise<string | null> {
+  if (process.env.CI === 'true') return null;
   try {
-    await (await openBackend({ url: servers[kind], dataDir: '' })).close();
+    await (await openBackend({ url: servers[kind] })).close();
     return null;
   } catch (error) {
     const reason = `skipped, ${(error as Error).message}`;
@@ -36,9 +25,8 @@ export async function missing(kind: 'redis' | 'postgres' | 'embedded'): Promise<
 }
 
 /** The bells of one kind of backend. Each `namespace()` is new; `remove()` leaves nothing of them behind. */
-export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
-  const options: BackendOptions = { url: servers[kind], dataDir: '' };
-  let dir: ReturnType<typeof temporaryDirectory> | undefined;
+export function workshop(kind: 'redis' | 'postgres') {
+  const options: BackendOptions = { url: servers[kind] };
   const namespaces: string[] = [];
   const open = new Set<WakeQueue>();
   return {
@@ -48,13 +36,6 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
       return name;
     },
     async queue(namespace: string): Promise<WakeQueue> {
-      if (kind === 'embedded') {
-        if (!dir) {
-          dir = temporaryDirectory();
-          options.dataDir = join(dir.path, 'queue');
-          await copyEmbeddedQueue(options.dataDir);
-        }
-      }
       const queue = await openWakeQueue({ ...options, namespace });
       open.add(queue);
       return queue;
@@ -68,9 +49,7 @@ export function workshop(kind: 'redis' | 'postgres' | 'embedded') {
       open.clear();
     },
     async remove(): Promise<void> {
-      // A directory of one's own takes all with it; on a server others live next door.
-      if (dir) dir.remove();
-      else for (const name of namespaces) await forget(options, name);
+      for (const name of namespaces) await forget(options, name);
     },
   };
 }

@@ -1,43 +1,15 @@
-// What becomes of a wake-up whose worker died, or slept longer than its lock.
+// What becomes of a wake-up whose worker slept longer than its lock; one that died: doors/crash.test.ts.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, describe, expect, test } from 'vitest';
-import { openWakeQueue, type WakeUp } from '../../src/queue/queue.ts';
-import { copyEmbeddedQueue } from '../support/embedded-queue.ts';
-import { QUICK_WASM } from '../support/run.ts';
-import { eventually, missing, recorder, servers, temporaryDirectory, workshop } from './backends.ts';
+import { expect, test } from 'vitest';
+import type { WakeUp } from '../../src/queue/queue.ts';
+import { eventually, missing, servers, workshop } from './backends.ts';
 
 const reason = await missing('redis');
 
-describe('a wake-up whose worker died', { concurrent: true }, () => {
-  const dir = temporaryDirectory();
-  afterAll(() => dir.remove());
-
-  test('by kill -9 is heard by the next process, and so is all that waited', async () => {
-    const dataDir = join(dir.path, 'queue');
-    await copyEmbeddedQueue(dataDir);
-    const program = join(import.meta.dirname, 'killed-worker.ts');
-    const child = spawn(process.execPath, [QUICK_WASM, program, dataDir], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await once(child.stdout, 'data');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-
-    const queue = await openWakeQueue({ dataDir, namespace: 'killed' });
-    expect(queue.rebuilt).toBe(false);
-    const { keys, handler, onError } = recorder();
-    queue.listen(handler, { concurrency: 8, onError });
-    const waited = Array.from({ length: 100 }, (_, n) => `waiting ${n}`);
-    await eventually(() => expect(keys()).toEqual(expect.arrayContaining(waited)));
-    await eventually(() => expect(keys()).toContain('active'));
-    await queue.close({ deadlineMs: 1_000 });
-  });
-
-  test.skipIf(reason)(`or lost its lock is heard again, and the late handler is stopped ${reason ?? ''}`, async () => {
+test.skipIf(reason)(
+  `a wake-up whose worker lost its lock is heard again, and the late handler is stopped ${reason ?? ''}`,
+  async () => {
     const shop = workshop('redis');
     const namespace = shop.namespace();
     const queue = await shop.queue(namespace);
@@ -59,5 +31,5 @@ describe('a wake-up whose worker died', { concurrent: true }, () => {
     expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
     await shop.closeAll();
     await shop.remove();
-  });
-});
+  },
+);

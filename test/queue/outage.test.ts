@@ -32,7 +32,7 @@ describe('opening', { concurrent: true }, () => {
   });
 
   test.each(['amqp://user:hunter2@host', 'hunter2 is no URL'])('refuses the URL %s without showing it', async (url) => {
-    const { error } = await failure(openBackend({ url, dataDir: '' }));
+    const { error } = await failure(openBackend({ url }));
     expect(error.code).toBe('bad-input');
     expect(error.remedy).toContain('postgres:');
     expect(error.message).not.toContain('hunter2');
@@ -41,7 +41,7 @@ describe('opening', { concurrent: true }, () => {
   test.each(['redis://:hunter%2@host', 'postgres://me:hunter%@host/q'])(
     'says of %s what is wrong in it',
     async (url) => {
-      const { error } = await failure(openBackend({ url, dataDir: '' }));
+      const { error } = await failure(openBackend({ url }));
       expect(error.code).toBe('bad-input');
       expect(error.remedy).toContain('%25');
       expect(error.message).not.toContain('hunter');
@@ -49,14 +49,14 @@ describe('opening', { concurrent: true }, () => {
   );
 
   test('refuses a namespace that is not a plain name', async () => {
-    const { error } = await failure(openWakeQueue({ dataDir: '', namespace: 'a:b' }));
+    const { error } = await failure(openWakeQueue({ url: servers.redis, namespace: 'a:b' }));
     expect(error.code).toBe('bad-input');
   });
 
   test.each(['redis', 'postgres'])('says within two seconds that %s refuses, without its password', async (scheme) => {
     const port = await refusedPort();
     const url = `${scheme}://user:hunter2@127.0.0.1:${port}/0?password=hunter2`;
-    const { error, tookMs } = await failure(openWakeQueue({ url, dataDir: '' }));
+    const { error, tookMs } = await failure(openWakeQueue({ url }));
     expect(error.code).toBe('queue-unavailable');
     expect(error.message).toContain(`${scheme}://user@127.0.0.1:${port}/0`);
     expect(error.message).toContain('ECONNREFUSED');
@@ -66,9 +66,7 @@ describe('opening', { concurrent: true }, () => {
 
   test.each(['redis', 'postgres'])('says within two seconds that %s does not answer', async (scheme) => {
     const silent = await silentServer();
-    const { error, tookMs } = await failure(
-      openWakeQueue({ url: `${scheme}://127.0.0.1:${silent.port}`, dataDir: '' }),
-    );
+    const { error, tookMs } = await failure(openWakeQueue({ url: `${scheme}://127.0.0.1:${silent.port}` }));
     await silent.close();
     expect(error.code).toBe('queue-unavailable');
     expect(tookMs).toBeLessThan(2_000);
@@ -79,7 +77,7 @@ describe('opening', { concurrent: true }, () => {
     ['may evict jobs', 'redis_version:7.2.4\r\nmaxmemory_policy:allkeys-lru\r\n', 'allkeys-lru'],
   ])('refuses a Redis that %s, with a remedy', async (_what, info, found) => {
     const redis = await redisThatSays(info);
-    const { error } = await failure(openWakeQueue({ url: `redis://127.0.0.1:${redis.port}`, dataDir: '' }));
+    const { error } = await failure(openWakeQueue({ url: `redis://127.0.0.1:${redis.port}` }));
     await redis.close();
     expect(error.code).toBe('queue-unavailable');
     expect(error.message).toContain(found);
@@ -93,7 +91,7 @@ for (const kind of ['redis', 'postgres'] as const) {
     `a process that gets no CPU for longer does not take ${kind} for silent ${reason ?? ''}`,
     async () => {
       const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
-      const opening = openWakeQueue({ url: servers[kind], dataDir: '' });
+      const opening = openWakeQueue({ url: servers[kind] });
       stopped();
       const queue = await opening;
       onTestFinished(() => queue.close({ deadlineMs: 0 }));
@@ -118,7 +116,7 @@ for (const kind of ['redis', 'postgres'] as const) {
         const url = new URL(servers[kind]);
         const line = await lineTo({ host: url.hostname, port: Number(url.port || defaultPort[kind]) });
         url.host = `127.0.0.1:${line.port}`;
-        const queue = await openWakeQueue({ url: url.href, dataDir: '', namespace: shop.namespace() });
+        const queue = await openWakeQueue({ url: url.href, namespace: shop.namespace() });
         bells.push(queue);
         return { queue, line };
       }
@@ -171,7 +169,7 @@ test.skipIf(noPostgres)(
   async () => {
     const postgres = await ownPostgres();
     onTestFinished(() => postgres.close());
-    const queue = await openWakeQueue({ url: postgres.url, dataDir: '' });
+    const queue = await openWakeQueue({ url: postgres.url });
     await postgres.admit(false);
     await postgres.terminate();
     const { errors, handler, onError } = recorder();

@@ -1,8 +1,7 @@
-// What a queue does, whatever it hangs on: the same sentences for Redis, Postgres and the embedded queue.
+// What a queue does, whatever it hangs on: the same sentences for Redis and Postgres.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WakeQueue, WakeUp } from '../../src/queue/queue.ts';
-import { waysTaken } from '../support/depth.ts';
 import { eventually, missing, recorder, stopwatch, workshop } from './backends.ts';
 
 const wake = (key: string, kind: WakeUp['kind'] = 'extract'): WakeUp => ({ kind, store: '/memory', key });
@@ -11,24 +10,15 @@ async function expectEmpty(queue: WakeQueue): Promise<void> {
   await eventually(async () => expect(await queue.counts()).toEqual({ waiting: 0, active: 0, delayed: 0 }));
 }
 
-for (const kind of ['redis', 'postgres', 'embedded'] as const) {
+for (const kind of ['redis', 'postgres'] as const) {
   const reason = await missing(kind);
-  // Servers take many bells at once, an embedded directory one after the other.
-  const concurrent = kind !== 'embedded';
-  describe.skipIf(reason)(`a queue on ${kind}${reason ? ` (${reason})` : ''}`, { concurrent }, () => {
+  describe.skipIf(reason)(`a queue on ${kind}${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
     const shop = workshop(kind);
     beforeAll(async () => shop.close(await shop.queue(shop.namespace())));
-    (concurrent ? afterAll : afterEach)(() => shop.closeAll());
+    afterAll(() => shop.closeAll());
     afterAll(() => shop.remove());
-    let sentences = 0;
-    /** Each opening of an embedded one is a fourth of a second of the processor: the small size asks it every other sentence. */
-    const ask = (sentence: string, proof: () => Promise<void>) => {
-      sentences += 1;
-      const isAsked = concurrent || waysTaken(['asked', 'left'], sentences).includes('asked');
-      test.skipIf(!isAsked)(sentence, proof);
-    };
 
-    ask('wakes a worker with what was rung', async () => {
+    test('wakes a worker with what was rung', async () => {
       const queue = await shop.queue(shop.namespace());
       const { heard, handler, onError } = recorder();
       queue.listen(handler, { concurrency: 1, onError });
@@ -39,7 +29,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(heard).toEqual([wake('extract s1'), wake('dream', 'dream'), wake('day 2026-01-02', 'reprocess')]);
     });
 
-    ask('is heard by a worker that comes later, in another opening', async () => {
+    test('is heard by a worker that comes later, in another opening', async () => {
       const namespace = shop.namespace();
       const early = await shop.queue(namespace);
       await early.notify(wake('s1'));
@@ -51,7 +41,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       await eventually(() => expect(heard).toEqual([wake('s1')]));
     });
 
-    ask('rung twenty times while waiting wakes once; other keys, kinds and stores are their own', async () => {
+    test('rung twenty times while waiting wakes once; other keys, kinds and stores are their own', async () => {
       const queue = await shop.queue(shop.namespace());
       for (let n = 0; n < 20; n += 1) await queue.notify(wake('s1'));
       await queue.notify(wake('s2'));
@@ -67,7 +57,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(heard).toHaveLength(5);
     });
 
-    ask('rung many times while its handler runs wakes exactly once more, afterwards', async () => {
+    test('rung many times while its handler runs wakes exactly once more, afterwards', async () => {
       const queue = await shop.queue(shop.namespace());
       const record = recorder();
       const release = record.holdAll();
@@ -83,7 +73,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(record.mostAtOnce).toBe(1);
     });
 
-    ask('handles different keys side by side, up to the concurrency and no further', async () => {
+    test('handles different keys side by side, up to the concurrency and no further', async () => {
       const queue = await shop.queue(shop.namespace());
       const record = recorder();
       const release = record.holdAll();
@@ -96,7 +86,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(record.mostAtOnce).toBe(3);
     });
 
-    ask('rings after a delay, and not before', async () => {
+    test('rings after a delay, and not before', async () => {
       const queue = await shop.queue(shop.namespace());
       const { heard, handler, onError } = recorder();
       queue.listen(handler, { concurrency: 1, onError });
@@ -106,7 +96,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(performance.now() - rungAt).toBeGreaterThan(690);
     });
 
-    ask('a ring without a delay overtakes the delayed one of its key', async () => {
+    test('a ring without a delay overtakes the delayed one of its key', async () => {
       const queue = await shop.queue(shop.namespace());
       const { heard, handler, onError } = recorder();
       queue.listen(handler, { concurrency: 1, onError });
@@ -118,7 +108,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       await expectEmpty(queue);
     });
 
-    ask('a delayed ring while its handler runs waits out its delay afterwards', async () => {
+    test('a delayed ring while its handler runs waits out its delay afterwards', async () => {
       const queue = await shop.queue(shop.namespace());
       const record = recorder();
       const release = record.holdAll();
@@ -131,7 +121,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(record.heard).toHaveLength(1);
     });
 
-    ask('tells of a handler that throws, tries it no more, and goes on', async () => {
+    test('tells of a handler that throws, tries it no more, and goes on', async () => {
       const queue = await shop.queue(shop.namespace());
       const heard: unknown[] = [];
       const told: unknown[] = [];
@@ -154,7 +144,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       await eventually(() => expect(heard).toHaveLength(3));
     });
 
-    ask('closes at its deadline though a handler never ends, whose signal it aborts', async () => {
+    test('closes at its deadline though a handler never ends, whose signal it aborts', async () => {
       const queue = await shop.queue(shop.namespace());
       let abortedAt = 0;
       let isRunning = false;
@@ -177,7 +167,7 @@ for (const kind of ['redis', 'postgres', 'embedded'] as const) {
       expect(took()).toBeLessThan(3_300);
     });
 
-    ask('closing waits for a handler that ends before the deadline, and takes no other', async () => {
+    test('closing waits for a handler that ends before the deadline, and takes no other', async () => {
       const queue = await shop.queue(shop.namespace());
       const record = recorder();
       const release = record.holdAll();

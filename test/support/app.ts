@@ -7,7 +7,6 @@ import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { type App, compose } from '../../src/doors/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { copyEmbeddedQueue } from './embedded-queue.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { COMPILED } from './run.ts';
 import { tempDir } from './temp.ts';
@@ -31,8 +30,6 @@ export interface TestAppOptions {
   home?: string;
   /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
   isForked?: boolean;
-  /** The embedded queue is there already, which saves a worker its making. */
-  hasQueue?: boolean;
   /** What is done when it is needed no more; default: when the test is done. */
   whenDone?(close: () => void | Promise<void>): void;
 }
@@ -56,7 +53,6 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
       ANTHROPIC_BASE_URL: options.server.access.baseURL,
     }),
   };
-  if (options.hasQueue) await copyEmbeddedQueue(join(home, 'queue'));
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });
   (options.whenDone ?? onTestFinished)(() => app.close());

@@ -33,17 +33,9 @@ export interface StartOptions {
   nodeArgs?: string[];
 }
 
-/**
- * A resident worker opens a queue, the embedded one by Wasm: compiled by V8's quick compiler alone it costs half, since a
- * test runs too little of it to earn the other.
- */
-export const QUICK_WASM = '--liftoff-only';
-
 /** Starts `nocturne ARGS`. */
 export function start(args: string[], environment: Environment, options: StartOptions = {}): Running {
-  const isResident = args[0] === 'worker' && !args.includes('--once');
-  const nodeArgs = [...(isResident ? [QUICK_WASM] : []), ...(options.nodeArgs ?? [])];
-  const child = spawn(process.execPath, [...nodeArgs, DOOR, ...args], {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), DOOR, ...args], {
     cwd: options.cwd,
     env: { NODE_COMPILE_CACHE: COMPILED, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

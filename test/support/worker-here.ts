@@ -16,7 +16,7 @@ export interface WorkerHere {
 }
 
 /** Does what `nocturne worker` does with this environment. */
-export async function workerHere(environment: Environment, options: { restMs?: number } = {}): Promise<WorkerHere> {
+export async function workerHere(environment: Environment): Promise<WorkerHere> {
   const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
   const ending = new AbortController();
   const { signal } = ending;
@@ -26,7 +26,7 @@ export async function workerHere(environment: Environment, options: { restMs?: n
   const work = async () => {
     try {
       return await runWorker(app, {
-        ...{ ...options, signal, takeIn: intake.takeIn, onError },
+        ...{ signal, takeIn: intake.takeIn, onError },
         onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
       });
     } finally {

@@ -26,7 +26,7 @@ export interface ModelAccess {
 }
 
 export interface Config extends Omit<Settings, 'zone' | 'telemetry' | keyof Times>, Times {
-  /** Directory of `home.db`, the embedded queue and logs. */
+  /** Directory of `home.db` and logs. */
   home: string;
   /** Set where one memory directory serves every session: as it was given, not checked yet. */
   memoryDir?: string;

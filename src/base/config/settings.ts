@@ -46,7 +46,7 @@ export const settingsSchema = z
     model: z.string().min(1).default('claude-opus-5-5'),
     /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
-    /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the embedded queue. */
+    /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks into the inboxes itself. */
     queueUrl: z.string().optional(),
     /** PostgreSQL URL of memory that several machines share, as `NOCTURNE_DATABASE_URL`, which wins; none: all is on this machine. */
     databaseUrl: z.string().optional(),

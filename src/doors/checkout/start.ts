@@ -1,4 +1,4 @@
-// What `npm start` does: takes the example sessions, or those given, through the embedded queue in a temporary directory, and
+// What `npm start` does: takes the example sessions, or those given, through a worker in a temporary directory, and
 // prints what was remembered, from which words, the files that hold it, and what the next session would be told. Of what
 // it made on the way only the memory stays, and is named.
 
@@ -19,7 +19,7 @@ import { progress } from '../cli/terminal/progress.ts';
 import { type App, compose } from '../compose.ts';
 import type { Parts } from '../job-bounds.ts';
 import { recallFor } from '../recall.ts';
-import { runWorker } from '../worker/worker.ts';
+import { drainInboxes } from '../worker/worker.ts';
 
 const RULES = [
   'The offline model takes only what is said outright, in English: “Always use …”, “Remember that …”, “I prefer …”.',
@@ -72,17 +72,14 @@ async function exampleSessions(): Promise<string[]> {
 }
 
 async function demonstrate(app: App, transcripts: string[]): Promise<void> {
-  note(
-    `${transcripts.length} session${transcripts.length === 1 ? '' : 's'}, model ${app.config.model}, embedded queue`,
-  );
+  note(`${transcripts.length} session${transcripts.length === 1 ? '' : 's'}, model ${app.config.model}`);
   for (const transcript of transcripts) await enqueueExtract(app, { transcript, ended: true });
   const store = await app.storeFor();
   await put(app, { store, kind: 'dream', key: 'dream' }, {});
-  const bar = progress('opening the queue');
+  const bar = progress('reading');
   let isFine = true;
-  await runWorker(app, {
+  await drainInboxes(app, {
     signal: new AbortController().signal,
-    untilIdle: true,
     onResult: (result) => {
       const what = result.kind === 'extract' ? `session ${result.key.slice(0, 8)}` : result.kind;
       const said = `${what}: ${result.outcome.replaceAll('-', ' ')}`;

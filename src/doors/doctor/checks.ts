@@ -2,12 +2,11 @@
 // Each check answers lines that say what was found and, where something is not fine, what to do. Nothing is made or
 // mended, no key is shown, and the model is asked only where the person wants it.
 
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
 import { OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
-import { type AppError, attempt, describeError, isAppError, ruleOf } from '../../base/errors.ts';
+import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
@@ -15,6 +14,7 @@ import { localTime } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
+import { loadBoard } from '../../queue/drivers.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
@@ -193,24 +193,20 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
   }
 }
 
-const EMBEDDED = '@electric-sql/pglite';
-const WITHOUT_EMBEDDED = `none; hooks and nights need none, a worker that stays needs NOCTURNE_QUEUE_URL or ${EMBEDDED}`;
-
-function canEmbed(): boolean {
-  try {
-    createRequire(import.meta.url).resolve(EMBEDDED);
-    return true;
-  } catch {
-    return false;
-  }
+/** What is not installed with nocturne, for those that could use it. */
+export async function checkBoard({ queueUrl }: Config): Promise<Checked[]> {
+  if (!queueUrl) return [];
+  const missing = (error: AppError) => [ok('board', describeError(error))];
+  return loadBoard().then(() => [], onAppError(missing, 'bad-input'));
 }
 
 export async function checkQueue(config: Config): Promise<Checked> {
   const keeping = keepingOf(config);
-  if (!config.queueUrl && !keeping) return ok('queue', canEmbed() ? 'embedded in the worker' : WITHOUT_EMBEDDED);
   try {
+    const { url, ...place } = await wakeQueueOptions({ config, keeping });
+    if (url === undefined) return ok('queue', 'none is set; a worker looks into the inboxes every second');
     const { openWakeQueue } = await import('../../queue/queue.ts');
-    const queue = await openWakeQueue(await wakeQueueOptions({ config, keeping }));
+    const queue = await openWakeQueue({ url, ...place });
     const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
     return ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`);
   } catch (error) {

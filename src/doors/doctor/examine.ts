@@ -25,6 +25,7 @@ import { dreamHolds } from '../worker/hold.ts';
 import {
   checkAgentSettings,
   checkBlocked,
+  checkBoard,
   checkEnablement,
   checkHome,
   checkHooks,
@@ -60,6 +61,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       await checkQueue(config),
+      ...(await checkBoard(config)),
       ...(home ? [await checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
       await checkSpool(config),
       ...(home ? await checkBlocked(home) : []),

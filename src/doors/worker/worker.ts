@@ -1,8 +1,8 @@
-// The worker: works what the queue wakes it for. It notifies the queue of what comes due in the inboxes: when something
-// was put there or ended here, at the instant the next item is due, and by a slow sweep, which finds what was missed.
+// The worker: works what is due in the inboxes. It looks into them when something was put there or ended here, at the
+// instant the next item is due, and by a slow sweep, which finds what was missed. Where a queue is set it notifies that
+// of what it found, and works what the queue wakes it for; without one it works what it found itself.
 
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
@@ -20,8 +20,6 @@ export interface WorkerOptions {
   signal: AbortSignal;
   /** End when nothing is due in any inbox. */
   untilIdle?: boolean;
-  /** How long nothing was due when the embedded queue is let go of; default: a minute. */
-  restMs?: number;
   /** Puts into the inboxes what has come meanwhile; answers whether anything did. */
   takeIn?(): Promise<boolean>;
   onResult(result: WorkResult, store: Store): void;
@@ -39,12 +37,8 @@ const SWEEP_TICKS = 5;
 /** Sweeps after which the queue is notified again of the same: it may have lost it. */
 const SWEEPS_BEFORE_ANOTHER_NOTIFICATION = 6;
 const TICKS_BETWEEN_SIGNS_OF_LIFE = 30;
-/** Measured: an open embedded queue costs 45 MB and 0.2 CPU s a minute, opening one 0.25 CPU s. */
-const REST_MS = 60_000;
-/** Opening takes less. */
-const OPENS_BEFORE_MS = 2_000;
 
-/** The queue of a home, or of all that share a database: several may share one server. */
+/** The queue of a home, or of all that share a database: several may share one server. Without a `url` there is none. */
 export async function wakeQueueOptions({
   config,
   keeping,
@@ -56,7 +50,6 @@ export async function wakeQueueOptions({
   const { namespace, url } = (await keeping?.queue()) ?? own;
   return {
     url: config.queueUrl || url,
-    dataDir: join(config.home, 'queue'),
     namespace,
     telemetry: config.telemetry,
   };
@@ -64,20 +57,27 @@ export async function wakeQueueOptions({
 
 /** Works until it is told to end, until nothing is due, or until it hears its queue no more. */
 export async function runWorker(app: App, options: WorkerOptions): Promise<WorkerEnding> {
+  nextNightly(app.config, await app.home.nightlyAt());
+  const { url, ...place } = await wakeQueueOptions(app);
+  if (url === undefined) return asWorker(app, 'polling', () => runEngine(app, null, options));
   // Loaded only here: BullMQ and its drivers cost every other command a third of its start.
   const [{ openWakeQueue }, { backendKind }] = await Promise.all([
     import('../../queue/queue.ts'),
     import('../../queue/backend.ts'),
   ]);
-  nextNightly(app.config, await app.home.nightlyAt());
-  // Entered before the queue opens: the embedded one must never be opened by two processes.
-  const place = await wakeQueueOptions(app);
-  const kind = backendKind(place.url);
-  await app.home.workers.enter(kind);
+  return asWorker(app, backendKind(url), async () => {
+    const queue = await openWakeQueue({ url, ...place });
+    return runEngine(app, queue, options).finally(() => queue.close({ deadlineMs: CLOSE_MS }));
+  });
+}
+
+/** Named among the workers of the home for as long. */
+async function asWorker<T>({ home }: App, wokenBy: string, work: () => Promise<T>): Promise<T> {
+  await home.workers.enter(wokenBy);
   try {
-    return await runEngine(app, { kind, open: () => openWakeQueue(place) }, options);
+    return await work();
   } finally {
-    await app.home.workers.leave();
+    await home.workers.leave();
   }
 }
 
@@ -120,31 +120,28 @@ async function workTaken(
   return result;
 }
 
-/** What wakes, notifies and watches, as one. */
-async function runEngine(
-  app: App,
-  { kind, open }: Pick<WakeQueue, 'kind'> & { open(): Promise<WakeQueue> },
-  options: WorkerOptions,
-): Promise<WorkerEnding> {
+/** What looks, wakes, notifies and watches, as one; null: no queue wakes it. */
+async function runEngine(app: App, queue: WakeQueue | null, options: WorkerOptions): Promise<WorkerEnding> {
   const { desk, config, home } = app;
-  const { signal: ending, untilIdle, onError, restMs = REST_MS } = options;
-  /** Null: it rests. */
-  let queue: WakeQueue | null = null;
-  let idleTicks = 0;
-  const counts = async () => (await awake()).counts();
-  const watchdog = queueWatchdog({ kind, counts }, config.deafMs / TICK_MS);
+  const { signal: ending, untilIdle, onError } = options;
+  const watchdog = queue && queueWatchdog(queue, config.deafMs / TICK_MS);
   const lanes = lanesFor(config.concurrency);
   /** What the queue was notified of and is not worked yet: the state of the item, and how many looks ago. */
   const notified = new Map<string, { state: string; looks: number }>();
   let due: Due[] = [];
+  /** Of these, what no lane has begun since the last look. */
+  let left: Due[] = [];
   /** When the next item is due that is not yet; ISO. */
   let nextDueAt: string | undefined;
   /** Something ended here: what waited for it may be due. */
   let hasEnded = false;
   /** The queue cannot be notified: what is handed out is worked all the same. */
   let isQueueAway = false;
-  /** What is worked without a wake-up. */
+  /** What is worked without a wake-up, and the names of what this worker chose itself. */
   const unwoken = new Set<Promise<void>>();
+  const underWay = new Set<string>();
+  /** Aborts what is still under way `CLOSE_MS` after the end began. */
+  const late = new AbortController();
 
   async function work(taken: Taken, signal: AbortSignal): Promise<void> {
     const { store, kind, key } = taken;
@@ -156,17 +153,23 @@ async function runEngine(
     }
   }
 
-  /** While the queue is away, as many as it would wake. */
+  /** As many as a queue would wake: what is due, or while the queue is away what is handed out. */
   function workUnwoken(): void {
-    if (!desk.handsOut || !isQueueAway) return;
+    const mayGoOn = () => !ending.aborted && (queue === null || (desk.handsOut && isQueueAway));
     const lane = async () => {
-      while (!ending.aborted && isQueueAway) {
-        const taken = await desk.take();
-        if (!taken) return;
-        await work(taken, ending);
+      while (mayGoOn()) {
+        const next = left.shift();
+        if (next) underWay.add(nameOf(next));
+        try {
+          const taken = await desk.take(next);
+          if (taken) await work(taken, queue ? ending : late.signal);
+          else if (!next) return;
+        } finally {
+          if (next) underWay.delete(nameOf(next));
+        }
       }
     };
-    while (unwoken.size < lanes) {
+    while (mayGoOn() && unwoken.size < lanes && (queue || left.length > 0)) {
       const working = lane()
         .catch((error: unknown) => {
           if (!ending.aborted) onError(describeError(error));
@@ -192,9 +195,14 @@ async function runEngine(
     const now = config.clock.now().toISOString();
     due = await desk.due(onError);
     nextDueAt = await desk.nextDueAt(now);
+    if (queue) await notifyOf(queue, isSweep);
+    else left = due.filter((item) => !underWay.has(nameOf(item)));
+  }
+
+  async function notifyOf(there: WakeQueue, isSweep: boolean): Promise<void> {
     if (isSweep) for (const each of notified.values()) each.looks += 1;
     try {
-      for (const item of due) await notify(item);
+      for (const item of due) await notify(there, item);
       isQueueAway = false;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -202,69 +210,41 @@ async function runEngine(
       // Tried again at the next tick.
       hasEnded = true;
       isQueueAway = true;
-      watchdog.queueFailed();
+      watchdog?.queueFailed();
     }
   }
 
-  async function notify(item: Due): Promise<void> {
+  async function notify(there: WakeQueue, item: Due): Promise<void> {
     const { id, notBefore, kind, store, key } = item;
     const name = nameOf(item);
     const state = `${id} ${notBefore}`;
     const last = notified.get(name);
     if (last?.state === state && last.looks < SWEEPS_BEFORE_ANOTHER_NOTIFICATION) return;
-    await (await awake()).notify({ kind, store, key });
+    await there.notify({ kind, store, key });
     notified.set(name, { state, looks: 0 });
   }
 
   async function isStalled(): Promise<boolean> {
+    if (!watchdog || !(await watchdog.look({ hasWork: due.length > 0 }))) return false;
     const patience = `${config.deafMs / 1_000} s`;
-    const stall = await watchdog.look({ hasWork: due.length > 0 });
-    if (stall === 'silent') {
-      onError(`stalled: the queue has work for this worker, and nothing of it arrived for ${patience}.`);
-    } else if (stall === 'failing') {
-      onError(`stalled: the embedded queue failed for ${patience}; a new worker makes it anew.`);
-    }
-    return stall !== null;
+    onError(`stalled: the queue has work for this worker, and nothing of it arrived for ${patience}.`);
+    return true;
   }
 
   async function wake(wakeUp: WakeUp, signal: AbortSignal): Promise<void> {
     const taken = await desk.take(wakeUp);
     notified.delete(nameOf(wakeUp));
-    if (taken) await watchdog.during(() => work(taken, signal));
+    if (taken) await watchdog?.during(() => work(taken, signal));
     hasEnded = true;
   }
 
-  async function awake(): Promise<WakeQueue> {
-    if (queue) return queue;
-    queue = await open();
-    if (queue.rebuilt) onError('The embedded queue could not be read and was made anew; nothing is lost.');
-    queue.listen(wake, {
+  async function run(): Promise<WorkerEnding> {
+    queue?.listen(wake, {
       concurrency: lanes,
       onError: (error, wakeUp) => {
         if (!ending.aborted) onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
       },
     });
-    return queue;
-  }
-
-  async function letGo(): Promise<void> {
-    const held = queue;
-    queue = null;
-    await held?.close({ deadlineMs: CLOSE_MS });
-  }
-
-  /** The embedded queue rests where nothing was due for a while, and is open again a little before something is. */
-  async function restIfIdle(): Promise<void> {
-    if (kind !== 'embedded') return;
-    const soon = new Date(config.clock.now().getTime() + OPENS_BEFORE_MS).toISOString();
-    const isIdle = due.length === 0 && !watchdog.isWorking() && (nextDueAt === undefined || nextDueAt > soon);
-    idleTicks = isIdle ? idleTicks + 1 : 0;
-    if (!isIdle) await awake().catch(onAppError(() => watchdog.queueFailed()));
-    else if (idleTicks * TICK_MS > restMs) await letGo();
-  }
-
-  async function run(): Promise<WorkerEnding> {
-    await awake();
     for (let tick = 0; !ending.aborted; tick += 1) {
       try {
         if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.workers.see();
@@ -278,18 +258,17 @@ async function runEngine(
         hasEnded = true;
       }
       if (due.length === 0 && untilIdle) return 'ended';
-      await restIfIdle();
       if (await isStalled()) return 'stalled';
       await pause(TICK_MS, ending);
     }
-    await Promise.all(unwoken);
     return 'ended';
   }
 
   try {
     return await run();
   } finally {
-    await letGo();
+    const patience = setTimeout(() => late.abort(new Error('the worker ends')), CLOSE_MS);
+    await Promise.all(unwoken).finally(() => clearTimeout(patience));
   }
 }
 
@@ -315,10 +294,9 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 /**
  * Notices a worker that is stalled: after an outage of the queue's server a connection may look alive and never bring a
  * wake-up again. Counted in ticks with work that could ask the queue, not in time: after the sleep of a laptop much time is
- * gone in which nothing could arrive, and while the server is away there is nothing to arrive. The embedded queue is never
- * away: where it keeps failing its directory is gone or broken, and only a new process opens it anew.
+ * gone in which nothing could arrive, and while the server is away there is nothing to arrive.
  */
-function queueWatchdog(queue: Pick<WakeQueue, 'counts' | 'kind'>, patience: number) {
+function queueWatchdog(queue: Pick<WakeQueue, 'counts'>, patience: number) {
   let working = 0;
   let silentTicks = 0;
   let hasFailed = false;
@@ -338,21 +316,17 @@ function queueWatchdog(queue: Pick<WakeQueue, 'counts' | 'kind'>, patience: numb
         working -= 1;
       }
     },
-    isWorking: () => working > 0,
     /** The queue could not be notified. */
     queueFailed() {
       hasFailed = true;
     },
-    /** To be asked once a tick: `silent` where wake-ups wait in the queue and none arrives, `failing` where the queue is broken. */
-    async look({ hasWork }: { hasWork: boolean }): Promise<'silent' | 'failing' | null> {
+    /** To be asked once a tick: whether wake-ups wait in the queue and for too long none arrived. */
+    async look({ hasWork }: { hasWork: boolean }): Promise<boolean> {
       const isSilent = hasWork && working === 0 && !hasFailed && (await hasWaiting());
-      const isFailing = hasFailed && queue.kind === 'embedded' && working === 0;
-      const isServerAway = hasFailed && !isFailing;
+      const isAway = hasFailed;
       hasFailed = false;
-      if (isServerAway) return null;
-      silentTicks = isSilent || isFailing ? silentTicks + 1 : 0;
-      if (silentTicks < patience) return null;
-      return isFailing ? 'failing' : 'silent';
+      if (!isAway) silentTicks = isSilent ? silentTicks + 1 : 0;
+      return silentTicks >= patience;
     },
   };
 }

@@ -1,11 +1,10 @@
 // The home: `$NOCTURNE_HOME/home.db`, or what a wing keeps it in: what is known over all memory directories of this user: which there are, what
 // was spent (day-spend.ts), which workers run, what a person paused or declined, what sweeps made of the transcripts they looked at, and what could not be taken yet.
 
-import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { AppError, onAppError } from '../../base/errors.ts';
+import { onAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
-import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
+import { type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { Sql } from '../ledger/database.ts';
 import { openForLooking } from '../ledger/opening.ts';
@@ -324,7 +323,7 @@ export class SweptTranscripts extends HomePart {
 
 export interface WorkerRow {
   process: ProcessName;
-  /** `embedded`, `redis` or `postgres`. */
+  /** What wakes it: `redis` or `postgres`, or its own `polling`. */
   backend: string;
   startedAt: string;
   /** When it last said that it lives, about every half minute. */
@@ -341,7 +340,7 @@ export class Workers extends HomePart {
     return this.database.do(this.#living());
   }
 
-  /** Enters this process. Only one with the embedded queue may run on a machine's home: a second is refused by name. */
+  /** Enters this process. */
   async enter(backend: string): Promise<void> {
     this.#own = await this.database.transaction(() => this.#entering(backend));
   }
@@ -369,15 +368,6 @@ export class Workers extends HomePart {
   }
 
   *#entering(backend: string): Steps<Pick<WorkerRow, 'backend' | 'startedAt'>> {
-    const workers = yield* this.#living();
-    const isHere = ({ process }: WorkerRow) =>
-      this.database.sharedTime === null || (process.startsWith(`${hostname()}:`) && !isDead(process));
-    const other = workers.find((each) => each.backend === 'embedded' && each.process !== thisProcess() && isHere(each));
-    if (backend === 'embedded' && other) {
-      throw new AppError('queue-unavailable', `A worker with the embedded queue runs already: ${other.process}.`, {
-        remedy: 'Let it work, stop it, or set NOCTURNE_QUEUE_URL to a Redis or Postgres that several workers share.',
-      });
-    }
     const own = { backend, startedAt: yield* this.database.now(this.clock) };
     yield* this.#seeing(own);
     return own;

@@ -82,7 +82,7 @@ export async function openDatabase(
         'Give one like postgres://host:5432/name, with user and password before the host; a % of a password is written as %25.',
     });
   }
-  const driver = await optionalPackage('pg', 'memory in PostgreSQL', () => import('pg'));
+  const driver = await optionalPackage(['pg'], 'memory in PostgreSQL', () => import('pg'));
   const server = withoutSecrets(url);
   const pool = new driver.default.Pool({
     ...withSessionOptions(

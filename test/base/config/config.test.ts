@@ -17,7 +17,7 @@ test('a command’s own option wins over the environment, that over config.json,
   expect((await loadConfig({ model: 'given' }, { ...env, NOCTURNE_MODEL: 'from-env' })).model).toBe('given');
 });
 
-test('NOCTURNE_QUEUE_URL wins over REDIS_URL, and an empty one asks for the embedded queue', async () => {
+test('NOCTURNE_QUEUE_URL wins over REDIS_URL, and an empty one asks for none', async () => {
   const env = { ...PLAIN, NOCTURNE_HOME: tempDir(), REDIS_URL: 'redis://one' };
   expect((await loadConfig({}, env)).queueUrl).toBe('redis://one');
   expect((await loadConfig({}, { ...env, NOCTURNE_QUEUE_URL: 'redis://two' })).queueUrl).toBe('redis://two');

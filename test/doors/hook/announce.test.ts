@@ -61,7 +61,7 @@ test('news that come while their session is worked are worked once more, after i
     return nothing;
   });
   const settings = { debounceMs: 0, throttleMs: 0, concurrency: 4 };
-  const testing = await testApp({ server: model, settings, hasQueue: true });
+  const testing = await testApp({ server: model, settings });
   const session = aSession();
   const news = { transcript: session.path, session: session.id, cwd: '/', ended: true };
   await announceSession(testing.app, news);

@@ -198,7 +198,7 @@ test('the start of a session makes a worker find what no hook told of', async ()
 });
 
 test('a resident worker takes in the spool and sweeps beside its work', async () => {
-  const testing = await testApp({ now: '', settings: { debounceMs: 0 }, hasQueue: true });
+  const testing = await testApp({ now: '', settings: { debounceMs: 0 } });
   const swept = claudeSession(testing);
   utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
   const worker = await workerHere(testing.environment);

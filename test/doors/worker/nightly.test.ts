@@ -99,16 +99,16 @@ test('a clock that was ahead for a while keeps no later night from being dreamed
   expect(await work(await at('2026-11-22T04:00:00Z', first))).toEqual(['dream dreamed']);
 });
 
-test('a night that a worker on one queue did is not done again by one on another', async () => {
-  const first = await testApp({ now: '2026-11-20T12:00:00Z', hasQueue: true });
+test('a night that a resident worker did is not done again by one that ends', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
   const dreams = () => lastJobs(first.store.ledger, 50).filter((job) => job.kind === 'dream').length;
-  const embedded = await at('2026-11-21T04:00:00Z', first);
-  const resident = await workerHere(embedded.environment);
+  const polled = await at('2026-11-21T04:00:00Z', first);
+  const resident = await workerHere(polled.environment);
   await until(() => dreams() === 1 && inboxItems(first.store.ledger).length === 0);
   expect(await resident.stop()).toBe('ended');
-  await extractSession(embedded, 'I prefer short answers.', UUIDS[1]);
+  await extractSession(polled, 'I prefer short answers.', UUIDS[1]);
   expect(await work(await at('2026-11-21T23:00:00Z', first))).toEqual([]);
   expect(dreams()).toBe(1);
 });

@@ -1,6 +1,6 @@
-// The worker as a service manager and a person see it: how it ends, whom it refuses, how often it tries.
+// The worker as a service manager and a person see it: how it ends, how often it tries.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
@@ -8,7 +8,7 @@ import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { error, says } from '../../support/messages-server.ts';
 import { agentsOf } from '../../support/processes.ts';
-import { run, start, stop, until, whileRuns } from '../../support/run.ts';
+import { start, stop, until, whileRuns } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -39,12 +39,10 @@ function workAt(now: string, { environment }: TestApp) {
 
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
   const hanging = await testModel((_, call) => (call === 1 ? 'hang' : says('Nothing worth keeping.')));
-  const testing = await testApp({ server: hanging, hasQueue: true });
+  const testing = await testApp({ server: hanging });
   await runHere(['enqueue', 'extract', aSession()], testing.environment);
   const worker = start(['worker'], testing.environment);
   await whileRuns(worker, hanging.received(1));
-  const second = await run(['worker'], testing.environment);
-  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`:${worker.pid}:`) });
   const stopping = performance.now();
   expect(await stop(worker)).toMatchObject({ code: 0, signal: null, stdout: '', stderr: '' });
   expect(performance.now() - stopping).toBeLessThan(15_000);
@@ -149,7 +147,7 @@ test('what waits for a key is worked as soon as there is one, another, or anothe
 });
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
-  const testing = await testApp({ hasQueue: true });
+  const testing = await testApp();
   expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
   const worker = await workerHere(testing.environment);
   await until(async () => (await testing.app.home.workers.all()).length === 1);
@@ -161,21 +159,15 @@ test('a supervisor can ask whether a worker is alive: one that runs is, and none
   expect(await runHere(['worker', '--check'], testing.environment)).toMatchObject({ code: 1 });
 });
 
-/** By what Postgres notes in its control file. */
-function isQueueClosed(home: string): boolean {
-  const control = readFileSync(join(home, 'queue/global/pg_control'));
-  return control.readUInt32LE(16) === 1;
-}
-
-test('a worker without work lets go of its embedded queue, and works what comes all the same', async () => {
-  const testing = await testApp({ hasQueue: true });
-  const worker = await workerHere(testing.environment, { restMs: 0 });
+test('two resident workers on one home work what comes once', async () => {
+  const testing = await testApp();
+  const workers = [await workerHere(testing.environment), await workerHere(testing.environment)];
   for (const worked of [1, 2]) {
     await runHere(['enqueue', 'extract', aSession()], testing.environment);
-    await until(() => worker.said.length === worked);
-    await until(() => isQueueClosed(testing.home));
+    await until(() => workers.flatMap(({ said }) => said).length >= worked && waiting(testing).length === 0);
   }
-  expect(worker.said).toEqual([expect.stringMatching(/: recorded$/), expect.stringMatching(/: nothing-new$/)]);
-  expect(waiting(testing)).toEqual([]);
-  expect(await worker.stop()).toBe('ended');
+  const said = workers.flatMap((worker) => worker.said);
+  expect(said.filter((line) => line.endsWith(': recorded'))).toHaveLength(1);
+  expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
+  for (const worker of workers) expect(await worker.stop()).toBe('ended');
 });

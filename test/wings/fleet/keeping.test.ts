@@ -79,7 +79,7 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
     const shown = `select current_setting('statement_timeout') as timeout, current_setting('application_name') as name,
       current_setting('search_path') as path, current_setting('lock_timeout') as lock`;
     expect(await database.ask(shown)).toEqual([{ timeout: '61s', name: 'told so', path: 'nocturne', lock: '15s' }]);
-    const queue = await openBackend({ url: url.href, dataDir: tempDir() });
+    const queue = await openBackend({ url: url.href });
     onTestFinished(() => queue.close());
     const { rows } = await (queue.producer as pg.Pool).query(shown);
     expect(rows).toMatchObject([{ timeout: '61s', path: 'bullmq' }]);

@@ -1,12 +1,10 @@
 // A store made with the SDK alone, dreamed over by processes that are killed on the way.
 
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
-import { copyEmbeddedQueue } from '../../support/embedded-queue.ts';
 import { start, until } from '../../support/run.ts';
 import { tempDir } from '../../support/temp.ts';
 import { all, clientOf, keyIn } from './served.ts';
@@ -52,7 +50,6 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
   const environment: Environment = {
     ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
   };
-  await copyEmbeddedQueue(join(home, 'queue'));
   const key = await keyIn(home);
   const { workers, killWorkers, serve } = await processesOf(environment);
   let { server, url } = await serve();

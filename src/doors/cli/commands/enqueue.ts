@@ -128,7 +128,8 @@ export async function put(app: App, waiting: Waiting, payload: object): Promise<
 }
 
 async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Promise<void> {
-  const isNotified = app.config.queueUrl ? await notifyQueue(app, waiting) : false;
+  const url = app.config.queueUrl;
+  const isNotified = url ? await notifyQueue(app, { url, waiting }) : false;
   for (const { store, kind, key } of waiting) {
     if (json) print({ memory: store.id, kind, key, isRung: isNotified });
     else print(`${shortKey(store.ledger, { kind, key })} waits in ${store.id}`);
@@ -136,10 +137,10 @@ async function tellQueue(app: App, waiting: Waiting[], { json }: Printing): Prom
 }
 
 /** Whether the queue could be told. */
-async function notifyQueue(app: App, waiting: Waiting[]): Promise<boolean> {
+async function notifyQueue(app: App, { url, waiting }: { url: string; waiting: Waiting[] }): Promise<boolean> {
   try {
     const { openWakeQueue } = await import('../../../queue/queue.ts');
-    const queue = await openWakeQueue(await wakeQueueOptions(app));
+    const queue = await openWakeQueue({ ...(await wakeQueueOptions(app)), url });
     try {
       for (const { store, kind, key } of waiting) await queue.notify({ kind, store: store.id, key });
       return true;

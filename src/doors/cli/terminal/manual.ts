@@ -106,14 +106,14 @@ Models:
 ${wrap(`  ${OFFLINE_DESCRIPTION}.`, helpColumns())}
 
 Environment:
-  NOCTURNE_HOME        settings, spend, the embedded queue (~/.nocturne)
+  NOCTURNE_HOME        settings, spend, logs (~/.nocturne)
   NOCTURNE_MEMORY_DIR  one memory directory for every session (else
                        CLAUDE_COWORK_MEMORY_PATH_OVERRIDE, else
                        autoMemoryDirectory of your Claude Code settings, else
                        the project's own)
   NOCTURNE_MODEL       default of --model
-  NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty: the
-                       embedded queue)
+  NOCTURNE_QUEUE_URL   redis://… or postgres://… (else REDIS_URL; empty:
+                       none, the worker looks every second itself)
   NOCTURNE_DATABASE_URL
                        postgres://… of memory that several machines share
   VISUAL, EDITOR       what nocturne show --edit starts

@@ -21,7 +21,7 @@ describe.skipIf(lacking)(`a worker and its home ${lacking}`, () => {
     const line = await lineTo(own.url);
     const app = await openApp(await keptConfig(line.url, { queueUrl: servers.redis }), { runAgent });
     const { namespace } = await wakeQueueOptions(app);
-    onTestFinished(() => forget({ url: servers.redis, dataDir: '' }, namespace));
+    onTestFinished(() => forget({ url: servers.redis }, namespace));
     const enqueue = async (id: string) => {
       const session = sessionFile(tempDir(), { id, cwd: '/work/shop' });
       session.add('Always water the trees.');
