@@ -27,12 +27,41 @@ export function keySource({ access, home, keyCommand }: Config): KeySource {
   return keyCommand ? 'command' : 'none';
 }
 
-/** What this process saw last: another with other settings, on the same home, makes nothing new for it. */
-const seen = new WeakMap<Config, string>();
+/** What this process saw last, by name: another with other settings, on the same home, makes nothing new for it. */
+const seen = new WeakMap<Config, Map<string, string>>();
+
+/** What is said of a home, under a name, which is a file there. */
+interface Said {
+  name: string;
+  said: unknown;
+}
+
+const markOf = ({ said }: Said) => hash('sha256', JSON.stringify(said)).slice(0, 16);
+
+/** Whether it is other than what `whereNew` was told last on this machine. */
+export function isNewIn(home: string, of: Said): boolean {
+  const before = readTextNow(join(home, of.name));
+  return before !== null && before !== markOf(of);
+}
+
+/** Does `work` where what is said is other than when this was asked last on this machine. Who dies in it leaves it to the next. */
+export async function whereNew(config: Config, of: Said, work: () => Promise<void>): Promise<void> {
+  const { name } = of;
+  const mark = markOf(of);
+  const path = join(config.home, name);
+  const own = seen.get(config) ?? new Map<string, string>();
+  seen.set(config, own);
+  if ((own.get(name) ?? readTextNow(path)) !== mark) {
+    await work();
+    writeWhole(path, mark);
+    makePrivate(path);
+  }
+  own.set(name, mark);
+}
 
 /**
  * Does `work` where the model is reached in another way than when this was asked last on this machine: by another key, at
- * another address, by another `login` of a program, or it is another model. Who dies in it leaves it to the next. What a command prints is not asked for.
+ * another address, by another `login` of a program, or it is another model. What a command prints is not asked for.
  */
 export async function whereAccessIsNew(
   config: Config,
@@ -48,17 +77,11 @@ export async function whereAccessIsNew(
       () => null,
     );
   const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
-  const mark = hash('sha256', JSON.stringify([model, access.baseURL, key, ...(login === null ? [] : [login])])).slice(
-    0,
-    16,
+  await whereNew(
+    config,
+    { name: 'access', said: [model, access.baseURL, key, ...(login === null ? [] : [login])] },
+    work,
   );
-  const path = join(home, 'access');
-  if ((seen.get(config) ?? readTextNow(path)) !== mark) {
-    await work();
-    writeWhole(path, mark);
-    makePrivate(path);
-  }
-  seen.set(config, mark);
 }
 
 /** How to reach the model. Throws `auth` for a file that others can read, an empty one, or a command that fails. */

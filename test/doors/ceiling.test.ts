@@ -1,6 +1,7 @@
 // The day's ceiling over many directories, sessions and worker processes, and the breaker, as workers see them.
 // NOCTURNE_TEST_SESSIONS and NOCTURNE_TEST_DIRECTORIES make the first test as large as one likes (1000 and 20).
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
@@ -11,10 +12,11 @@ import { testApp, testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { run } from '../support/run.ts';
+import { run, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
+import { workerHere } from '../support/worker-here.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
@@ -129,4 +131,62 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,
   });
+});
+
+/** Two sessions that wait until tomorrow, the second because the first filled the day; each costs 10,000 tokens, and a cent. */
+async function heldByCeiling(settings: object) {
+  const usage = { input_tokens: 9_000, output_tokens: 1_000 };
+  const model = await testModel(() => ({ text: 'Nothing.', usage }));
+  const testing = await testApp({ server: model, settings });
+  const prices = { 'test-model': { input: 1, cacheRead: 1, cacheWrite: 1, output: 1 } };
+  const set = (more: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify({ prices, ...more }));
+  set(settings);
+  for (const n of [0, 1]) {
+    const session = sessionFile(tempDir(), { id: idOf(n) });
+    session.add('Always water the trees.');
+    await runHere(['enqueue', 'extract', session.path], testing.environment);
+  }
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual([
+    '2026-11-22',
+    '2026-11-22',
+  ]);
+  expect(model.requests).toHaveLength(0);
+  return { testing, set };
+}
+
+test.for([
+  ['tokens', { dayTokens: 100 }, { dayTokens: 1_000_000 }],
+  ['money', { dayMoneyUsd: 0.000001 }, { dayMoneyUsd: 5 }],
+] as const)('a ceiling of %s that is raised lets the next worker do at once what waited for it', async (of) => {
+  const [, low, high] = of;
+  const { testing, set } = await heldByCeiling(low);
+  const status = async () => JSON.parse((await runHere(['status', '--json'], testing.environment)).stdout).spendToday;
+  expect(await status()).toMatchObject({ fullFrom: '2026-11-21T02:00:00.000Z' });
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toHaveLength(2);
+  set(high);
+  expect(await status()).toMatchObject({ fullFrom: null });
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(await status()).toMatchObject({ fullFrom: null });
+});
+
+test('a worker that stays sees the ceiling that is raised in config.json', async () => {
+  const { testing, set } = await heldByCeiling({ dayTokens: 100 });
+  const worker = await workerHere(testing.environment);
+  await until(async () => (await testing.app.home.workers.all()).length === 1);
+  set({ dayTokens: 1_000_000 });
+  await until(() => inboxItems(testing.store.ledger).length === 0);
+  expect(await worker.stop()).toBe('ended');
+});
+
+test('retry --failed tries what waits for a ceiling, and says of what else waits that --all does', async () => {
+  const { testing, set } = await heldByCeiling({ dayTokens: 100 });
+  set({ dayTokens: 1_000_000 });
+  expect((await runHere(['retry', '--failed'], testing.environment)).stdout.match(/ waits in /g)).toHaveLength(2);
+  expect(inboxItems(testing.store.ledger)).toMatchObject([{ failure: null }, { failure: null }]);
+  expect((await runHere(['retry', '--failed'], testing.environment)).stdout).toBe(
+    'Nothing failed; 2 jobs wait: nocturne retry --all\n',
+  );
 });

@@ -8,7 +8,7 @@ import type { ParseError } from 'jsonc-parser';
 import { z } from 'zod';
 import { AppError, isAppError, jsonProblem } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
-import { readText } from '../files/files.ts';
+import { readText, statNow } from '../files/files.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -184,6 +184,22 @@ const agentSettingsSchema = z.looseObject({
 /** Reads the agent's settings again, for processes that stay: what was broken may be mended. */
 export async function refreshAgentSettings({ agentMemory }: Config): Promise<void> {
   agentMemory.settings = await readAgentSettings(agentMemory.settings.path);
+}
+
+const seenSettings = new WeakMap<Config, string>();
+
+/** Reads these again where `config.json` is another than when this was asked first, for processes that stay. */
+export async function refreshSettings(
+  config: Config,
+  names: readonly (keyof Config & keyof Settings)[],
+): Promise<void> {
+  const path = join(config.home, 'config.json');
+  const look = JSON.stringify(statNow(path));
+  const before = seenSettings.get(config);
+  seenSettings.set(config, look);
+  if (before === undefined || before === look) return;
+  const settings = await readSettings(path);
+  Object.assign(config, Object.fromEntries(names.map((name) => [name, settings[name]])));
 }
 
 /** A foreign file that is broken, or closed to this user, keeps nobody from working but who needs what it says. */

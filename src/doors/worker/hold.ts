@@ -7,12 +7,13 @@
 import { Cron } from 'croner';
 import { programOf } from '../../agent/programs/programs.ts';
 import { needsKey, OFFLINE_MODEL } from '../../agent/types.ts';
-import type { Config } from '../../base/config/config.ts';
-import { AppError, backoffMs, ERRORS, type Failure, ruleOf } from '../../base/errors.ts';
-import { keySource, whereAccessIsNew } from '../../base/key.ts';
+import { type Config, refreshSettings } from '../../base/config/config.ts';
+import { AppError, backoffMs, describeError, ERRORS, type Failure, onAppError, ruleOf } from '../../base/errors.ts';
+import { isNewIn, keySource, whereAccessIsNew, whereNew } from '../../base/key.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
+import { CEILINGS } from '../../memory/home/day-spend.ts';
 import type { Home } from '../../memory/home/home.ts';
-import type { InboxItem } from '../../memory/ledger/inbox.ts';
+import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import { lastDreamAt, lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
@@ -63,23 +64,62 @@ export async function endWaitsForKey(app: App, onError: (message: string) => voi
   const endWaits = async () => {
     const { state, code } = await home.breaker.read();
     if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
-    const now = config.clock.now().toISOString();
-    for (const { work } of await openStores(app, onError)) {
-      for (const { id, kind, key, attempts, failure, notBefore } of await work.items()) {
-        const last = await work.failure(kind, key);
-        const isRefused = last?.message === failure && ruleOf(last.code).class === 'auth';
-        if (notBefore <= now || !(isRefused || HELD_FOR_KEY.test(failure ?? ''))) continue;
-        await work.postpone(id, { notBefore: now, attempts, failure });
-      }
-    }
+    await endWaitsOf(app, {
+      isMeant: ({ failure }, last) => (last && ruleOf(last.code).class === 'auth') || HELD_FOR_KEY.test(failure ?? ''),
+      onError,
+    });
   };
   await whereAccessIsNew(config, endWaits, program && loginSign(program.name, config));
 }
 
+/**
+ * What waits for the day's ceilings is due now where one of these, or the model, is another than before: who changes it
+ * wants it. Where several machines share the home, the limits that it keeps for all count.
+ */
+export async function endWaitsForCeiling(app: App, onError: (message: string) => void): Promise<void> {
+  const { config, home, keeping } = app;
+  if (keeping) return;
+  const told = (error: AppError) => onError(describeError(error));
+  await refreshSettings(config, CEILINGS).catch(onAppError(told));
+  await whereNew(config, ceilingsOf(config), async () => {
+    await home.days.release(dayOf(config.clock.now(), config.zone));
+    await endWaitsOf(app, { isMeant: isHeldByCeiling, onError });
+  });
+}
+
+function ceilingsOf(config: Config) {
+  return { name: 'ceilings', said: [config.model, ...CEILINGS.map((name) => config[name] ?? null)] };
+}
+
+/** Since when today has no room for another request, by the ceilings as they are; null: it may have. */
+export async function fullSince({ config, home }: Pick<App, 'config' | 'home'>): Promise<string | null> {
+  if (isNewIn(config.home, ceilingsOf(config))) return null;
+  return home.days.fullFrom(dayOf(config.clock.now(), config.zone));
+}
+
+/** Whether an item waits for a ceiling of the day; `last`: what it failed with, where it waits for that. */
+export function isHeldByCeiling({ failure }: Pick<InboxItem, 'failure'>, last: Pick<FailureRow, 'code'> | undefined) {
+  return last?.code === 'ceiling' || /^The ceiling of \S+ is reached since /.test(failure ?? '');
+}
+
+async function endWaitsOf(
+  app: App,
+  of: { isMeant(item: InboxItem, last: FailureRow | undefined): boolean | undefined; onError(message: string): void },
+): Promise<void> {
+  const now = app.config.clock.now().toISOString();
+  for (const { work } of await openStores(app, of.onError)) {
+    for (const item of await work.items()) {
+      const { id, kind, key, attempts, failure, notBefore } = item;
+      const last = await work.failure(kind, key);
+      if (notBefore <= now || !of.isMeant(item, last?.message === failure ? last : undefined)) continue;
+      await work.postpone(id, { notBefore: now, attempts, failure });
+    }
+  }
+}
+
 /** What holds all work back at the moment, without asking for admission; null: nothing. */
 export async function admissionNow({ config, home }: Pick<App, 'config' | 'home'>): Promise<string | null> {
-  const now = config.clock.now();
-  const fullFrom = await home.days.fullFrom(dayOf(now, config.zone));
+  const fullFrom = await fullSince({ config, home });
   if (fullFrom !== null) return `the day's ceiling is reached since ${fullFrom}`;
   const { state, until, code } = await home.breaker.read();
   if (state === 'closed') return null;

@@ -12,7 +12,7 @@ import type { App } from '../compose.ts';
 import { lanesFor } from '../job-bounds.ts';
 import { type Keeping, wings } from '../wing.ts';
 import type { Due, Taken } from './desk.ts';
-import { endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
+import { endWaitsForCeiling, endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
 import { type WorkResult, workKey } from './work.ts';
 
 export interface WorkerOptions {
@@ -84,7 +84,7 @@ async function asWorker<T>({ home }: App, wokenBy: string, work: () => Promise<T
 /** Works everything that is due, without a queue, and ends; soon after an abort too, with the rest still waiting. */
 export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'untilIdle'>): Promise<void> {
   const busy = new Set<string>();
-  await endWaitsForKey(app, options.onError);
+  await endWaits(app, options.onError);
   for (;;) {
     await takeInAll(app, options);
     await app.desk.deliver(options.onError);
@@ -191,7 +191,7 @@ async function runEngine(app: App, queue: WakeQueue | null, options: WorkerOptio
   /** Looks into all inboxes, and notifies the queue of what is due. */
   async function look(isSweep: boolean): Promise<void> {
     await desk.deliver(onError);
-    if (isSweep) await endWaitsForKey(app, onError);
+    if (isSweep) await endWaits(app, onError);
     const now = config.clock.now().toISOString();
     due = await desk.due(onError);
     nextDueAt = await desk.nextDueAt(now);
@@ -270,6 +270,11 @@ async function runEngine(app: App, queue: WakeQueue | null, options: WorkerOptio
     const patience = setTimeout(() => late.abort(new Error('the worker ends')), CLOSE_MS);
     await Promise.all(unwoken).finally(() => clearTimeout(patience));
   }
+}
+
+async function endWaits(app: App, onError: (message: string) => void): Promise<void> {
+  await endWaitsForKey(app, onError);
+  await endWaitsForCeiling(app, onError);
 }
 
 /** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */

@@ -21,6 +21,9 @@ export interface DayLimits {
   zone: string;
 }
 
+/** All of them but the zone. */
+export const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'] as const satisfies (keyof DayLimits)[];
+
 interface Row {
   dayTokens: number;
   microUsd: number | null;
@@ -209,7 +212,12 @@ export class DaySpend extends HomePart {
     });
   }
 
-  /** A person says that the day has room again, for example with a higher ceiling. */
+  /** With another ceiling the day may have room again; where what was spent on it is not known it has none. */
+  async release(day: Day): Promise<void> {
+    await this.database.run('update spend set full_from = null where day = ? and unreadable = 0', day);
+  }
+
+  /** A person says that the day has room again. */
   async reopen(day: Day): Promise<void> {
     await this.database.run('update spend set full_from = null, unreadable = 0 where day = ?', day);
   }

@@ -5,6 +5,7 @@
 
 import { resolve } from 'node:path';
 import { AppError, describeError, isAppError } from '../../../base/errors.ts';
+import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
 import { hasCovered, sessionRow } from '../../../memory/ledger/coverage.ts';
 import type { WorkRows } from '../../../memory/ledger/inbox.ts';
@@ -15,6 +16,7 @@ import type { App } from '../../compose.ts';
 import { extractKey, ingestSpool, type Waiting } from '../../hook/ingest.ts';
 import { type SweepReport, sweepSessions } from '../../hook/sweep.ts';
 import { takeSnapshot } from '../../transcripts.ts';
+import { isHeldByCeiling } from '../../worker/hold.ts';
 import { eachLedger, isMeant, isSessionMeant, type KnownWork, knownWork, sessionOf } from '../../worker/known-work.ts';
 import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec } from '../spec.ts';
@@ -166,7 +168,7 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   group: 'Under the hood',
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
-    ['--failed', 'all work that was given up'],
+    ['--failed', 'all work that was given up, or waits for a ceiling of the day'],
     ['--all', 'that, and all that waits after a failure or a pause'],
     ['--dismiss', 'do not try it again: take it off the list of what failed'],
     ...MEMORY,
@@ -180,12 +182,20 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
     if (sessions.length === 0 && !failed && !all) call.wrong('name a session, or use --failed or --all');
     return withApp(call, async (app) => {
       const { json, dismiss = false } = call.options;
-      const { count, isSpendRead } = await tryAgain(app, sessions, call.options, ({ ledger, dir, kind, key }) => {
-        if (json) print({ memory: dir, kind, key, isDismissed: dismiss });
-        else print(`${shortKey(ledger, { kind, key })} ${dismiss ? 'is off the list' : 'waits'} in ${dir}`);
-      });
+      const { count, waiting, isSpendRead } = await tryAgain(
+        app,
+        sessions,
+        call.options,
+        ({ ledger, dir, kind, key }) => {
+          if (json) print({ memory: dir, kind, key, isDismissed: dismiss });
+          else print(`${shortKey(ledger, { kind, key })} ${dismiss ? 'is off the list' : 'waits'} in ${dir}`);
+        },
+      );
       if (!isSpendRead) note('What is spent today is counted from nothing again: models may be asked.');
-      if (count === 0 && !dismiss && !json) print('Nothing failed, and nothing waits.');
+      if (count > 0 || dismiss || json) return;
+      if (waiting === 0) print('Nothing failed, and nothing waits.');
+      else
+        print(`Nothing failed; ${sayCount(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'}: nocturne retry --all`);
     });
   },
 };
@@ -193,22 +203,25 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
 /** Work to be put in again. */
 type Again = Pick<KnownWork, 'kind' | 'key'> & { payload: object };
 
-/** `say` is told of each piece of work. Answers how many there were, and whether what was spent today could be read. */
+/** `say` is told of each piece of work. Answers how many there were, how many others wait, and whether what was spent today could be read. */
 export async function tryAgain(
   app: App,
   sessions: string[],
   options: RetryOptions,
   say: (work: Pick<Again, 'kind' | 'key'> & { ledger: Ledger; dir: string }) => void,
-): Promise<{ count: number; isSpendRead: boolean }> {
+): Promise<{ count: number; waiting: number; isSpendRead: boolean }> {
   await refuseUnclear(app, sessions, options);
   const left = new Set(sessions);
   let count = 0;
+  let waiting = 0;
   const look = async (ledger: Ledger, dir: string, rows: WorkRows) => {
     const meant = (await knownWork(rows)).filter((work) => {
       const names = sessions.filter((name) => isMeant(work, name));
       for (const name of names) left.delete(name);
       const isFailed = work.failure?.state === 'failed';
-      const isAsked = isFailed ? options.failed || options.all : options.all && !options.dismiss;
+      const isHeld = !options.dismiss && work.item && isHeldByCeiling(work.item, work.failure);
+      const isAsked = isFailed || isHeld ? options.failed || options.all : options.all && !options.dismiss;
+      waiting += work.item && !isAsked ? 1 : 0;
       return names.length > 0 || isAsked;
     });
     const given = options.dismiss ? [] : givenUpSessions(ledger, [...left]);
@@ -236,7 +249,7 @@ export async function tryAgain(
     await app.home.breaker.close();
     await app.home.days.reopen(dayOf(app.config.clock.now(), app.config.zone));
   }
-  return { count, isSpendRead };
+  return { count, waiting, isSpendRead };
 }
 
 /** Nothing is done where the beginning of an id may mean several sessions. */

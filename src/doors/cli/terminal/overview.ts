@@ -32,7 +32,7 @@ import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { memoryDirIfTold } from '../../places.ts';
 import { wings } from '../../wing.ts';
-import { type DreamHold, dreamHolds, nextNightly } from '../../worker/hold.ts';
+import { type DreamHold, dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
 import { withReader } from './options.ts';
 import { type Whose, whoseMemory } from './words.ts';
@@ -257,7 +257,7 @@ export async function readStatus(app: App, { isAll = false } = {}) {
       reservedUsd: reservedMicroUsd / 1e6,
       ceilingUsd: config.dayMoneyUsd ?? null,
       /** Since when nothing more fits, and how often work was turned away for that. */
-      fullFrom: await home.days.fullFrom(day),
+      fullFrom: await fullSince(app),
       skips: await home.days.skipsOf(day),
       /** What the settings of this machine say in vain. */
       overruled: app.overruled,
