@@ -217,9 +217,9 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
   };
   const standingOf = async (at: Store) => {
     const pauses = await home.pauses.all();
-    const overall = enablementFor(config, { pauses });
+    const overall = await enablementFor(config, { pauses });
     if (!overall.enabled) return overall;
-    const each = sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd }));
+    const each = await Promise.all(sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd })));
     return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
   };
   const deskParts = { config, home, store, standingOf, deliver: (at: Store) => userScope.deliver(at) };

@@ -3,7 +3,7 @@
 // as Claude Code keeps them in `.claude/agents/` of the project and of the user: it gets that scope and nothing beside it.
 
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import type { Config } from '../base/config/config.ts';
+import { type Config, readProjectSwitch } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listFiles, listNames } from '../base/files/directories.ts';
 import { readText } from '../base/files/files.ts';
@@ -127,13 +127,19 @@ export function scopesBeside(
 }
 
 /** See `App.standing`. */
-export function enablementFor(config: Config, { pauses, cwd }: { pauses: Pause[]; cwd?: string }): Enablement {
+export async function enablementFor(
+  config: Config,
+  { pauses, cwd }: { pauses: Pause[]; cwd?: string },
+): Promise<Enablement> {
   const { agentMemory: agent, ignoreAgentSwitches, projects, excludedPaths, userDir } = config;
   const hasMemoryDir = (config.memoryDir ?? agent.remoteDir ?? agent.settings.autoMemoryDirectory) !== undefined;
   const switches = { agent, ignoreAgentSwitches, projects, excludedPaths, userDir, hasMemoryDir, pauses };
   if (cwd === undefined) return decideEnablement(switches);
   const canonical = canonicalPath(cwd);
-  return decideEnablement(switches, [cwd, canonical, gitRoot(cwd) ?? canonical]);
+  // The directory of another system has no place on this disk.
+  const isRead = isAbsolute(cwd) && !ignoreAgentSwitches;
+  const projectSwitch = isRead ? await readProjectSwitch(projectDirs(cwd)) : null;
+  return decideEnablement({ ...switches, projectSwitch }, [cwd, canonical, gitRoot(cwd) ?? canonical]);
 }
 
 /** The home that the settings name, of this machine or where a wing keeps it, for doors without an app; to be closed. */

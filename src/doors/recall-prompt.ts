@@ -49,7 +49,7 @@ async function recallPromptFor(
   { session, prompt, cwd, isOver }: { session: string; prompt: string; cwd: string; isOver(): boolean },
 ): Promise<string> {
   const home = lookIntoHome(config.home, config.clock);
-  if (!home || !enablementFor(config, { pauses: home.pauses, cwd }).enabled) return '';
+  if (!home || !(await enablementFor(config, { pauses: home.pauses, cwd })).enabled) return '';
   const memory = canonicalPath(scopeDir(config, { memory: 'project', cwd }));
   const beside = scopesBeside(config, { cwd, memory });
   // A ledger that came with a repository proves nothing of what happened here.

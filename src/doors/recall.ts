@@ -95,7 +95,7 @@ async function recallAndSign(config: Config, options: RecallOptions): Promise<Re
   } catch (error) {
     if (!isAppError(error, 'database-unavailable')) throw error;
     const { cwd, memory } = await placeFor(config, options);
-    const standing = enablementFor(config, { pauses: [], cwd });
+    const standing = await enablementFor(config, { pauses: [], cwd });
     const trouble = `${error.message.replace(/\.$/, '')}: nothing is recalled`;
     return { ...nothingOf(memory, standing), trouble, sign: '' };
   } finally {
@@ -248,7 +248,7 @@ async function readHome(
   const unread = await home.days.unreadDay();
   notices.push(...(damage ? [formatDamage(damage)] : []), ...(unread ? [formatUnreadSpend(unread)] : []));
   const pauses = await home.pauses.all();
-  return { standing: enablementFor(config, { pauses, cwd }), known: await home.stores() };
+  return { standing: await enablementFor(config, { pauses, cwd }), known: await home.stores() };
 }
 
 function requestFor(config: Config, options: RecallOptions, isElsewhere: boolean) {

@@ -1,6 +1,6 @@
 // Settings: defaults, then `config.json` in the home, then the environment, then what a command was given.
 // The only place that reads the environment. A setting that cannot be read is an error that names it, never a silent
-// default; a configuration file inside a repository is never read.
+// default. Of a repository's files only one word is read, by which it may turn memory off (`readProjectSwitch`).
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import type { ParseError } from 'jsonc-parser';
 import { z } from 'zod';
 import { AppError, isAppError, jsonProblem } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
-import { readText, statNow } from '../files/files.ts';
+import { readMemoryNow, statNow } from '../files/files.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -73,10 +73,13 @@ interface AgentMemory {
   settings: AgentSettings;
 }
 
-/** Of `settings.json` in Claude Code's directory. Settings of a repository are never read. */
-interface AgentSettings {
-  path: string;
+/** Of `settings.json` in Claude Code's directory. */
+interface AgentSettings extends AgentSwitch {
   autoMemoryDirectory?: string;
+}
+
+interface AgentSwitch {
+  path: string;
   autoMemoryEnabled?: boolean;
   /** Why the file cannot be read, as a sentence; the other fields are unknown then. */
   problem?: string;
@@ -202,18 +205,43 @@ export async function refreshSettings(
   Object.assign(config, Object.fromEntries(names.map((name) => [name, settings[name]])));
 }
 
-/** A foreign file that is broken, or closed to this user, keeps nobody from working but who needs what it says. */
+const projectSettingsSchema = z.looseObject({ autoMemoryEnabled: z.boolean().optional() });
+
+/**
+ * What a project's own settings say of its memory, the nearest of these directories first, what is not checked in before
+ * what is; null: nothing. A repository may so turn memory off; nothing else of these files is read.
+ */
+export async function readProjectSwitch(claudeDirs: string[]): Promise<AgentSwitch | null> {
+  for (const path of claudeDirs.flatMap((dir) => ['settings.local.json', 'settings.json'].map((n) => join(dir, n)))) {
+    // One that does not have the word may be as broken as it likes.
+    const { settings, problem } = await readAgentFile(path, projectSettingsSchema, 'autoMemoryEnabled');
+    if (problem) return { path, problem };
+    if (settings?.autoMemoryEnabled !== undefined) return { path, autoMemoryEnabled: settings.autoMemoryEnabled };
+  }
+  return null;
+}
+
 async function readAgentSettings(path: string): Promise<AgentSettings> {
+  const { settings, problem } = await readAgentFile(path, agentSettingsSchema);
+  const { autoMemoryDirectory, autoMemoryEnabled } = settings ?? {};
+  if (problem) return { path, problem };
+  return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
+}
+
+/** A foreign file that is broken, or closed to this user, keeps nobody from working but who needs what it says. */
+async function readAgentFile<T>(
+  path: string,
+  schema: z.ZodType<T>,
+  word = '',
+): Promise<{ settings?: T; problem?: string }> {
   try {
-    const text = (await readText(path))?.replace(/^\uFEFF/, '');
-    if (!text?.trim()) return { path };
-    const settings = agentSettingsSchema.safeParse(await parseWithComments(text));
-    if (!settings.success) return { path, problem: `${path}: ${z.prettifyError(settings.error)}.` };
-    const { autoMemoryDirectory, autoMemoryEnabled } = settings.data;
-    return { path, autoMemoryDirectory: autoMemoryDirectory || undefined, autoMemoryEnabled };
+    const text = readMemoryNow(path)?.replace(/^\uFEFF/, '');
+    if (!text?.trim() || !text.includes(word)) return {};
+    const settings = schema.safeParse(await parseWithComments(text));
+    return settings.success ? { settings: settings.data } : { problem: `${path}: ${z.prettifyError(settings.error)}.` };
   } catch (error) {
-    if (isAppError(error, 'storage')) return { path, problem: error.message };
-    if (error instanceof SyntaxError) return { path, problem: `${path} is not JSON: ${jsonProblem(error)}.` };
+    if (isAppError(error, 'storage')) return { problem: error.message };
+    if (error instanceof SyntaxError) return { problem: `${path} is not JSON: ${jsonProblem(error)}.` };
     throw error;
   }
 }

@@ -57,7 +57,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
-      ...(home ? checkEnablement(enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
+      ...(home ? checkEnablement(await enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(home && at.isOnline ? await checkModel(config, home) : []),
       await checkQueue(config),

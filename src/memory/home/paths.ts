@@ -144,6 +144,12 @@ function mainCheckout(top: string, gitDir: string): string | null {
   return worktree ? canonicalPath(resolve(shared, worktree)) : shared;
 }
 
+interface AgentSwitch {
+  path: string;
+  autoMemoryEnabled?: boolean;
+  problem?: string;
+}
+
 export interface Switches {
   agent: {
     /** Whether the environment turns the agent's memory off (true), or says that it is on (false). */
@@ -151,8 +157,10 @@ export interface Switches {
     isSimple: boolean;
     isRemote: boolean;
     /** The user's own settings for it; `problem` where they cannot be read. */
-    settings: { path: string; autoMemoryEnabled?: boolean; problem?: string };
+    settings: AgentSwitch;
   };
+  /** The project's own, where it says anything: it may turn memory off, never on. */
+  projectSwitch?: AgentSwitch | null;
   /** What turns the agent's own memory off leaves nocturne on. */
   ignoreAgentSwitches: boolean;
   /** Whether someone said where memory is kept; a remote machine keeps nothing else. */
@@ -220,13 +228,16 @@ export function decideEnablement(switches: Switches, at?: Whereabouts): Enableme
 }
 
 /** A word in the environment wins over the settings file, also one that says "on". */
-function whyAgentIsOff({ agent, hasMemoryDir }: Switches): Enablement | null {
+function whyAgentIsOff({ agent, hasMemoryDir, projectSwitch }: Switches): Enablement | null {
   if (agent.isDisabled === true) return off('CLAUDE_CODE_DISABLE_AUTO_MEMORY is set');
   if (agent.isDisabled === false) return null;
   if (agent.isSimple) return off('CLAUDE_CODE_SIMPLE is set');
   if (agent.isRemote && !hasMemoryDir) return off('CLAUDE_CODE_REMOTE is set and no memory directory is');
-  // Whoever turned it off there must not be overheard because of a missing comma.
-  const { problem, path, autoMemoryEnabled } = agent.settings;
+  return whyFileSaysOff(agent.settings) ?? (projectSwitch ? whyFileSaysOff(projectSwitch) : null);
+}
+
+/** Whoever turned it off there must not be overheard because of a missing comma. */
+function whyFileSaysOff({ problem, path, autoMemoryEnabled }: AgentSwitch): Enablement | null {
   if (problem) return { ...off(`autoMemoryEnabled cannot be read: ${problem.replace(/\.$/, '')}`), isUnknown: true };
   return autoMemoryEnabled === false ? off(`autoMemoryEnabled is false in ${path}`) : null;
 }
