@@ -4,6 +4,7 @@
 // 2. Build the excerpts that the pending turns would be shown in.
 // 3. Say of everything else why it is skipped.
 
+import type { Coverage } from '../src/memory/ledger/coverage.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
@@ -28,6 +29,8 @@ interface InspectDeps {
   quietMs: number;
   /** What was said before this instant was declined; ISO-8601. */
   declinedBefore?: string;
+  /** Rows of the ledger that no longer count. Default: all count. */
+  isRetaken?(row: Coverage): boolean;
   excerptTokens: number;
 }
 

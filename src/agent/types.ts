@@ -15,6 +15,10 @@ export type ToolDefinition =
 /** The model id of the rule-based model that answers without key or network, and costs nothing. */
 export const OFFLINE_MODEL = 'offline';
 
+/** What it cannot find, as a sentence. */
+export const OFFLINE_LIMITS =
+  'The offline model takes only what is said outright, in English: “Always use …”, “Remember that …”, “I prefer …”.';
+
 /** Everything one run needs, as plain data. */
 export interface AgentRequest {
   /** The memory directory that it works for; a process that ran it may run another of the same one. */

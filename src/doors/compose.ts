@@ -2,7 +2,7 @@
 // `openNocturne`: the same for programs, without what only the command line and the worker need.
 // A job is loaded when it is first run: the rules for secrets and what else it loads cost more than most commands need.
 
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
 import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
 import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
@@ -257,6 +257,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
         return at.store;
       };
       const job = async () => extract(request, { ...(await extraction(options)), storeFor: find });
+      if (request.takeDeclined) await home.swept.forget(resolve(request.transcript));
       return userScope.deliverAfter(observed('extract', at, job), () => at.store);
     },
     dream: async (at, request, options = {}) => {

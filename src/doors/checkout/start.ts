@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { OFFLINE_LIMITS } from '../../agent/types.ts';
 import { type Config, loadConfig } from '../../base/config/config.ts';
 import { describeError } from '../../base/errors.ts';
 import { listFiles, removeTree } from '../../base/files/directories.ts';
@@ -21,10 +22,7 @@ import type { Parts } from '../job-bounds.ts';
 import { recallFor } from '../recall.ts';
 import { drainInboxes } from '../worker/worker.ts';
 
-const RULES = [
-  'The offline model takes only what is said outright, in English: “Always use …”, “Remember that …”, “I prefer …”.',
-  'With ANTHROPIC_API_KEY set a real model reads the session.',
-];
+const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
 const NAMES = ['Daily log', 'Topic', 'Index'];
 
 /** Where it works, and with which runner of the agent. */

@@ -8,6 +8,7 @@ import { hash } from 'node:crypto';
 import { dirname, resolve, sep } from 'node:path';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
+import type { Enablement } from '../../memory/home/paths.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import {
@@ -129,8 +130,7 @@ function dirTold(calls: Spooled[]): string | null {
 async function whyOff(app: App, session: Session, calls: Spooled[]): Promise<string | null> {
   const cwd = session.cwd === undefined ? dirTold(calls) : null;
   if (cwd === null) return null;
-  const { enabled, pausedUntil, isUnknown, reason } = await app.standing({ cwd });
-  return enabled || isUnknown || pausedUntil !== undefined ? null : reason;
+  return whyTurnedOff(await app.standing({ cwd }));
 }
 
 /** The session was over, and nothing was added to its transcript since. */
@@ -155,6 +155,32 @@ export async function reasonToSkip(app: App, session: Session): Promise<SkipReas
 export async function reasonToLeave(app: App, session: Session): Promise<SkipReason | null> {
   const isOfNoProject = session.cwd === undefined && isByProject(app.config);
   return (await reasonToSkip(app, session)) ?? (isOfNoProject ? 'no-project' : null);
+}
+
+const WHY_LEFT: Record<SkipReason, string> = {
+  'non-interactive': 'no person took part (nonInteractive in config.json is off)',
+  subagent: 'a subagent ran it',
+  own: "nocturne's own agent ran it",
+  'no-project': 'no file says in which project it ran',
+};
+
+/**
+ * Why nobody takes a session that was found, as a sentence without its stop: by its file, or where nocturne is turned off.
+ * Null: somebody does, now, when a pause is over, or when settings can be read again.
+ */
+export async function whyLeft(
+  app: App,
+  session: Session,
+): Promise<{ verdict: SkipReason | 'off'; why: string } | null> {
+  const verdict = await reasonToLeave(app, session);
+  if (verdict) return { verdict, why: WHY_LEFT[verdict] };
+  const why = whyTurnedOff(await app.standing({ cwd: session.cwd }));
+  return why === null ? null : { verdict: 'off', why };
+}
+
+/** Null for what is paused, or cannot be told. */
+export function whyTurnedOff({ enabled, pausedUntil, isUnknown, reason }: Enablement): string | null {
+  return enabled || isUnknown || pausedUntil !== undefined ? null : reason;
 }
 
 /** Work that is in an inbox. */

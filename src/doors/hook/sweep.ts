@@ -16,7 +16,7 @@ import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
 import { memoriesOf } from '../places.ts';
 import { openStores } from '../worker/desk.ts';
-import { announceSession, reasonToLeave, type SkipReason } from './ingest.ts';
+import { announceSession, type SkipReason, whyLeft, whyTurnedOff } from './ingest.ts';
 
 export type SweepVerdict =
   | 'enqueued'
@@ -26,6 +26,7 @@ export type SweepVerdict =
   | 'unreadable'
   | 'blocked'
   | 'declined'
+  | 'off'
   | SkipReason;
 
 export interface SweepReport {
@@ -35,6 +36,8 @@ export interface SweepReport {
   enqueued: { agent: FoundAgent; transcript: string; memory: string }[];
   /** What could not be read. */
   problems: string[];
+  /** How many sessions are left alone, by what turns nocturne off where they ran. */
+  off?: Record<string, number>;
 }
 
 export interface SweepOptions {
@@ -52,6 +55,7 @@ export interface SweepOptions {
 const LASTING: ReadonlySet<SweepVerdict> = new Set([
   'nothing-new',
   'declined',
+  'off',
   'unreadable',
   'non-interactive',
   'subagent',
@@ -88,11 +92,12 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     const known = looks.get(file.path);
     let verdict: SweepVerdict;
     if (waiting.has(file.path)) verdict = 'waiting';
-    else if (known && isStillTrue(app, known, file)) verdict = known.verdict as SweepVerdict;
     else {
-      const look = await lookAt(app, file, { report, instructions: options.instructions, block });
+      const isKnown = known && (await isStillTrue(app, known, file));
+      const look = isKnown ? known : await lookAt(app, file, { report, instructions: options.instructions, block });
       verdict = look.verdict as SweepVerdict;
-      if (LASTING.has(verdict)) unsaved.push(look);
+      if (!isKnown && LASTING.has(verdict)) unsaved.push(look);
+      if (verdict === 'off') await countOff(app, look, report);
     }
     if (verdict !== 'blocked' && blocked.delete(file.path)) await app.home.blocked.remove(file.path);
     report.agents[file.agent] ??= { found: 0 };
@@ -136,9 +141,15 @@ function isCutOff(path: string): boolean {
   );
 }
 
+async function countOff(app: App, { cwd }: SweptTranscript, report: SweepReport): Promise<void> {
+  const { reason } = await app.standing({ cwd: cwd ?? undefined });
+  report.off = { ...report.off, [reason]: (report.off?.[reason] ?? 0) + 1 };
+}
+
 /** Whether an earlier verdict still stands: the same file, the same memory directory, the same settings. */
-function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): boolean {
+async function isStillTrue(app: App, look: SweptTranscript, file: FoundSession): Promise<boolean> {
   if (look.sizeBytes !== file.sizeBytes || look.modifiedAt !== file.modifiedAt) return false;
+  if (look.verdict === 'off') return whyTurnedOff(await app.standing({ cwd: look.cwd ?? undefined })) !== null;
   if (look.verdict === 'non-interactive') return !app.config.nonInteractive;
   if (look.store === null) return true;
   const { store, cwd } = look;
@@ -162,8 +173,8 @@ async function lookAt(
   const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
   try {
     const session = await openSession(path, { isLive: true });
-    const skip = await reasonToLeave(app, session);
-    if (skip) return { ...look, verdict: skip };
+    const left = await whyLeft(app, session);
+    if (left) return { ...look, cwd: session.cwd ?? null, verdict: left.verdict };
     const dir = app.memoryDirOf(session);
     const store = hasLedger(dir) ? dir : null;
     const sorted = await sort(app, { session, store });

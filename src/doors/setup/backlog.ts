@@ -5,12 +5,15 @@
 
 import { basename, join } from 'node:path';
 import { inspect } from '../../../jobs/inspect.ts';
+import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../../agent/types.ts';
+import type { Config } from '../../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../../base/config/prices.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
+import type { Coverage } from '../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../memory/ledger/entries.ts';
 import { findLedger } from '../../memory/ledger/ledger.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -22,8 +25,9 @@ import type { Asking } from '../cli/terminal/ask.ts';
 import { type CommonOptions, withApp } from '../cli/terminal/options.ts';
 import { EXIT, note } from '../cli/terminal/output.ts';
 import { progress } from '../cli/terminal/progress.ts';
+import { sayTokens } from '../cli/terminal/words.ts';
 import type { App } from '../compose.ts';
-import { announceSession, reasonToLeave } from '../hook/ingest.ts';
+import { announceSession, whyLeft } from '../hook/ingest.ts';
 import { memoriesOf } from '../places.ts';
 import { drainInboxes } from '../worker/worker.ts';
 
@@ -32,6 +36,8 @@ interface BacklogSession {
   transcript: string;
   session: string;
   cwd?: string;
+  /** What nobody read yet. */
+  turns: number;
   /** Of transcript, estimated on the high side. */
   tokens: number;
   /** Requests to the model, where none has to be repeated. */
@@ -56,10 +62,13 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   const since = only.since ?? new Date(clock.now().getTime() - days * DAY_MS);
   const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });
   const sessions: BacklogSession[] = [];
+  const left = new Map<string, number>();
   for (const { agent, path } of found) {
     try {
       const session = await openSession(path, { isLive: true });
-      const size = await sizeOf(app, session);
+      const why = await whyNotRead(app, session);
+      if (why) left.set(why, (left.get(why) ?? 0) + 1);
+      const size = why === null && (await sizeOf(app, session));
       if (size) sessions.push({ agent, transcript: path, session: session.id, cwd: session.cwd, ...size });
     } catch (error) {
       onProblem(path, error);
@@ -80,6 +89,8 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   };
   return {
     sessions,
+    /** How many are left alone, by the reason. */
+    left: Object.fromEntries(left),
     /** They changed within so many days. */
     days,
     /** About what it costs, in millionths of a dollar: 0 offline, null for a model without a price. */
@@ -91,16 +102,28 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   };
 }
 
-/** What would be shown of a session; null where there is nothing, or it is to be left alone. */
-async function sizeOf(app: App, session: Session): Promise<Pick<BacklogSession, 'tokens' | 'requests'> | null> {
-  if ((await reasonToLeave(app, session)) || !(await app.standing({ cwd: session.cwd })).enabled) return null;
+/** Also where nocturne is paused. */
+async function whyNotRead(app: App, session: Session): Promise<string | null> {
+  const left = await whyLeft(app, session);
+  if (left) return left.why;
+  const { enabled, reason } = await app.standing({ cwd: session.cwd });
+  return enabled ? null : reason;
+}
+
+/** What would be shown of a session, declined or not; null where there is nothing. */
+async function sizeOf(
+  app: App,
+  session: Session,
+): Promise<Pick<BacklogSession, 'turns' | 'tokens' | 'requests'> | null> {
   const memoryDir = app.memoryDirOf(session);
   const ledger = isDirectory(join(memoryDir, '.nocturne')) ? findLedger(memoryDir) : null;
   try {
     const memories = memoriesOf(app.config, { cwd: session.cwd, memory: memoryDir });
-    const deps = { ...app.config, memoryDir, memories, ledger, now: app.config.clock.now() };
+    const isRetaken = ({ disposition }: Coverage) => disposition === 'declined';
+    const deps = { ...app.config, memoryDir, memories, ledger, isRetaken, now: app.config.clock.now() };
     const { offered } = await inspect({ session, ended: true }, deps);
-    return offered.excerpts.length === 0 ? null : { tokens: offered.tokens, requests: offered.excerpts.length };
+    const { turns, tokens, excerpts } = offered;
+    return excerpts.length === 0 ? null : { turns, tokens, requests: excerpts.length };
   } finally {
     ledger?.close();
   }
@@ -109,9 +132,36 @@ async function sizeOf(app: App, session: Session): Promise<Pick<BacklogSession, 
 export interface Learned {
   /** Sessions that are done. */
   done: number;
+  /** What these held. */
+  turns: number;
+  tokens: number;
   /** What could not be learned now, each with its reason. */
   waiting: { transcript: string; reason: string }[];
   memories: { memory: string; cwd?: string; entries: EntryRow[] }[];
+}
+
+/** The sessions are read: the same model would not be asked again. */
+function sayNothing({ turns, tokens }: Learned, model: string): string[] {
+  const held = `They held ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} found nothing in them to keep.`;
+  const again = 'nocturne learn --again SESSION reads one again';
+  if (model === OFFLINE_MODEL) {
+    return [held, OFFLINE_LIMITS, `nocturne setup offers a model that understands them; ${again}, with that.`];
+  }
+  return [
+    held,
+    'It keeps what a person wants, decides, corrects or explains for later, not what was done in a session.',
+    `nocturne why SESSION says what was read; ${again}. nocturne sessions lists them.`,
+  ];
+}
+
+/** Where there was nothing to learn: what was found, and why it was left alone. */
+export function describeNothingNew({ left, days }: Pick<Backlog, 'left' | 'days'>, since?: string): string {
+  const others = Object.entries(left).map(
+    ([why, count]) => `${sayCount(count, 'session')} ${count === 1 ? 'is' : 'are'} left alone: ${why}`,
+  );
+  const what = others.length > 0 ? 'every other session' : 'every session';
+  const when = since === undefined ? ` of the last ${sayCount(days, 'day')}` : '';
+  return [`Nothing new: ${what}${when} that was found was read.`, ...others].join('\n');
 }
 
 const MOST_SHOWN = 20;
@@ -122,13 +172,14 @@ const STOPPED =
 export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions'>): Promise<Learned> {
   const count = sayCount(sessions.length, 'session');
   const learning = progress(`learning ${count}`, STOPPED);
-  const asked = new Map<string, { transcript: string; session: string; cwd?: string; store: Store; reason?: string }>();
+  const asked = new Map<string, BacklogSession & { store: Store; reason?: string }>();
   let done = 0;
   try {
-    for (const { transcript, session, cwd } of sessions) {
+    for (const each of sessions) {
+      const { transcript, session, cwd } = each;
       const news = { transcript, session, cwd: cwd ?? null, ended: true, isDueNow: true, takeDeclined: true };
       const { store, key } = await announceSession(app, news);
-      asked.set(`${store.dir}\n${key}`, { transcript, session, cwd, store, reason: 'it was not reached' });
+      asked.set(`${store.dir}\n${key}`, { ...each, store, reason: 'it was not reached' });
     }
     await drainInboxes(app, {
       signal: new AbortController().signal,
@@ -150,8 +201,12 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
     cwd: of[0]?.cwd,
     entries: of.flatMap(({ session }) => entriesOfSession(store.ledger, session)),
   }));
+  const read = all.filter(({ reason }) => reason === undefined);
+  const sum = (of: 'turns' | 'tokens') => read.reduce((total, each) => total + each[of], 0);
   return {
-    done: all.filter(({ reason }) => reason === undefined).length,
+    done: read.length,
+    turns: sum('turns'),
+    tokens: sum('tokens'),
     waiting: all.flatMap(({ transcript, reason }) => (reason === undefined ? [] : [{ transcript, reason }])),
     memories: memories.filter(({ entries }) => entries.length > 0),
   };
@@ -173,13 +228,13 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
     for (const problem of backlog.problems) note(problem);
     // Before anything may be taken: what is learned now is asked for by name.
     if (isFirst) await home.decline(now);
-    const { problems: _, sessions, ...size } = backlog;
+    const { problems: _, left: __, sessions, ...size } = backlog;
     const found = { backlog: { ...size, sessions: sessions.length } };
     if (sessions.length === 0) return found;
     if (!(await isAccepted(backlog, { ...offer, learn: call.options.learn }))) return found;
     offer.questions?.close();
     const learned = await learnFound(app, backlog);
-    offer.say(describeLearned(learned));
+    offer.say(describeLearned(learned, app.config));
     if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
     return {
       ...found,
@@ -220,10 +275,12 @@ function sayTime(ms: number): string {
   return `about ${sayCount(minutes, 'minute')}`;
 }
 
-/** What was learned, by project, each fact with its quote. */
-export function describeLearned({ done, waiting, memories }: Learned): string {
+/** What was learned, by project, each fact with its quote; where nothing was, why, and what to do. */
+export function describeLearned(learned: Learned, { model }: Pick<Config, 'model'>): string {
+  const { done, waiting, memories } = learned;
   const entries = memories.flatMap((each) => each.entries);
   const lines = [`Learned ${sayCount(entries.length, 'thing')} from ${sayCount(done, 'session')}.`];
+  if (entries.length === 0 && done > 0) lines.push(...sayNothing(learned, model));
   let left = MOST_SHOWN;
   for (const { memory, cwd, entries: of } of memories) {
     if (left === 0) break;

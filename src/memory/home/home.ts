@@ -312,6 +312,11 @@ export class SweptTranscripts extends HomePart {
     return this.database.all<SweptTranscript>(`select ${columns} from look`);
   }
 
+  /** It was read since, whatever the sweep found. */
+  async forget(path: string): Promise<void> {
+    await this.database.run('delete from look where path = ?', path);
+  }
+
   remember(swept: SweptTranscript[]): Promise<void> {
     return this.database.transaction(function* (): Steps<void> {
       for (const { sizeBytes: size, modifiedAt: modified_at, path, cwd, store, verdict } of swept) {

@@ -91,3 +91,20 @@ test('a session of which all was declined is told as not read, not as one that w
   await runHere(['extract', session.path], environment);
   expect((await runHere(['sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
 });
+
+test('learn takes what was declined, before and after a session went on, and no sweep calls it declined any more', async () => {
+  for (const goesOn of [false, true]) {
+    const { testing, session } = await declined();
+    if (goesOn) {
+      session.add(NEW);
+      quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+    }
+    await sweep(testing);
+    await runHere(['worker', '--once'], testing.environment);
+    expect(learned(testing, session.id)).toHaveLength(goesOn ? 1 : 0);
+    const { stdout } = await runHere(['learn'], testing.environment);
+    expect(stdout).toContain(`from 1 session.\n\norchard\n`);
+    expect(learned(testing, session.id)).toHaveLength(goesOn ? 2 : 1);
+    expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+  }
+});

@@ -13,7 +13,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { severalMeant, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
-import { extractKey, ingestSpool, type Waiting } from '../../hook/ingest.ts';
+import { extractKey, ingestSpool, type Waiting, whyTurnedOff } from '../../hook/ingest.ts';
 import { type SweepReport, sweepSessions } from '../../hook/sweep.ts';
 import { takeSnapshot } from '../../transcripts.ts';
 import { isHeldByCeiling } from '../../worker/hold.ts';
@@ -25,7 +25,7 @@ import { note, type Printing, print } from '../terminal/output.ts';
 import { progressBar } from '../terminal/progress.ts';
 import { AGAIN, FINDING, type FindingOptions, type ReprocessOptions, requestOf, sinceOf } from './extract.ts';
 
-const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems }';
+const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems, off? }';
 
 const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
 
@@ -68,9 +68,17 @@ const enqueueSessions: CommandSpec<EnqueueOptions, [string[]]> = {
       const ask = { ended: !live, instructions, snapshot };
       const waiting = Array.fromAsync(transcripts, (transcript) => enqueueExtract(app, { transcript, ...ask }));
       await tellQueue(app, await waiting, call.options);
+      for (const transcript of transcripts) await noteTurnedOff(app, transcript);
     });
   },
 };
+
+/** A worker leaves alone what a person may have read at once. */
+async function noteTurnedOff(app: App, transcript: string): Promise<void> {
+  const { cwd } = await openSession(transcript);
+  const why = whyTurnedOff(await app.standing({ cwd }));
+  if (why) note(`nocturne is off where it ran (${why}): a worker leaves it. nocturne extract ${transcript} reads it.`);
+}
 
 const enqueueDream: CommandSpec<CommonOptions> = {
   name: 'enqueue dream',
@@ -324,6 +332,8 @@ function describe(report: SweepReport): string {
     const others = Object.entries(skipped).map(([verdict, count]) => `${count} ${verdict}`);
     return `${agent.padEnd(12)} ${found} found, ${enqueued} enqueued${others.length > 0 ? `, ${others.join(', ')}` : ''}`;
   });
+  for (const [reason, count] of Object.entries(report.off ?? {}))
+    lines.push(`${' '.repeat(13)}${count} off: ${reason}`);
   return lines.length > 0 ? lines.join('\n') : 'no sessions found';
 }
 

@@ -264,7 +264,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     MODEL,
     INSTRUCTIONS,
   ],
-  json: 'one line per session, as extract prints it; without sessions { done, waiting: [{ transcript, reason }], memories: [{ memory, entries }] }; with --dream then that of dream',
+  json: 'one line per session, as extract prints it; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream',
   more: 'What was declined at set-up is learned too. nocturne dream sorts without learning.',
   examples: ['learn', 'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream', 'learn --again 0d8c1a52'],
   async run(call) {
@@ -316,7 +316,7 @@ async function sessionsNamed(app: App, given: string[], { memory }: CommonOption
 
 /** What hooks told of and what is found on this disk, declined or not. */
 async function learnNew(app: App, { since, agent, json }: FindingOptions): Promise<string[]> {
-  const [{ ingestSpool }, { describeLearned, findBacklog, learnFound }] = await Promise.all([
+  const [{ ingestSpool }, { describeLearned, describeNothingNew, findBacklog, learnFound }] = await Promise.all([
     import('../../hook/ingest.ts'),
     import('../../setup/backlog.ts'),
   ]);
@@ -332,9 +332,8 @@ async function learnNew(app: App, { since, agent, json }: FindingOptions): Promi
   const learned = await learnFound(app, found);
   if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
   const memories = learned.memories.map(({ memory, entries }) => ({ memory, entries }));
-  if (json) print({ ...learned, memories });
-  else
-    print(found.sessions.length > 0 ? describeLearned(learned) : 'Nothing new: every session that was found was read.');
+  if (json) print({ ...learned, left: found.left, memories });
+  else print(found.sessions.length > 0 ? describeLearned(learned, app.config) : describeNothingNew(found, since));
   return memories.map(({ memory }) => memory);
 }
 

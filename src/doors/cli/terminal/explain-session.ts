@@ -19,6 +19,7 @@ import { lookIntoSpool } from '../../../queue/spool.ts';
 import { findSessions } from '../../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
+import { whyLeft } from '../../hook/ingest.ts';
 import { memoriesOf } from '../../places.ts';
 import { admissionNow } from '../../worker/hold.ts';
 import {
@@ -160,7 +161,7 @@ interface Known {
 
 async function explainSession(app: App, known: Known): Promise<Explanation> {
   const { ledger, dir, session, work, transcript, isTold } = known;
-  const { ranges, holds, unreadable, cwd } = await readRanges(app, known);
+  const { ranges, holds, unreadable, cwd, left } = await readRanges(app, known);
   const waiting = work.flatMap(({ key, item }) =>
     item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
   );
@@ -195,7 +196,7 @@ async function explainSession(app: App, known: Known): Promise<Explanation> {
     failures: [...listed, ...ended],
     proposals: ledger ? proposalsOf(ledger, session) : [],
   };
-  return { ...explanation, next: await nextOf(app, { ...explanation, work, cwd, isTold: isTold(session) }) };
+  return { ...explanation, next: await nextOf(app, { ...explanation, work, cwd, left, isTold: isTold(session) }) };
 }
 
 function proposalsOf(ledger: Ledger, session: string): Explanation['proposals'] {
@@ -225,6 +226,7 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
         declinedBefore: await app.home.declinedBefore(),
       },
     );
+    const left = await whyLeft(app, opened);
     const ranges: TurnRange[] = [];
     const add = (id: string, { state, job, ...part }: Pick<TurnRange, 'state' | 'job' | 'messages' | 'wrote'>) => {
       const last = ranges.at(-1);
@@ -234,7 +236,16 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
         last.turns += 1;
       } else {
         const at = (job && ledger && jobRow(ledger, job)?.endedAt) || null;
-        ranges.push({ from: id, to: id, turns: 1, state, why: WHY_SKIPPED[state] || 'they wait', job, at, ...part });
+        ranges.push({
+          from: id,
+          to: id,
+          turns: 1,
+          state,
+          why: WHY_SKIPPED[state] || (left?.why ?? 'they wait'),
+          job,
+          at,
+          ...part,
+        });
       }
     };
     for (const { id, state, parts = [] } of turns) {
@@ -247,16 +258,21 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
       add(id, { state, job, messages: null, wrote: null });
     }
     const holds = { format, sizeBytes, speakers, offered, skipped };
-    return { ranges, holds, unreadable: null, cwd: opened.cwd };
+    return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return { ranges: [], holds: null, unreadable: describeError(error), cwd: undefined };
+    return { ranges: [], holds: null, unreadable: describeError(error), cwd: undefined, left: null };
   } finally {
     opened?.discard?.();
   }
 }
 
-type Found = Omit<Explanation, 'next'> & { work: KnownWork[]; cwd: string | undefined; isTold: boolean };
+type Found = Omit<Explanation, 'next'> & {
+  work: KnownWork[];
+  cwd: string | undefined;
+  left: Awaited<ReturnType<typeof whyLeft>>;
+  isTold: boolean;
+};
 
 async function nextOf(app: App, found: Found): Promise<string> {
   const failed = found.work.find(({ failure, item }) => failure?.state === 'failed' && !item)?.failure;
@@ -267,6 +283,10 @@ async function nextOf(app: App, found: Found): Promise<string> {
   const { enabled, reason } = await app.standing({ cwd: found.cwd });
   const hold = enabled ? await admissionNow(app) : reason;
   const [item] = found.waiting;
+  const byName = `nocturne extract ${found.transcript} does it all the same.`;
+  if (item && found.left?.verdict === 'off') {
+    return `Nothing: the next worker takes it out of the inbox, since ${found.left.why}. ${byName}`;
+  }
   if (item) {
     const due =
       item.notBefore > app.config.clock.now().toISOString()
@@ -277,9 +297,9 @@ async function nextOf(app: App, found: Found): Promise<string> {
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';
   const pending = count(found, 'pending');
   const open = count(found, 'open');
-  if (!enabled && pending + open > 0) {
-    return `Nothing by itself: ${reason}. nocturne extract ${found.transcript} does it all the same.`;
-  }
+  const declined = count(found, 'declined');
+  if (found.left && pending + open + declined > 0) return `Nothing by itself: ${found.left.why}. ${byName}`;
+  if (!enabled && pending + open > 0) return `Nothing by itself: ${reason}. ${byName}`;
   if (pending + open > 0 && found.isTold) {
     return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
   }
@@ -289,7 +309,6 @@ async function nextOf(app: App, found: Found): Promise<string> {
   const gaveUp = count(found, 'gave-up');
   if (gaveUp > 0)
     return `Nothing by itself: ${turns(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
-  const declined = count(found, 'declined');
   if (declined > 0) {
     return `Nothing by itself: ${turns(declined, ['was', 'were'])} declined at set-up. nocturne extract ${found.transcript} takes them.`;
   }
