@@ -26,7 +26,7 @@ const WALKS = {
   'a transcript, from the hook to the line in a log': `
     src/doors/hook/hook.ts|src/entry/hook/hook.ts, itemOf, writeSpoolItem, workAfterHook, ingestSpool, openSession,
     isInteractive, announceSession, putInInbox, openWakeQueue|openBell, ~runWorker, workKey, admit, openSession, ~compose,
-    jobs: extract, openSession, readHead, claudeCode, ~openStore, ~withLease, takeLease, beginJob, sortTurns, readTurns,
+    jobs: extract, openSession, readHead, src/transcript/formats: claudeCode, ~openStore, ~withLease, takeLease, beginJob, sortTurns, readTurns,
     openSession, ClaudeCodeReader|src/transcript/formats/claude-code.ts, humanParts, withhold, markPasted, coverageOfTurn,
     findMemoryWrites, findShellWrites, divideTurn, areHeld,
     sessionRows, coverTurns, coverRange, offerPending|extractPending, continuationOf, excerptsOf, readTurnsToShow|jobs: readShown,
