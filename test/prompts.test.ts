@@ -6,8 +6,8 @@ import { renderPrompt } from '../src/base/prompt.ts';
 
 const VARIABLES: Record<string, string[]> = {
   extract: [],
-  'extract-input': ['today', 'zone', 'session', 'instructions', 'index', 'known', 'excerpt'],
-  'extract-fork': ['today', 'zone', 'instructions', 'index', 'known', 'pending'],
+  'extract-input': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'session', 'known', 'excerpt'],
+  'extract-fork': ['today', 'zone', 'instructions', 'lookUp', 'index', 'topics', 'known', 'pending'],
   dream: [],
   'dream-input': ['today', 'instructions', 'sessions', 'entries', 'withdrawn', 'topics', 'others'],
   'recall-user': ['directory', 'body'],
@@ -83,7 +83,7 @@ test.each(['extract-input', 'dream-input'])(
   'every value of %s from outside stands between tags of its own',
   async (name) => {
     const { text } = await renderPrompt(name, valuesFor(name));
-    for (const key of (VARIABLES[name] ?? []).filter((other) => other !== 'today' && other !== 'zone')) {
+    for (const key of (VARIABLES[name] ?? []).filter((other) => !/^(?:today|zone|lookUp)$/.test(other))) {
       const tag = key === 'instructions' ? 'operator_instructions' : key;
       expect(text).toContain(`\n<${tag}>\nthe ${key}\n</${tag}>`);
     }
@@ -92,11 +92,12 @@ test.each(['extract-input', 'dream-input'])(
 
 test.each(['extract-input', 'extract-fork'])('%s leaves out what is empty, and the rules for it', async (name) => {
   const whole = (await renderPrompt(name, valuesFor(name))).text;
-  const empty = { ...valuesFor(name), instructions: 'none', index: 'none', known: 'none' };
+  const empty = { ...valuesFor(name), instructions: 'none', lookUp: '', index: 'none', topics: 'none', known: 'none' };
   const { text } = await renderPrompt(name, empty);
   for (const [tag, rule] of [
     ['operator_instructions', '<operator_instructions>\n'],
-    ['index', 'list of topics in memory'],
+    ['topics', 'is what memory holds'],
+    ['index', 'the index\n'],
     ['known', 'was recorded lately'],
   ] as const) {
     expect(whole).toContain(`</${tag}>`);
@@ -107,20 +108,25 @@ test.each(['extract-input', 'extract-fork'])('%s leaves out what is empty, and t
   expect(text).not.toMatch(/\n{3}/);
 });
 
-test.each([
-  ['extract-input', 'offered'],
-  ['extract-fork', 'pending'],
-])(
-  '%s says that a habit is recorded again when it is shown again, and a stated rule is not, only where there is an index',
-  async (name, what) => {
-    const rule = `**A habit is\nrecorded again** (\`implied\`) whenever what is ${what} shows it`;
+test.each(['extract-input', 'extract-fork'])(
+  '%s says that a habit is recorded again when it is shown again, and a stated rule is not, only where memory holds anything',
+  async (name) => {
     const { text } = await renderPrompt(name, valuesFor(name));
-    expect(text).toContain(rule);
-    expect(text).toContain('where memory does not have it or marks it\n`Seen once`');
-    expect(text).toContain('a rule that memory holds as stated, and that is\nonly shown again, is not recorded');
-    expect((await renderPrompt(name, { ...valuesFor(name), index: 'none' })).text).not.toContain('recorded again**');
+    const said = text.replace(/\s+/g, ' ');
+    expect(said).toContain('**A habit is recorded again** (`implied`) whenever what is offered shows it');
+    expect(said).toContain('where memory does not have it or marks it `Seen once`');
+    expect(said).toContain('a rule that memory holds as stated, and that is only shown again, is not recorded');
+    expect((await renderPrompt(name, { ...valuesFor(name), topics: 'none' })).text).not.toContain('recorded again**');
   },
 );
+
+test('extract-input says what is the same for the excerpts of a memory before what is not', async () => {
+  const { text } = await renderPrompt('extract-input', valuesFor('extract-input'));
+  const places = ['instructions', 'index', 'topics', 'session', 'known', 'excerpt'].map((key) =>
+    text.indexOf(`the ${key}\n`),
+  );
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
 
 test('the dream is told to merge what shows a stated rule again', async () => {
   const { text } = await renderPrompt('dream', {});

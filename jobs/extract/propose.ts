@@ -5,7 +5,7 @@ import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { memoryViewTool, recordEntriesTool } from '../../src/agent/tools.ts';
 import type { AgentEnding } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
-import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
+import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { type EntryRow, entriesOfSession, entryRow } from '../../src/memory/ledger/entries.ts';
@@ -15,11 +15,9 @@ import { entryId } from '../../src/memory/text/daily-log.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { type AgentDeps, describePlace, Guidance, originOf, runWithTools } from '../agent-request.ts';
+import { showMemory } from './memory-shown.ts';
 import type { Offered } from './show.ts';
 import type { SortedTurns } from './sort-turns.ts';
-
-/** How much of the index the extractor is shown. */
-const INDEX_CHARS = 6_000;
 
 /** How much of what the main agent itself wrote down the extractor is shown. */
 const WRITTEN_CHARS = 6_000;
@@ -96,11 +94,16 @@ async function runExtractor(
     saying: (text) => guidance.saying(text, session.id),
   });
   const rows = entriesOfSession(store.ledger, session.id).filter((row) => !isReopened(row));
+  const memory = await showMemory(store, excerpt.sources.values());
+  // What is shown whole need not be looked up, and a request that is continued runs no tool.
+  const canLookUp = !memory.isWhole && !continues;
   const values = {
     today: dayOf(deps.clock.now(), deps.zone),
     zone: deps.zone,
     instructions: asData(known.instructions),
-    index: asData((await store.read('MEMORY.md'))?.slice(0, INDEX_CHARS)),
+    index: memory.index,
+    topics: memory.topics,
+    lookUp: canLookUp ? 'memory' : '',
     known: asData([...rows, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(known.written))),
   };
   const input = continues
@@ -113,7 +116,7 @@ async function runExtractor(
   const view = memoryViewTool((path, range) => viewMemory(store, { path, range }));
   const ending = await runWithTools(
     { memory: store.id, system: continues ? '' : system.text, input: input.text, continues },
-    continues || values.index === NONE ? [record] : [record, view],
+    canLookUp ? [record, view] : [record],
     deps,
   );
   // Calls that were no entries, and were never mended, are no "nothing worth keeping".

@@ -252,25 +252,6 @@ test('what CLAUDE.md of the project says is not recorded again, and takes no sec
   expect(model.requests).toHaveLength(1);
 });
 
-test('a memory without topics is not offered to be looked into', async () => {
-  const model = await testModel(() => says('Nothing worth keeping.'));
-  const { app, store } = await testApp({ server: model });
-  const session = threeTurns();
-  await app.extract({ transcript: session.path, ended: true });
-  await store.commit({ actor: 'person' }, () => ({
-    files: [{ path: 'MEMORY.md', change: () => '- [Tests](tests.md) — how tests are run\n' }],
-  }));
-  session.add('A fourth thing is asked here.');
-  await app.extract({ transcript: session.path, ended: true });
-  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name).sort())).toEqual([
-    ['record_entries'],
-    ['memory', 'record_entries'],
-  ]);
-  const [first, second] = model.requests.map(({ messages }) => JSON.stringify(messages));
-  expect(first).not.toContain('<index>');
-  expect(second).toContain('how tests are run');
-});
-
 test('a secret reaches neither the model nor the disk, the rest of its sentence does', async () => {
   const secret = `ghp_${'a1B2'.repeat(9)}`;
   const session = sessionFile(tempDir());

@@ -19,7 +19,8 @@ interface Recorded {
 
 async function extractInput(excerpt: string, known = 'none'): Promise<string> {
   const place = { zone: 'Europe/Berlin', session: 'none' };
-  const values = { today: '2027-01-01', ...place, instructions: 'none', index: 'none', known, excerpt };
+  const memory = { instructions: 'none', lookUp: '', index: 'none', topics: 'none' };
+  const values = { today: '2027-01-01', ...place, ...memory, known, excerpt };
   return (await renderPrompt('extract-input', values)).text;
 }
 
@@ -165,7 +166,9 @@ describe('what it leaves out', () => {
       zone: 'UTC',
       session: 'none',
       instructions: 'none',
+      lookUp: '',
       index: forged,
+      topics: forged,
       known: 'none',
       excerpt: said('Hello there.'),
     };
