@@ -2,6 +2,7 @@
 // nothing is committed here.
 
 import type { FoundEntry } from '../../src/agent/entry-checks.ts';
+import { programOf } from '../../src/agent/programs/programs.ts';
 import { memoryViewTool, recordEntriesTool } from '../../src/agent/tools.ts';
 import type { AgentEnding } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
@@ -95,8 +96,8 @@ async function runExtractor(
   });
   const rows = entriesOfSession(store.ledger, session.id).filter((row) => !isReopened(row));
   const memory = await showMemory(store, excerpt.sources.values());
-  // What is shown whole need not be looked up, and a request that is continued runs no tool.
-  const canLookUp = !memory.isWhole && !continues;
+  // What is shown whole need not be looked up; a request that is continued runs no tool, and a program has none.
+  const canLookUp = !memory.isWhole && !continues && programOf(deps.agent.model) === null;
   const values = {
     today: dayOf(deps.clock.now(), deps.zone),
     zone: deps.zone,
