@@ -4,13 +4,13 @@
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { ParseError } from 'jsonc-parser';
 import { z } from 'zod';
-import { AppError, isAppError, jsonProblem } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
+import { parseWithComments } from '../text/json.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { readSettings, type Settings, settingsPath } from './settings.ts';
 
 /**
  * How to reach the Messages API: what the official SDK would read from the environment, as data. Of key and token, the key
@@ -91,8 +91,8 @@ export async function loadConfig(
   env: Environment = process.env,
 ): Promise<Config> {
   const userDir = userDirectory(env);
-  const home = homeDir(env.NOCTURNE_HOME, userDir);
-  const path = join(home, 'config.json');
+  const home = homeOfUser(env);
+  const path = settingsPath(home);
   const file = await readSettings(path);
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
@@ -196,7 +196,7 @@ export async function refreshSettings(
   config: Config,
   names: readonly (keyof Config & keyof Settings)[],
 ): Promise<void> {
-  const path = join(config.home, 'config.json');
+  const path = settingsPath(config.home);
   const look = JSON.stringify(statNow(path));
   const before = seenSettings.get(config);
   seenSettings.set(config, look);
@@ -235,28 +235,20 @@ async function readAgentFile<T>(
   word = '',
 ): Promise<{ settings?: T; problem?: string }> {
   try {
-    const text = readMemoryNow(path)?.replace(/^\uFEFF/, '');
+    const text = readMemoryNow(path);
     if (!text?.trim() || !text.includes(word)) return {};
     const settings = schema.safeParse(await parseWithComments(text));
     return settings.success ? { settings: settings.data } : { problem: `${path}: ${z.prettifyError(settings.error)}.` };
   } catch (error) {
     if (isAppError(error, 'storage')) return { problem: error.message };
-    if (error instanceof SyntaxError) return { problem: `${path} is not JSON: ${jsonProblem(error)}.` };
+    if (error instanceof SyntaxError) return { problem: `${path} is not JSON: ${error.message}.` };
     throw error;
   }
 }
 
-/** JSON as Claude Code reads it: with comments, and a comma behind the last. Throws as `JSON.parse`. */
-async function parseWithComments(text: string): Promise<unknown> {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const { parse } = await import('jsonc-parser');
-    const problems: ParseError[] = [];
-    const value: unknown = parse(text, problems, { allowTrailingComma: true, allowEmptyContent: true });
-    if (problems.length > 0) throw error;
-    return value ?? {};
-  }
+/** Where the home is; also known where the settings in it cannot be read. */
+export function homeOfUser(env: Environment = process.env): string {
+  return homeDir(env.NOCTURNE_HOME, userDirectory(env));
 }
 
 /** The directory of the user, which `~` stands for, and agents and schedulers look into. */

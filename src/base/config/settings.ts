@@ -1,9 +1,11 @@
 // The settings: `config.json` in the home, with a default for each. A setting that cannot be read is an error that names
 // it, never a silent default; a configuration file inside a repository is never read.
 
+import { join } from 'node:path';
 import { z } from 'zod';
-import { AppError, jsonProblem } from '../errors.ts';
+import { AppError, describeError } from '../errors.ts';
 import { readText } from '../files/files.ts';
+import { parseWithComments } from '../text/json.ts';
 import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
 import { priceSchema } from './prices.ts';
@@ -217,20 +219,35 @@ export const settingsSchema = z
 export type McpStore = z.infer<typeof mcpStoreSchema>;
 export type Settings = z.infer<typeof settingsSchema>;
 
+/** Where the settings are. */
+export function settingsPath(home: string): string {
+  return join(home, 'config.json');
+}
+
 /** Reads a settings file; without one all is as by default. */
 export async function readSettings(path: string): Promise<Settings> {
-  const text = await readText(path);
-  let found: unknown = {};
-  try {
-    // Some editors begin a file with a mark of its byte order.
-    if (text !== null) found = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (error) {
-    throw new AppError('bad-input', `${path} is not JSON: ${jsonProblem(error)}.`, { remedy: 'Mend or remove it.' });
-  }
-  const settings = settingsSchema.safeParse(withTodaysNames(found));
-  if (settings.success) return settings.data;
-  const { issues } = settings.error;
+  const { settings, issues } = await parseSettings((await readText(path)) ?? '{}', path);
+  if (settings) return settings;
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
+}
+
+/** What a text sets, or all that is wrong with it. Throws for one that is not JSON. */
+async function parseSettings(text: string, path: string) {
+  const found = await parseWithComments(text).catch((error) => {
+    throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });
+  });
+  const { data, error } = settingsSchema.safeParse(withTodaysNames(found));
+  return { settings: data, issues: error?.issues ?? [] };
+}
+
+/** The error of the first thing that is wrong with one text of a settings file and is not with another; else undefined. */
+export async function newProblem(
+  path: string,
+  { from, to }: { from: string; to: string },
+): Promise<AppError | undefined> {
+  const known = (await parseSettings(from, path)).issues.map(sayIssue);
+  const issue = (await parseSettings(to, path)).issues.find((each) => !known.includes(sayIssue(each)));
+  return issue && new AppError('bad-input', `${sayIssue(issue)}.`, { remedy: remedyFor([issue]) });
 }
 
 /** Settings under names of earlier versions; one that is given under both is refused under the earlier. */

@@ -1,4 +1,7 @@
-// JSON of others, which may be none, and values of which nothing is known: looked at without throwing.
+// JSON of others, which may be none, and values of which nothing is known: looked at without throwing. And settings as
+// people write them, with comments, whose errors name the line.
+
+import type { ParseError } from 'jsonc-parser';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -9,6 +12,25 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
+  }
+}
+
+/**
+ * JSON as people write it: with comments, a comma behind the last, the mark of its byte order that some editors begin a
+ * file with, or nothing at all. Throws a SyntaxError that names the line and nothing of what stands there.
+ */
+export async function parseWithComments(text: string): Promise<unknown> {
+  const body = text.replace(/^\ufeff/, '');
+  try {
+    return JSON.parse(body);
+  } catch {
+    const { parse, printParseErrorCode } = await import('jsonc-parser');
+    const problems: ParseError[] = [];
+    const value: unknown = parse(body, problems, { allowTrailingComma: true, allowEmptyContent: true });
+    const [first] = problems;
+    if (!first) return value ?? {};
+    const what = printParseErrorCode(first.error).replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    throw new SyntaxError(`${what} in line ${body.slice(0, first.offset).split('\n').length}`);
   }
 }
 

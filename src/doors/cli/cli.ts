@@ -13,6 +13,7 @@ import { EXIT, note, print } from './terminal/output.ts';
 /** In the order of the help, group by group; what completes all others comes last. */
 const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./commands/setup.ts') },
+  { names: ['config'], load: () => import('./commands/config-command.ts') },
   { names: ['doctor', 'check'], load: () => import('./commands/check.ts') },
   { names: ['list', 'search', 'sessions', 'log'], load: () => import('./commands/list.ts') },
   { names: ['show', 'history', 'diff', 'restore'], load: () => import('./commands/history.ts') },

@@ -53,6 +53,19 @@ test('a setting works under the name it had in an earlier version, and is refuse
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow('settleMs is no setting');
 });
 
+test('config.json is read with comments and trailing commas; what is no JSON is named by its line', async () => {
+  const home = tempDir();
+  const load = (text: string) => {
+    writeFileSync(join(home, 'config.json'), text);
+    return loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home });
+  };
+  const said = '{\n  // less\n  "dayTokens": 7, /* for now */\n  "excludedPaths": ["~/a",],\n}\n';
+  expect(await load(said)).toMatchObject({ dayTokens: 7, excludedPaths: ['~/a'] });
+  const broken = `${join(home, 'config.json')} is not JSON: Comma expected in line 3.`;
+  await expect(load('{\n  "dayTokens": 7 // less\n  "team": "off"\n}\n')).rejects.toThrow(broken);
+  await expect(load('{ "queueUrl": "redis://:sk-secret')).rejects.not.toThrow('sk-secret');
+});
+
 test('a config.json that begins with a byte order mark is read', async () => {
   const home = tempDir();
   writeFileSync(join(home, 'config.json'), '\ufeff{ "dayTokens": 7 }');

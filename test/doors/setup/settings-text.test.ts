@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addElement, readSettings, setProperty, takeOut } from '../../../src/doors/setup/agents/settings-text.ts';
+import {
+  addElement,
+  type Json,
+  readSettings,
+  setValue,
+  takeOut,
+} from '../../../src/doors/setup/agents/settings-text.ts';
 import { sized } from '../../support/depth.ts';
 import { tidySettings, wildSettings } from '../../support/settings-text.ts';
 
@@ -76,12 +82,18 @@ test('what was added to settings as editors leave them is taken out to the byte'
   );
 });
 
-test('a property is set in its place, or as the last', () => {
-  expect(setProperty('{\n  "a": 1, // one\n  "b": [2]\n}\n', { key: 'a', value: ['x'], file: 'f' })).toBe(
+test('a value is set in its place, or as the last, in objects that are made for it', () => {
+  const set = (text: string, path: string[], value: Json) => setValue(text, { path, value, file: 'f' });
+  expect(set('{\n  "a": 1, // one\n  "b": [2]\n}\n', ['a'], ['x'])).toBe(
     '{\n  "a": [\n    "x"\n  ], // one\n  "b": [2]\n}\n',
   );
-  expect(setProperty('{ "b": 2 }', { key: 'a', value: 1, file: 'f' })).toBe('{ "b": 2, "a": 1 }');
-  expect(setProperty('', { key: 'a', value: 1, file: 'f' })).toBe('{\n  "a": 1\n}\n');
+  expect(set('{ "b": 2 }', ['a'], 1)).toBe('{ "b": 2, "a": 1 }');
+  expect(set('{\n  "a": { "b": 1 }, // one\n}\n', ['a', 'c', 'd'], 2)).toBe(
+    '{\n  "a": { "b": 1, "c": {"d":2} }, // one\n}\n',
+  );
+  expect(set('{ "a": { "b": 1 /* one */ } }', ['a', 'b'], 2)).toBe('{ "a": { "b": 2 /* one */ } }');
+  expect(set('', ['a', 'b'], 1)).toBe('{\n  "a": {\n    "b": 1\n  }\n}\n');
+  expect(() => set('{ "a": 1 }', ['a', 'b'], 2)).toThrow('f has no object at "a"');
 });
 
 test.each([

@@ -5,13 +5,11 @@ import { text as readAll } from 'node:stream/consumers';
 import { needsKey } from '../../../agent/types.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
-import { replaceText } from '../../../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { AGENT_NAMES, type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import { applyChange, type Change, hasOurs, planInstall, planUninstall } from '../../setup/agents/installing.ts';
-import { setProperty } from '../../setup/agents/settings-text.ts';
 import {
   type Night,
   nightOf,
@@ -21,6 +19,7 @@ import {
   schedulers,
   standing,
 } from '../../setup/schedules.ts';
+import { writeSettings } from '../../setup/settings-file.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
 import { canAsk, confirm, type Questions, withQuestions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
@@ -193,9 +192,7 @@ async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> 
     keepKey(config.home, text);
   }
   if (!options.keyCommand) return;
-  const file = `${config.home}/config.json`;
-  const value = commandWords(options.keyCommand);
-  replaceText(file, setProperty(readTextNow(file) ?? '', { key: 'keyCommand', value, file }));
+  await writeSettings(config.home, { keyCommand: commandWords(options.keyCommand) });
 }
 
 /** A command as a program and its arguments; one that needs a shell is given to a shell. */

@@ -37,38 +37,50 @@ function parseSettings(text: string, file: string): Node | null {
   return root;
 }
 
-/** Adds `value` to the list at `path`, which is made where there is none. */
-export function addElement(text: string, { path, value, file }: { path: string[]; value: Json; file: string }): string {
-  const root = parseSettings(text, file);
-  const format = formatOf(text);
-  if (!root) {
-    const start = text === '' || text.endsWith('\n') ? text : text + format.eol;
-    const whole = path.reduceRight<Json>((inner, key) => ({ [key]: inner }), [value]);
-    return start + render(whole, { ...format, indent: '' }) + format.eol;
-  }
-  refuseDoubles(root, { path, file });
-  const depth = path.findIndex((_, at) => !findNodeAtLocation(root, path.slice(0, at + 1)));
-  if (depth === -1) {
-    const list = findNodeAtLocation(root, path);
-    if (list?.type !== 'array') throw unusable(file, `has no list at "${path.join('.')}"`);
-    return insertInto(text, list, { format, value });
-  }
-  const parent = findNodeAtLocation(root, path.slice(0, depth));
-  if (parent?.type !== 'object') throw unusable(file, `has no object at "${path.slice(0, depth).join('.')}"`);
-  const rest = path.slice(depth + 1).reduceRight<Json>((inner, key) => ({ [key]: inner }), [value]);
-  return insertInto(text, parent, { format, key: path[depth], value: rest });
+interface Place {
+  path: string[];
+  value: Json;
+  /** For messages. */
+  file: string;
 }
 
-/** Sets the property `key` of the settings themselves. */
-export function setProperty(text: string, { key, value, file }: { key: string; value: Json; file: string }): string {
+/** Adds `value` to the list at `path`, which is made where there is none. */
+export function addElement(text: string, { path, value, file }: Place): string {
+  const list = nodeAt(parseSettings(text, file), { path, file });
+  if (!list) return setValue(text, { path, value: [value], file });
+  if (list.type !== 'array') throw unusable(file, `has no list at "${path.join('.')}"`);
+  return insertInto(text, list, { format: formatOf(text), value });
+}
+
+/** Sets what stands at `path`; the objects that lead there are made where there are none. */
+export function setValue(text: string, { path, value, file }: Place): string {
   const root = parseSettings(text, file);
   const format = formatOf(text);
-  if (!root) return `${render({ [key]: value }, { ...format, indent: '' })}${format.eol}`;
-  refuseDoubles(root, { path: [key], file });
-  const present = findNodeAtLocation(root, [key]);
-  if (!present) return insertInto(text, root, { format, key, value });
-  const indent = lineIndent(text, present.offset);
-  return text.slice(0, present.offset) + render(value, { ...format, indent }) + text.slice(endOf(present));
+  const below = (depth: number) => path.slice(depth).reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
+  if (!root) {
+    const start = text === '' || text.endsWith('\n') ? text : text + format.eol;
+    return start + render(below(0), { ...format, indent: '' }) + format.eol;
+  }
+  const present = nodeAt(root, { path, file });
+  if (present) {
+    const indent = lineIndent(text, present.offset);
+    return text.slice(0, present.offset) + render(value, { ...format, indent }) + text.slice(endOf(present));
+  }
+  const depth = path.findIndex((_, at) => !findNodeAtLocation(root, path.slice(0, at + 1)));
+  const parent = findNodeAtLocation(root, path.slice(0, depth));
+  if (parent?.type !== 'object') throw unusable(file, `has no object at "${path.slice(0, depth).join('.')}"`);
+  return insertInto(text, parent, { format, key: path[depth], value: below(depth + 1) });
+}
+
+/** What stands there; agents take the last of two equal keys and parsers here the first: nothing can be changed safely. */
+function nodeAt(root: Node | null, { path, file }: Pick<Place, 'path' | 'file'>): Node | undefined {
+  let node = root ?? undefined;
+  for (const key of path) {
+    const same: { node: Node }[] = node?.type === 'object' ? childrenOf(node).filter((child) => child.key === key) : [];
+    if (same.length > 1) throw unusable(file, `has the key "${key}" twice`);
+    node = same[0]?.node;
+  }
+  return node;
 }
 
 /**
@@ -208,16 +220,6 @@ function commaBehind(text: string, offset: number): number | null {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
   return (scanner.scan() as number) === COMMA ? scanner.getTokenOffset() : null;
-}
-
-/** Agents take the last of two equal keys and parsers here the first: nothing can be changed safely. */
-function refuseDoubles(root: Node, { path, file }: { path: string[]; file: string }): void {
-  let node: Node | undefined = root;
-  for (const key of path) {
-    const same: { node: Node }[] = node?.type === 'object' ? childrenOf(node).filter((child) => child.key === key) : [];
-    if (same.length > 1) throw unusable(file, `has the key "${key}" twice`);
-    node = same[0]?.node;
-  }
 }
 
 function lineIndent(text: string, offset: number): string {

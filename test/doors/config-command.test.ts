@@ -1,0 +1,127 @@
+// Settings by the command line: what they are, and setting them without harm to the file that a person wrote.
+
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import type { Setting } from '../../src/doors/setup/settings-file.ts';
+import { aPerson } from '../support/person.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+
+const WRITTEN = `{
+  // mine
+  "model": "mine", /* by proxy */
+  "forgetDays": { "project": 30, /* a month */ },
+  "excludedPaths": ["~/a",], // secret
+}
+`;
+
+function aHome(text?: string) {
+  const { environment } = aPerson();
+  const home = environment.NOCTURNE_HOME as string;
+  const file = join(home, 'config.json');
+  if (text !== undefined) {
+    mkdirSync(home);
+    writeFileSync(file, text);
+  }
+  return { home, file, environment, now: () => readFileSync(file, 'utf8') };
+}
+
+test('it shows what is not as by default, and of one setting value, default and its line of the docs', async () => {
+  const { environment, file } = aHome(WRITTEN);
+  const all = await jsonHere<{ file: string; settings: Setting[] }>(['config'], environment);
+  expect(all.file).toBe(file);
+  expect(all.settings.map(({ name, value, default: by }) => [name, value, by])).toEqual([
+    ['model', 'mine', 'claude-opus-5-5'],
+    ['excludedPaths', ['~/a'], []],
+    ['forgetDays.project', 30, 365],
+  ]);
+  const one = await runHere(['config', 'holdDays'], environment);
+  expect(one).toMatchObject({ code: 0, stderr: '' });
+  expect(one.stdout).toMatch(
+    /^holdDays: 30 \(default\)\n {2}A line that only one session showed .*\n {2}Takes: integer, at least 1\.\n$/,
+  );
+  expect((await runHere(['config'], aHome().environment)).stdout).toContain('All settings are as by default.');
+  const mistyped = await runHere(['config', 'holdDay'], environment);
+  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean holdDays?') });
+});
+
+test('the password of an address is not shown', async () => {
+  const { environment } = aHome('{ "queueUrl": "redis://kim:hunter2@queue:6379/1" }');
+  const shown = await runHere(['config'], environment);
+  expect(shown.stdout).toContain('queueUrl: redis://kim:…@queue:6379/1');
+});
+
+test('one is set in its place, and unset again; every comment and comma stays', async () => {
+  const { environment, now } = aHome(WRITTEN);
+  const set = (...args: string[]) => runHere(['config', ...args], environment);
+  expect((await set('model', 'offline')).stdout).toContain('model: offline (default: claude-opus-5-5)');
+  expect(now()).toBe(WRITTEN.replace('"mine"', '"offline"'));
+  await set('forgetDays.user', 'null');
+  expect(now()).toContain('"forgetDays": { "project": 30, /* a month */ "user": null, },');
+  await set('projects.~/v1.2/x.enabled', 'false');
+  const config = await loadConfig({}, environment);
+  expect(config).toMatchObject({ forgetDays: { user: null }, projects: { '~/v1.2/x': { enabled: false } } });
+  for (const name of ['forgetDays.user', 'projects.~/v1.2/x.enabled']) await set('--unset', name);
+  expect(now()).toBe(WRITTEN.replace('"mine"', '"offline"'));
+});
+
+test.each([
+  ['concurrency', '100', 'too big', 'concurrency takes: integer, 1 to 64.'],
+  ['concurrency', 'two', 'expected number', 'concurrency takes: integer, 1 to 64.'],
+  ['team', 'all', 'invalid option', 'team takes: off, read, write.'],
+  ['zone', '5', 'zone: not a time zone', 'IANA time zone'],
+  ['excludedPaths', '~/a', 'expected array', 'takes: list, like ["one", "two"]'],
+  ['forgetDays.projct', '5', 'projct is no setting', ''],
+  ['modle', 'x', 'modle is no setting', 'Did you mean model?'],
+])('%s %s is refused with what is expected, and nothing is written', async (name, value, problem, remedy) => {
+  const { environment, now, home } = aHome(WRITTEN);
+  const ended = await runHere(['config', name, value], environment);
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(ended.stderr).toContain(problem);
+  expect(ended.stderr).toContain('nothing was changed');
+  expect(ended.stderr).toContain(remedy);
+  expect(now()).toBe(WRITTEN);
+  expect(readdirSync(home)).toEqual(['config.json']);
+  const fresh = aHome();
+  await runHere(['config', name, value], fresh.environment);
+  expect(existsSync(fresh.home)).toBe(false);
+});
+
+test('a file that is not JSON is left alone and its line named; one with a wrong setting can be mended by name', async () => {
+  const broken = aHome('{\n  "model": "x"\n  "team": "off"\n}\n');
+  const ended = await runHere(['config', 'team', 'read'], broken.environment);
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('in line 3') });
+  expect(broken.now()).toContain('"team": "off"');
+  const wrong = aHome('{\n  "modle": "x", // ?\n  "dayTokens": "many"\n}\n');
+  expect(await runHere(['config'], wrong.environment)).toMatchObject({ code: 1 });
+  const first = await runHere(['config', '--unset', 'modle'], wrong.environment);
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('dayTokens') });
+  await runHere(['config', 'dayTokens', '7'], wrong.environment);
+  expect((await loadConfig({}, wrong.environment)).dayTokens).toBe(7);
+});
+
+test('a link stays a link, the mode stays, and where the environment wins that is said', async () => {
+  const { environment, home, file } = aHome(WRITTEN);
+  const kept = join(home, 'dotfiles.json');
+  writeFileSync(kept, WRITTEN);
+  chmodSync(kept, 0o640);
+  rmSync(file);
+  symlinkSync('dotfiles.json', file);
+  const ended = await runHere(['config', 'model', 'offline'], { ...environment, NOCTURNE_MODEL: 'mine' });
+  expect(ended).toMatchObject({ code: 0, stderr: 'NOCTURNE_MODEL is set in this shell, and wins here.\n' });
+  expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  expect(readFileSync(kept, 'utf8')).toContain('"offline"');
+  expect(statSync(kept).mode & 0o777).toBe(0o640);
+});
