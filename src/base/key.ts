@@ -14,17 +14,23 @@ const COMMAND_WITHIN_MS = 10_000;
 const COMMAND_COUNTS_MS = 5 * 60_000;
 const answers = new Map<string, { key: string; untilMs: number }>();
 
-type KeySource = 'environment' | 'file' | 'command' | 'none';
+/** `unneeded`: an endpoint of the settings, which may want none. */
+type KeySource = 'environment' | 'file' | 'command' | 'unneeded' | 'none';
 
-export function keyPath(home: string): string {
-  return join(home, 'key');
+type KeyPlace = Pick<Config, 'home' | 'baseUrl'>;
+
+/** Anthropic's key is never sent to another endpoint, nor the other way round. */
+export function keyPath({ home, baseUrl }: KeyPlace): string {
+  return join(home, baseUrl === undefined ? 'key' : 'endpoint-key');
 }
 
 /** Where the key would come from; nothing is read or run. */
-export function keySource({ access, home, keyCommand }: Config): KeySource {
+export function keySource(config: Config): KeySource {
+  const { access, keyCommand, baseUrl } = config;
   if (access.apiKey || access.authToken) return 'environment';
-  if (statNow(keyPath(home))) return 'file';
-  return keyCommand ? 'command' : 'none';
+  if (statNow(keyPath(config))) return 'file';
+  if (keyCommand) return 'command';
+  return baseUrl === undefined ? 'none' : 'unneeded';
 }
 
 /** What this process saw last, by name: another with other settings, on the same home, makes nothing new for it. */
@@ -73,7 +79,7 @@ export async function whereAccessIsNew(
   // A file that cannot be read is told of by whoever needs the key.
   const kept = () =>
     attempt(
-      () => readTextNow(keyPath(home)),
+      () => readTextNow(keyPath(config)),
       () => null,
     );
   const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
@@ -88,14 +94,16 @@ export async function whereAccessIsNew(
 export async function readAccess(config: Config): Promise<ModelAccess> {
   const source = keySource(config);
   if (config.model === 'offline' || source === 'environment' || source === 'none') return config.access;
-  const apiKey = source === 'file' ? readKeyFile(keyPath(config.home)) : await runKeyCommand(config);
+  // The SDK sends no request without one.
+  if (source === 'unneeded') return { ...config.access, apiKey: 'none' };
+  const apiKey = source === 'file' ? readKeyFile(keyPath(config)) : await runKeyCommand(config);
   return { ...config.access, apiKey };
 }
 
 /** Keeps a key in the home, 0600. Throws `bad-input` for what cannot be one. */
-export function keepKey(home: string, key: string): void {
-  writeWhole(keyPath(home), `${checkKey(key, 'What was given')}\n`);
-  makePrivate(keyPath(home));
+export function keepKey(place: KeyPlace, key: string): void {
+  writeWhole(keyPath(place), `${checkKey(key, 'What was given')}\n`);
+  makePrivate(keyPath(place));
 }
 
 function readKeyFile(path: string): string {

@@ -25,7 +25,7 @@ test('the environment’s key counts before the file’s, and that before the co
   });
   settings(home, { keyCommand: [process.execPath, '-e', `console.log(' ${KEY}-command ')`] });
   expect((await readAccess(await configOf(home))).apiKey).toBe(`${KEY}-command`);
-  keepKey(home, `${KEY}\n`);
+  keepKey({ home }, `${KEY}\n`);
   expect((await readAccess(await configOf(home))).apiKey).toBe(KEY);
   const { apiKey, baseURL } = await readAccess(
     await configOf(home, { ANTHROPIC_API_KEY: 'own', ANTHROPIC_BASE_URL: 'http://h' }),
@@ -34,9 +34,25 @@ test('the environment’s key counts before the file’s, and that before the co
   expect((await readAccess(await configOf(home, { ANTHROPIC_AUTH_TOKEN: 't' }))).apiKey).toBeUndefined();
 });
 
+test('an endpoint of the settings is asked with the key that was kept for it, else without; Anthropic’s goes nowhere else', async () => {
+  const home = tempDir();
+  keepKey({ home }, KEY);
+  settings(home, { baseUrl: 'http://127.0.0.1:11434' });
+  const shell = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_AUTH_TOKEN: KEY, ANTHROPIC_BASE_URL: 'http://elsewhere' };
+  const local = await configOf(home, shell);
+  expect(keySource(local)).toBe('unneeded');
+  expect(await readAccess(local)).toEqual({ baseURL: 'http://127.0.0.1:11434', apiKey: 'none' });
+  keepKey(local, 'its-own');
+  expect(await readAccess(local)).toEqual({ baseURL: 'http://127.0.0.1:11434', apiKey: 'its-own' });
+  settings(home, {});
+  expect((await readAccess(await configOf(home))).apiKey).toBe(KEY);
+  settings(home, { baseUrl: 'file:///etc' });
+  await expect(configOf(home)).rejects.toThrow('baseUrl: expected an address');
+});
+
 test('a kept key is 0600, and a key file that others can read is refused without its content being told', async () => {
   const home = tempDir();
-  keepKey(home, KEY);
+  keepKey({ home }, KEY);
   const path = join(home, 'key');
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readFileSync(path, 'utf8')).toBe(`${KEY}\n`);
@@ -50,7 +66,7 @@ test('a kept key is 0600, and a key file that others can read is refused without
   chmodSync(path, 0o600);
   writeFileSync(path, '\n');
   await expect(readAccess(config)).rejects.toThrow('holds no key');
-  expect(() => keepKey(home, 'not a key')).toThrow('more than one word');
+  expect(() => keepKey({ home }, 'not a key')).toThrow('more than one word');
 });
 
 test.each([
@@ -94,7 +110,7 @@ test('two workers of one home that reach the model in two ways find nothing new 
   };
   expect(await findNew()).toEqual([0, 1]);
   for (const _ of [1, 2, 3]) expect(await findNew()).toEqual([]);
-  keepKey(home, KEY);
+  keepKey({ home }, KEY);
   expect(await findNew()).toEqual([1]);
   expect(statSync(join(home, 'access')).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(home, 'access'), 'utf8')).not.toContain(KEY);

@@ -147,6 +147,7 @@ interface SettingShape {
 /** The settings that come first: those that a person may want to know of. */
 const EVERY_DAY = [
   'model',
+  'baseUrl',
   'keyCommand',
   'zone',
   'dreamCron',

@@ -35,7 +35,7 @@ async function installed(person: Person, agent: AgentName): Promise<Config> {
   const change = planInstall(config, { agent, programs: findPrograms(person.environment), allowMemoryWrites: false });
   makeDirectory(config.home);
   applyChange(config, change);
-  keepKey(config.home, 'sk-ant-x1');
+  keepKey(config, 'sk-ant-x1');
   return config;
 }
 

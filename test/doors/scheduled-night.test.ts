@@ -50,7 +50,7 @@ test('without a key in the environment the kept one is used, by file or by comma
     return { outcome: values[0]?.outcome, code: values[0]?.error?.code, text: JSON.stringify(values) };
   };
   expect(await extract()).toMatchObject({ outcome: 'failed', code: 'no-model' });
-  keepKey(home, model.access.apiKey);
+  keepKey({ home }, model.access.apiKey);
   expect((await extract()).code).toBeUndefined();
   expect(model.requests.length).toBeGreaterThan(0);
   const asked = model.requests.length;

@@ -128,11 +128,14 @@ export async function loadConfig(
     clock: clockFrom(env.NOCTURNE_NOW),
     telemetry: env.OTEL_SDK_DISABLED !== 'true' && (file.telemetry ?? setsTelemetry(env)),
     editor: env.VISUAL || env.EDITOR || undefined,
-    access: {
-      apiKey: env.ANTHROPIC_API_KEY || undefined,
-      authToken: env.ANTHROPIC_AUTH_TOKEN || undefined,
-      baseURL: env.ANTHROPIC_BASE_URL || undefined,
-    },
+    // Address and key belong together.
+    access: file.baseUrl
+      ? { baseURL: file.baseUrl }
+      : {
+          apiKey: env.ANTHROPIC_API_KEY || undefined,
+          authToken: env.ANTHROPIC_AUTH_TOKEN || undefined,
+          baseURL: env.ANTHROPIC_BASE_URL || undefined,
+        },
     // The hook does nothing in what a worker starts, or it would start the next worker.
     environment: { ...env, NOCTURNE_WORKER: '1' },
   };

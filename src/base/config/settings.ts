@@ -46,6 +46,11 @@ export const settingsSchema = z
      * `claude-code/claude-sonnet-5-5`), or `offline`; for both jobs. `NOCTURNE_MODEL` and `--model` win.
      */
     model: z.string().min(1).default('claude-opus-5-5'),
+    /**
+     * Address of another endpoint of the Messages protocol, local or not: `http://127.0.0.1:11434`. It wins over
+     * `ANTHROPIC_BASE_URL`, and no key of the environment is sent there; none: Anthropic's own.
+     */
+    baseUrl: z.url({ protocol: /^https?$/, error: 'expected an address like http://127.0.0.1:11434' }).optional(),
     /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
     /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks into the inboxes itself. */

@@ -143,17 +143,18 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
   if (source === 'none') return [fail('key', 'there is none', keep)];
   if (source === 'environment') {
-    const isKept = statNow(keyPath(config.home)) !== null || config.keyCommand !== undefined;
+    const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;
     if (isKept) return [ok('key', 'in the environment, and kept')];
     return [warn('key', 'in this environment alone; schedulers have none', keep)];
   }
+  if (source === 'unneeded') return [ok('key', `${config.baseUrl} is asked without one`)];
   // A command may ask a person, or a server: it is run only to ask the model.
   if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
   try {
     await readAccess(config);
-    return [ok('key', keyPath(config.home))];
+    return [ok('key', keyPath(config))];
   } catch (error) {
-    return [fail('key', describeError(error), `Run chmod 600 ${keyPath(config.home)}, or keep a key again.`)];
+    return [fail('key', describeError(error), `Run chmod 600 ${keyPath(config)}, or keep a key again.`)];
   }
 }
 

@@ -20,7 +20,6 @@ const WINNING: Record<string, string> = {
   zone: 'NOCTURNE_ZONE',
   queueUrl: 'NOCTURNE_QUEUE_URL',
   databaseUrl: 'NOCTURNE_DATABASE_URL',
-  baseUrl: 'ANTHROPIC_BASE_URL',
 };
 
 const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | undefined]> = {

@@ -185,11 +185,11 @@ function changeDiff({ file, from, to }: Change): string {
 }
 
 async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
-  if (options.keyStdin) keepKey(config.home, await readAll(process.stdin));
+  if (options.keyStdin) keepKey(config, await readAll(process.stdin));
   if (options.keyFile) {
     const text = readTextNow(options.keyFile);
     if (text === null) throw new AppError('bad-input', `There is no file ${options.keyFile}.`);
-    keepKey(config.home, text);
+    keepKey(config, text);
   }
   if (!options.keyCommand) return;
   await writeSettings(config.home, { keyCommand: commandWords(options.keyCommand) });
@@ -206,13 +206,10 @@ async function askForKey(config: Config, options: InstallOptions): Promise<void>
   const source = keySource(config);
   if (source === 'file' || source === 'command') return;
   const { apiKey } = config.access;
-  if (
-    apiKey &&
-    !(await confirm(`Keep the key of ANTHROPIC_API_KEY for the nights, in ${keyPath(config.home)} (0600)?`))
-  )
+  if (apiKey && !(await confirm(`Keep the key of ANTHROPIC_API_KEY for the nights, in ${keyPath(config)} (0600)?`)))
     return;
   const key = apiKey ?? (await withQuestions(askForApiKey));
-  if (key) keepKey(config.home, key);
+  if (key) keepKey(config, key);
 }
 
 /** Undefined or empty: there is none. */
@@ -271,8 +268,7 @@ async function uninstall(agent: AgentName, options: InstallOptions): Promise<voi
   for (const scheduler of schedulers(config.environment)) {
     if (await scheduler.remove()) note(`The night is out of ${scheduler.name}.`);
   }
-  if (statNow(keyPath(config.home)))
-    note(`The key stays in ${keyPath(config.home)}; remove it if nothing else needs it.`);
+  if (statNow(keyPath(config))) note(`The key stays in ${keyPath(config)}; remove it if nothing else needs it.`);
 }
 
 export const commands: CommandSpec[] = [installCommand, uninstallCommand];

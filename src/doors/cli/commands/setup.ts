@@ -170,7 +170,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
     else if (words !== '') print(words);
   };
   if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
-  const hasKey = statNow(keyPath(config.home)) !== null;
+  const hasKey = statNow(keyPath(config)) !== null;
   const out = [
     ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${fromHome(file, config)}`)),
     ...nights.map(({ name }) => row('Nightly run', `out of ${name}`)),
@@ -208,7 +208,7 @@ async function settleKey(config: Config, { questions, say }: Asking): Promise<bo
     if (!apiKey) break;
     const state = await tryKey({ ...config, access: { ...config.access, apiKey } }, say);
     if (state === 'refused') continue;
-    keepKey(config.home, apiKey);
+    keepKey(config, apiKey);
     return state === 'good';
   }
   const otherwise = questions
@@ -237,12 +237,9 @@ async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
 }
 
 /** A scheduler has nothing of a shell's environment. */
-async function offerToKeep(
-  { home, userDir }: Config,
-  { questions, say, apiKey }: Asking & { apiKey: string },
-): Promise<void> {
-  const path = keyPath(home).replace(userDir, '~');
+async function offerToKeep(config: Config, { questions, say, apiKey }: Asking & { apiKey: string }): Promise<void> {
+  const path = fromHome(keyPath(config), config);
   const isKept = await questions?.confirm(`It is in this shell alone. Keep it for the nights, in ${path}?`);
-  if (isKept) keepKey(home, apiKey);
+  if (isKept) keepKey(config, apiKey);
   else say('The key is in this shell alone: nights have none. --key-stdin or --key-file keeps one.');
 }
