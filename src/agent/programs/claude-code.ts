@@ -18,6 +18,7 @@ export const claudeCode: Program = {
   oldest: '2.1.197',
   // A sentence, the date and the tool of the answer: 1.3 kB.
   ownTokens: 2_000,
+  usualTokens: 400,
   boundedBy: 'claude-fable-5-1',
   logIn: 'claude, then /login',
   alsoShown: [],

@@ -42,6 +42,7 @@ export const codex: Program = {
   oldest: '0.169.0',
   // 14 kB of tools, and AGENTS.md, of which it reads 32 KiB.
   ownTokens: 50_000,
+  usualTokens: 3_500,
   logIn: 'codex login',
   alsoShown: ['AGENTS.md'],
   environment: /^(?:CODEX_HOME|CODEX_CA_CERTIFICATE)$/,

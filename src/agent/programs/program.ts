@@ -65,6 +65,8 @@ export interface Program {
   oldest: string;
   /** What a request may hold beyond ours: at most so many tokens. */
   ownTokens: number;
+  /** How many they are as a rule, as measured. */
+  usualTokens: number;
   /** The dearest model that it may choose itself, whose price bounds a request; undefined: its prices are not known. */
   boundedBy?: string;
   /** What a person does to log in. */

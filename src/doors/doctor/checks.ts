@@ -4,7 +4,8 @@
 
 import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
-import { OFFLINE_MODEL } from '../../agent/types.ts';
+import { programOf } from '../../agent/programs/programs.ts';
+import { needsKey, OFFLINE_MODEL, type RunAgent } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
@@ -16,6 +17,7 @@ import type { Enablement } from '../../memory/home/paths.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import { loadBoard } from '../../queue/drivers.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
+import { withPrograms } from '../model-programs.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
@@ -26,6 +28,7 @@ import { wakeQueueOptions } from '../worker/worker.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
+const PROGRAM_ANSWERS_WITHIN_MS = 90_000;
 const NIGHT_MS = 36 * 60 * 60_000;
 
 export function checkNode(version = process.versions.node): Checked {
@@ -138,7 +141,7 @@ export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Ena
 }
 
 export async function checkKey(config: Config): Promise<Checked[]> {
-  if (config.model === 'offline') return [ok('key', 'the offline model needs none')];
+  if (!needsKey(config.model)) return [ok('key', `${config.model} needs none`)];
   const source = keySource(config);
   const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
   if (source === 'none') return [fail('key', 'there is none', keep)];
@@ -160,7 +163,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
 
 /** Whether the model takes the key, told by one request of a few tokens. */
 export async function checkModel(config: Config, home: Home): Promise<Checked[]> {
-  if (config.model === OFFLINE_MODEL || keySource(config) === 'none') return [];
+  if (config.model === OFFLINE_MODEL || (needsKey(config.model) && keySource(config) === 'none')) return [];
   const error = await tryModel(config, home);
   if (!error) return [ok('model', `${config.model} answers`)];
   const { class: kind } = ruleOf(isAppError(error) ? error.code : null);
@@ -172,6 +175,9 @@ export async function checkModel(config: Config, home: Home): Promise<Checked[]>
 /** Sends the model one request of a few tokens; answers what it failed with. */
 export async function tryModel(config: Config, home: Home): Promise<unknown> {
   try {
+    const isProgram = programOf(config.model) !== null;
+    // A program answers in a form of its own, and starts first.
+    const maxOutputTokens = isProgram ? 500 : 1;
     const request = {
       model: config.model,
       access: await readAccess(config),
@@ -179,15 +185,24 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
       input: '',
       tools: [],
       maxTurns: 1,
-      maxOutputTokens: 1,
-      requestMs: Math.min(config.requestMs, ANSWERS_WITHIN_MS),
+      maxOutputTokens,
+      requestMs: Math.min(config.requestMs, isProgram ? PROGRAM_ANSWERS_WITHIN_MS : ANSWERS_WITHIN_MS),
     };
     const spend = new JobSpend(home, config);
-    const client = openModel(request, {
-      reserve: (tokens) => spend.reserve(tokens),
+    const ask: RunAgent = async (asked, ports) => {
+      const hi = {
+        model: config.model,
+        max_tokens: maxOutputTokens,
+        messages: [{ role: 'user' as const, content: 'Hi' }],
+      };
+      await openModel(asked, ports).messages.create(hi);
+      return 'done';
+    };
+    await withPrograms(config, ask)(request, {
+      callTool: async () => ({ text: '', isError: true }),
+      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { paid }),
       settle: (reservation, usage) => spend.settle(reservation, usage),
     });
-    await client.messages.create({ model: config.model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] });
     return undefined;
   } catch (error) {
     return explainFailure(error, config);

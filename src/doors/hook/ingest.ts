@@ -143,7 +143,7 @@ function hasEnded(calls: Spooled[]): boolean {
 export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
 
 /** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
-export async function reasonToSkip(app: App, session: Session): Promise<SkipReason | null> {
+export async function reasonToSkip(app: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {
   if (session.subagent) return 'subagent';
   const home = canonicalPath(app.config.home) + sep;
   if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';
@@ -152,7 +152,7 @@ export async function reasonToSkip(app: App, session: Session): Promise<SkipReas
 }
 
 /** The same of one that was found, of which nobody but its file says whose project it was. */
-export async function reasonToLeave(app: App, session: Session): Promise<SkipReason | null> {
+export async function reasonToLeave(app: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {
   const isOfNoProject = session.cwd === undefined && isByProject(app.config);
   return (await reasonToSkip(app, session)) ?? (isOfNoProject ? 'no-project' : null);
 }
@@ -169,7 +169,7 @@ const WHY_LEFT: Record<SkipReason, string> = {
  * Null: somebody does, now, when a pause is over, or when settings can be read again.
  */
 export async function whyLeft(
-  app: App,
+  app: Pick<App, 'config' | 'standing'>,
   session: Session,
 ): Promise<{ verdict: SkipReason | 'off'; why: string } | null> {
   const verdict = await reasonToLeave(app, session);

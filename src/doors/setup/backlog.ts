@@ -5,6 +5,7 @@
 
 import { basename, join } from 'node:path';
 import { inspect } from '../../../jobs/inspect.ts';
+import { programNamed, programOf } from '../../agent/programs/programs.ts';
 import { OFFLINE_LIMITS, OFFLINE_MODEL } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../../base/config/prices.ts';
@@ -12,7 +13,7 @@ import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { renderPrompt } from '../../base/prompt.ts';
 import { sayCount } from '../../base/text/wording.ts';
-import { DAY_MS } from '../../base/time.ts';
+import { DAY_MS, type Day, dayOf } from '../../base/time.ts';
 import type { Coverage } from '../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../memory/ledger/entries.ts';
 import { findLedger } from '../../memory/ledger/ledger.ts';
@@ -36,6 +37,8 @@ interface BacklogSession {
   transcript: string;
   session: string;
   cwd?: string;
+  /** When it changed last. */
+  day: Day;
   /** What nobody read yet. */
   turns: number;
   /** Of transcript, estimated on the high side. */
@@ -44,16 +47,21 @@ interface BacklogSession {
   requests: number;
 }
 
-type Backlog = Awaited<ReturnType<typeof findBacklog>>;
+export type Backlog = Awaited<ReturnType<typeof findBacklog>>;
+
+/** What looking needs; nothing has to be there yet. */
+export type Looking = Pick<App, 'config' | 'standing' | 'memoryDirOf'>;
 
 /** Of a request: the tool that it names, and what the model answers. */
 const TOOL_TOKENS = 1_000;
 const ANSWER_TOKENS = 500;
+/** Of a dream's request: entries and topics. */
+const DREAM_TOKENS = 2_500;
 const REQUEST_MS = { offline: 300, model: 12_000 };
 
 /** The newest first; `since`: default `sweepDays` ago; `agents`: default all. */
-export async function findBacklog(app: App, only: { since?: Date; agents?: readonly FoundAgent[] } = {}) {
-  const { agentDirs, clock, sweepDays: days, model, prices, concurrency } = app.config;
+export async function findBacklog(app: Looking, only: { since?: Date; agents?: readonly FoundAgent[] } = {}) {
+  const { agentDirs, clock, sweepDays: days, zone } = app.config;
   const problems: string[] = [];
   const onProblem = (path: string, error: unknown) => {
     if (!isAppError(error)) throw error;
@@ -63,47 +71,77 @@ export async function findBacklog(app: App, only: { since?: Date; agents?: reado
   const found = findSessions(agentDirs, { since, agents: only.agents, onClosed: onProblem });
   const sessions: BacklogSession[] = [];
   const left = new Map<string, number>();
-  for (const { agent, path } of found) {
+  for (const { agent, path, modifiedAt } of found) {
     try {
       const session = await openSession(path, { isLive: true });
       const why = await whyNotRead(app, session);
       if (why) left.set(why, (left.get(why) ?? 0) + 1);
       const size = why === null && (await sizeOf(app, session));
-      if (size) sessions.push({ agent, transcript: path, session: session.id, cwd: session.cwd, ...size });
+      const day = dayOf(new Date(modifiedAt), zone);
+      if (size) sessions.push({ agent, transcript: path, session: session.id, cwd: session.cwd, day, ...size });
     } catch (error) {
       onProblem(path, error);
     }
   }
-  const requests = sessions.reduce((sum, each) => sum + each.requests, 0);
-  const tokens = sessions.reduce((sum, each) => sum + each.tokens, 0);
-  const isOffline = model === 'offline';
-  const price = priceOf(model, prices);
-  const prompt = estimateTokens((await renderPrompt('extract', {})).text) + TOOL_TOKENS;
-  // The prompt is written to the cache once, and read from it by those that follow.
-  const inputTokens = tokens + prompt;
-  const used = {
-    inputTokens,
-    cacheWriteTokens: inputTokens,
-    cachedInputTokens: Math.max(0, requests - 1) * prompt,
-    outputTokens: requests * ANSWER_TOKENS,
-  };
   return {
     sessions,
     /** How many are left alone, by the reason. */
     left: Object.fromEntries(left),
     /** They changed within so many days. */
     days,
-    /** About what it costs, in millionths of a dollar: 0 offline, null for a model without a price. */
-    microUsd: isOffline ? 0 : price ? costMicroUsd(used, price) : null,
-    /** About how long it takes. */
-    ms: (requests * (isOffline ? REQUEST_MS.offline : REQUEST_MS.model)) / concurrency,
     /** What could not be read. */
     problems,
   };
 }
 
+/** About what a model takes for the sessions, and with `dreams` for the nights after them. */
+export async function useOf(
+  sessions: BacklogSession[],
+  { model, prices, concurrency }: Pick<Config, 'model' | 'prices' | 'concurrency'>,
+  { dreams = 0 } = {},
+) {
+  const read = sessions.reduce((sum, each) => sum + each.requests, 0);
+  const shown = sessions.reduce((sum, each) => sum + each.tokens, 0) + dreams * DREAM_TOKENS;
+  const requests = read + dreams;
+  const program = programOf(model);
+  const price = priceOf(model, prices);
+  const promptTokens = async (name: 'extract' | 'dream') =>
+    estimateTokens((await renderPrompt(name, {})).text) + TOOL_TOKENS;
+  const [extracting, dreaming] = await Promise.all([promptTokens('extract'), promptTokens('dream')]);
+  // A prompt is written to the cache once, and read from it by those that follow; a program's own it holds or does not.
+  const inputTokens = shown + (read > 0 ? extracting : 0) + (dreams > 0 ? dreaming : 0);
+  const used = {
+    inputTokens,
+    cacheWriteTokens: inputTokens,
+    cachedInputTokens: Math.max(0, read - 1) * extracting + Math.max(0, dreams - 1) * dreaming,
+    outputTokens: requests * ANSWER_TOKENS,
+  };
+  const ownTokens = program ? requests * programNamed(program.name).usualTokens : 0;
+  const isOffline = model === 'offline';
+  const requestMs = (isOffline ? REQUEST_MS.offline : REQUEST_MS.model) / (program ? 1 : concurrency);
+  return {
+    requests,
+    /** Sent and received, cached or not. */
+    tokens: isOffline ? 0 : used.inputTokens + used.cachedInputTokens + used.outputTokens + ownTokens,
+    /** In millionths of a dollar: 0 offline, null for a model without a price. */
+    microUsd: isOffline ? 0 : price ? costMicroUsd(used, price) : null,
+    /** About how long it takes. */
+    ms: requests * requestMs,
+  };
+}
+
+/** About what a day takes on which sessions ended, with the dream of each of their projects; null: there were none. */
+export async function usualDay(sessions: BacklogSession[], config: Parameters<typeof useOf>[1]) {
+  const days = new Set(sessions.map(({ day }) => day)).size;
+  if (days === 0) return null;
+  const dreams = new Set(sessions.map(({ day, cwd }) => `${day} ${cwd}`)).size;
+  const { requests, tokens, microUsd } = await useOf(sessions, config, { dreams });
+  const each = (whole: number) => Math.ceil(whole / days);
+  return { requests: each(requests), tokens: each(tokens), microUsd: microUsd === null ? null : each(microUsd) };
+}
+
 /** Also where nocturne is paused. */
-async function whyNotRead(app: App, session: Session): Promise<string | null> {
+async function whyNotRead(app: Looking, session: Session): Promise<string | null> {
   const left = await whyLeft(app, session);
   if (left) return left.why;
   const { enabled, reason } = await app.standing({ cwd: session.cwd });
@@ -112,7 +150,7 @@ async function whyNotRead(app: App, session: Session): Promise<string | null> {
 
 /** What would be shown of a session, declined or not; null where there is nothing. */
 async function sizeOf(
-  app: App,
+  app: Looking,
   session: Session,
 ): Promise<Pick<BacklogSession, 'turns' | 'tokens' | 'requests'> | null> {
   const memoryDir = app.memoryDirOf(session);
@@ -215,6 +253,8 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
 interface Offer extends Asking {
   /** The model can be asked. */
   canLearn: boolean;
+  /** What was found before; default: it is looked for. */
+  backlog?: Backlog;
 }
 
 /** Answers what it found and what was learned of it, for programs. */
@@ -223,15 +263,15 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
     const { home } = app;
     const isFirst = (await home.declinedBefore()) === undefined && (await home.stores()).length === 0;
     const now = app.config.clock.now();
-    const bar = progress('looking for sessions');
-    const backlog = await findBacklog(app).finally(() => bar.stop());
-    for (const problem of backlog.problems) note(problem);
+    const backlog = offer.backlog ?? (await lookForBacklog(app));
     // Before anything may be taken: what is learned now is asked for by name.
     if (isFirst) await home.decline(now);
-    const { problems: _, left: __, sessions, ...size } = backlog;
-    const found = { backlog: { ...size, sessions: sessions.length } };
+    const { sessions, days } = backlog;
+    const use = await useOf(sessions, app.config);
+    const found = { backlog: { days, ...use, sessions: sessions.length } };
     if (sessions.length === 0) return found;
-    if (!(await isAccepted(backlog, { ...offer, learn: call.options.learn }))) return found;
+    if (!(await isAccepted({ ...backlog, ...use, model: app.config.model }, { ...offer, learn: call.options.learn })))
+      return found;
     offer.questions?.close();
     const learned = await learnFound(app, backlog);
     offer.say(describeLearned(learned, app.config));
@@ -243,12 +283,20 @@ export function offerBacklog(call: Call<CommonOptions & { learn?: boolean }>, of
   });
 }
 
+/** The same, with a word while it looks, and what could not be read told. */
+export async function lookForBacklog(app: Looking): Promise<Backlog> {
+  const bar = progress('looking for sessions');
+  const backlog = await findBacklog(app).finally(() => bar.stop());
+  for (const problem of backlog.problems) note(problem);
+  return backlog;
+}
+
 async function isAccepted(
-  backlog: Backlog,
+  backlog: Backlog & Awaited<ReturnType<typeof useOf>> & { model: string },
   { questions, say, canLearn, learn }: Offer & { learn?: boolean },
 ): Promise<boolean> {
   const what = `${sayCount(backlog.sessions.length, 'session')} of the last ${sayCount(backlog.days, 'day')}`;
-  const price = `${what}, ${sayCost(backlog.microUsd)}, ${sayTime(backlog.ms)}`;
+  const price = `${what}, ${sayUse(backlog)}, ${sayTime(backlog.ms)}`;
   if (!canLearn) {
     say(`${what} could be learned: nocturne setup --learn does it once the model can be asked.`);
     if (learn) process.exitCode = EXIT.attention;
@@ -263,7 +311,20 @@ async function isAccepted(
   return false;
 }
 
-function sayCost(microUsd: number | null): string {
+/** What it takes of money, or of a program's login. */
+export function sayUse({
+  model,
+  requests,
+  tokens,
+  microUsd,
+}: {
+  model: string;
+  requests: number;
+  tokens: number;
+  microUsd: number | null;
+}): string {
+  const rounded = Number(tokens.toPrecision(2)).toLocaleString('en');
+  if (programOf(model)) return `about ${rounded} tokens in ${sayCount(requests, 'request')}`;
   if (microUsd === null) return 'no price known';
   if (microUsd === 0) return 'free';
   return microUsd < 10_000 ? 'less than $0.01' : `about $${(microUsd / 1_000_000).toFixed(2)}`;

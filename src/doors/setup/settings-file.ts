@@ -29,13 +29,22 @@ export interface Setting {
   about: string;
 }
 
-/** Sets them all, or none; undefined: as by default. Answers whether that is another text than before. */
-export async function writeSettings(home: string, changes: Record<string, Json | undefined>): Promise<boolean> {
+/** By name; undefined: as by default. */
+export type NewSettings = Record<string, Json | undefined>;
+
+/** What would become of the file; nothing is written. */
+export async function planSettings(home: string, changes: NewSettings) {
   const file = settingsPath(home);
   const from = readTextNow(file) ?? '';
   const to = Object.entries(changes).reduce((text, [name, value]) => changed(text, { name, value, file }), from);
   const problem = await newProblem(file, { from, to });
   if (problem) throw problem;
+  return { file, from, to };
+}
+
+/** Sets them all, or none. Answers whether that is another text than before. */
+export async function writeSettings(home: string, changes: NewSettings): Promise<boolean> {
+  const { file, from, to } = await planSettings(home, changes);
   if (to !== from) replaceText(file, to);
   return to !== from;
 }

@@ -19,7 +19,7 @@ import {
   schedulers,
   standing,
 } from '../../setup/schedules.ts';
-import { writeSettings } from '../../setup/settings-file.ts';
+import { type NewSettings, planSettings, writeSettings } from '../../setup/settings-file.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
 import { canAsk, confirm, type Questions, withQuestions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
@@ -43,6 +43,8 @@ export interface Plan {
   changes: Change[];
   scheduler: Scheduler | null;
   night: Night | null;
+  /** Of config.json. */
+  settings?: NewSettings;
 }
 
 export const NIGHT_AND_KEY: OptionSpec[] = [
@@ -76,7 +78,7 @@ async function install(agent: AgentName, options: InstallOptions): Promise<void>
   const config = await loadConfig();
   const isAsking = canAsk() && !options.yes && !options.dryRun && !options.json;
   const plan = await planWithRules(config, { agent, options, isAsking });
-  show(plan, options);
+  await show(plan, options, config);
   if (options.dryRun || !(await isSure(options))) return;
   await carryOut(config, plan, options);
   if (isAsking) await askForKey(config, options);
@@ -120,12 +122,13 @@ export async function planFor(
 
 export async function carryOut(
   config: Config,
-  { changes, scheduler, night }: Plan,
+  { changes, scheduler, night, settings = {} }: Plan,
   options: KeyOptions,
 ): Promise<void> {
   makeDirectory(config.home);
   makePrivate(config.home);
-  await keepGivenKey(config, options);
+  await writeSettings(config.home, settings);
+  await keepGivenKey(await loadConfig(), options);
   for (const change of changes) if (change.from !== change.to) applyChange(config, change);
   if (scheduler && night) await scheduler.install(night);
 }
@@ -154,7 +157,7 @@ async function chosenScheduler({ environment }: Config, name: string): Promise<S
   });
 }
 
-function show(plan: Plan, { json }: InstallOptions): void {
+async function show(plan: Plan, { json }: InstallOptions, config: Config): Promise<void> {
   const { changes, scheduler, night } = plan;
   const [change] = changes as [Change];
   if (json) {
@@ -163,11 +166,13 @@ function show(plan: Plan, { json }: InstallOptions): void {
     return;
   }
   if (changeDiff(change) === '') print(`${change.file}: all is in place`);
-  showAll(plan);
+  await showAll(plan, config);
 }
 
-export function showAll({ changes, scheduler, night }: Plan): void {
+export async function showAll({ changes, scheduler, night, settings = {} }: Plan, { home }: Config): Promise<void> {
   for (const change of changes) printRaw(changeDiff(change));
+  const { file, from, to } = await planSettings(home, settings);
+  if (to !== from) printRaw(unifiedDiff({ name: file, text: from }, { name: file, text: to }));
   for (const { path, text } of (night && scheduler?.texts(night)) ?? []) {
     printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
   }

@@ -1,23 +1,36 @@
-// setup: the first hour. Finds the agents on this machine, says in a few lines what will be written where (the whole of
-// it on demand), keeps a key, which is never shown, after trying it by one request of a few tokens, and offers to learn
-// the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned
+// setup: the first hour. Finds the agents on this machine, asks which model is to read their sessions, says in a few lines
+// what will be written where (the whole of it on demand), tries the model by one request of a few tokens, keeps a key,
+// which is never shown, and offers to learn the sessions of the last days. Nothing is written before a person, or --yes, says so; sessions from before are learned
 // only where that is asked for, else nobody takes them.
 
 import { delimiter, dirname, join } from 'node:path';
+import { needsKey } from '../../../agent/types.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
-import { statNow } from '../../../base/files/files.ts';
+import { removeFile, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { tryModel } from '../../doctor/checks.ts';
-import { openHomeOf } from '../../places.ts';
+import { enablementFor, memoryDirFor, openHomeOf } from '../../places.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
 import { applyChange, hasOurs, isInstalled, planUninstall } from '../../setup/agents/installing.ts';
-import { offerBacklog } from '../../setup/backlog.ts';
+import { type Backlog, type Looking, lookForBacklog, offerBacklog, usualDay } from '../../setup/backlog.ts';
+import {
+  type Around,
+  askForModel,
+  type Choice,
+  defaultOf,
+  keyModel,
+  lookAround,
+  offerNamed,
+  offersOf,
+} from '../../setup/choose-model.ts';
 import { type Scheduler, schedulers } from '../../setup/schedules.ts';
+import { keepingOf } from '../../wing.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
+import { progress } from '../terminal/progress.ts';
 import { fromHome } from '../terminal/words.ts';
 import {
   askForApiKey,
@@ -33,6 +46,7 @@ import {
 } from './install.ts';
 
 interface SetupOptions extends InstallOptions {
+  model?: string;
   learn?: boolean;
   remove?: boolean;
 }
@@ -46,14 +60,18 @@ const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
   args: [['[agent...]', 'default: those that are found', AGENT_NAMES]],
   options: [
     ['--yes', 'accept what it would write; sessions from before stay unlearned'],
+    [
+      '--model <id>',
+      'which model reads the sessions: claude-code, codex, offline, or a model id; nothing is asked then',
+    ],
     ['--learn', 'learn the sessions of the last days, too', { conflicts: 'remove' }],
     ['--remove', 'take it all out again; memory and the key stay'],
     ['--dry-run', 'show all that would be changed, and change nothing'],
     ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
     ...NIGHT_AND_KEY,
   ],
-  json: '{ isDone, agents: [{ agent, file, isChanged, diff }], schedule, canLearn?, backlog?, learned? }',
-  examples: ['setup', 'setup --yes --learn', 'setup --remove'],
+  json: '{ isDone, agents: [{ agent, file, isChanged, diff }], schedule, model?, canLearn?, backlog?, learned? }',
+  examples: ['setup', 'setup --yes --learn', 'setup --model claude-code', 'setup --remove'],
   run: (call) => (call.options.remove ? remove(call) : setUp(call)),
 };
 
@@ -69,21 +87,30 @@ async function setUp(call: SetupCall): Promise<void> {
     process.exitCode = EXIT.attention;
     return;
   }
-  const plan = await planFor(config, { agents, options });
+  const hooks = await planFor(config, { agents, options });
   const say = options.json ? () => {} : print;
-  const told = toldOf(plan);
-  say(summary(plan, config));
-  if (options.dryRun) return options.json ? print({ isDone: false, ...told }) : showAll(plan);
-  const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
+  const backlog = options.dryRun ? undefined : await lookForBacklog(await lookingFor(config));
+  const around = await lookFor(config, agents, backlog?.sessions);
+  const questions = canAsk() && !options.yes && !options.json && !options.dryRun ? new Questions() : null;
   try {
-    if (!(await isWanted(plan, { questions, yes: options.yes }))) {
+    const chosen = await choose(around, { options, questions, say });
+    if (!chosen) return void leftAsItIs(true);
+    const plan = { ...hooks, settings: chosen.settings };
+    const told = { ...toldOf(plan), model: chosen.model };
+    say(summary(plan, { config, model: chosen.said }));
+    if (options.dryRun) return options.json ? print({ isDone: false, ...told }) : await showAll(plan, config);
+    if (!(await isWanted(plan, { config, questions, yes: options.yes }))) {
       if (options.json) print({ isDone: false, ...told });
       return;
     }
     await carryOut(config, plan, options);
     for (const line of leftToDo(plan.changes)) say(line);
-    const canLearn = await settleKey(await loadConfig(), { questions, say });
-    const offered = await offerBacklog(call, { questions, canLearn, say });
+    const canLearn = await settleModel(await loadConfig({ model: chosen.model }), {
+      questions,
+      say,
+      given: chosen.apiKey,
+    });
+    const offered = await offerBacklog(call, { questions, canLearn, say, backlog });
     if (options.json) print({ isDone: true, ...told, canLearn, ...offered });
     const fromNow = canLearn
       ? 'Done. From now on nocturne learns from each session that ends.'
@@ -94,6 +121,56 @@ async function setUp(call: SetupCall): Promise<void> {
   } finally {
     questions?.close();
   }
+}
+
+interface Chosen extends Pick<Choice, 'model' | 'settings' | 'apiKey'> {
+  /** In words. */
+  said: string;
+}
+
+/** The model that is named, asked for, or taken by itself; null: the person went away. */
+async function choose(
+  around: Around,
+  { options, questions, say }: Asking & { options: SetupOptions },
+): Promise<Chosen | null> {
+  const { config } = around;
+  const { NOCTURNE_MODEL: ofShell } = config.environment;
+  const hasKey = (options.keyFile ?? options.keyStdin ?? options.keyCommand) !== undefined;
+  if (options.model || ofShell || hasKey) {
+    const offer = await offerNamed(options.model ?? ofShell ?? keyModel(config.model), around);
+    if (options.model || !ofShell) return { ...offer, said: `${offer.title}: ${offer.about}` };
+    // It counts in this shell, and the schedule brings it along: settings stay as they are.
+    const own = Object.entries(offer.settings).filter(([name]) => name.startsWith('agentPrograms.'));
+    return { ...offer, settings: Object.fromEntries(own), said: offer.title };
+  }
+  if (questions) {
+    const choice = await askForModel(around, { questions, say });
+    return choice && { ...choice, said: choice.title };
+  }
+  const offer = defaultOf(await offersOf(around), around);
+  const why = offer.kind === 'offline' && !offer.isPresent ? 'no login of these agents and no key was found. ' : '';
+  return { ...offer, said: `${offer.title}: ${why}${offer.about}` };
+}
+
+async function lookFor(config: Config, agents: AgentName[], sessions: Backlog['sessions'] = []): Promise<Around> {
+  const bar = progress('looking for models');
+  const found = await lookAround(config).finally(() => bar.stop());
+  const byAgent = [...Map.groupBy(sessions, ({ agent }) => agent)].map(([name, of]) => [name, of.length]);
+  const dayOf = (model: string) => usualDay(sessions, { ...config, model });
+  return { ...found, config, agents, sessions: Object.fromEntries(byAgent), dayOf };
+}
+
+/** The same look as later, before anything is there. */
+async function lookingFor(config: Config): Promise<Looking> {
+  const isThere = keepingOf(config) !== null || statNow(join(config.home, 'home.db')) !== null;
+  const opened = isThere ? openHomeOf(config) : null;
+  const pauses = (await opened?.home.pauses.all()) ?? [];
+  await opened?.close();
+  return {
+    config,
+    standing: async ({ cwd } = {}) => enablementFor(config, { pauses, cwd }),
+    memoryDirOf: (session = {}) => memoryDirFor(config, session),
+  };
 }
 
 function toldOf({ changes, scheduler }: Plan) {
@@ -110,7 +187,7 @@ function isHere(name: AgentName, config: Config): boolean {
   return path.some((dir) => statNow(join(dir, program)) !== null);
 }
 
-function summary({ changes, scheduler }: Plan, config: Config): string {
+function summary({ changes, scheduler }: Plan, { config, model }: { config: Config; model: string }): string {
   const said = changes.map(({ agent, file, from, to, receipt }) => {
     const rules = receipt?.rules.length ? ', and may write its memory unasked' : '';
     const what =
@@ -134,7 +211,7 @@ function summary({ changes, scheduler }: Plan, config: Config): string {
     ),
     row('Its own data', fromHome(config.home, config)),
     row('Memory', own ? fromHome(own, config) : `${fromHome(join(claudeDir, 'projects'), config)}/<project>/memory`),
-    row('Model', config.model === 'offline' ? 'offline: rules for English, on this machine, free' : config.model),
+    row('Model', model),
   ].join('\n');
 }
 
@@ -145,7 +222,7 @@ function row(name: string, said: string): string {
 /** Asks until there is an answer; `d` shows the whole difference. */
 async function isWanted(
   plan: Plan,
-  { questions, yes }: { questions: Questions | null; yes?: boolean },
+  { config, questions, yes }: { config: Config; questions: Questions | null; yes?: boolean },
 ): Promise<boolean> {
   const isInPlace = plan.changes.every(({ from, to }) => from === to) && !plan.scheduler;
   if (yes || isInPlace) return true;
@@ -153,7 +230,7 @@ async function isWanted(
     const answer = (await questions?.ask('Do it? [y/N, d shows every change] '))?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return true;
     if (answer !== 'd') break;
-    showAll(plan);
+    await showAll(plan, config);
   }
   return leftAsItIs(questions !== null);
 }
@@ -177,9 +254,9 @@ async function remove({ args, options }: SetupCall): Promise<void> {
     row('The rest', `memory stays, and so does ${fromHome(config.home, config)}${hasKey ? ' with the key' : ''}`),
   ];
   if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
-  if (options.dryRun) return options.json ? end(false) : showAll(plan);
+  if (options.dryRun) return options.json ? end(false) : showAll(plan, config);
   const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
-  const isSure = await isWanted(plan, { questions, yes: options.yes }).finally(() => questions?.close());
+  const isSure = await isWanted(plan, { config, questions, yes: options.yes }).finally(() => questions?.close());
   if (!isSure) return end(false);
   for (const change of changes) applyChange(config, change);
   for (const scheduler of nights) await scheduler.remove();
@@ -194,19 +271,20 @@ async function standingNights({ environment }: Config): Promise<Scheduler[]> {
 
 const MOST_ASKED = 3;
 
-/** Answers whether the model can be asked now, and says why not. */
-async function settleKey(config: Config, { questions, say }: Asking): Promise<boolean> {
+/** Answers whether the model can be asked now, and says why not; `given`: a key that was typed for it, or none for it. */
+async function settleModel(config: Config, { questions, say, given }: Asking & { given?: string }): Promise<boolean> {
   if (config.model === 'offline') return true;
-  if (keySource(config) !== 'none') {
-    const isGood = (await tryKey(config, say)) === 'good';
+  if (given === '') removeFile(keyPath(config));
+  if (!given && (!needsKey(config.model) || keySource(config) !== 'none')) {
+    const isGood = (await tryIt(config, say)) === 'good';
     const { apiKey } = config.access;
-    if (isGood && keySource(config) === 'environment' && apiKey) await offerToKeep(config, { questions, say, apiKey });
+    if (isGood && needsKey(config.model) && apiKey) await offerToKeep(config, { questions, say, apiKey });
     return isGood;
   }
-  for (let asked = 0; questions && asked < MOST_ASKED; asked += 1) {
-    const apiKey = await askForApiKey(questions);
+  for (let asked = given ? -1 : 0; questions && asked < MOST_ASKED; asked += 1) {
+    const apiKey = asked < 0 ? given : await askForApiKey(questions);
     if (!apiKey) break;
-    const state = await tryKey({ ...config, access: { ...config.access, apiKey } }, say);
+    const state = await tryIt({ ...config, access: { ...config.access, apiKey } }, say);
     if (state === 'refused') continue;
     keepKey(config, apiKey);
     return state === 'good';
@@ -218,18 +296,23 @@ async function settleKey(config: Config, { questions, say }: Asking): Promise<bo
   return false;
 }
 
-type KeyState = 'good' | 'refused' | 'untried';
+type Tried = 'good' | 'refused' | 'untried';
 
-async function tryKey(config: Config, say: Asking['say']): Promise<KeyState> {
+/** By one small request. */
+async function tryIt(config: Config, say: Asking['say']): Promise<Tried> {
+  const { model } = config;
+  const isByKey = needsKey(model) && keySource(config) !== 'unneeded';
   const { home, close } = openHomeOf(config);
+  const bar = progress(`asking ${model}`);
   try {
-    const error = await tryModel(config, home);
+    const error = await tryModel(config, home).finally(() => bar.stop());
     if (!error) {
-      say(`The key works: ${config.model} answers.`);
+      say(`${isByKey ? 'The key works: ' : ''}${model} answers.`);
       return 'good';
     }
-    const isRefused = isAppError(error) && ruleOf(error.code).class === 'auth';
-    say(`${isRefused ? 'The key does not work' : 'The key could not be tried'}: ${describeError(error)}`);
+    const isRefused = isByKey && isAppError(error) && ruleOf(error.code).class === 'auth';
+    const what = isByKey ? 'The key' : model;
+    say(`${what} ${isRefused ? 'does not work' : 'could not be tried'}: ${describeError(error)}`);
     return isRefused ? 'refused' : 'untried';
   } finally {
     await close();
