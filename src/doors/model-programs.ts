@@ -75,8 +75,11 @@ export function programToKeep(name: ProgramName, path: string, { environment }: 
   return { path, environment: Object.fromEntries(own) as Record<string, string> };
 }
 
-/** Looks it up and asks it, without a request, which version it is and how it is logged in. */
-export async function findProgram(name: ProgramName, config: Runs): Promise<FoundProgram> {
+/**
+ * Looks it up and asks it, without a request, which version it is and how it is logged in; `isFresh`: whatever it said
+ * a while ago.
+ */
+export async function findProgram(name: ProgramName, config: Runs, { isFresh = false } = {}): Promise<FoundProgram> {
   const program = programNamed(name);
   const { title, company } = program;
   const { path, movedFrom } = pathOf(program, config);
@@ -88,7 +91,7 @@ export async function findProgram(name: ProgramName, config: Runs): Promise<Foun
     return { ...found, problem };
   }
   try {
-    const { version, login } = await saidBy(program, path, config);
+    const { version, login } = await saidBy(program, { path, isFresh }, config);
     const all = { ...found, version, login };
     if (isOlder(version, program.oldest)) {
       const message = `${title} ${version} (${path}) is older than ${program.oldest}, the oldest that was tried.`;
@@ -126,12 +129,16 @@ const saidSchema = z.object({
 });
 
 /** Its version and its login, kept for a while for as long as both files stay the same: each costs a process. */
-async function saidBy(program: Program, path: string, config: Runs): Promise<{ version: string; login: Login }> {
+async function saidBy(
+  program: Program,
+  { path, isFresh }: { path: string; isFresh: boolean },
+  config: Runs,
+): Promise<{ version: string; login: Login }> {
   const sign = JSON.stringify([path, signOf(path), loginSign(program.name, config)]);
   const place = join(config.home, 'programs', `${program.name}.json`);
   const kept = saidSchema.safeParse(parseJson(readTextNow(place) ?? ''));
   const now = config.clock.now();
-  if (kept.success && kept.data.sign === sign && kept.data.login.isLoggedIn) {
+  if (!isFresh && kept.success && kept.data.sign === sign && kept.data.login.isLoggedIn) {
     if (now.getTime() - Date.parse(kept.data.at) < LOGIN_COUNTS_MS) return kept.data;
   }
   const run = (args: string[]) =>
@@ -161,10 +168,16 @@ function signOf(path: string): string {
 }
 
 /** Another one where the login of the program is another; its files are looked at, never read. */
-export function loginSign(name: ProgramName, { userDir, environment, agentPrograms }: Runs): string {
-  const { variable, directory, names } = programNamed(name).loginFiles;
-  const own = agentPrograms[name]?.environment[variable] ?? environment[variable] ?? join(userDir, directory);
-  return names.map((file) => signOf(join(own, file))).join(' ');
+export function loginSign(name: ProgramName, config: Runs): string {
+  return programNamed(name)
+    .loginFiles.names.map((file) => signOf(join(directoryOf(name, config), file)))
+    .join(' ');
+}
+
+/** Where the program keeps its own files. */
+export function directoryOf(name: ProgramName, { userDir, environment, agentPrograms }: Runs): string {
+  const { variable, directory } = programNamed(name).loginFiles;
+  return agentPrograms[name]?.environment[variable] ?? environment[variable] ?? join(userDir, directory);
 }
 
 /** Of the home; before there is one, a temporary one. */

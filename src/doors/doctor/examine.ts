@@ -39,6 +39,7 @@ import {
   checkWorker,
   failed,
 } from './checks.ts';
+import { asAtNight, checkProgram } from './program-checks.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
@@ -59,7 +60,8 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...checkAgentSettings(config),
       ...(home ? checkEnablement(await enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
-      ...(home && at.isOnline ? await checkModel(config, home) : []),
+      ...(await checkProgram(config)),
+      ...(home && at.isOnline ? await checkModel(await asAtNight(config), home) : []),
       await checkQueue(config),
       ...(await checkBoard(config)),
       ...(home ? [await checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
