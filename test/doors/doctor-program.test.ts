@@ -1,6 +1,6 @@
 // What doctor says where the program of an agent is the model.
 
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
@@ -101,4 +101,15 @@ test('the file of Codex that goes out with each request is named, where there is
   const file = join(person.user, '.codex', 'AGENTS.md');
   writeFileSync(file, 'Be brief.\n');
   expect(await found()).toContain(`it sends ${file} along with each request`);
+});
+
+test('what a program says where it fails is told', async () => {
+  const person = await aPersonWith('codex');
+  const script = readFileSync(person.program.path, 'utf8');
+  writeFileSync(person.program.path, script.replace('*) cat >', "*) echo 'its disk is full' >&2; exit 2; cat >"));
+  const [, model] = await programLines(person, {}, true);
+  expect(model).toMatchObject({
+    state: 'warn',
+    found: expect.stringContaining('Codex could not answer: its disk is full'),
+  });
 });

@@ -73,7 +73,7 @@ export const codex: Program = {
     const failed = events.findLast(({ type }) => type === 'turn.failed' || type === 'error');
     const ended = events.findLast(({ type }) => type === 'turn.completed');
     if (!ended && (failed || code !== 0)) {
-      const said = String(failed && (objectAt(failed, 'error').message ?? failed.message)) || stderr;
+      const said = String((failed && (objectAt(failed, 'error').message ?? failed.message)) ?? stderr);
       const status = /(?:unexpected|last) status:? (\d{3})/.exec(said)?.[1];
       throw failureOf(this, { said, now, status: status === undefined ? undefined : Number(status) });
     }

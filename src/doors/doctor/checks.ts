@@ -193,6 +193,8 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
       const hi = {
         model: config.model,
         max_tokens: maxOutputTokens,
+        // Codex takes no empty one.
+        ...(isProgram && { system: 'Answer in one word.' }),
         messages: [{ role: 'user' as const, content: 'Hi' }],
       };
       await openModel(asked, ports).messages.create(hi);

@@ -171,6 +171,8 @@ async function programOffer(program: FoundProgram, model: string, around: Around
   const id = isPresent && model === name ? around.config.model : model;
   const day = await around.dayOf(id);
   const kept = programToKeep(name, path as string, around.config);
+  const { ANTHROPIC_BASE_URL: address = '' } = kept.environment;
+  const reader = URL.canParse(address) ? `Whoever runs ${new URL(address).host}` : company;
   const cost =
     login?.paidBy === 'key'
       ? `It is logged in by a key, so it costs money: ${sayDay(day)}.`
@@ -179,7 +181,7 @@ async function programOffer(program: FoundProgram, model: string, around: Around
     kind: 'program',
     model: id,
     title: `${title} with your login, ${login?.said ?? 'which is not known'}`,
-    about: `${company} reads your sessions${othersThan(name, around)}. ${cost}`,
+    about: `${reader} reads your sessions${othersThan(name, around)}. ${cost}`,
     settings: { model: id, baseUrl: undefined, [`agentPrograms.${name}`]: kept },
     isPresent,
     program,
@@ -274,7 +276,7 @@ function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): stri
 }
 
 function sayDay(day: DayUse): string {
-  if (day === null) return 'how much is not known, there are no sessions of the last days';
+  if (day === null) return 'how much is not known, no session of the last days is left to tell it from';
   const { requests, tokens, microUsd } = day;
   const size = `about ${Number(tokens.toPrecision(2)).toLocaleString('en')} tokens in ${sayCount(requests, 'request')}`;
   const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;
