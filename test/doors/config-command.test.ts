@@ -82,6 +82,7 @@ test.each([
   ['concurrency', 'two', 'expected number', 'concurrency takes: integer, 1 to 64.'],
   ['team', 'all', 'invalid option', 'team takes: off, read, write.'],
   ['zone', '5', 'zone: not a time zone', 'IANA time zone'],
+  ['wallMs', '1000', 'a request to the model may take requestMs', ''],
   ['excludedPaths', '~/a', 'expected array', 'takes: list, like ["one", "two"]'],
   ['forgetDays.projct', '5', 'projct is no setting', ''],
   ['modle', 'x', 'modle is no setting', 'Did you mean model?'],

@@ -99,7 +99,7 @@ export async function loadConfig(
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...file,
-    ...timesFrom(file, { path, baseURL: env.ANTHROPIC_BASE_URL }),
+    ...timesFrom(file, { path, baseURL: file.baseUrl ?? env.ANTHROPIC_BASE_URL }),
     ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
     home,
     userDir,
@@ -144,7 +144,7 @@ export async function loadConfig(
 const MINUTE_MS = 60_000;
 
 /** A model on this machine may think for many minutes, and costs nothing by it. */
-function timesFrom(settings: Settings, { path, baseURL }: { path: string; baseURL?: string }): Times {
+export function timesFrom(settings: Settings, { path, baseURL }: { path: string; baseURL?: string }): Times {
   const requestMs = settings.requestMs ?? (isLocal(baseURL) ? 20 * MINUTE_MS : 4 * MINUTE_MS);
   const wallMs = settings.wallMs ?? settings.maxTurns * requestMs + MINUTE_MS;
   const jobWallMs = settings.jobWallMs ?? Math.max(30 * MINUTE_MS, wallMs);
@@ -157,7 +157,7 @@ function timesFrom(settings: Settings, { path, baseURL }: { path: string; baseUR
   );
 }
 
-function isLocal(url = ''): boolean {
+export function isLocal(url = ''): boolean {
   return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 

@@ -237,7 +237,7 @@ export async function readSettings(path: string): Promise<Settings> {
 }
 
 /** What a text sets, or all that is wrong with it. Throws for one that is not JSON. */
-async function parseSettings(text: string, path: string) {
+export async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
     throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });
   });

@@ -6,7 +6,7 @@ import { findLocalEndpoints, type LocalEndpoint } from '../../agent/local-endpoi
 import type { ProgramName } from '../../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../../agent/programs/programs.ts';
 import { needsKey, OFFLINE_MODEL } from '../../agent/types.ts';
-import type { Config } from '../../base/config/config.ts';
+import { type Config, isLocal } from '../../base/config/config.ts';
 import { settingsSchema } from '../../base/config/settings.ts';
 import { describeError, onAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
@@ -211,9 +211,7 @@ async function keyOffer(around: Around, model: string): Promise<Offer> {
 }
 
 function localOffer({ title, baseUrl }: LocalEndpoint, models: string[]): Offer {
-  const { hostname } = new URL(baseUrl);
-  const isHere = /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(hostname);
-  const reads = isHere ? 'Nothing leaves this machine' : `Whoever runs ${hostname} reads your sessions`;
+  const reads = isLocal(baseUrl) ? 'Nothing leaves this machine' : `Whoever runs ${new URL(baseUrl).host} reads them`;
   return {
     kind: 'local',
     model: '',

@@ -173,7 +173,11 @@ test('a local endpoint is offered with its models, kept with its address, and as
   expect(sent).not.toContain('sk-ant');
   // The night has neither of the shell's variables.
   const night = await loadConfig({}, { HOME: person.user, NOCTURNE_HOME: person.home });
-  expect(night).toMatchObject({ model: 'llama3.2', access: { baseURL: `http://${local.host}` } });
+  expect(night).toMatchObject({
+    model: 'llama3.2',
+    access: { baseURL: `http://${local.host}` },
+    requestMs: 20 * 60_000,
+  });
   const again = await runHere(['setup', '--yes', '--model', 'qwen3:8b'], environment);
   expect(again.stdout).toContain('qwen3:8b answers.');
   expect(person.kept().model).toBe('qwen3:8b');
