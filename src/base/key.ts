@@ -74,7 +74,7 @@ export async function whereAccessIsNew(
   work: () => Promise<void>,
   login: string | null = null,
 ): Promise<void> {
-  const { access, home, keyCommand, model } = config;
+  const { access, keyCommand, model } = config;
   const isGiven = access.apiKey || access.authToken;
   // A file that cannot be read is told of by whoever needs the key.
   const kept = () =>

@@ -108,7 +108,7 @@ export async function useOf(
   const promptTokens = async (name: 'extract' | 'dream') =>
     estimateTokens((await renderPrompt(name, {})).text) + TOOL_TOKENS;
   const [extracting, dreaming] = await Promise.all([promptTokens('extract'), promptTokens('dream')]);
-  // A prompt is written to the cache once, and read from it by those that follow; a program's own it holds or does not.
+  // A prompt is written to the cache once, and read from it by those that follow.
   const inputTokens = shown + (read > 0 ? extracting : 0) + (dreams > 0 ? dreaming : 0);
   const used = {
     inputTokens,
@@ -323,8 +323,8 @@ export function sayUse({
   tokens: number;
   microUsd: number | null;
 }): string {
-  const rounded = Number(tokens.toPrecision(2)).toLocaleString('en');
-  if (programOf(model)) return `about ${rounded} tokens in ${sayCount(requests, 'request')}`;
+  const size = `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
+  if (programOf(model)) return size;
   if (microUsd === null) return 'no price known';
   if (microUsd === 0) return 'free';
   return microUsd < 10_000 ? 'less than $0.01' : `about $${(microUsd / 1_000_000).toFixed(2)}`;

@@ -5,7 +5,7 @@
 import { findLocalEndpoints, type LocalEndpoint } from '../../agent/local-endpoints.ts';
 import type { ProgramName } from '../../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../../agent/programs/programs.ts';
-import { needsKey, OFFLINE_MODEL } from '../../agent/types.ts';
+import { needsKey, OFFLINE_LIMITS, OFFLINE_MODEL } from '../../agent/types.ts';
 import { type Config, isLocal } from '../../base/config/config.ts';
 import { settingsSchema } from '../../base/config/settings.ts';
 import { describeError, onAppError } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import { statNow } from '../../base/files/files.ts';
 import { keyPath } from '../../base/key.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { Asking, Questions } from '../cli/terminal/ask.ts';
-import { fromHome } from '../cli/terminal/words.ts';
+import { fromHome, sayTokens } from '../cli/terminal/words.ts';
 import { type FoundProgram, findProgram, programToKeep } from '../model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';
 import type { NewSettings } from './settings-file.ts';
@@ -247,8 +247,7 @@ function offlineOffer({ model }: Config): Offer {
     kind: 'offline',
     model: OFFLINE_MODEL,
     title: 'None for now (offline)',
-    about:
-      'Rules on this machine, free. They find what is said in so many words of English (“always …”, “we use …”), and nothing that has to be understood.',
+    about: `Rules on this machine, free. ${OFFLINE_LIMITS} It understands nothing.`,
     settings: { model: OFFLINE_MODEL },
     isPresent: model === OFFLINE_MODEL,
   };
@@ -276,7 +275,7 @@ function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): stri
 function sayDay(day: DayUse): string {
   if (day === null) return 'how much is not known, no session of the last days is left to tell it from';
   const { requests, tokens, microUsd } = day;
-  const size = `about ${Number(tokens.toPrecision(2)).toLocaleString('en')} tokens in ${sayCount(requests, 'request')}`;
+  const size = `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
   const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;
   return `${all} on a day like your last ones`;
 }

@@ -103,7 +103,7 @@ test.each<[Scene, string, RegExp]>([
     /^Whoever runs proxy\.corp reads your sessions/,
   ],
   [{ isOllama: true }, 'local', /^Nothing leaves this machine/],
-  [{}, 'offline', /nothing that has to be understood/],
+  [{}, 'offline', /only what is said outright, in English.* It understands nothing/],
 ])('%j: an offer of the kind %s says who reads and what it takes', async (scene, kind, words) => {
   const offers = await offersOf(await around(scene));
   expect(offers.find((each) => each.kind === kind)?.about).toMatch(words);

@@ -109,7 +109,7 @@ test('with neither login nor key it is offline for now, said in one line; what i
   const ended = await person.setup('--yes');
   const said = ended.stdout.split('\n').find((line) => line.includes('offline')) ?? '';
   expect(said).toContain('no login of these agents and no key was found');
-  expect(said).toContain('nothing that has to be understood');
+  expect(said).toContain('It understands nothing.');
   expect(person.kept()).toEqual({ model: 'offline' });
   giveProgram(person, 'claude');
   expect(JSON.parse((await person.setup('--yes', '--json')).stdout).model).toBe('offline');
