@@ -130,7 +130,8 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
         return [answer, answer.ok ? await readBody(answer, agent.model) : ''] as const;
       });
     } catch (error) {
-      if (neverReachedServer(error)) await ports.settle(reservation, NO_USAGE);
+      const unanswered = error instanceof ProgramFailure ? usedUnanswered(error) : undefined;
+      if (unanswered || neverReachedServer(error)) await ports.settle(reservation, unanswered ?? NO_USAGE);
       throw error;
     }
     if (!response.ok) {
@@ -152,6 +153,18 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
     }
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
+}
+
+/** By which errors a service says, through its program, that it did not do what was asked. */
+const REFUSED_BY_SERVICE: ReadonlySet<ErrorCode> = new Set([
+  ...(['auth', 'no-model', 'quota', 'plan-limit', 'overloaded', 'oversize'] as const),
+]);
+
+/** What a program used that did not answer: by its own word, else nothing where it was refused; undefined: it is not known. */
+function usedUnanswered({ failure, usage }: ProgramFailure): Usage | undefined {
+  if (failure.code === 'network') return NO_USAGE;
+  if (usage) return usageOf(usage);
+  return REFUSED_BY_SERVICE.has(failure.code) ? { ...NO_USAGE, calls: 1 } : undefined;
 }
 
 function refusalOf({ status, headers }: Response): Refusal {

@@ -96,6 +96,6 @@ export function requireAccess({ model, access }: Pick<AgentRequest, 'model' | 'a
   if (!needsKey(model) || access.apiKey || access.authToken) return;
   throw new AppError('no-model', `There is no key for model ${model}.`, {
     remedy:
-      'nocturne setup keeps one; or set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or use --model offline.',
+      'nocturne setup keeps one; or set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN; for a local endpoint also ANTHROPIC_BASE_URL), or choose the program of an agent that you are logged in to (--model claude-code or codex), or --model offline.',
   });
 }

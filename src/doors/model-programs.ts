@@ -1,18 +1,27 @@
 // Agents' programs on this machine as models: where one is, which version, how it is logged in; and runs of the forked agent
 // whose model is such a program. The forked process asks for an answer, this one runs the program.
-// Promises: of all processes of this home one runs a program at a time; it is ended with the run, however that ends;
-// it is handed no key; what set-up found is used at night.
+// Promises: of all processes of this home one runs a program at a time; it is ended with the run, however that ends, and
+// its files with it; it is handed no key; what set-up found is used at night.
 
+import { hash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Login, logInRemedy, type Program, type ProgramName, quoteSaid } from '../agent/programs/program.ts';
+import {
+  type Login,
+  logInRemedy,
+  type Program,
+  type ProgramAnswer,
+  type ProgramName,
+  type ProgramTask,
+  quoteSaid,
+} from '../agent/programs/program.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import { runProgram } from '../agent/programs/run-program.ts';
-import { type AgentPorts, NO_USAGE, type RunAgent } from '../agent/types.ts';
+import type { AgentPorts, RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
-import { AppError, type ErrorCode, isAppError, onAppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
@@ -43,10 +52,6 @@ const ANSWERS_WITHIN_MS = 20_000;
 /** What a login says of itself is asked again after so long. */
 const LOGIN_COUNTS_MS = 10 * 60_000;
 const LOOK_MS = 200;
-
-const NOT_ANSWERED: ReadonlySet<ErrorCode> = new Set([
-  ...(['auth', 'no-model', 'quota', 'plan-limit', 'overloaded', 'server-error', 'oversize'] as const),
-]);
 
 /** What a process needs of the environment to run, to find its user's files and the network. */
 const HANDED_ON =
@@ -108,11 +113,15 @@ export async function findProgram(name: ProgramName, config: Runs, { isFresh = f
 
 function pathOf(program: Program, { agentPrograms, environment }: Runs): { path: string | null; movedFrom?: string } {
   const kept = agentPrograms[program.name]?.path;
-  if (kept !== undefined && realPath(kept) !== null) return { path: kept };
-  const names = process.platform === 'win32' ? [`${program.command}.exe`, `${program.command}.cmd`] : [program.command];
-  const directories = (environment.PATH ?? '').split(delimiter).filter(Boolean);
-  const paths = directories.flatMap((directory) => names.map((each) => join(directory, each)));
-  return { path: paths.find((path) => realPath(path) !== null) ?? null, movedFrom: kept };
+  if (kept !== undefined && isFile(kept)) return { path: kept };
+  const paths = (environment.PATH ?? '').split(delimiter).filter(Boolean);
+  const found = paths.map((each) => join(each, program.command)).find((path) => isFile(path));
+  return { path: found ?? null, movedFrom: kept };
+}
+
+function isFile(path: string): boolean {
+  const real = realPath(path);
+  return real !== null && statNow(real)?.isFile === true;
 }
 
 function isOlder(version: string, oldest: string): boolean {
@@ -142,7 +151,7 @@ async function saidBy(
     if (now.getTime() - Date.parse(kept.data.at) < LOGIN_COUNTS_MS) return kept.data;
   }
   const run = (args: string[]) =>
-    inEmptyDirectory(config, (cwd) =>
+    inEmptyDirectory(config, newId('run'), (cwd) =>
       runProgram({
         ...{ path, args, cwd, title: program.title, limitMs: ANSWERS_WITHIN_MS },
         environment: environmentOf(program, config),
@@ -169,9 +178,10 @@ function signOf(path: string): string {
 
 /** Another one where the login of the program is another; its files are looked at, never read. */
 export function loginSign(name: ProgramName, config: Runs): string {
-  return programNamed(name)
-    .loginFiles.names.map((file) => signOf(join(directoryOf(name, config), file)))
-    .join(' ');
+  const program = programNamed(name);
+  const own = Object.entries(environmentOf(program, config)).filter(([each]) => program.environment.test(each));
+  const files = program.loginFiles.names.map((file) => signOf(join(directoryOf(name, config), file)));
+  return hash('sha256', JSON.stringify([own, files])).slice(0, 16);
 }
 
 /** Where the program keeps its own files. */
@@ -180,10 +190,15 @@ export function directoryOf(name: ProgramName, { userDir, environment, agentProg
   return agentPrograms[name]?.environment[variable] ?? environment[variable] ?? join(userDir, directory);
 }
 
-/** Of the home; before there is one, a temporary one. */
-async function inEmptyDirectory<T>({ home }: Pick<Config, 'home'>, work: (cwd: string, beside: string) => Promise<T>) {
-  const beside = join(isDirectory(home) ? join(home, 'programs') : tmpdir(), newId('run'));
+/** In an empty directory of the home, before there is one in a temporary one; what is left of another run under that name is removed first. */
+async function inEmptyDirectory<T>(
+  { home }: Pick<Config, 'home'>,
+  name: string,
+  work: (cwd: string, beside: string) => Promise<T>,
+): Promise<T> {
+  const beside = join(isDirectory(home) ? join(home, 'programs') : tmpdir(), name);
   const cwd = join(beside, 'empty');
+  removeTree(beside);
   makeDirectory(cwd);
   makePrivate(beside);
   try {
@@ -198,48 +213,62 @@ export function withPrograms(config: Runs, run: RunAgent): RunAgent {
   return async (request, ports, signal) => {
     const named = programOf(request.model);
     if (!named) return run(request, ports, signal);
-    const found = await findProgram(named.name, config);
-    const { path, login, problem } = found;
-    if (problem || path === null || login === undefined) throw problem;
     const program = programNamed(named.name);
+    const { path, login, problem } = await findProgram(named.name, config);
+    if (problem || path === null || login === undefined) throw problem;
     const release = await takeTurn(config, signal);
     const over = new AbortController();
     const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
     const paid = { by: login.paidBy, model: named.model ?? program.boundedBy };
-    let reservation = -1;
+    let running: Promise<unknown> = Promise.resolve();
     const withProgram: AgentPorts = {
       ...ports,
-      reserve: async (tokens, outputTokens) => {
-        reservation = await ports.reserve(tokens, outputTokens, paid);
-        return reservation;
+      reserve: (tokens, outputTokens) => ports.reserve(tokens, outputTokens, paid),
+      runProgram(task) {
+        const answer = askOnce(program, { task, path, config, signal: ended });
+        running = Promise.allSettled([answer]);
+        return answer;
       },
-      runProgram: (task) =>
-        inEmptyDirectory(config, async (cwd, beside) => {
-          const pathOfFile = (file: string) => join(beside, file);
-          const { args, environment, stdin, files } = program.start(task, pathOfFile);
-          for (const [file, text] of Object.entries(files)) writeWhole(pathOfFile(file), text);
-          const answered = await runProgram({
-            ...{ path, cwd, stdin, title: program.title, limitMs: task.requestMs, signal: ended },
-            args: [...args, ...(config.agentArguments[named.name] ?? [])],
-            environment: { ...environmentOf(program, config), ...environment },
-          });
-          if (answered.isEndless) return { output: answered.stdout };
-          return program.read(answered, task, config.clock.now());
-        }).catch(
-          onAppError(async (error) => {
-            // Nothing was used of what the service refused; what else went wrong stays counted whole.
-            if (NOT_ANSWERED.has(error.code)) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
-            throw error;
-          }),
-        ),
     };
     try {
       return await run(request, withProgram, signal);
     } finally {
-      over.abort();
+      over.abort(new AppError('conflict', `The run of ${program.title} is over.`));
+      await running;
       release();
     }
   };
+}
+
+/** Runs the program for one answer. What goes wrong is its answer, too: only an end from outside is thrown. */
+async function askOnce(
+  program: Program,
+  { task, path, config, signal }: { task: ProgramTask; path: string; config: Runs; signal: AbortSignal },
+): Promise<ProgramAnswer> {
+  try {
+    // By the same name each time: programs note where they were run.
+    return await inEmptyDirectory(config, 'run', async (cwd, beside) => {
+      const pathOfFile = (file: string) => join(beside, file);
+      const { args, environment, stdin, files } = program.start(task, pathOfFile);
+      for (const [file, text] of Object.entries(files)) writeWhole(pathOfFile(file), text);
+      const ended = await runProgram({
+        ...{ path, cwd, stdin, title: program.title, limitMs: task.requestMs, signal },
+        args: [...args, ...(config.agentArguments[program.name] ?? [])],
+        environment: { ...environmentOf(program, config), ...environment },
+      });
+      if (ended.isEndless) return { output: ended.stdout };
+      const answer = program.read(ended, config.clock.now());
+      return answer.failure ? { ...answer, failure: asData(answer.failure) } : answer;
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isAppError(error)) return { failure: asData(error) };
+    throw error;
+  }
+}
+
+function asData({ code, message, remedy, retryAfterMs }: NonNullable<ProgramAnswer['failure']>) {
+  return { code, message, remedy, retryAfterMs };
 }
 
 /** Waits until no other process of this home, and no other run of this one, asks a program. */

@@ -30,6 +30,8 @@ export interface TestAppOptions {
   home?: string;
   /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
   isForked?: boolean;
+  /** Further of its environment. */
+  environment?: Environment;
   /** What is done when it is needed no more; default: when the test is done. */
   whenDone?(close: () => void | Promise<void>): void;
 }
@@ -52,6 +54,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
       ANTHROPIC_API_KEY: options.server.access.apiKey,
       ANTHROPIC_BASE_URL: options.server.access.baseURL,
     }),
+    ...options.environment,
   };
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });

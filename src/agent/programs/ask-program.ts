@@ -4,7 +4,6 @@
 // next turn mends it.
 
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
-import { isAppError } from '../../base/errors.ts';
 import { asData } from '../../base/prompt.ts';
 import { isObject, objectsOf, parseObject } from '../../base/text/json.ts';
 import { type ProgramAnswer, ProgramFailure, type ProgramTask } from './program.ts';
@@ -30,12 +29,9 @@ export function askProgram(named: NonNullable<ReturnType<typeof programOf>>, req
       maxOutputTokens: Number(body.max_tokens),
       requestMs,
     };
-    try {
-      const answer = await run(task);
-      return Response.json(messageOf(answer, { model: String(body.model), tool: tool?.name }));
-    } catch (error) {
-      throw isAppError(error) ? new ProgramFailure(error) : error;
-    }
+    const answer = await run(task);
+    if (answer.failure) throw new ProgramFailure(answer.failure, answer.usage);
+    return Response.json(messageOf(answer, { model: String(body.model), tool: tool?.name }));
   };
 }
 

@@ -4,7 +4,7 @@
 
 import { AppError } from '../../base/errors.ts';
 import { isObject, objectAt, parsedOr, parseJson } from '../../base/text/json.ts';
-import { type Program, quoteSaid } from './program.ts';
+import { lastWords, type Program, quoteSaid } from './program.ts';
 import { failureOf } from './program-failures.ts';
 
 /** Its configuration, its service, and a token made for machines without a browser. */
@@ -59,11 +59,11 @@ export const claudeCode: Program = {
     };
     return { args, environment, stdin: prompt, files: { 'system.txt': system } };
   },
-  read({ stdout, stderr, code }, _, now) {
-    const result = parseJson(stdout);
+  read(ended, now) {
+    const result = parseJson(ended.stdout);
     if (!isObject(result)) {
-      if (code !== 0) throw failureOf(this, { said: stderr || stdout || `it ended with exit code ${code}`, now });
-      return { output: stdout };
+      if (ended.code !== 0) throw failureOf(this, { said: lastWords(ended), now });
+      return { output: ended.stdout };
     }
     const usage = objectAt(result, 'usage');
     const used = {
@@ -72,18 +72,19 @@ export const claudeCode: Program = {
     };
     // It was answered, but not in the form that was asked for.
     if (String(result.subtype).startsWith('error_max')) return { output: '', ...used };
-    if (result.stop_reason === 'refusal') {
-      throw new AppError('refusal', `Claude Code's model refused: ${quoteSaid(String(result.result))}`);
-    }
     if (result.is_error === true) {
-      const said = String(result.result ?? stderr);
-      const { api_error_status: status } = result;
-      throw failureOf(this, {
-        said,
-        now,
-        status: typeof status === 'number' ? status : undefined,
-        isBusy: said.includes('not your usage limit'),
-      });
+      const said = String(result.result ?? lastWords(ended));
+      const { api_error_status: status, stop_reason } = result;
+      const failure =
+        stop_reason === 'refusal'
+          ? new AppError('refusal', `Claude Code's model refused: ${quoteSaid(said)}`)
+          : failureOf(this, {
+              said,
+              now,
+              status: typeof status === 'number' ? status : undefined,
+              isBusy: said.includes('not your usage limit'),
+            });
+      return { failure, ...used };
     }
     return { output: result.structured_output ?? parsedOr(String(result.result ?? '')), ...used };
   },

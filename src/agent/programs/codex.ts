@@ -4,7 +4,7 @@
 // program (test/agents).
 
 import { isObject, objectAt, objectsOf, parseJson, parseObject } from '../../base/text/json.ts';
-import type { Program } from './program.ts';
+import { lastWords, type Program } from './program.ts';
 import { failureOf } from './program-failures.ts';
 
 /** What its versions do not know of these is told and passed over; by `--disable` it would be an error. */
@@ -68,18 +68,19 @@ export const codex: Program = {
     const files = { 'schema.json': JSON.stringify(schema), 'system.txt': system };
     return { args: [...args, '-'], environment: {}, stdin: prompt, files };
   },
-  read({ stdout, stderr, code }, _, now) {
+  read(ended, now) {
+    const { stdout, code } = ended;
     const events = objectsOf(stdout.split('\n').map(parseObject));
     const failed = events.findLast(({ type }) => type === 'turn.failed' || type === 'error');
-    const ended = events.findLast(({ type }) => type === 'turn.completed');
-    if (!ended && (failed || code !== 0)) {
-      const said = String((failed && (objectAt(failed, 'error').message ?? failed.message)) ?? stderr);
+    const completed = events.findLast(({ type }) => type === 'turn.completed');
+    if (!completed && (failed || code !== 0)) {
+      const said = failed ? String(objectAt(failed, 'error').message ?? failed.message) : lastWords(ended);
       const status = /(?:unexpected|last) status:? (\d{3})/.exec(said)?.[1];
       throw failureOf(this, { said, now, status: status === undefined ? undefined : Number(status) });
     }
     const items = events.map((event) => objectAt(event, 'item'));
     const text = String(items.findLast(({ type }) => type === 'agent_message')?.text ?? stdout);
-    const usage = ended?.usage;
+    const usage = completed?.usage;
     return { output: parseJson(text) ?? text, ...(isObject(usage) && { usage: usageOf(usage) }) };
   },
 };

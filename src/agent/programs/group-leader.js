@@ -5,15 +5,15 @@ import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
 const [program, ...args] = process.argv.slice(2);
-const endGroup = () => process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+const endGroup = () => process.kill(-process.pid, 'SIGKILL');
 
 const worker = new Socket({ fd: 3 })
   .on('data', () => {})
   .on('error', endGroup)
   .on('close', endGroup);
-// What a terminal or a service manager tells all of the group is the worker's to decide.
+// What a service manager tells all of its processes is the worker's to decide.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
-const child = spawn(program, args, { stdio: ['inherit', 'inherit', 'inherit'], windowsHide: true });
+const child = spawn(program, args, { stdio: 'inherit' });
 child.on('error', (error) => worker.write(JSON.stringify({ code: null, error: error.message }), endGroup));
 // Told before the group ends: what the program left running ends with it.
 child.on('exit', (code) => worker.write(JSON.stringify({ code }), endGroup));

@@ -8,6 +8,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Plans begin anew each week at the latest. */
 const LONGEST_MS = 7 * DAY_MS;
+/** A time of day is named without its seconds: one that is just over is not tomorrow's. */
+const JUST_OVER_MS = 10 * 60_000;
 
 type Of = Pick<Program, 'title' | 'logIn'>;
 
@@ -26,6 +28,7 @@ const NO_MODEL = /model.*(?:not exist|not found|not have access|not supported|no
 const NOT_REACHED = /unable to connect|connection (?:failed|refused)|error sending request/i;
 const TOO_LONG = /prompt is too long|context window|context length|too many tokens/i;
 const BUSY = /overloaded|high demand|at capacity|rate limit/i;
+const INVALID = /invalid_request_error/;
 const CUT = /output token maximum|max_output_tokens/i;
 
 /** `isBusy`: the program itself says that it is no limit of the plan. */
@@ -39,6 +42,7 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
     return fail('plan-limit', 'says that the plan is used up', remedy, waitMs ?? HOUR_MS);
   }
   if (status === 402 || NO_BUDGET.test(said)) return fail('quota', 'has no budget left', 'Add credit; the work waits.');
+  if (NOT_REACHED.test(said)) return fail('network', 'could not reach its service', 'Check the network.');
   if (status === 401 || status === 403 || (status === undefined && NO_LOGIN.test(said))) {
     return fail('auth', 'is not logged in', logInRemedy(program));
   }
@@ -48,11 +52,10 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
   if (status === 429 || status === 529 || BUSY.test(said)) {
     return fail('overloaded', 'asks to come later', undefined, waitFor(said, now));
   }
-  if (NOT_REACHED.test(said)) return fail('network', 'could not reach its service', 'Check the network.');
   if (status !== undefined && status >= 500) return fail('server-error', 'is not able to answer now');
   if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'takes no request of this length');
   if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Raise maxOutputTokens in config.json of the nocturne home.');
-  if (status !== undefined) return fail('bad-reply', 'did not take the request');
+  if (status !== undefined || INVALID.test(said)) return fail('bad-reply', 'did not take the request');
   return fail('server-error', 'could not answer');
 }
 
@@ -72,14 +75,16 @@ export function waitFor(said: string, now: Date): number | undefined {
     return Math.min(ms, LONGEST_MS);
   }
   const [found, month, day, year, hours, minutes = '0', half = ''] = AT.exec(said) ?? [];
-  if (!found) return undefined;
-  const hour = (Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
+  const inYear = MONTHS.indexOf(month?.toLowerCase() ?? '');
+  if (!found || (month && inYear < 0)) return undefined;
   const at = new Date(now);
-  at.setUTCHours(hour, Number(minutes), 0, 0);
-  if (month)
-    at.setUTCFullYear(year ? Number(year) : at.getUTCFullYear(), MONTHS.indexOf(month.toLowerCase()), Number(day));
+  at.setUTCHours((Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0), Number(minutes), 0, 0);
+  if (!month) {
+    const waitMs = (at.getTime() - now.getTime() + DAY_MS) % DAY_MS;
+    return waitMs > DAY_MS - JUST_OVER_MS ? 0 : waitMs;
+  }
+  at.setUTCFullYear(Number(year ?? at.getUTCFullYear()), inYear, Number(day));
   // Without a year it may be the next one's.
-  if (month && !year && at.getTime() < now.getTime() - DAY_MS) at.setUTCFullYear(at.getUTCFullYear() + 1);
-  if (!month && at <= now) at.setTime(at.getTime() + DAY_MS);
+  if (!year && at.getTime() < now.getTime() - DAY_MS) at.setUTCFullYear(at.getUTCFullYear() + 1);
   return Math.min(Math.max(at.getTime() - now.getTime(), 0), LONGEST_MS);
 }

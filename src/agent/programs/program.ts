@@ -1,7 +1,7 @@
 // What the program of a coding agent is as a model: how it is started for one answer, and what it says. A program holds its
 // own login; nothing here reads, copies or asks for a token.
 
-import type { AppError } from '../../base/errors.ts';
+import { AppError } from '../../base/errors.ts';
 
 export type ProgramName = 'claude-code' | 'codex';
 
@@ -19,15 +19,19 @@ export interface ProgramTask {
   requestMs: number;
 }
 
-/** What the program answered, as the Messages API would tell it. */
+/** What the program answered, as the Messages API would tell it; plain data, for the pipe to the forked agent. */
 export interface ProgramAnswer {
   /** By `schema`. */
-  output: unknown;
+  output?: unknown;
+  /** Why there is none. */
+  failure?: ProgramProblem;
   /** Undefined where it does not say. */
   usage?: Record<string, number>;
   /** The model that answered, where it says. */
   model?: string;
 }
+
+type ProgramProblem = Pick<AppError, 'code' | 'message' | 'remedy' | 'retryAfterMs'>;
 
 /** How a process ended. */
 export interface Ended {
@@ -82,8 +86,8 @@ export interface Program {
   readStatus(ended: Ended): Login;
   /** `pathOf`: where a file of `files` will be. */
   start(task: ProgramTask, pathOf: (file: string) => string): Start;
-  /** Throws what went wrong as an AppError. `now`: for what comes at a time of day. */
-  read(ended: Ended, task: ProgramTask, now: Date): ProgramAnswer;
+  /** Throws what went wrong as an AppError where no usage is told. `now`: for what comes at a time of day. */
+  read(ended: Ended, now: Date): ProgramAnswer;
 }
 
 /** The line to a person who is to log in. */
@@ -97,12 +101,19 @@ export function quoteSaid(text: string): string {
   return line.length > 300 ? `${line.slice(0, 300)}…` : line || 'nothing';
 }
 
+/** What a program said that ended without an answer; where it said nothing, how it ended. */
+export function lastWords({ stdout, stderr, code }: Ended): string {
+  return stderr.trim() || stdout.trim() || (code === null ? 'it was killed' : `it ended with exit code ${code}`);
+}
+
 /** Why a run of a program failed; it passes the SDK, which would try again whatever reads like a broken connection. */
 export class ProgramFailure extends Error {
   readonly failure: AppError;
+  readonly usage: Record<string, number> | undefined;
 
-  constructor(failure: AppError) {
+  constructor(problem: ProgramProblem, usage?: Record<string, number>) {
     super('The program that stands as the model failed.');
-    this.failure = failure;
+    this.failure = new AppError(problem.code, problem.message, problem);
+    this.usage = usage;
   }
 }

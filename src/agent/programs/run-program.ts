@@ -1,8 +1,10 @@
 // Runs the program of an agent once: in an empty directory, with an environment of ours, the prompt on stdin.
-// Promises: it and all that it started are gone when the promise settles, and soon after this process is, however that ended
-// (group-leader.js); what it prints is bounded; nothing of the run is left on the disk.
+// Promises: it and all of its group are killed when the promise settles, and soon after this process ends, however that ended
+// (group-leader.js); what it prints is bounded, and what has left the group cannot make anyone wait.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, describeError } from '../../base/errors.ts';
 import { packagePath } from '../../base/files/files.ts';
 import { parseObject } from '../../base/text/json.ts';
@@ -10,6 +12,8 @@ import type { Ended } from './program.ts';
 
 /** A model's answer is a tenth of it. */
 const MOST_BYTES = 4 * 2 ** 20;
+/** What was printed is read to its end within so long: a process that left the group may hold the pipes. */
+const READ_WITHIN_MS = 1_000;
 
 export interface RunOptions {
   path: string;
@@ -39,18 +43,19 @@ export async function runProgram(options: RunOptions): Promise<Ended & { isEndle
     env: environment,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    windowsHide: true,
   });
+  const closed = once(leader, 'close').catch(() => {});
   const gone = new Promise<void>((resolve, reject) => {
     leader.once('error', (error) => reject(notStarted(title, describeError(error))));
     leader.once('exit', () => resolve());
   });
-  // The leader may be the one that was killed: its group is not.
+  // Where the leader is what was killed, its group is there all the same.
   const endGroup = () => {
     try {
       if (leader.pid !== undefined) process.kill(-leader.pid, 'SIGKILL');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      // EPERM: on macOS a group that has ended and was not waited for.
+      if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   };
   let why: unknown;
@@ -59,42 +64,41 @@ export async function runProgram(options: RunOptions): Promise<Ended & { isEndle
     why ??= reason;
     endGroup();
   };
-  const onAbort = () => end(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  const late = new AppError('timeout', `${title} did not answer within ${limitMs / 1000} s.`);
-  const timer = setTimeout(() => end(late), limitMs);
-  const read = async (stream: NodeJS.ReadableStream) => {
+  const collect = (stream: NodeJS.ReadableStream) => {
     const parts: Buffer[] = [];
     let bytes = 0;
-    for await (const part of stream as AsyncIterable<Buffer>) {
+    stream.on('data', (part: Buffer) => {
       bytes += part.length;
       if (bytes <= MOST_BYTES) parts.push(part);
       else if (!isEndless) {
         isEndless = true;
         endGroup();
       }
-    }
-    return Buffer.concat(parts).toString('utf8');
+    });
+    return () => Buffer.concat(parts).toString('utf8');
   };
-  // It may end without having read all.
-  leader.stdin.on('error', () => {});
+  const [stdout, stderr] = [collect(leader.stdout), collect(leader.stderr)];
+  const told = collect(leader.stdio[3] as NodeJS.ReadableStream);
+  // It may end without having read all; how it ended says more.
+  for (const stream of leader.stdio) stream?.on('error', () => {});
+  const onAbort = () => end(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const late = new AppError('timeout', `${title} did not answer within ${limitMs / 1000} s.`);
+  const timer = setTimeout(() => end(late), limitMs);
   leader.stdin.end(stdin);
   try {
-    const pipe = leader.stdio[3] as NodeJS.ReadableStream;
-    const reading = Promise.all([read(leader.stdout), read(leader.stderr), read(pipe)]);
-    // Where the leader could not be started there is nothing to read.
-    reading.catch(() => {});
     await gone;
+    // Where the leader was killed, or a child of the program holds its pipes.
     endGroup();
-    const [stdout, stderr, told] = await reading;
+    await Promise.race([closed, sleep(READ_WITHIN_MS, undefined, { ref: false })]);
     if (why) throw why;
-    const { code = null, error } = (parseObject(told) ?? {}) as { code?: number | null; error?: string };
+    const { code = null, error } = (parseObject(told()) ?? {}) as { code?: number | null; error?: string };
     if (error !== undefined) throw notStarted(title, error);
-    return { code, stdout, stderr, isEndless };
+    return { code, stdout: stdout(), stderr: stderr(), isEndless };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
-    leader.stdio[3]?.destroy();
+    for (const stream of leader.stdio) stream?.destroy();
   }
 }
 

@@ -51,11 +51,17 @@ export async function admit(app: App, item: Pick<InboxItem, 'id'>): Promise<Hold
   return { outcome: 'breaker', until, reason: `No model is asked after ${failures} failures in a row (${code}).` };
 }
 
-const HELD_FOR_KEY = /^No model is asked after .* \((?:no-model|auth)\)\.$/;
+const HELD_FOR_KEY = /^No model is asked after .* \((?:no-model|auth|plan-limit)\)\.$/;
+
+/** Passes with another key, login or model. */
+function passesWithAccess(code: string | null): boolean {
+  return code === 'plan-limit' || ruleOf(code).class === 'auth';
+}
 
 /**
- * What waits for want of a key or a login, or with one that was refused, is due now where the key, its model or its address,
- * or the login of the program that is the model, is another than before: who sets it wants it. In a database it waits on: whose key it waits for is not known there.
+ * What waits for want of a key or a login, with one that was refused, or for a plan that is used up, is due now where the
+ * key, its model or its address, or the login of the program that is the model, is another than before: who sets it wants
+ * it. In a database it waits on: whose key it waits for is not known there.
  */
 export async function endWaitsForKey(app: App, onError: (message: string) => void): Promise<void> {
   const { config, home, keeping } = app;
@@ -63,9 +69,9 @@ export async function endWaitsForKey(app: App, onError: (message: string) => voi
   const program = programOf(config.model);
   const endWaits = async () => {
     const { state, code } = await home.breaker.read();
-    if (state !== 'closed' && ruleOf(code).class === 'auth') await home.breaker.close();
+    if (state !== 'closed' && passesWithAccess(code)) await home.breaker.close();
     await endWaitsOf(app, {
-      isMeant: ({ failure }, last) => (last && ruleOf(last.code).class === 'auth') || HELD_FOR_KEY.test(failure ?? ''),
+      isMeant: ({ failure }, last) => (last && passesWithAccess(last.code)) || HELD_FOR_KEY.test(failure ?? ''),
       onError,
     });
   };

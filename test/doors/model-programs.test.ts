@@ -1,0 +1,376 @@
+// Agents' programs as the model, through the doors, by a program that prints what the real ones were seen to print: how it
+// is started, what becomes of what it says, what it costs. How it is ended is tested beside (ended-programs.test.ts).
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import { findProgram } from '../../src/doors/model-programs.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { type TestApp, type TestAppOptions, testApp } from '../support/app.ts';
+import { failures, workSession } from '../support/due-work.ts';
+import {
+  claudeFails,
+  claudeSays,
+  codexSays,
+  type FakeProgram,
+  fakeProgram,
+  LOGGED_IN_BY_KEY,
+  NOT_LOGGED_IN,
+  type Order,
+} from '../support/fake-program.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const DAY = '2026-11-21';
+const RULE = 'Always use pnpm instead of npm.';
+
+interface Given extends TestAppOptions {
+  fake?: FakeProgram;
+  model?: string;
+}
+
+/** An app whose model is the program, found on PATH. */
+async function withProgram({ fake = fakeProgram('claude'), model = 'claude-code', environment, ...more }: Given = {}) {
+  const own = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: model };
+  return { fake, ...(await testApp({ ...more, environment: { ...own, ...environment } })) };
+}
+
+let sessions = 0;
+function aSession(prompt = RULE): SessionFile {
+  sessions += 1;
+  const session = sessionFile(tempDir(), { id: `${`${sessions}`.padStart(4, '0')}2222-2222-4333-8444-555555555555` });
+  session.add(prompt);
+  return session;
+}
+
+/** As the strict form has it: what may be left out is null. */
+function entry(session: SessionFile, quote = RULE) {
+  const evidence = [{ message: session.turn(1), quote }];
+  return { type: 'feedback', strength: 'stated', text: 'Always use pnpm.', evidence, changes: null };
+}
+
+const learn = ({ app }: TestApp, { path }: SessionFile) => app.extract({ transcript: path, ended: true });
+const spendOf = ({ app }: TestApp) => app.home.days.spendOf(DAY);
+
+test.each([
+  ['claude', 'claude-code', 'claude-code/sonnet', claudeSays],
+  ['codex', 'codex', 'codex/gpt-5.5', codexSays],
+] as const)(
+  '%s learns a session and sorts it at night, in a process without any tool of ours',
+  async (name, program, model, says) => {
+    const fake = fakeProgram(name);
+    const testing = await withProgram({ fake, model, isForked: true });
+    const session = aSession();
+    fake.answers(says({ entries: [entry(session)] }));
+    expect(await learn(testing, session)).toMatchObject({ outcome: 'recorded', spend: { calls: 1, onPlan: 1 } });
+    const [{ id } = { id: '' }] = allEntries(testing.store.ledger);
+    const lines = [{ text: 'Always use pnpm.', entries: [id] }];
+    const add = { kind: 'add', entries: [id], reason: 'It is new.', topic: 'tools', lines };
+    const operation = { ...add, description: 'Which tools.', type: 'feedback', same: null };
+    fake.answers(says({ operations: [operation] }));
+    expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'dreamed', topics: ['tools.md'] });
+    const starts = fake.starts();
+    expect(starts).toHaveLength(2);
+    for (const { argv, cwd, names, stdin } of starts) {
+      expect(stdin).toContain('pnpm');
+      expect(argv.join(' ')).not.toMatch(/pnpm|orchard/);
+      expect(argv).toContain(model.split('/')[1]);
+      expect(names).toEqual([]);
+      expect(cwd.startsWith(join(testing.home, 'programs'))).toBe(true);
+    }
+    expect(new Set(starts.map(({ cwd }) => cwd)).size).toBe(1);
+    // Asked once, not with each answer: which version it is, and how it is logged in.
+    expect(fake.looks()).toBe(2);
+    expect(readdirSync(join(testing.home, 'programs')).sort()).toEqual([`${program}.json`, 'turn.db']);
+    const report = readFileSync(join(testing.dir, `.nocturne/dreams/${DAY}.md`), 'utf8');
+    expect(report).toMatch(/1 model call, 1\d+ tokens in, \d+ out on your plan\./);
+  },
+);
+
+test('what code refuses is answered in the next turn, which is shown what was answered and why it was refused', async () => {
+  const { fake, ...testing } = await withProgram();
+  const session = aSession();
+  fake.answers(
+    claudeSays({ entries: [entry(session, 'Always use yarn.')] }),
+    claudeSays({ entries: [entry(session)] }),
+  );
+  expect(await learn(testing, session)).toMatchObject({ outcome: 'recorded', spend: { calls: 2, onPlan: 2 } });
+  const [first, second] = fake.starts().map(({ stdin }) => stdin);
+  expect(second?.startsWith(first ?? '?')).toBe(true);
+  expect(second?.slice(first?.length)).toMatch(
+    /^\n<answered>\n.*Always use yarn.*\n<\/answered>\n<reply>\n.*quote.*\n<\/reply>$/s,
+  );
+});
+
+test.each<[string, Order]>([
+  ['megabytes', { isEndless: true }],
+  ['nothing', {}],
+  ['half a JSON', { stdout: '{"type":"result","subtype":"success","is_error":false,"resu' }],
+  ['words', claudeSays('I found nothing that is worth keeping.')],
+  ['another form', claudeSays({ facts: ['pnpm'] })],
+  ['a list', { stdout: '[1, 2]' }],
+  ['a form that it could not keep to', { ...claudeSays('', { subtype: 'error_max_turns', is_error: true }), code: 1 }],
+])('a program that prints %s is told so, and mends it in the next turn', async (_, order) => {
+  const { fake, ...testing } = await withProgram();
+  const session = aSession();
+  fake.answers(order, claudeSays({ entries: [entry(session)] }));
+  expect(await learn(testing, session)).toMatchObject({
+    outcome: 'recorded',
+    spend: { onPlan: 2 - Number(!order.stdout?.includes('usage')) },
+  });
+  const second = fake.starts()[1]?.stdin ?? '';
+  expect(second).toContain('<reply>');
+  expect(second.length).toBeLessThan(20_000);
+});
+
+test('its environment is made for it: no key, no agent around it, but its user, network, directory and service', async () => {
+  const handedOn = {
+    ...{ LANG: 'de_DE.UTF-8', LC_ALL: 'C.UTF-8', USER: 'kim', TMPDIR: '/tmp', HTTPS_PROXY: 'http://proxy:1' },
+    ...{ no_proxy: 'localhost', NODE_EXTRA_CA_CERTS: '/ca.pem', SSL_CERT_FILE: '/ca.pem', SSL_CERT_DIR: '/certs' },
+    ...{ CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' },
+  };
+  const kept = { CLAUDE_CONFIG_DIR: '/kept/claude', ANTHROPIC_BASE_URL: 'http://kept' };
+  const withheld = {
+    ...{ ANTHROPIC_API_KEY: 'sk-1', ANTHROPIC_AUTH_TOKEN: 'sk-2', OPENAI_API_KEY: 'sk-3', CODEX_API_KEY: 'sk-4' },
+    ...{ GITHUB_TOKEN: 'ghp', AWS_SECRET_ACCESS_KEY: 'aws', CLAUDECODE: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' },
+    ...{ NODE_OPTIONS: '--no-warnings', CODEX_HOME: '/codex', CLAUDE_CODE_USE_BEDROCK: '1', DATABASE_URL: 'x' },
+    ...{ ANTHROPIC_CUSTOM_HEADERS: 'x: y' },
+  };
+  const fake = fakeProgram('claude');
+  const agentPrograms = { 'claude-code': { path: fake.path, environment: { ...kept, OPENAI_API_KEY: 'sk-5' } } };
+  const testing = await withProgram({
+    ...{ fake, settings: { agentPrograms } },
+    environment: { PATH: '/nowhere', ANTHROPIC_BASE_URL: 'http://now', ...handedOn, ...withheld },
+  });
+  await learn(testing, aSession());
+  const env = fake.starts()[0]?.env ?? {};
+  expect(env).toMatchObject({ ...handedOn, ...kept, HOME: testing.home, TZ: 'UTC', NOCTURNE_WORKER: '1' });
+  expect(env).toMatchObject({
+    ...{ MAX_THINKING_TOKENS: '0', CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000', CLAUDE_CODE_MAX_RETRIES: '0' },
+    ...{ DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+  });
+  expect(env.PATH).toMatch(/^\/nowhere:/);
+  expect(Object.keys(env).filter((name) => name in withheld)).toEqual([]);
+  expect(Object.keys(env).filter((name) => /_(?:KEY|TOKEN)$/.test(name))).toEqual(['CLAUDE_CODE_OAUTH_TOKEN']);
+});
+
+test.each<[string, { version?: Order; status?: Order } | null, string, RegExp]>([
+  [
+    'is not there',
+    null,
+    'no-model',
+    /no program claude of Claude Code here\. Install it, or choose another model: nocturne setup/,
+  ],
+  [
+    'is older than the oldest that was tried',
+    { version: { stdout: '2.1.9 (Claude Code)\n' } },
+    ...(['no-model', /Claude Code 2\.1\.9 \(\S+\/claude\) is older than 2\.1\.197.*Update Claude Code/] as const),
+  ],
+  ['is not logged in', { status: NOT_LOGGED_IN }, 'auth', /is not logged in.*Log in to Claude Code/],
+  [
+    'is a script of another kind',
+    { version: { stdout: 'usage: claude FILE\n', code: 2 } },
+    ...(['no-model', /\/claude is not Claude Code: asked for its version, it said usage: claude FILE/] as const),
+  ],
+  ['cannot say who it is', { version: { code: 127, stderr: 'broken' } }, 'no-model', /could not be started: broken/],
+])('a program that %s is not asked, the work waits and says why', async (_, about, code, message) => {
+  const fake = fakeProgram('claude');
+  if (about) fake.is(about);
+  const testing = await withProgram({ fake, environment: about ? {} : { PATH: '/nowhere' } });
+  const result = await workSession(testing, aSession().path);
+  expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
+  expect(fake.starts()).toEqual([]);
+  expect(await spendOf(testing)).toMatchObject({ planRequests: 0, reservedTokens: 0, usedTokens: 0 });
+  expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+});
+
+test('what waits for a login is worked as soon as there is one', async () => {
+  const { fake, ...testing } = await withProgram();
+  fake.is({ status: NOT_LOGGED_IN });
+  await enqueueExtract(testing.app, { transcript: aSession().path, ended: true });
+  for (const _ of [1, 2]) await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toMatchObject([{ failure: expect.stringContaining('not logged in') }]);
+  fake.is({ status: { stdout: JSON.stringify({ loggedIn: true, authMethod: 'claude.ai' }) } });
+  // It is logged in, and nothing tells of it: by its own clock.
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
+  mkdirSync(join(testing.home, '.claude'), { recursive: true });
+  writeFileSync(join(testing.home, '.claude/.credentials.json'), '{}');
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(fake.starts()).toHaveLength(1);
+});
+
+test('a login that ends in the middle of a night keeps the rest waiting, without an attempt', async () => {
+  const { fake, ...testing } = await withProgram();
+  fake.answers(claudeSays({ entries: [] }), claudeFails('Failed to authenticate. API Error: 401', 401));
+  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await workSession(testing, aSession().path)).toMatchObject({
+    code: 'auth',
+    reason: expect.stringContaining('Log in to'),
+  });
+  expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+});
+
+test('a plan that is used up is not asked before the time that it named; another model is asked at once', async () => {
+  const { fake, ...testing } = await withProgram();
+  fake.answers(claudeFails("You've hit your weekly limit · resets Nov 24, 3:07pm (UTC)", 429));
+  expect(await workSession(testing, aSession().path)).toMatchObject({ code: 'plan-limit' });
+  await workSession(testing, aSession('I prefer short answers.').path);
+  expect(fake.starts()).toHaveLength(1);
+  const waits = inboxItems(testing.store.ledger);
+  expect(waits).toHaveLength(2);
+  for (const { notBefore, failure } of waits) {
+    expect(notBefore >= '2026-11-24T15:07:00' && notBefore < '2026-11-24T15:09:10', notBefore).toBe(true);
+    expect(failure).toMatch(/weekly limit · resets Nov 24, 3:07pm|plan-limit/);
+  }
+  const { stdout } = await runHere(['status', '--verbose'], testing.environment);
+  expect(stdout).toMatch(/tries again at 2026-11-24T15:07:00/);
+  expect(stdout).toContain('weekly limit');
+  expect(stdout).toMatch(/^plan {7}1 of 100 requests on your plan today$/m);
+  await runHere(['worker', '--once'], testing.environment);
+  expect(inboxItems(testing.store.ledger)).toHaveLength(2);
+  await runHere(['worker', '--once'], { ...testing.environment, NOCTURNE_MODEL: 'offline' });
+  expect(inboxItems(testing.store.ledger)).toEqual([]);
+});
+
+test.each<[string, Order, string, boolean]>([
+  ['overload', claudeFails('API Error: 529 Overloaded.', 529), 'overloaded', true],
+  ['a model that the plan lacks', claudeFails("There's an issue with the selected model", 404), 'no-model', true],
+  ['a prompt that is too long', claudeFails('Prompt is too long', 400), 'oversize', true],
+  ['no network', claudeFails('API Error: Unable to connect to API (ConnectionRefused)'), 'network', true],
+  ['an exit without a word', { code: 3 }, 'server-error', false],
+  ['an exit with words', { code: 3, stderr: 'Segmentation fault' }, 'server-error', false],
+])(
+  '%s: the failure is told, and its tokens are given back where it says that nothing was used',
+  async (_, order, code, isGivenBack) => {
+    const { fake, ...testing } = await withProgram();
+    fake.answers(order);
+    expect(await learn(testing, aSession())).toMatchObject({ outcome: 'failed', error: { code } });
+    const { reservedTokens, usedTokens } = await spendOf(testing);
+    expect({ isGivenBack: reservedTokens === 0, usedTokens }).toEqual({ isGivenBack, usedTokens: 0 });
+  },
+);
+
+test('a refusal of its model counts what it used', async () => {
+  const { fake, ...testing } = await withProgram();
+  fake.answers({ ...claudeSays('violates our Usage Policy', { is_error: true, stop_reason: 'refusal' }), code: 1 });
+  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'failed', error: { code: 'refusal' } });
+  expect(await spendOf(testing)).toMatchObject({ reservedTokens: 0, usedTokens: 1_100 });
+});
+
+test('so many requests a day go out on a plan, and what needs more waits for the next', async () => {
+  const { fake, ...testing } = await withProgram({ settings: { planRequests: 2 } });
+  for (const _ of [1, 2]) await learn(testing, aSession());
+  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'ceiling' });
+  expect(fake.starts()).toHaveLength(2);
+  const [waits] = inboxItems(testing.store.ledger);
+  expect(waits?.failure).toMatch(/daily ceiling of 2 requests on your plan.*Raise planRequests/);
+  expect(waits?.notBefore).toMatch(/^2026-11-22T00/);
+  expect(await spendOf(testing)).toMatchObject({ planRequests: 2, usedMicroUsd: 0 });
+});
+
+test('by a key it is counted in money, at the price of the model that answered, and not as requests of a plan', async () => {
+  const { fake, ...testing } = await withProgram({ settings: { planRequests: 0, dayMoneyUsd: 2 } });
+  fake.is({ status: LOGGED_IN_BY_KEY });
+  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  // 1,000 in, 30 written to the cache, 20 read from it, 50 out, of claude-sonnet-4-5.
+  const microUsd = 1_000 * 3 + 30 * 3.75 + 20 * 0.3 + 50 * 15;
+  expect(await spendOf(testing)).toMatchObject({
+    planRequests: 0,
+    reservedMicroUsd: 0,
+    usedMicroUsd: Math.ceil(microUsd),
+  });
+  const { stdout } = await runHere(['cost'], testing.environment);
+  expect(stdout).toMatch(/^Today {7}\$0\.0039 of \$2\.00 a day$/m);
+  expect(stdout).toMatch(/^ {2}claude-code +\$0\.0039 +1,100 +1$/m);
+  expect(stdout).not.toContain('plan');
+});
+
+test('by a key it is bounded by the price of the dearest model that it may choose', async () => {
+  const { fake, ...testing } = await withProgram({ settings: { dayMoneyUsd: 0.3 } });
+  fake.is({ status: LOGGED_IN_BY_KEY });
+  expect(await learn(testing, aSession())).toMatchObject({
+    outcome: 'ceiling',
+    error: { message: expect.stringMatching(/of \$0\.3/) },
+  });
+  expect(fake.starts()).toEqual([]);
+  const named = await withProgram({ fake, model: 'claude-code/claude-haiku-4-5', settings: { dayMoneyUsd: 0.3 } });
+  expect(await learn(named, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+});
+
+test('cost and status tell what was used on a plan in requests and tokens, never as money or as without a price', async () => {
+  const { fake, ...testing } = await withProgram();
+  const session = aSession();
+  fake.answers(claudeSays({ entries: [entry(session)] }));
+  const said = await runHere(['extract', session.path], testing.environment);
+  expect(said.stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
+  fake.answers(claudeSays({ operations: [] }));
+  expect((await runHere(['dream'], testing.environment)).stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
+  const cost = await runHere(['cost'], testing.environment);
+  expect(cost.stdout).toMatch(/^Your plan {3}2 requests, 2,200 tokens; today 2 of at most 100$/m);
+  expect(cost.stdout).toMatch(/^ {2}claude-code +your plan +2,200 +2$/m);
+  expect(cost.stdout).not.toContain('$');
+  for (const line of cost.stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  expect(await jsonHere(['cost'], testing.environment)).toMatchObject({
+    plan: { requests: 2, tokens: 2_200, today: 2, ceiling: 100 },
+    models: [{ model: 'claude-code', isOnPlan: true, isPriced: false, tokens: 2_200 }],
+  });
+  expect(await jsonHere(['status'], testing.environment)).toMatchObject({
+    spendToday: { planRequests: 2, ceilingPlanRequests: 100 },
+  });
+  expect((await runHere(['status'], testing.environment)).stdout).toMatch(
+    /^Cost .*; 2 of 100 requests on\s+your plan today$/m,
+  );
+  const estimate = await runHere(['dream', '--dry-run'], testing.environment);
+  expect(estimate.stdout).not.toContain('no price known');
+});
+
+test('a program that is gone from where set-up found it is looked up again, which is said', async () => {
+  const fake = fakeProgram('claude');
+  const agentPrograms = { 'claude-code': { path: '/gone/claude', environment: {} } };
+  const testing = await withProgram({ fake, settings: { agentPrograms } });
+  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(fake.starts()).toHaveLength(1);
+  const found = await findProgram('claude-code', await loadConfig({}, testing.environment));
+  expect(found).toMatchObject({ path: fake.path, movedFrom: '/gone/claude', version: '2.1.197' });
+  expect(found.login).toEqual({ isLoggedIn: true, paidBy: 'plan', said: 'claude.ai (max)' });
+});
+
+test('a directory of its name, and what cannot be read of a key, do not matter to a program', async () => {
+  const fake = fakeProgram('claude');
+  const other = tempDir();
+  mkdirSync(join(other, 'claude'));
+  const testing = await withProgram({ fake, environment: { PATH: `${other}:${fake.dir}`, ANTHROPIC_API_KEY: '' } });
+  writeFileSync(join(testing.home, 'key'), 'two words\n', { mode: 0o644 });
+  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  rmSync(join(testing.home, 'key'));
+  mkdirSync(join(testing.home, 'key'));
+  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
+});
+
+test('what is remembered of a login counts no longer than its files stay as they are, and holds no token', async () => {
+  const token = 'sk-ant-oat01-made-up';
+  const { fake, ...testing } = await withProgram({ environment: { CLAUDE_CODE_OAUTH_TOKEN: token } });
+  await learn(testing, aSession());
+  expect(readFileSync(join(testing.home, 'programs/claude-code.json'), 'utf8')).not.toContain(token);
+  expect(existsSync(join(testing.home, 'programs/run'))).toBe(false);
+  const without = { ...testing.environment, CLAUDE_CODE_OAUTH_TOKEN: undefined };
+  fake.is({ status: NOT_LOGGED_IN });
+  const config = await loadConfig({}, without);
+  expect(await findProgram('claude-code', config)).toMatchObject({ problem: { code: 'auth' } });
+});
+
+test('a model id that names no program is a model that needs a key, and says which programs there are', async () => {
+  const { fake, ...testing } = await withProgram({ model: 'gemini' });
+  const report = await learn(testing, aSession());
+  expect(report.error).toMatchObject({
+    code: 'no-model',
+    message: expect.stringMatching(/model gemini.*claude-code.*codex/s),
+  });
+  expect(fake.looks()).toBe(0);
+});
