@@ -111,6 +111,7 @@ function spentSince(before: SpentTotal, after: SpentTotal): SliceSummary['spend'
     inputTokens: after.rawInputTokens - before.rawInputTokens,
     outputTokens: after.outputTokens - before.outputTokens,
     microUsd: after.microUsd === null ? null : after.microUsd - (before.microUsd ?? 0),
+    ...((after.onPlan ?? 0) > (before.onPlan ?? 0) && { isOnPlan: true }),
   };
 }
 

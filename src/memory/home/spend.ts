@@ -29,6 +29,8 @@ export interface SpentTotal extends SpentTokens {
   weightedInputTokens: number;
   /** What they cost, in millionths of a dollar; null where a model without a price is among those that were asked. */
   microUsd: number | null;
+  /** Of `calls`, those on a plan, which cost no money; default: none. */
+  onPlan?: number;
 }
 
 /** What a job spent on one day with one model, as its row keeps it. */
@@ -39,8 +41,10 @@ export interface SpentPart extends SpentTokens {
   model: string | null;
   /** Per million tokens, as it was then; null where the model had none. */
   price: Price | null;
-  /** Null where the model had no price. */
+  /** Null where the model had no price, and on a plan. */
   microUsd: number | null;
+  /** By an agent's program, on the person's plan; default: by a key. */
+  isOnPlan?: true;
 }
 
 /** What the row of a job keeps of its spend. */
@@ -57,6 +61,14 @@ export interface SpendLimits extends DayLimits {
   /** In addition to the list prices. */
   prices?: Record<string, Price>;
   clock: Clock;
+}
+
+/** A request under way, or what was settled of it. */
+interface Sent {
+  day: Day;
+  model?: string;
+  price?: Price;
+  isOnPlan?: boolean;
 }
 
 interface HowSent {
@@ -76,10 +88,11 @@ const NOTHING_SPENT: SpentTokens = {
 export class JobSpend {
   readonly #home: Home;
   readonly #limits: SpendLimits;
-  readonly #open = new Map<number, Bound & { day: Day; model?: string; price?: Price }>();
+  readonly #open = new Map<number, Bound & Sent>();
   readonly #parts = new Map<string, SpentPart>();
   #lastId = 0;
   #total = NOTHING_SPENT;
+  #onPlan = 0;
   #microUsd = 0;
   #isPriced = true;
 
@@ -103,10 +116,11 @@ export class JobSpend {
     this.#lastId += 1;
     const id = this.#lastId;
     // Counted against the job before the day is asked: another request of it may be made meanwhile.
-    this.#open.set(id, { day: '', tokens, microUsd, model, price });
+    const sent = { tokens, microUsd, model, price, isOnPlan };
+    this.#open.set(id, { day: '', ...sent });
     try {
       const day = await this.#reserveOfDay({ tokens, microUsd, isOnPlan });
-      this.#open.set(id, { day, tokens, microUsd, model, price });
+      this.#open.set(id, { day, ...sent });
     } catch (error) {
       this.#open.delete(id);
       throw error;
@@ -199,16 +213,18 @@ export class JobSpend {
   }
 
   /** Adds what a request, or a batch of them, used to the job's own count. */
-  #count(usage: SpentTokens, at: { day: Day; model?: string; price?: Price; microUsd: number }): void {
+  #count(usage: SpentTokens, at: Sent & { microUsd: number }): void {
     this.#total = addTokens(this.#total, usage);
+    if (at.isOnPlan) this.#onPlan += usage.calls;
     this.#microUsd += at.microUsd;
     this.#isPriced &&= at.price !== undefined;
     if (usage.calls === 0) return;
-    const { day, model = null, price = null } = at;
-    const key = JSON.stringify([day, model, price]);
+    const { day, model = null, price = null, isOnPlan } = at;
+    const key = JSON.stringify([day, model, price, isOnPlan]);
     const before = this.#parts.get(key);
     const microUsd = price && (before?.microUsd ?? 0) + at.microUsd;
-    this.#parts.set(key, { day, model, price, ...addTokens(before ?? NOTHING_SPENT, usage), microUsd });
+    const used = addTokens(before ?? NOTHING_SPENT, usage);
+    this.#parts.set(key, { day, model, price, ...used, microUsd, ...(isOnPlan && { isOnPlan }) });
   }
 
   /** What one reply of a batch cost, in millionths of a dollar; null for a model without a price. */
@@ -236,6 +252,7 @@ export class JobSpend {
       rawInputTokens: inputTokens + cachedInputTokens,
       weightedInputTokens: Math.round(weighted),
       microUsd: isPriced ? this.#microUsd : null,
+      ...(this.#onPlan > 0 && { onPlan: this.#onPlan }),
     };
   }
 }

@@ -23,6 +23,8 @@ const summarySchema = z.object({
     microUsd: z.number().nullable(),
     /** It was asked as a Message Batch, at half the price. */
     isBatch: z.boolean().optional(),
+    /** It was asked on a person's plan, which costs no money. */
+    isOnPlan: z.boolean().optional(),
   }),
   /** What code refused of the model's proposals, and why. */
   refused: z.array(z.string()),
@@ -222,7 +224,8 @@ const MOST_NAMED = 20;
 
 function describeSummary({ before, after, spend, refused, left = [], callers = [] }: SliceSummary): string {
   const change = (name: string, from: number, to: number) => `${name} ${from === to ? to : `${from} → ${to}`}`;
-  const cost = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
+  const money = spend.microUsd === null ? '' : `, $${(spend.microUsd / 1_000_000).toFixed(4)}`;
+  const cost = spend.isOnPlan ? ' on your plan' : money;
   const counts = [
     change('topics', before.topics, after.topics),
     ...(before.archived + after.archived > 0 ? [change('archived', before.archived, after.archived)] : []),

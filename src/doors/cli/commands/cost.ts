@@ -4,6 +4,7 @@
 // of all machines, and what was used by the jobs of their stores is shown as theirs, or, where it is asked for, job by job.
 
 import { InvalidArgumentError } from 'commander';
+import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
 import { type JobSpent, type SpentPart, spentJobs, tokensOf } from '../../../memory/home/spend.ts';
@@ -49,7 +50,7 @@ const cost: CommandSpec<CommonOptions & { month?: string; all?: boolean }> = {
     ['--month <YYYY-MM>', 'an earlier month (default: this one)', { parse: monthFrom }],
     ['--all', 'of a database: the jobs of all its stores, of which each is read'],
   ],
-  json: '{ month, today, total, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, others, unreadable }, each with { usd, tokens, requests }',
+  json: '{ month, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, others, unreadable }, each with { usd, tokens, requests }',
   more: `A day's total is what the ceilings count. Where it is more than the jobs say, the rest is shown as ${UNFINISHED}: of jobs that were killed or are under way, of answers that never came, of directories that are gone. Models without a price are counted in tokens only. Over a database a day's total is of all machines; projects and jobs are those of this one's stores, what others used is told in one, and --all tells of each.`,
   examples: ['cost', 'cost --month 2026-10'],
   run: (call) =>
@@ -90,11 +91,22 @@ export async function readCost({ config, home, keeping }: App, asked?: string, {
       return { day: spend.day, total, others, unfinished: less(less(total, jobs), others) };
     });
   const total = days.map((day) => day.total).reduce(plus, NOTHING);
+  const onPlan = parts.filter((part) => part.isOnPlan);
+  const planOf = (of: typeof all) => of.reduce((sum, { planRequests = 0 }) => sum + planRequests, 0);
+  const requestsOnPlan = planOf(all.filter(({ day }) => day >= first && day <= last));
   return {
     month,
     jobs,
     days,
     total,
+    /** What agents' programs used on the person's plan, which costs no money; null: nothing. */
+    plan:
+      requestsOnPlan === 0
+        ? null
+        : {
+            ...{ requests: requestsOnPlan, tokens: sumOf(onPlan).tokens },
+            ...{ today: planOf(all.filter(({ day }) => day === today)), ceiling: config.planRequests },
+          },
     today: month === today.slice(0, 7) ? (days.find(({ day }) => day === today)?.total ?? NOTHING) : null,
     unfinished: days.map((day) => day.unfinished).reduce(plus, NOTHING),
     /** What the stores of other machines used; null: all that is there was looked at. */
@@ -169,9 +181,10 @@ function kindsOf({ jobs }: Cost) {
 }
 
 function modelsOf({ jobs }: Cost) {
-  return [...Map.groupBy(jobs.flatMap(partsOf), ({ model }) => model)]
-    .map(([model, parts]) => ({
-      model,
+  return [...Map.groupBy(jobs.flatMap(partsOf), ({ model, isOnPlan }) => JSON.stringify([model, isOnPlan])).values()]
+    .map((parts) => ({
+      model: parts[0]?.model ?? null,
+      isOnPlan: parts[0]?.isOnPlan === true,
       /** What was paid per million tokens; several where the price changed, or half of the requests went by batches. */
       prices: [...new Map(parts.map(({ price }) => [JSON.stringify(price), price])).values()].filter(
         (each) => each !== null,
@@ -198,6 +211,7 @@ export function asJson(found: Cost) {
     month: found.month,
     today: found.today && usd(found.today),
     total: usd(found.total),
+    plan: found.plan,
     forecast: found.forecast && usd(found.forecast),
     days: found.days.map(({ day, total, unfinished }) => ({ day, ...usd(total), unfinished: usd(unfinished) })),
     projects: projectsOf(found).map(flat),
@@ -214,7 +228,7 @@ export function asJson(found: Cost) {
 }
 
 function describe({ config }: App, found: Cost): string {
-  const { month, today, total, forecast, days, jobs, unfinished, others } = found;
+  const { month, today, total, plan, forecast, days, jobs, unfinished, others } = found;
   const name = formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   if (total.tokens === 0 && jobs.length === 0) return `Nothing was spent in ${name}.`;
   const isPriced = total.microUsd > 0;
@@ -232,6 +246,11 @@ function describe({ config }: App, found: Cost): string {
     [
       ...(today ? [`Today       ${say(today)}${limit}`] : []),
       `${name.split(' ')[0]?.padEnd(10)}  ${say(total)}${forecast ? `; about ${say(forecast)} by its end` : ''}`,
+      ...(plan
+        ? [
+            `Your plan   ${sayCount(plan.requests, 'request')}, ${sayTokens(plan.tokens)}; today ${plan.today} of at most ${plan.ceiling}`,
+          ]
+        : []),
     ].join('\n'),
     table(
       'Day',
@@ -253,10 +272,10 @@ function describe({ config }: App, found: Cost): string {
       ]),
     ),
     table('Model', [
-      ...modelsOf(found).map(({ model, isPriced, sum }): [string, Sum, boolean] => [
+      ...modelsOf(found).map(({ model, isPriced, isOnPlan, sum }): [string, Sum, string] => [
         model ?? `before ${NOTED_SINCE}`,
         sum,
-        isPriced,
+        isPriced ? sayUsd(sum.microUsd) : isOnPlan ? 'your plan' : '–',
       ]),
       ...rest,
     ]),
@@ -270,7 +289,7 @@ function describe({ config }: App, found: Cost): string {
 const NAME_WIDTH = 38;
 
 /** A name that is longer than its column has a line of its own. */
-function table(heading: string, rows: [name: string, sum: Sum, isPriced?: boolean][]): string {
+function table(heading: string, rows: [name: string, sum: Sum, cost?: string][]): string {
   if (rows.length === 0) return '';
   const line = (name: string, cells: string[]) => {
     const numbers = [9, 14, 10].map((width, at) => (cells[at] ?? '').padStart(width)).join('');
@@ -280,8 +299,8 @@ function table(heading: string, rows: [name: string, sum: Sum, isPriced?: boolea
   };
   return [
     style('bold', line(heading, ['cost', 'tokens', 'requests'])),
-    ...rows.map(([name, { microUsd, tokens, requests }, isPriced = microUsd > 0]) =>
-      line(`  ${name}`, [isPriced ? sayUsd(microUsd) : '–', tokens.toLocaleString('en-US'), String(requests)]),
+    ...rows.map(([name, { microUsd, tokens, requests }, cost = microUsd > 0 ? sayUsd(microUsd) : '–']) =>
+      line(`  ${name}`, [cost, tokens.toLocaleString('en-US'), String(requests)]),
     ),
   ].join('\n');
 }

@@ -68,6 +68,7 @@ function describe(status: Status): string {
     ...status.addedLines,
     `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
     `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
+    ...(spend.planRequests ? [`plan       ${sayPlan(spend)}`] : []),
     ...spend.overruled.map((each) => `differs    ${each}`),
     `breaker    ${sayBreaker(status.breaker)}`,
     `workers    ${status.workers.map((worker) => sayWorker(worker, status)).join(', ') || 'none'}`,
@@ -263,9 +264,14 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   const usd = today.usedUsd + today.reservedUsd;
   const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
   const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
+  const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
   if (month.tokens === 0) return 'nothing this month';
-  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${full}`;
-  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${full}`;
+  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${plan}${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${plan}${full}`;
+}
+
+function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): string {
+  return `${planRequests} of ${ceilingPlanRequests} requests on your plan today`;
 }
 
 export function sayDatabase(

@@ -8,6 +8,7 @@ import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
 import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
+import { programOf } from '../../../agent/programs/programs.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
@@ -45,8 +46,15 @@ function describeExtract(report: ExtractReport, here: string | undefined): strin
     lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
   }
   const { rawInputTokens, outputTokens } = report.spend;
-  if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayTokens(report.spend, report.fork)}`);
-  return lines.join('\n');
+  if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayContinued(report.spend, report.fork)}`);
+  return [...lines, ...sayOnPlan(report.spend)].join('\n');
+}
+
+/** In place of what it cost in money. */
+function sayOnPlan({ onPlan = 0, rawInputTokens, outputTokens }: ExtractReport['spend']): string[] {
+  if (onPlan === 0) return [];
+  const tokens = (rawInputTokens + outputTokens).toLocaleString('en-US');
+  return [`  ${sayCount(onPlan, 'request')}, ${tokens} tokens on your plan`];
 }
 
 /** What an id begins with in the memory that knows it now, if one does. */
@@ -59,7 +67,7 @@ export function shortIdIn(memory: string | null, kind: 'session' | 'job', id: st
   }
 }
 
-function sayTokens(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
+function sayContinued(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
   const { calls, rawInputTokens, weightedInputTokens, outputTokens } = spend;
   const reason = why ? ` (no prefix: ${why.replace(/\.$/, '')})` : '';
   return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached), ${outputTokens} output tokens`;
@@ -96,7 +104,7 @@ function describeDream(report: DreamReport): string {
       `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
     );
   if (report.waits) lines.push(`  ${sayWaits(report.waits)}; nocturne dream --no-batch does not wait for it`);
-  return lines.join('\n');
+  return [...lines, ...sayOnPlan(report.spend)].join('\n');
 }
 
 export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
@@ -106,8 +114,8 @@ export function printEstimate(estimate: DreamEstimate, { json }: Printing): void
   }
   const { model, entries, withdrawn, requests, inputTokens, outputTokens, waits } = estimate;
   for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
-  const usd = (micro: number | null) =>
-    micro === null ? 'no price known' : `about $${(micro / 1_000_000).toFixed(4)}`;
+  const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
+  const usd = (micro: number | null) => (micro === null ? unpriced : `about $${(micro / 1_000_000).toFixed(4)}`);
   const night = estimate.batchMicroUsd === undefined ? '' : ` (as a batch ${usd(estimate.batchMicroUsd)})`;
   const cost = `${usd(estimate.microUsd)}${night}`;
   const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;

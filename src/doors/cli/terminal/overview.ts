@@ -256,6 +256,7 @@ export async function readStatus(app: App, { isAll = false } = {}) {
       usedUsd: usedMicroUsd / 1e6,
       reservedUsd: reservedMicroUsd / 1e6,
       ceilingUsd: config.dayMoneyUsd ?? null,
+      ceilingPlanRequests: config.planRequests,
       /** Since when nothing more fits, and how often work was turned away for that. */
       fullFrom: await fullSince(app),
       skips: await home.days.skipsOf(day),

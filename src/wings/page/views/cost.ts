@@ -15,6 +15,7 @@ interface Line {
   usd: number;
   tokens: number;
   requests: number;
+  isOnPlan?: boolean;
 }
 
 const MOST_WAITING = 50;
@@ -45,6 +46,7 @@ export async function costView(at: At): Promise<View> {
 <div class="figures">
 <div><p class="figure">${money(cost.total.usd, cost.total.tokens)}</p><p class="meta">this month, ${cost.total.requests} requests</p></div>
 ${cost.today ? html`<div><p class="figure">${money(cost.today.usd, cost.today.tokens)}</p><p class="meta">today, of at most ${ceiling}</p></div>` : ''}
+${cost.plan ? html`<div><p class="figure">${cost.plan.today} of ${cost.plan.ceiling}</p><p class="meta">requests on your plan today</p></div>` : ''}
 ${cost.forecast ? html`<div><p class="figure">${money(cost.forecast.usd, cost.forecast.tokens)}</p><p class="meta">about, by the end of the month</p></div>` : ''}
 </div>
 ${monthBars(cost, at)}
@@ -89,8 +91,8 @@ function costTable(heading: string, rows: [string, Line][]): Html | '' {
   return html`<section><h2>${heading}</h2><table><thead><tr><th scope="col">${heading.slice(3)}</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>${rows
     .slice(0, 30)
     .map(
-      ([name, { usd, tokens }]) =>
-        html`<tr><th scope="row"><span class="said">${name}</span></th><td>${usd > 0 ? sayUsd(usd * 1e6) : '–'}</td><td>${tokens.toLocaleString('en-US')}</td></tr>`,
+      ([name, { usd, tokens, isOnPlan }]) =>
+        html`<tr><th scope="row"><span class="said">${name}</span></th><td>${usd > 0 ? sayUsd(usd * 1e6) : isOnPlan ? 'your plan' : '–'}</td><td>${tokens.toLocaleString('en-US')}</td></tr>`,
     )}</tbody></table></section>`;
 }
 
