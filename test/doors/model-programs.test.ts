@@ -1,7 +1,7 @@
 // Agents' programs as the model, through the doors, by a program that prints what the real ones were seen to print: how it
 // is started, what becomes of what it says, what it costs. How it is ended is tested beside (ended-programs.test.ts).
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
@@ -158,7 +158,7 @@ test('its environment is made for it: no key, no agent around it, but its user, 
   expect(Object.keys(env).filter((name) => /_(?:KEY|TOKEN)$/.test(name))).toEqual(['CLAUDE_CODE_OAUTH_TOKEN']);
 });
 
-test.each<[string, { version?: Order; status?: Order } | null, string, RegExp]>([
+test.each<[string, { version?: Order; status?: Order; mode?: number } | null, string, RegExp]>([
   [
     'is not there',
     null,
@@ -176,10 +176,11 @@ test.each<[string, { version?: Order; status?: Order } | null, string, RegExp]>(
     { version: { stdout: 'usage: claude FILE\n', code: 2 } },
     ...(['no-model', /\/claude is not Claude Code: asked for its version, it said usage: claude FILE/] as const),
   ],
-  ['cannot say who it is', { version: { code: 127, stderr: 'broken' } }, 'no-model', /could not be started: broken/],
+  ['is no program', { mode: 0o644 }, 'no-model', /Claude Code could not be started: .*EACCES.*Install it again/],
 ])('a program that %s is not asked, the work waits and says why', async (_, about, code, message) => {
   const fake = fakeProgram('claude');
   if (about) fake.is(about);
+  if (about?.mode) chmodSync(fake.path, about.mode);
   const testing = await withProgram({ fake, environment: about ? {} : { PATH: '/nowhere' } });
   const result = await workSession(testing, aSession().path);
   expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
@@ -251,7 +252,8 @@ test.each<[string, Order, string, boolean]>([
     const { fake, ...testing } = await withProgram();
     fake.answers(order);
     expect(await learn(testing, aSession())).toMatchObject({ outcome: 'failed', error: { code } });
-    const { reservedTokens, usedTokens } = await spendOf(testing);
+    const { reservedTokens, usedTokens, planRequests } = await spendOf(testing);
+    if (code === 'network') expect(planRequests).toBe(0);
     expect({ isGivenBack: reservedTokens === 0, usedTokens }).toEqual({ isGivenBack, usedTokens: 0 });
   },
 );

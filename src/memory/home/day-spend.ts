@@ -74,7 +74,7 @@ export interface Spend {
   /** The same of money, in millionths of a dollar; of models without a price nothing. */
   reservedMicroUsd: number;
   usedMicroUsd: number;
-  /** Requests on plans; default where it is settled: none. */
+  /** Requests on plans; where it is settled: -1 for one that never left. */
   planRequests?: number;
 }
 
@@ -335,12 +335,14 @@ function* fill(day: Day, now: Date): Steps<void> {
 function* settling(day: Day, spent: Spend): Steps<void> {
   yield* run(
     `update spend set reserved = reserved - ?, used = used + ?, calls = calls + ?,
-       reserved_micro_usd = reserved_micro_usd - ?, used_micro_usd = used_micro_usd + ? where day = ?`,
+       reserved_micro_usd = reserved_micro_usd - ?, used_micro_usd = used_micro_usd + ?,
+       plan_requests = plan_requests + ? where day = ?`,
     spent.reservedTokens,
     spent.usedTokens,
     spent.calls,
     spent.reservedMicroUsd,
     spent.usedMicroUsd,
+    spent.planRequests ?? 0,
     day,
   );
 }

@@ -164,6 +164,7 @@ export class JobSpend {
       calls: usage.calls,
       reservedMicroUsd: item.microUsd,
       usedMicroUsd,
+      planRequests: item.isOnPlan && usage.calls === 0 ? -1 : 0,
     });
   }
 
