@@ -21,7 +21,6 @@ export function askProgram(named: NonNullable<ReturnType<typeof programOf>>, req
     const body = parseObject(String(request.body)) ?? {};
     const [tool] = objectsOf(body.tools);
     const task: ProgramTask = {
-      program: named.name,
       model: named.model,
       system: textsOf(body.system),
       prompt: promptOf(objectsOf(body.messages)),

@@ -34,7 +34,9 @@ const CUT = /output token maximum|max_output_tokens/i;
 /** `isBusy`: the program itself says that it is no limit of the plan. */
 export function failureOf(program: Of, { status, said, now, isBusy = false }: Told): AppError {
   const fail = (code: ErrorCode, what: string, remedy?: string, retryAfterMs?: number) =>
-    new AppError(code, `${program.title} ${what}: ${quoteSaid(said)}`, { remedy, retryAfterMs });
+    new AppError(code, `${program.title} ${what}: ${quoteSaid(said).replace(/(?<![.…!?])$/, '.')}`, {
+      ...{ remedy, retryAfterMs },
+    });
   const isLimit = !isBusy && LIMIT.test(said);
   if (isLimit) {
     const waitMs = waitFor(said, now);

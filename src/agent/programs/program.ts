@@ -7,7 +7,6 @@ export type ProgramName = 'claude-code' | 'codex';
 
 /** One answer that is wanted. */
 export interface ProgramTask {
-  program: ProgramName;
   /** Default: the program's own choice. */
   model?: string;
   system: string;
