@@ -3,8 +3,8 @@
 // Promises: never one call more, and none where the tools took all and wait for nothing; a turn's tools run one after
 // another in the model's order; a tool's failure is a result the model can read and mend; every ending the SDK takes for a
 // success although the reply is unfinished (cut, refused, too long) is an AppError, and its tool calls are not run.
-// Never executes a tool itself: the ports do. The build evaluates this file, with all that it imports, anew for each run
-// of the forked process (child/fresh-run.ts), so that nothing a module remembers of one run is there in the next.
+// Never executes a tool itself: the ports do. Neither this file nor what it imports keeps what a run was told: the forked
+// process runs it again and again.
 
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';

@@ -12,7 +12,7 @@ import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
-import { forkAgent } from '../agent/child/fork.ts';
+import { forkAgent } from '../agent/forked.ts';
 import { needsKey, requireAccess } from '../agent/types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';

@@ -15,7 +15,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import { forkAgent } from '../../src/agent/child/fork.ts';
+import { forkAgent } from '../../src/agent/forked.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
@@ -35,7 +35,7 @@ const { values: given } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, '../..');
-const CHILD = join(root, 'dist/lib/child.js');
+const CHILD = join(root, 'dist/lib/forked-child.js');
 if (!existsSync(CHILD)) throw new Error('There is no build: run npm run build first.');
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));

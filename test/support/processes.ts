@@ -9,8 +9,7 @@ export function agentsOf(home: string): number[] {
     .map(Number)
     .filter((pid) => {
       const about = (file: string) => textOf(`/proc/${pid}/${file}`);
-      const isAgent =
-        /(?:child|lib)\/child\.[jt]s/.test(about('cmdline')) && about('environ').includes(`HOME=${home}\0`);
+      const isAgent = /\/forked-child\.[jt]s/.test(about('cmdline')) && about('environ').includes(`HOME=${home}\0`);
       return isAgent && !/\) [ZX] /.test(about('stat'));
     });
 }

@@ -2,7 +2,7 @@
 // It finds explicit statements in English ("always …", "I prefer …", "the deadline is …") and files them by their words.
 // It is no language model: it understands nothing, and is there to try nocturne out, and to test it, without key or network.
 // The same request gets the same answer, byte for byte. It never calls out and never throws over what it is sent.
-// It reads without zod, which leaves globals behind: a child that had loaded it would not be kept for another run.
+// It reads without zod, which the forked child would load for it alone.
 
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../../base/text/json.ts';

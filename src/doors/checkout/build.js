@@ -1,6 +1,6 @@
 // `npm run build`: what is installed is built, because Node refuses TypeScript under node_modules.
-// The library and the command line are a few files that share their parts, one for each command; the forked child and the
-// hook are one file each. Packages that only our own code uses are in them: all start in a fraction of the time, and are
+// The library, the command line and the forked child are a few files that share their parts, one for each command; the
+// hook is one file. Packages that only our own code uses are in them: all start in a fraction of the time, and are
 // not installed beside them. Declarations are those of the library; types are checked by `npm run types`, not here.
 
 import { spawn } from 'node:child_process';
@@ -52,42 +52,6 @@ const declarations = once(
   'exit',
 );
 
-// Compiled with the child, and evaluated anew for each of its runs (fresh-run.ts).
-const runs = await build({
-  input: 'src/agent/loop.ts',
-  platform: 'node',
-  output: { format: 'cjs', codeSplitting: false, minify: SMALL },
-  write: false,
-  logLevel: 'warn',
-});
-mkdirSync('dist/lib', { recursive: true });
-writeFileSync(
-  'dist/lib/fresh-run.js',
-  `import { createRequire } from 'node:module';
-const require = createRequire(import.meta.url);
-export const isFreshEachTime = true;
-export function loadRun() {
-  const module = { exports: {} };
-  evaluate(require, module, module.exports);
-  return module.exports.answerRun;
-}
-function evaluate(require, module, exports) {
-${runs.output[0].code}
-}
-`,
-);
-const child = await build({
-  input: 'src/agent/child/child.ts',
-  platform: 'node',
-  plugins: [
-    {
-      name: 'fresh-run',
-      resolveId: (id) => (id === './fresh-run.ts' ? { id: './fresh-run.js', external: true } : null),
-    },
-  ],
-  output: { file: 'dist/lib/child.js', format: 'esm', codeSplitting: false },
-  logLevel: 'warn',
-});
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 // What a wing starts as a thread of its own.
 const threads = globSync('src/wings/*/thread.ts').map((path) => [`${basename(dirname(path))}-thread`, path]);
@@ -96,6 +60,7 @@ const library = await build({
     cli: 'src/doors/cli/cli.ts',
     wings: 'src/wings/index.ts',
     index: 'src/index.ts',
+    'forked-child': 'src/agent/forked-child.ts',
     ...Object.fromEntries(threads),
   },
   platform: 'node',
@@ -149,9 +114,7 @@ const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
 const [failed] = await declarations;
 if (failed !== 0) process.exit(1);
 keepDeclarationsOf('dist/src/index.d.ts');
-writeThirdParties(
-  [runs, child, library, hook, prompt].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])),
-);
+writeThirdParties([library, hook, prompt].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])));
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
 
 /** Removes all declarations but this one and those that it is made of. */

@@ -3,16 +3,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ForkedAgent, type ForkOptions, forkAgent } from '../../../src/agent/child/fork.ts';
-import type * as FreshRun from '../../../src/agent/child/fresh-run.ts';
-import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
-import { testModel } from '../../support/app.ts';
-import { waysTaken } from '../../support/depth.ts';
-import { calls, says } from '../../support/messages-server.ts';
-import { COMPILED, until } from '../../support/run.ts';
+import { type ForkedAgent, type ForkOptions, forkAgent } from '../../src/agent/forked.ts';
+import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
+import { testModel } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
+import { calls, says } from '../support/messages-server.ts';
+import { COMPILED, until } from '../support/run.ts';
 
 const limits: ForkOptions = {
   wallMs: 25_000,
@@ -20,13 +17,11 @@ const limits: ForkOptions = {
   environment: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED },
   maxIdle: 2,
 };
-const BUILT_CHILD = new URL('../../../dist/lib/child.js', import.meta.url);
-const built = <T>(name: string): Promise<T> =>
-  import(pathToFileURL(join(import.meta.dirname, '../../../dist/lib', name)).href);
+const BUILT_CHILD = new URL('../../dist/lib/forked-child.js', import.meta.url);
 
 /** Children that go wrong in the way they are told, or end well; answers the pid of the one that ran. */
 function children(options: Partial<ForkOptions> = {}) {
-  const entry = new URL('../../fixtures/entry/misbehaving-child.ts', import.meta.url);
+  const entry = new URL('../fixtures/entry/misbehaving-child.ts', import.meta.url);
   const agent = forkAgent({ ...limits, entry, ...options });
   onTestFinished(() => agent.close());
   const pidOf = async (memory: string | undefined, way = 'more') => {
@@ -85,13 +80,12 @@ test.for(WRONG)(
   },
 );
 
-test('what a child says of a run that is over is not taken for the next one’s, and it is kept no longer', async () => {
+test('what a child says of a run that is over is not taken for the next one’s', async () => {
   const { agent, pidOf } = children();
-  const { pid } = await pidOf('/orchard', 'moreAndBabble');
+  await pidOf('/orchard', 'moreAndBabble');
   const ports = recordingPorts();
   expect(await agent({ ...agentRequest({ access: {}, input: 'more' }), memory: '/orchard' }, ports)).toBe('done');
   expect(ports.toolCalls).toHaveLength(1);
-  expect((await pidOf('/orchard')).pid).not.toBe(pid);
 });
 
 /** Of the heap, and of buffers beside it. */
@@ -109,11 +103,11 @@ test.for(TOO_MUCH)(
 );
 
 test('a child is let go after its last run, after its time, when there are too many, and when all is closed', async () => {
-  const few = children({ warm: { runs: 2 } });
+  const few = children({ runs: 2 });
   const pids = [await few.pidOf('/a'), await few.pidOf('/a'), await few.pidOf('/a')].map(({ pid }) => pid);
   expect(pids[1]).toBe(pids[0]);
   expect(pids[2]).not.toBe(pids[0]);
-  const idle = children({ warm: { idleMs: 50 } });
+  const idle = children({ idleMs: 50 });
   const { pid: late } = await idle.pidOf('/a');
   await until(() => !isRunning(late));
   const [a, b, c] = [await few.pidOf('/b'), await few.pidOf('/c'), await few.pidOf('/d')];
@@ -128,7 +122,7 @@ test('by default none is kept', async () => {
   expect((await pidOf('/orchard')).pid).not.toBe((await pidOf('/orchard')).pid);
 });
 
-/** It has its modules anew for each run. */
+/** The agent loop, as it is built. */
 function builtAgent(options: Partial<ForkOptions> = {}): ForkedAgent {
   const agent = forkAgent({ ...limits, ...options, entry: BUILT_CHILD });
   onTestFinished(() => agent.close());
@@ -169,9 +163,25 @@ test('what one run was told, asked, answered and refused is in no later request 
   expect(new Set(model.ports).size).toBe(2);
 });
 
+test('a run goes in a child that has served others as it does in a new one', async () => {
+  const said = async (agent: ForkedAgent, rule: string) => {
+    const input = `<excerpt>\n[#1 human 2026-11-20 09:00]\n| ${rule}\n</excerpt>\n<known>\n</known>`;
+    const ports = recordingPorts();
+    await agent({ ...agentRequest({ access: {}, model: 'offline', input }), memory: '/orchard' }, ports);
+    return ports.toolCalls;
+  };
+  const agent = builtAgent();
+  const rules = ['Always use pnpm.', 'I prefer short answers.', 'Never push to main.', 'Always use pnpm.'];
+  for (const rule of rules) {
+    const calls = await said(agent, rule);
+    expect(JSON.stringify(calls)).toContain(rule.slice(-8, -1));
+    expect(calls).toEqual(await said(builtAgent(), rule));
+  }
+});
+
 test('a process that has nothing else to do ends although a child of it waits for another run', () => {
   const program = `
-    import { forkAgent } from ${JSON.stringify(new URL('../../../src/agent/child/fork.ts', import.meta.url).href)};
+    import { forkAgent } from ${JSON.stringify(new URL('../../src/agent/forked.ts', import.meta.url).href)};
     const entry = new URL(${JSON.stringify(BUILT_CHILD.href)});
     const agent = forkAgent({ entry, wallMs: 25_000, memoryLimitMb: 128, environment: {}, maxIdle: 1 });
     const request = ${JSON.stringify({ ...agentRequest({ access: {}, model: 'offline' }), memory: '/orchard' })};
@@ -184,12 +194,6 @@ test('a process that has nothing else to do ends although a child of it waits fo
     timeout: 50_000,
   });
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'done\n' });
-});
-
-test('in a build each run has modules of its own', async () => {
-  const { isFreshEachTime, loadRun } = await built<typeof FreshRun>('fresh-run.js');
-  expect(isFreshEachTime).toBe(true);
-  expect(loadRun()).not.toBe(loadRun());
 });
 
 test('a built child is as bounded in a later run as in its first: it is killed at the wall clock', async () => {

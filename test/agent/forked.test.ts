@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type ForkOptions, forkAgent } from '../../../src/agent/child/fork.ts';
-import { agentRequest, recordingPorts } from '../../support/agent-ports.ts';
-import { sized } from '../../support/depth.ts';
+import { type ForkOptions, forkAgent } from '../../src/agent/forked.ts';
+import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
+import { sized } from '../support/depth.ts';
 import {
   calls,
   error,
@@ -14,15 +14,15 @@ import {
   says,
   startMessagesServer,
   toolResults,
-} from '../../support/messages-server.ts';
-import { COMPILED, until } from '../../support/run.ts';
+} from '../support/messages-server.ts';
+import { COMPILED, until } from '../support/run.ts';
 
 const limits: ForkOptions = {
   wallMs: 25_000,
   memoryLimitMb: 128,
   environment: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED },
 };
-const fixture = (name: string) => new URL(`../../fixtures/entry/${name}`, import.meta.url);
+const fixture = (name: string) => new URL(`../fixtures/entry/${name}`, import.meta.url);
 
 let server: MessagesServer | undefined;
 afterEach(async () => {
@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 /** As users have it: it starts in a fifth of the time that its source takes. */
-const CHILD = new URL('../../../dist/lib/child.js', import.meta.url);
+const CHILD = new URL('../../dist/lib/forked-child.js', import.meta.url);
 
 /** Runs the real child against a scripted model. */
 async function run(script: Script, ports = recordingPorts(), options: Partial<ForkOptions> = {}) {
@@ -190,6 +190,23 @@ test('whatever a child does, its worker lives and the next run goes well', async
 test('a child program that is not there is a crash, not an exception', async () => {
   await expect(misbehave('look', recordingPorts(), { entry: fixture('no-such-child.ts') })).rejects.toMatchObject({
     code: 'child-crash',
+  });
+});
+
+test('a process that has no file descriptor left says that no child could be started, and goes on', () => {
+  const program = `
+    import { openSync } from 'node:fs';
+    import { forkAgent } from ${JSON.stringify(new URL('../../src/agent/forked.ts', import.meta.url).href)};
+    const agent = forkAgent({ wallMs: 25_000, memoryLimitMb: 64, environment: {}, entry: new URL('file:///none') });
+    try { for (;;) openSync('/dev/null'); } catch {}
+    await agent({}, {}).catch(({ code, message }) => console.log(code, message));
+    console.log('goes on');
+  `;
+  const limited = ['-c', 'ulimit -n 60; exec "$0" --input-type=module --eval "$1"', process.execPath, program];
+  const { status, stdout } = spawnSync('sh', limited, { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({
+    status: 0,
+    stdout: expect.stringMatching(/^child-crash .*could not be started: .*EMFILE.\ngoes on\n$/),
   });
 });
 
