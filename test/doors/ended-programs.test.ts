@@ -25,12 +25,12 @@ function aSession(id = '11111111'): string {
 async function withProgram(order: Order, options: TestAppOptions = {}) {
   const fake = fakeProgram('claude');
   fake.answers(order);
-  const environment = {
+  const variables = {
     PATH: `${fake.dir}:${process.env.PATH}`,
     NOCTURNE_MODEL: 'claude-code',
-    ...options.environment,
+    ...options.variables,
   };
-  const testing = await testApp({ ...options, environment });
+  const testing = await testApp({ ...options, variables });
   return { fake, ...testing };
 }
 

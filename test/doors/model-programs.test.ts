@@ -34,9 +34,9 @@ interface Given extends TestAppOptions {
 }
 
 /** An app whose model is the program, found on PATH. */
-async function withProgram({ fake = fakeProgram('claude'), model = 'claude-code', environment, ...more }: Given = {}) {
+async function withProgram({ fake = fakeProgram('claude'), model = 'claude-code', variables, ...more }: Given = {}) {
   const own = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: model };
-  return { fake, ...(await testApp({ ...more, environment: { ...own, ...environment } })) };
+  return { fake, ...(await testApp({ ...more, variables: { ...own, ...variables } })) };
 }
 
 let sessions = 0;
@@ -144,7 +144,7 @@ test('its environment is made for it: no key, no agent around it, but its user, 
   const agentPrograms = { 'claude-code': { path: fake.path, environment: { ...kept, OPENAI_API_KEY: 'sk-5' } } };
   const testing = await withProgram({
     ...{ fake, settings: { agentPrograms } },
-    environment: { PATH: '/nowhere', ANTHROPIC_BASE_URL: 'http://now', ...handedOn, ...withheld },
+    variables: { PATH: '/nowhere', ANTHROPIC_BASE_URL: 'http://now', ...handedOn, ...withheld },
   });
   await learn(testing, aSession());
   const env = fake.starts()[0]?.env ?? {};
@@ -181,7 +181,7 @@ test.each<[string, { version?: Order; status?: Order; mode?: number } | null, st
   const fake = fakeProgram('claude');
   if (about) fake.is(about);
   if (about?.mode) chmodSync(fake.path, about.mode);
-  const testing = await withProgram({ fake, environment: about ? {} : { PATH: '/nowhere' } });
+  const testing = await withProgram({ fake, variables: about ? {} : { PATH: '/nowhere' } });
   const result = await workSession(testing, aSession().path);
   expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
   expect(fake.starts()).toEqual([]);
@@ -347,7 +347,7 @@ test('a directory of its name, and what cannot be read of a key, do not matter t
   const fake = fakeProgram('claude');
   const other = tempDir();
   mkdirSync(join(other, 'claude'));
-  const testing = await withProgram({ fake, environment: { PATH: `${other}:${fake.dir}`, ANTHROPIC_API_KEY: '' } });
+  const testing = await withProgram({ fake, variables: { PATH: `${other}:${fake.dir}`, ANTHROPIC_API_KEY: '' } });
   writeFileSync(join(testing.home, 'key'), 'two words\n', { mode: 0o644 });
   expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
   rmSync(join(testing.home, 'key'));
@@ -357,7 +357,7 @@ test('a directory of its name, and what cannot be read of a key, do not matter t
 
 test('what is remembered of a login counts no longer than its files stay as they are, and holds no token', async () => {
   const token = 'sk-ant-oat01-made-up';
-  const { fake, ...testing } = await withProgram({ environment: { CLAUDE_CODE_OAUTH_TOKEN: token } });
+  const { fake, ...testing } = await withProgram({ variables: { CLAUDE_CODE_OAUTH_TOKEN: token } });
   await learn(testing, aSession());
   expect(readFileSync(join(testing.home, 'programs/claude-code.json'), 'utf8')).not.toContain(token);
   expect(existsSync(join(testing.home, 'programs/run'))).toBe(false);

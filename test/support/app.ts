@@ -31,7 +31,7 @@ export interface TestAppOptions {
   /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
   isForked?: boolean;
   /** Further of its environment. */
-  environment?: Environment;
+  variables?: Environment;
   /** What is done when it is needed no more; default: when the test is done. */
   whenDone?(close: () => void | Promise<void>): void;
 }
@@ -54,7 +54,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
       ANTHROPIC_API_KEY: options.server.access.apiKey,
       ANTHROPIC_BASE_URL: options.server.access.baseURL,
     }),
-    ...options.environment,
+    ...options.variables,
   };
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });

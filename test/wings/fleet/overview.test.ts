@@ -173,11 +173,11 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
     expect(await jsonHere(['cost'], here)).toMatchObject({
       ...whole,
       projects: [{ project: '~/code/shop', usd: one }],
-      others: { usd: one, tokens: 11_000, requests: 1 },
+      others: { usd: one, tokens: 11_000, requests: 2 },
       unreadable: [],
     });
     const said = (await runHere(['cost'], here)).stdout;
-    expect(said).toMatch(/^ {2}other machines, killed jobs +\$0\.03 +11,000 +1$/m);
+    expect(said).toMatch(/^ {2}other machines, killed jobs +\$0\.03 +11,000 +2$/m);
     expect(said).toContain('nocturne cost --all tells of the jobs of all machines.');
     expect(await jsonHere(['cost', '--all'], here)).toMatchObject({
       ...whole,

@@ -10,8 +10,8 @@ import { enter, OURS } from './enter.ts';
 test('tells how many requests went out on it today, and of which program', async () => {
   const fake = fakeProgram('claude');
   fake.answers(claudeSays({ entries: [] }));
-  const environment = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: 'claude-code' };
-  const page = await served({ app: { environment, settings: { planRequests: 40 } } });
+  const variables = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: 'claude-code' };
+  const page = await served({ app: { variables, settings: { planRequests: 40 } } });
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.');
   await page.app.extract({ transcript: session.path, ended: true });
