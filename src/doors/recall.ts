@@ -20,6 +20,7 @@ import { ifWritable, isDamagedFile } from '../memory/ledger/database.ts';
 import { countLearned } from '../memory/ledger/entries.ts';
 import { findLedger, type Ledger } from '../memory/ledger/ledger.ts';
 import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../memory/recall/recall.ts';
+import { countLines } from '../memory/recall/recall-part.ts';
 import { type RecallRows, recallRowsOf, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import {
@@ -281,7 +282,7 @@ function pathsOf(topics: RecalledTopic[]): string[] {
 
 /** Empty where there is nothing to tell. `text`: what the session is given. */
 function sessionSign({ clock, zone }: Config, { ledger, text }: { ledger: Ledger | null; text: string }): string {
-  const lines = text.match(/^[ \t]*[-*] /gm)?.length ?? 0;
+  const lines = countLines(text);
   const yesterdayAt = nextDayAt(clock.now(), zone, -1).toISOString();
   const learned = ledger ? countLearned(ledger, yesterdayAt) : 0;
   const waiting = ledger ? countWaiting(ledger) : 0;

@@ -8,10 +8,10 @@ import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-/** A memory that learned three things at 02:00 on the 21st, of which a dream's changes wait. */
-async function taught(): Promise<string> {
+/** A memory that learned three things at 02:00 on the 21st; with review, a dream's changes wait. */
+async function taught(review = true): Promise<string> {
   const dir = tempDir();
-  const jobs = await jobsInProcess(dir, '2026-11-21T02:00:00Z', { review: true });
+  const jobs = await jobsInProcess(dir, '2026-11-21T02:00:00Z', { review });
   const session = sessionFile(tempDir());
   for (const prompt of ['Always use pnpm instead of npm.', 'I prefer short answers.', 'The deadline is 2026-12-04.'])
     session.add(prompt);
@@ -21,7 +21,10 @@ async function taught(): Promise<string> {
   return dir;
 }
 
-async function hookAt(now: string, { dir = '', settings = {}, source = 'startup', event = 'SessionStart' } = {}) {
+async function hookAt(
+  now: string,
+  { dir = '', settings = {}, source = 'startup', event = 'SessionStart', agent = 'claude-code' } = {},
+) {
   const { environment } = await testApp({ dir, settings, now });
   const input = {
     hook_event_name: event,
@@ -29,7 +32,7 @@ async function hookAt(now: string, { dir = '', settings = {}, source = 'startup'
     session_id: '11111111-2222-4333-8444-555555555555',
     cwd: '/work/app',
   };
-  const said = await answerHook(await loadConfig({}, environment), { input });
+  const said = await answerHook(await loadConfig({}, environment), { input, options: { agent } });
   return (said === '' ? {} : JSON.parse(said)) as { systemMessage?: string; hookSpecificOutput?: object };
 }
 
@@ -42,6 +45,17 @@ test('a session that begins or is resumed shows one line: recalled, learned sinc
   expect(resumed.systemMessage).toMatch(/; 3 learned since yesterday; /);
   const later = await hookAt('2026-11-23T00:00:00Z', { dir });
   expect(later.systemMessage).toBe('nocturne: 3 lines recalled; 3 wait for review');
+});
+
+test('lines of the index, which other agents are given too, are not counted', async () => {
+  const dir = await taught(false);
+  for (const agent of ['codex', 'gemini']) {
+    const { systemMessage, hookSpecificOutput } = await hookAt('2026-11-23T00:00:00Z', { dir, agent });
+    expect(JSON.stringify(hookSpecificOutput)).toContain('## MEMORY.md');
+    expect(systemMessage).toBe('nocturne: 3 lines recalled');
+    const resumed = await hookAt('2026-11-23T00:00:00Z', { dir, agent, source: 'resume' });
+    expect(resumed.systemMessage).toBe(systemMessage);
+  }
 });
 
 test('no line after clear and compact, for a subagent, where it is turned off, or where nothing is to tell', async () => {

@@ -244,6 +244,16 @@ export function bodyOf({ index, topics, entries, seenOnce }: LaidPart): string {
   return sections.filter((section) => section).join('\n');
 }
 
+const SECTION =
+  /^## (?=(?:MEMORY\.md|Changed since the topics were written|Topics|Not sorted into topics yet|Seen once, not certain yet)$)/m;
+
+/** How many lines of what is remembered a text tells: those of an index only name them, and `Newer` says one twice. */
+export function countLines(text: string): number {
+  const [, ...sections] = text.split(SECTION);
+  const told = sections.filter((section) => !section.startsWith('MEMORY.md'));
+  return told.join('').match(/^[ \t]*[-*] (?!Newer, \d)/gm)?.length ?? 0;
+}
+
 /** An entry that no dream has seen, on its line. */
 export function sayUnseen(entry: RecalledPart['entries'][number] & { isPrograms: boolean }): string {
   const { day, type, text, changes, isPrograms } = entry;

@@ -61,7 +61,7 @@ describe.skipIf(noPostgres)(`recall over memory in the database ${noPostgres}`, 
     const started = await runHere(['recall', '--hook'], there, { stdin: JSON.stringify(hook) });
     const answer = JSON.parse(started.stdout);
     expect(answer.hookSpecificOutput.additionalContext).toContain('watered before noon');
-    expect(answer.systemMessage).toContain('2 lines recalled');
+    expect(answer.systemMessage).toContain('1 line recalled');
     expect(await revision()).toBe(before);
     expect(await rows('topic_use')).toMatchObject([{ shown: 2, used: 1 }]);
     // Who dreams reads them, and a rename takes them along.
