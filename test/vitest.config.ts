@@ -12,7 +12,8 @@ process.env.NODE_COMPILE_CACHE = join(HERE, '../node_modules/.cache/nocturne-tes
 
 const files = readdirSync(HERE, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.test.ts'));
+  // Those of the agents' own programs are a run of their own (vitest.agents.config.ts).
+  .filter((path) => path.endsWith('.test.ts') && !path.startsWith('agents/'));
 const HAS_FLEET = existsSync(join(HERE, '../src/wings/fleet'));
 const isSystem = (path: string) =>
   /^(doors|queue|chaos)\//.test(path) || STARTS_PROCESSES.test(readFileSync(join(HERE, path), 'utf8'));

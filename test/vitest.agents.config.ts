@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+// The agents' own programs, in terminals: they mostly wait, so all run at once.
+export default defineConfig({
+  root: join(import.meta.dirname, '..'),
+  test: {
+    globalSetup: 'test/agents/install.ts',
+    setupFiles: 'test/support/setup.ts',
+    include: ['test/agents/*.test.ts'],
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    maxWorkers: 4,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+  },
+});
