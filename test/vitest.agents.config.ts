@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { temporary } from './vitest.config.ts';
 
 // The agents' own programs, in terminals: they mostly wait, so all run at once.
 export default defineConfig({
@@ -11,6 +12,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     maxWorkers: 4,
+    env: temporary(),
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
 });

@@ -24,7 +24,7 @@ function inMemory(): Record<string, string> {
   return shm.bavail * shm.bsize > 4 * 2 ** 30 ? { TMPDIR: '/dev/shm' } : {};
 }
 
-function temporary(): Record<string, string> {
+export function temporary(): Record<string, string> {
   try {
     return inMemory();
   } catch {

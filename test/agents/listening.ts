@@ -12,7 +12,7 @@ import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { type Loopback, startLoopback } from './loopback.ts';
 import { processesWith } from './processes.ts';
-import { openTerminal, type Terminal } from './terminal.ts';
+import { openTerminal } from './terminal.ts';
 
 /** What is said, and what the offline model makes of it. */
 const SAID = {
@@ -31,7 +31,6 @@ export function listens(name: AgentName): void {
       at = await begin(agent);
     });
     afterAll(async () => {
-      at.terminal?.close();
       await at.server.close();
     });
 
@@ -48,11 +47,7 @@ export function listens(name: AgentName): void {
     test('the next session is told what is remembered, once, and its sign how many lines that is', async () => {
       expect(await at.nocturne('dream')).toMatchObject({ code: 0 });
       const before = at.server.asked.length;
-      const screen = await at.session(
-        ['What do you know of me?'],
-        'nocturne: 3 lines recalled; 3 learned since yesterday',
-      );
-      expect(screen).toContain('nocturne: 3 lines recalled');
+      await at.session(['What do you know of me?'], 'nocturne: 3 lines recalled; 3 learned since yesterday');
       const [request] = at.server.asked
         .slice(before)
         .map(({ body }) => wordsOf(JSON.parse(body)))
@@ -86,13 +81,12 @@ const SETTINGS: Record<AgentName, string> = {
 interface World {
   home: string;
   server: Loopback;
-  terminal?: Terminal;
   /** The file that setup writes into; null: it is not there. */
   settings(): string | null;
   settingsBefore: string | null;
   nocturne(...args: string[]): Promise<Ended>;
-  /** Types in a terminal, ends the program as a person does, and answers what the screen said last; `waitFor`: what it must say. */
-  session(prompts: string[], waitFor?: string): Promise<string>;
+  /** Types in a terminal and ends the program as a person does. `sign`: what the screen says meanwhile. */
+  session(prompts: string[], sign?: string): Promise<void>;
   /** The logs of the memory. */
   learned(): string;
   /** Waits until no process of this home is left. */
@@ -127,21 +121,25 @@ async function begin(agent: AgentProgram): Promise<World> {
     settingsBefore: settings(),
     nocturne: (...args) => run(args, environment, { cwd: project }),
     learned: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
-    async session(prompts, waitFor) {
+    async session(prompts, sign) {
       const command = [join(PROGRAMS ?? '', agent.bin), ...agent.args];
       const terminal = openTerminal(command, { environment, cwd: project, dir: home });
-      world.terminal = terminal;
-      await terminal.shows(agent.ready);
-      for (const prompt of prompts) {
-        const before = server.of(prompt).length;
-        await terminal.says(prompt, () => server.of(prompt).length > before);
-        await terminal.shows(new RegExp(`${escaped(prompt)}[^]*${escaped(REPLY)}`));
+      try {
+        await terminal.shows(agent.ready);
+        const talk = async () => {
+          for (const prompt of prompts) {
+            const before = server.of(prompt).length;
+            await terminal.says(prompt, () => server.of(prompt).length > before);
+            await terminal.shows(new RegExp(`${escaped(prompt)}[^]*${escaped(REPLY)}`));
+          }
+        };
+        // Meanwhile: some show the sign for seconds only.
+        await Promise.all([talk(), sign && terminal.shows(sign)]);
+        await terminal.says(agent.quit, () => terminal.isEnded());
+        await terminal.ended();
+      } finally {
+        terminal.close();
       }
-      if (waitFor) await terminal.shows(waitFor);
-      const screen = terminal.screen();
-      await terminal.says(agent.quit, () => terminal.isEnded());
-      await terminal.ended();
-      return screen;
     },
     allEnded: async () => {
       const left = () => [...processesWith(`HOME=${home}`).values()].filter((command) => !command.startsWith('tmux'));

@@ -66,7 +66,7 @@ export function openTerminal(
         await until(isHeard, 5_000, () => '').catch(() => {});
       }
     },
-    async shows(said, timeoutMs = 30_000) {
+    async shows(said, timeoutMs = 90_000) {
       let last = '';
       const isShown = () => {
         last = screen() || last;
@@ -74,7 +74,7 @@ export function openTerminal(
       };
       await until(isShown, timeoutMs, () => `The screen never said ${said}; it says:\n${last}`);
     },
-    ended: (timeoutMs = 30_000) =>
+    ended: (timeoutMs = 60_000) =>
       until(
         () => !isThere(),
         timeoutMs,

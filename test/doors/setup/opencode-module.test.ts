@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const MESSAGES = [
   },
 ];
 
-/** The module as opencode loads it, with a hook that writes down what it was told. */
+/** The module as opencode loads it, with a hook that writes down what it was told, and a recall that says what it was asked. */
 async function loaded(sessions: Record<string, object | Error>) {
   const dir = tempDir();
   const told = join(dir, 'told');
@@ -28,20 +28,40 @@ async function loaded(sessions: Record<string, object | Error>) {
        fs.renameSync(${JSON.stringify(told)} + '.tmp', ${JSON.stringify(told)});
      });`,
   );
+  const nocturne = join(dir, 'nocturne.cjs');
+  writeFileSync(
+    nocturne,
+    `let said = ''; process.stdin.on('data', (text) => { said += text; }).on('end', () => {
+       const asked = { args: process.argv.slice(2), home: process.env.NOCTURNE_HOME, input: JSON.parse(said) };
+       const hookSpecificOutput = { additionalContext: JSON.stringify(asked) };
+       console.log(JSON.stringify({ systemMessage: 'nocturne: 1 line recalled', hookSpecificOutput }));
+     });`,
+  );
   const file = join(dir, 'nocturne.mjs');
   const home = join(dir, 'home');
-  writeFileSync(file, opencodePlugin({ programs: { node: process.execPath, hook, nocturne: '' }, home }));
+  writeFileSync(file, opencodePlugin({ programs: { node: process.execPath, hook, nocturne }, home }));
   const { Nocturne } = await import(pathToFileURL(file).href);
   const get = async ({ path }: { path: { id: string } }) => {
     const info = sessions[path.id];
     if (info instanceof Error) throw info;
     return { data: info };
   };
-  const client = { session: { get, messages: async () => ({ data: MESSAGES }) } };
-  const { event } = await Nocturne({ client, directory: '/elsewhere' });
+  const toasts: object[] = [];
+  const tui = { showToast: async ({ body }: { body: object }) => toasts.push(body) };
+  const client = { session: { get, messages: async () => ({ data: MESSAGES }) }, tui };
+  const { event, dispose, ...plugin } = await Nocturne({ client, directory: '/elsewhere' });
   return {
     home,
     told,
+    dispose,
+    toasts,
+    says: (sessionID: string) => plugin['chat.message']({ sessionID, model: { modelID: 'large' } }),
+    /** What a request of the session gets besides. */
+    async asks(sessionID: string, model = 'large'): Promise<string[]> {
+      const system: string[] = [];
+      await plugin['experimental.chat.system.transform']({ sessionID, model: { id: model } }, { system });
+      return system;
+    },
     tell: (type: string, sessionID?: unknown) => event({ event: { type, properties: { sessionID } } }),
   };
 }
@@ -70,4 +90,36 @@ test('a subagent’s session, another event, an id that is no name and a session
   await tell('session.idle', '../../ses_1');
   await tell('session.idle');
   expect(existsSync(home)).toBe(false);
+});
+
+test('when opencode ends, the hook is told that its sessions have', async () => {
+  const { told, tell, dispose } = await loaded({ ses_1: INFO });
+  await tell('session.idle', 'ses_1');
+  await until(() => existsSync(told));
+  rmSync(told);
+  await dispose();
+  await until(() => existsSync(told));
+  expect(JSON.parse(readFileSync(told, 'utf8')).input).toMatchObject({
+    session_id: 'ses_1',
+    hook_event_name: 'SessionEnd',
+  });
+});
+
+test('a session’s model is told what is remembered, the same in each request; a model that names it, and a subagent’s, are not', async () => {
+  const { home, says, asks, toasts } = await loaded({ ses_1: INFO, ses_2: { ...INFO, parentID: 'ses_1' } });
+  await says('ses_1');
+  const [told = '', ...more] = await asks('ses_1');
+  expect(more).toEqual([]);
+  expect(JSON.parse(told)).toEqual({
+    args: ['recall', '--hook', '--agent', 'opencode'],
+    home,
+    input: { session_id: 'ses_1', cwd: '/work/orchard', hook_event_name: 'SessionStart', source: 'startup' },
+  });
+  expect(toasts).toEqual([{ message: 'nocturne: 1 line recalled', variant: 'info' }]);
+  await says('ses_1');
+  expect(await asks('ses_1')).toEqual([told]);
+  expect(await asks('ses_1', 'small')).toEqual([]);
+  await says('ses_2');
+  expect(await asks('ses_2')).toEqual([]);
+  expect(toasts).toHaveLength(1);
 });

@@ -309,7 +309,7 @@ function findNode(environment: Environment): string {
 }
 
 const MARK = '// Written by nocturne install opencode.';
-const INSTALLED = "const INSTALLED = { node: '', hook: '', home: '' };";
+const INSTALLED = "const INSTALLED = { node: '', hook: '', nocturne: '', home: '' };";
 
 function isOpencodePlugin(text: string): boolean {
   return text.startsWith(MARK);
@@ -320,8 +320,7 @@ export function opencodePlugin({ programs, home }: { programs: Programs; home: s
   const path = opencodeTemplate();
   const template = readTextNow(path);
   if (!template?.includes(INSTALLED)) throw new AppError('storage', `${path} is not the template it should be.`);
-  const { node, hook } = programs;
-  return template.replace(INSTALLED, () => `const INSTALLED = ${JSON.stringify({ node, hook, home })};`);
+  return template.replace(INSTALLED, () => `const INSTALLED = ${JSON.stringify({ ...programs, home })};`);
 }
 
 /** The rules for where memory is kept: in one place, or in that of each project. Errors: those of the chain of places. */

@@ -1,0 +1,3 @@
+import { listens } from './listening.ts';
+
+listens('opencode');
