@@ -30,6 +30,8 @@ const SETTINGS = [
   'include_apps_instructions=false',
   'include_collaboration_mode_instructions=false',
   'agents.enabled=false',
+  // The directory of a run lies in the home, which some keep in git.
+  'project_doc_max_bytes=0',
   'web_search="disabled"',
   'model_reasoning_effort="low"',
 ];

@@ -1,0 +1,3 @@
+import { answers } from './answering.ts';
+
+answers('codex');

@@ -1,0 +1,87 @@
+// Somebody whose model is an agent's program: a HOME with a login of the program, a session to learn from, and the program's
+// service on loopback. nocturne runs as it is installed; its environment holds keys that it must hand on to no program.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ProgramName } from '../../src/agent/programs/program.ts';
+import type { Environment } from '../../src/base/config/config.ts';
+import { type Ended, type Running, run, start } from '../support/run.ts';
+import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+import { writeFiles } from './homes.ts';
+import { PROGRAMS } from './install.ts';
+import { codexArguments, LOGINS } from './logins.ts';
+import { type Loopback, type Play, startLoopback } from './loopback.ts';
+
+export const FACTS = ['Always use pnpm instead of npm.', 'The deadline is 2026-12-04.'];
+
+export interface ModelWorld {
+  home: string;
+  server: Loopback;
+  session: SessionFile;
+  environment: Environment;
+  nocturne(...args: string[]): Promise<Ended>;
+  begin(...args: string[]): Running;
+  /** What a worker says that does what is due. */
+  worked(): Promise<string>;
+  /** Writes, or removes, the files of a login. */
+  logIn(files?: Record<string, object>): void;
+  logOut(): void;
+  /** All that the memory holds as Markdown. */
+  remembered(): string;
+}
+
+export async function modelWorld(
+  name: ProgramName,
+  play: Play,
+  { files = {}, settings = {} }: { files?: Record<string, object | string>; settings?: object } = {},
+): Promise<ModelWorld> {
+  const home = tempDir();
+  const project = join(home, 'work');
+  mkdirSync(project);
+  const server = await startLoopback(play);
+  onTestFinished(() => server.close());
+  const agentArguments = { codex: codexArguments(server.url) };
+  writeFiles(home, { '.nocturne/config.json': { model: name, agentArguments, ...settings }, ...files });
+  const sessions = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'));
+  mkdirSync(sessions, { recursive: true });
+  const session = sessionFile(sessions, { cwd: project });
+  for (const fact of FACTS) session.add(fact);
+  const environment: Environment = {
+    HOME: home,
+    PATH: `${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`,
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    ANTHROPIC_BASE_URL: server.url,
+    ANTHROPIC_API_KEY: 'sk-ant-key-of-the-environment',
+    OPENAI_API_KEY: 'sk-key-of-the-environment',
+    CODEX_API_KEY: 'sk-key-of-the-environment',
+    CLAUDECODE: '1',
+  };
+  const logIn = (login: Record<string, object> = LOGINS[name]) => writeFiles(home, login);
+  if (!Object.keys(LOGINS[name]).some((path) => path in files)) logIn();
+  const nocturne = (...args: string[]) => run(args, environment, { cwd: project });
+  return {
+    home,
+    server,
+    session,
+    environment,
+    nocturne,
+    async worked() {
+      const { stdout, stderr } = await nocturne('worker', '--once');
+      return stdout + stderr;
+    },
+    begin: (...args) => start(args, environment, { cwd: project }),
+    logIn,
+    logOut() {
+      for (const path of Object.keys(LOGINS[name])) rmSync(join(home, path), { force: true });
+    },
+    remembered() {
+      const memory = join(sessions, 'memory');
+      const paths = existsSync(memory) ? readdirSync(memory, { recursive: true, encoding: 'utf8' }) : [];
+      const texts = paths.filter((path) => path.endsWith('.md') && !path.startsWith('.nocturne'));
+      return texts.map((path) => `${path}\n${readFileSync(join(memory, path), 'utf8')}`).join('\n');
+    },
+  };
+}
