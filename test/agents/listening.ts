@@ -12,7 +12,7 @@ import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { type Loopback, startLoopback } from './loopback.ts';
 import { processesWith } from './processes.ts';
-import { openTerminal } from './terminal.ts';
+import { talk, wordsOf } from './talking.ts';
 
 /** What is said, and what the offline model makes of it. */
 const SAID = {
@@ -121,41 +121,12 @@ async function begin(agent: AgentProgram): Promise<World> {
     settingsBefore: settings(),
     nocturne: (...args) => run(args, environment, { cwd: project }),
     learned: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
-    async session(prompts, sign) {
-      const command = [join(PROGRAMS ?? '', agent.bin), ...agent.args];
-      const terminal = openTerminal(command, { environment, cwd: project, dir: home });
-      try {
-        await terminal.shows(agent.ready);
-        const talk = async () => {
-          for (const prompt of prompts) {
-            const before = server.of(prompt).length;
-            await terminal.says(prompt, () => server.of(prompt).length > before);
-            await terminal.shows(new RegExp(`${escaped(prompt)}[^]*${escaped(REPLY)}`));
-          }
-        };
-        // Meanwhile: some show the sign for seconds only.
-        await Promise.all([talk(), sign && terminal.shows(sign)]);
-        await terminal.says(agent.quit, () => terminal.isEnded());
-        await terminal.ended();
-      } finally {
-        terminal.close();
-      }
-    },
+    session: (prompts, sign) =>
+      talk(agent, { prompts, reply: REPLY, sign, server, environment, cwd: project, dir: home }),
     allEnded: async () => {
       const left = () => [...processesWith(`HOME=${home}`).values()].filter((command) => !command.startsWith('tmux'));
       await until(() => left().length === 0, 30_000).catch(() => expect(left()).toEqual([]));
     },
   };
   return world;
-}
-
-/** All strings of a request, as the model reads them. */
-function wordsOf(value: unknown): string {
-  if (typeof value === 'string') return `${value}\n`;
-  if (typeof value !== 'object' || value === null) return '';
-  return Object.values(value).map(wordsOf).join('');
-}
-
-function escaped(words: string): string {
-  return words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
