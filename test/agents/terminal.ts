@@ -40,6 +40,7 @@ export function openTerminal(
   const words = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
   const started = tmux('new-session', '-d', '-x', '160', '-y', '50', '-s', 'agent', '-c', cwd, `exec ${words}`);
   if (started.status !== 0) throw new Error(`tmux: ${started.stderr}`);
+  const pid = Number(tmux('list-panes', '-t', 'agent', '-F', '#{pane_pid}').stdout);
   const press = (key: string) => void tmux('send-keys', '-t', 'agent', key);
   const isThere = () => tmux('has-session', '-t', 'agent').status === 0;
   const screen = () => tmux('capture-pane', '-p', '-t', 'agent').stdout;
@@ -50,7 +51,15 @@ export function openTerminal(
   };
   return {
     screen,
-    close: () => void tmux('kill-server'),
+    close() {
+      tmux('kill-server');
+      // Not every program ends with its terminal.
+      try {
+        process.kill(-pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    },
     press,
     isEnded: () => !isThere(),
     async says(said, isHeard) {
