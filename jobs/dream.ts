@@ -1,18 +1,16 @@
 // Dream: the logs' undistilled entries become topic files, and the index is rebuilt.
 //
 // 1. Take the directory's dream lease.
-// 2. Fetch what came back of requests that were sent on other nights (seams.ts); what still waits there is left alone.
-// 3. Load the entries: join the logs with the ledger. Too much missing: stop.
-// 4. Write down in the ledger what the logs say.
-// 5. Change what needs no model: retire what rested on withdrawn entries alone, write down the habits that an older dream
+// 2. Load the entries: join the logs with the ledger. Too much missing: stop.
+// 3. Write down in the ledger what the logs say.
+// 4. Change what needs no model: retire what rested on withdrawn entries alone, write down the habits that an older dream
 //    held back, and drop what the project's own files say, or memories that are no topics.
-// 6. Carry out the answers that came back, and send what is to be sent (seams.ts).
-// 7. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
+// 5. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
 //    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
 //    again, and what is left waits for another night. Where operations need approval, they wait instead (seams.ts).
-// 8. Archive, by code, what is past, long unused, or was seen once and never again.
-// 9. Where nothing was committed, rebuild the index alone, for topics that a person added.
-// 10. End the job, and report.
+// 6. Archive, by code, what is past, long unused, or was seen once and never again.
+// 7. Where nothing was committed, rebuild the index alone, for topics that a person added.
+// 8. End the job, and report.
 
 import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
@@ -38,7 +36,7 @@ import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
-import type { Approval, Requests, SentRequests, Waits } from './dream/seams.ts';
+import type { Approval } from './dream/seams.ts';
 import { Slices, select } from './dream/select.ts';
 
 export interface DreamRequest {
@@ -53,21 +51,17 @@ export interface DreamRequest {
   acceptMissing?: boolean | Day[];
 }
 
-export interface DreamDeps extends ProposeDeps {
+interface DreamDeps extends ProposeDeps {
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   archiveAfterDays: ArchiveAfterDays;
   approval?: Approval;
-  requests?: Requests;
   withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
 }
 
-/**
- * `proposed`: at least some of it waits for a person. `waiting`: it was sent to be answered later, or what was sent is not
- * answered yet.
- */
+/** `proposed`: at least some of it waits for a person. */
 type DreamEnd =
-  | { outcome: 'dreamed' | 'proposed' | 'waiting' | 'nothing-new' | 'busy'; error?: undefined }
+  | { outcome: 'dreamed' | 'proposed' | 'nothing-new' | 'busy'; error?: undefined }
   | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
 
 export type DreamOutcome = DreamEnd['outcome'];
@@ -88,8 +82,6 @@ export interface DreamFacts {
   /** Its id in the ledger; null where there was nothing to do. */
   job: string | null;
   spend: SpentTotal;
-  /** What waits to be answered. */
-  waits?: Waits;
 }
 
 export type DreamReport = DreamEnd & DreamFacts;
@@ -119,10 +111,7 @@ type Night = DreamDeps & { lease: Lease };
 async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended> {
   const { store, clock, lease } = deps;
   // 2.
-  const sent = await deps.requests?.begin(deps);
-  if (sent?.ends) return { outcome: sent.ends, job: null, committed: [] };
-  // 3.
-  const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease, sent });
+  const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease });
   const { instructions, session } = request;
   const begun = { kind: 'dream', instructions, session } as const;
   const now = clock.now();
@@ -131,17 +120,17 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;
   try {
-    // 4.
+    // 3.
     if (job) await commitLoaded(loaded, { ...deps, job });
     markHistoryRead(store, loaded.history);
-    // 5. to 8.
+    // 4. to 6.
     if (job && loaded.hasNews) {
       const add = (done: Committed) => committed.push(done);
-      const isWaiting = await distil({ ...loaded, instructions, sent }, { ...deps, job }, add);
+      await distil({ ...loaded, instructions }, { ...deps, job }, add);
       const isProposed = committed.some(({ proposals }) => proposals.length > 0);
-      end = { outcome: isWaiting ? 'waiting' : isProposed ? 'proposed' : 'dreamed' };
+      end = { outcome: isProposed ? 'proposed' : 'dreamed' };
     }
-    // 9.
+    // 7.
     if (!committed.some(({ index }) => index)) {
       const index = await rebuildIndex(deps, { lease, actor: job ? `job:${job}` : 'job:index' });
       committed.push({ ...NOTHING, index });
@@ -151,7 +140,7 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
     if (job) await reportFailure(error, { ...deps, job });
     end = failedBy(error);
   } finally {
-    // 10.
+    // 8.
     const result = failure ? { outcome: 'failed', error: failureOf(failure) } : { outcome: end.outcome };
     const ended = { ...result, usage: deps.spend.record(), now: clock.now() };
     if (job) await store.enterRows((ledger) => endJob(ledger, job, ended));
@@ -159,17 +148,17 @@ async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended
   return { ...end, job, committed };
 }
 
-/** Works what is new into the topics; answers whether some of it was sent to be answered later. */
+/** Works what is new into the topics. */
 async function distil(
-  loaded: Loaded & { instructions?: string; sent?: SentRequests },
+  loaded: Loaded & { instructions?: string },
   deps: Night & { job: string },
   add: (done: Committed) => void,
-): Promise<boolean> {
+): Promise<void> {
   const { store, approval } = deps;
   const commit = async (checked: Checked | null) => {
     if (checked) add(await commitChecked(checked, deps));
   };
-  // 5.
+  // 4.
   const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval: approval?.ask !== undefined });
   await commit(retired.checked);
   await commit(await writeHabits(loaded.held, store));
@@ -177,11 +166,9 @@ async function distil(
   await rehearseCommit(deps);
   const unsaid = await dropSaid(loaded.fresh, guidance, store);
   await commit(unsaid.checked);
-  // 6.
+  // 5.
   const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
-  const asked = await loaded.sent?.ask(night, { ...deps, commit });
-  // 7.
-  const slices = new Slices(asked?.rest ?? [night], deps.requestTokens);
+  const slices = new Slices(night, deps.requestTokens);
   for (let slice = slices.next(); slice; slice = slices.next()) {
     const selected = await select(slice, { store, mostTokens: slices.tokens });
     const check = new Check(selected, deps);
@@ -189,14 +176,13 @@ async function distil(
     if (proposed.outcome === 'oversize') slices.halve(slice, proposed.error);
     else await commit({ ...check.checked(), spend: proposed.spend });
   }
-  // 8.
+  // 6.
   const decided = approval?.linesDecided(store.ledger) ?? new Set<string>();
   const found = await findArchivable(deps, { guidance, decided });
   if (found.length > 0) {
     const waits = approval?.ask && { proposals: await approval.ask.archiving(found, deps), index: null };
     add({ ...NOTHING, ...(waits ?? { index: await commitArchiving(found, deps) }), operations: found.map(told) });
   }
-  return asked?.isWaiting ?? false;
 }
 
 /** What no topic could be committed for is found before a model is asked. */
@@ -255,11 +241,9 @@ async function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): Promise
   }
 }
 
-async function reportOf({ job, committed, ...end }: Ended, { store, clock, spend, requests }: DreamDeps) {
+function reportOf({ job, committed, ...end }: Ended, { spend }: DreamDeps) {
   const all = <Item>(of: (each: Committed) => Item[]) => committed.flatMap(of);
   const index = committed.findLast((each) => each.index)?.index;
-  const waits = requests?.open(store.ledger).waits ?? undefined;
-  await requests?.end(store, clock.now());
   return {
     ...end,
     operations: all(({ operations }) => operations),
@@ -271,6 +255,5 @@ async function reportOf({ job, committed, ...end }: Ended, { store, clock, spend
     indexBytes: index?.bytes ?? 0,
     job,
     spend: spend.total(),
-    waits,
   } satisfies DreamReport;
 }

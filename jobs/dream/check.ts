@@ -47,7 +47,7 @@ export class Check {
   readonly #slice: Slice;
   readonly #context: Context;
   readonly #at: CommitAt;
-  readonly #refused: string[];
+  readonly #refused: string[] = [];
   readonly #slots = new Map<number, Slot>();
   #next = 0;
   #last: Verdict | undefined;
@@ -57,7 +57,6 @@ export class Check {
     this.#slice = slice;
     this.#context = context;
     this.#at = at;
-    this.#refused = [...(slice.refused ?? [])];
   }
 
   /** Takes what a call sends, and judges the whole list. */

@@ -3,12 +3,11 @@
 
 import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { statHistory } from '../../src/memory/history/log-items.ts';
-import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { readEntries } from './load.ts';
 import { type ProposeDeps, requestFor } from './propose.ts';
-import type { Approval, Requests, Waits } from './seams.ts';
+import type { Approval } from './seams.ts';
 import { select, slicesOf } from './select.ts';
 
 export interface DreamEstimate {
@@ -22,10 +21,6 @@ export interface DreamEstimate {
   outputTokens: number;
   /** Millionths of a dollar; null for a model without a price. */
   microUsd: number | null;
-  /** The same where requests are asked otherwise. */
-  batchMicroUsd?: number | null;
-  /** What was sent and waits already; it is not among the entries. */
-  waits?: Waits;
 }
 
 /** Tokens of an operation around the words of its line. */
@@ -38,14 +33,11 @@ export async function estimateDream(
     model: string;
     price?: Price;
     approval?: Approval;
-    requests?: Requests;
   },
 ): Promise<DreamEstimate> {
   const { store, model, price, requestTokens: mostTokens } = deps;
-  const open = deps.requests?.open(store.ledger);
-  const all = await readEntries(store, { approval: deps.approval, history: await statHistory(store) });
-  const isFree = ({ id }: EntryRow) => !open?.entries.has(id);
-  const [fresh, withdrawn] = [all.fresh.filter(isFree), all.withdrawn.filter(isFree)];
+  const { approval } = deps;
+  const { fresh, withdrawn } = await readEntries(store, { approval, history: await statHistory(store) });
   const requests: DreamEstimate['requests'] = [];
   for (const slice of slicesOf({ ...request, fresh, withdrawn }, mostTokens)) {
     const asked = await requestFor(await select(slice, { store, mostTokens }), deps);
@@ -57,7 +49,6 @@ export async function estimateDream(
   const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
   // One request for each slice: the prompt is written to the cache, and read from it only where something is refused.
   const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: 0, outputTokens };
-  const { priceOf } = deps.requests ?? {};
   return {
     model,
     entries: fresh.length,
@@ -66,7 +57,5 @@ export async function estimateDream(
     inputTokens,
     outputTokens,
     microUsd: price ? costMicroUsd(used, price) : null,
-    ...(priceOf && { batchMicroUsd: price ? costMicroUsd(used, priceOf(price)) : null }),
-    waits: open?.waits ?? undefined,
   };
 }

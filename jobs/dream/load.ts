@@ -28,7 +28,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 
 import { parseTopic } from '../../src/memory/text/topic.ts';
-import type { Approval, Pending, Requests, SentRequests } from './seams.ts';
+import type { Approval, Pending } from './seams.ts';
 
 /** What the logs and the ledger say together. */
 interface Entries {
@@ -70,7 +70,7 @@ interface LoadDeps {
  */
 export async function loadEntries(
   { store, clock, holdDays, approval }: LoadDeps,
-  { acceptMissing, lease, sent }: { acceptMissing?: boolean | Day[]; lease: Lease; sent?: SentRequests },
+  { acceptMissing, lease }: { acceptMissing?: boolean | Day[]; lease: Lease },
 ): Promise<Loaded> {
   if (acceptMissing)
     await store.acceptMissing(acceptMissing === true ? undefined : new Set(acceptMissing.map(logPath)));
@@ -87,11 +87,10 @@ export async function loadEntries(
     );
   }
   const rested = resting(store.ledger, clock.now());
-  const isTonight = ({ id }: EntryRow) => !rested.has(id) && (sent?.isFree(id) ?? true);
+  const isTonight = ({ id }: EntryRow) => !rested.has(id);
   const [fresh, withdrawn] = [entries.fresh.filter(isTonight), entries.withdrawn.filter(isTonight)];
   const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
-  const hasNews =
-    fresh.length + withdrawn.length + entries.held.length + inVain.length > 0 || sent?.hasAnswers === true;
+  const hasNews = fresh.length + withdrawn.length + entries.held.length + inVain.length > 0;
   const marks = await lateMarks(store);
   const isIdle = entries.changed.length + marks.length === 0 && !entries.pending?.isStale && !hasNews;
   return { ...entries, fresh, withdrawn, history, marks, hasNews, isIdle };
@@ -131,13 +130,9 @@ export async function readEntries(
 }
 
 /** What a dream tonight would be about: entries that are new, changed or gone, without what waits. */
-export async function newsOf(
-  store: Store,
-  { approval, requests }: { approval?: Approval; requests?: Requests },
-): Promise<Set<string>> {
+export async function newsOf(store: Store, { approval }: { approval?: Approval }): Promise<Set<string>> {
   const { fresh, changed, withdrawn } = await readEntries(store, { approval });
-  const open = requests?.open(store.ledger).entries ?? new Set<string>();
-  return new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id)).difference(open);
+  return new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
 }
 
 type Found = Omit<Entries, 'held' | 'pending'>;

@@ -30,12 +30,12 @@ export interface ProposeDeps extends AgentDeps {
   requestTokens: number;
 }
 
-/** What a request to the model says: the same for a dream, a dry run and a batch. */
+/** What a request to the model says: the same for a dream and a dry run. */
 export async function requestFor(
   { slice, context, shown, others, unnamed, changed }: Selected,
   deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone'>,
 ): Promise<{ system: string; input: string }> {
-  const { instructions, refused = [] } = slice;
+  const { instructions } = slice;
   const entries = [...context.entries.values()];
   const withdrawn = entries.filter((entry) => entry.isWithdrawn);
   const sessions = [...new Set(entries.map(sessionOf))];
@@ -45,7 +45,7 @@ export async function requestFor(
     ),
   );
   if (unnamed > 0) names.push(`(and ${unnamed} more that share no words with the entries)`);
-  const problemsBefore = [...refused, ...reasonsLeft(deps.store.ledger, [...context.entries.keys()])];
+  const problemsBefore = reasonsLeft(deps.store.ledger, [...context.entries.keys()]);
   const system = await renderPrompt('dream', {});
   const input = await renderPrompt('dream-input', {
     today: dayOf(deps.clock.now(), deps.zone),

@@ -17,8 +17,6 @@ const CHARACTERS_PER_TOKEN = 3;
 export interface Slice {
   fresh: EntryRow[];
   withdrawn: EntryRow[];
-  /** What code found wrong with an earlier proposal for the same entries. */
-  refused?: string[];
   /** What steers it. */
   instructions?: string;
 }
@@ -50,9 +48,9 @@ export class Slices {
   #waiting: Slice[];
   #tokens: number;
 
-  constructor(night: Slice[], tokens: number) {
+  constructor(night: Slice, tokens: number) {
     this.#tokens = tokens;
-    this.#waiting = night.flatMap((each) => slicesOf(each, tokens));
+    this.#waiting = slicesOf(night, tokens);
   }
 
   /** Tokens of entries, and of topics, that one request is shown. */

@@ -74,22 +74,16 @@ class Client extends BaseAnthropic {
  * Throws `no-model` where there is neither key nor token, unless the model is offline.
  */
 export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'settle' | 'runProgram'>): Client {
+  const { access } = request;
   const named = programOf(request.model);
   const { runProgram } = ports;
   // Middleware, not `fetch`: it too runs once per HTTP request, but the SDK passes on what it throws instead of
   // trying again, so that a ceiling stops the run.
-  const counted = countSpend(request, ports);
-  if (!named) return openClient(request, [counted]);
-  if (!runProgram) throw new AppError('no-model', `No program can be run here, and the model is ${request.model}.`);
-  return openClient(request, [counted, askProgram(named, request.requestMs, runProgram)]);
-}
-
-/** The client without any count of what is spent: for those who reserved before (batches.ts). */
-export function openClient(
-  request: Pick<AgentRequest, 'model' | 'access' | 'requestMs'>,
-  middleware: Middleware[],
-): Client {
-  const { access } = request;
+  const middleware = [countSpend(request, ports)];
+  if (named) {
+    if (!runProgram) throw new AppError('no-model', `No program can be run here, and the model is ${request.model}.`);
+    middleware.push(askProgram(named, request.requestMs, runProgram));
+  }
   const isOffline = request.model === OFFLINE_MODEL;
   requireAccess(request);
   const credential = !needsKey(request.model)
@@ -216,7 +210,7 @@ function checkReply(reply: Record<string, unknown>, body: string, model: string)
 }
 
 /** What the API says it used. */
-export function usageOf(usage: Record<string, unknown>): Usage {
+function usageOf(usage: Record<string, unknown>): Usage {
   const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const written = usage.cache_creation;
   const forAnHour = isObject(written) ? Number(written.ephemeral_1h_input_tokens ?? 0) : 0;
@@ -231,7 +225,7 @@ export function usageOf(usage: Record<string, unknown>): Usage {
 }
 
 /** Whether the connection could not even be made, so that nothing can have been spent. */
-export function neverReachedServer(error: unknown): boolean {
+function neverReachedServer(error: unknown): boolean {
   return error instanceof Error && isObject(error.cause) && NOT_CONNECTED.test(String(error.cause.code));
 }
 

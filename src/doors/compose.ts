@@ -5,20 +5,19 @@
 import { join, resolve } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
 import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
-import type { Requests, RequestsMode } from '../../jobs/dream/seams.ts';
-import type { DreamDeps, DreamFacts, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
+import type { DreamFacts, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { forkAgent } from '../agent/forked.ts';
-import { needsKey, requireAccess } from '../agent/types.ts';
+import { requireAccess } from '../agent/types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
-import { keySource, readAccess } from '../base/key.ts';
+import { keySource } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import { dropOldVersions } from '../memory/history/versions.ts';
 import { limitDifferences } from '../memory/home/day-spend.ts';
@@ -50,8 +49,6 @@ export interface App extends WingApp {
   check(session: { cwd?: string }, request: { repair: boolean }): Promise<CheckReport>;
   extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
   dream(store: Store, request: DreamRequest, options?: JobOptions): Promise<DreamReport>;
-  /** How a dream's requests are asked where not at once; undefined: always at once. */
-  dreamRequests(): Promise<Requests | undefined>;
   /** The entries that a dream tonight would be about. */
   dreamNews(store: Store): Promise<Set<string>>;
   /** What a dream would send now, and about what it would cost. */
@@ -74,11 +71,6 @@ export interface App extends WingApp {
 export interface DreamRequest extends DreamJobRequest {
   /** For this once: whether what would change waits for a person. */
   review?: boolean;
-  /**
-   * How it is with Message Batches; default: what was answered is used, and nothing is sent. `send` is none with a
-   * model without a key, which answers at once.
-   */
-  batch?: RequestsMode;
 }
 
 /** The app of whoever can wait: where several machines share the home, with the limits and the zone that it keeps for all. */
@@ -156,9 +148,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       leased(at, key, (lease) => work({ ...lease, item, mayCommit })),
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
   });
-  const dreamSeams = async ({ review, batch }: DreamRequest, signal?: AbortSignal) => {
-    const asking = async () => ({ ...config, access: { ...config.access, ...(await readAccess(config)) } });
-    const mode = batch === 'send' && !needsKey(config.model) ? undefined : batch;
+  const approvalFor = async ({ review }: DreamRequest) => {
     const isReviewed = review ?? config.review;
     const approval = await wingWith('approval')?.approval?.(isReviewed);
     if (isReviewed && !approval) {
@@ -166,8 +156,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
         remedy: 'Set review to false in config.json, or use a nocturne that has it.',
       });
     }
-    const requests = await wingWith('requests')?.requests?.({ mode, asking, signal });
-    return { approval, requests } satisfies Partial<DreamDeps>;
+    return approval;
   };
   const extraction = async (options: JobOptions): Promise<Omit<ExtractDeps, 'storeFor'>> => ({
     ...job(options),
@@ -264,10 +253,10 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       const common = job(options);
       const { dream } = await import('../../jobs/dream.ts');
       await userScope.deliverBeforeDream(at);
-      const seams = await dreamSeams(request, common.signal);
+      const approval = await approvalFor(request);
       const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
       const report = await observed('dream', at, () =>
-        dream(request, { ...common, ...seams, store: at, requestTokens, holdDays, archiveAfterDays }),
+        dream(request, { ...common, approval, store: at, requestTokens, holdDays, archiveAfterDays }),
       );
       const added = await forWings.afterDream({ job: report.job, own: at, options });
       const kept = { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept };
@@ -277,12 +266,10 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     estimateDream: async (at, request) => {
       const { estimateDream } = await import('../../jobs/dream/estimate.ts');
       const price = priceOf(config.model, config.prices);
-      const batch = config.dreamBatch ? 'send' : request.batch;
-      const seams = await dreamSeams({ ...request, batch });
-      return estimateDream(request, { ...config, ...seams, store: at, requestTokens: config.excerptTokens, price });
+      const approval = await approvalFor(request);
+      return estimateDream(request, { ...config, approval, store: at, requestTokens: config.excerptTokens, price });
     },
-    dreamRequests: async () => (await dreamSeams({})).requests,
-    dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, await dreamSeams({})),
+    dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, { approval: await approvalFor({}) }),
     reprocess: async (at, request, options = {}) => {
       const { extract } = await import('../../jobs/extract.ts');
       const { reprocess } = await import('../../jobs/reprocess.ts');

@@ -2,9 +2,8 @@
 // line in src/wings/index.ts, its tests. The core names none; programs hand it the list before they begin (`useWings`).
 // Everything a wing adds is loaded when it is asked for, so that a wing costs nothing where it is not used.
 
-import type { Approval, Requests, RequestsMode } from '../../jobs/dream/seams.ts';
+import type { Approval } from '../../jobs/dream/seams.ts';
 import type { DreamFacts, DreamReport } from '../../jobs/dream.ts';
-import type { AgentRequest } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import type { Clock } from '../base/time.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
@@ -216,8 +215,6 @@ export interface Wing extends WingSchema {
   jobKinds?: string[];
   /** Whether a dream's operations need approval; `isOn`: those of tonight do. */
   approval?(isOn: boolean): Promise<Approval>;
-  /** How a dream's requests are asked where not at once. */
-  requests?(options: RequestsOptions): Promise<Requests>;
   /** Paragraphs that recall says in nocturne's own words, before what is remembered. */
   recallNotes?(at: WingPlace): Promise<string[]>;
   /** What `nocturne doctor` looks at for it. */
@@ -252,15 +249,6 @@ export interface Wing extends WingSchema {
   keeping?(config: Config, parts: KeepingParts): Keeping | null;
   /** Functions for programs, declared in `Nocturne`. */
   library?(app: WingApp): object;
-}
-
-/** How a dream's requests may be asked. */
-export interface RequestsOptions {
-  /** Default: what was answered is used, and nothing is sent. */
-  mode?: RequestsMode;
-  /** What a model is asked with; a key that is kept elsewhere is fetched only for this. */
-  asking(): Promise<Pick<AgentRequest, 'access' | 'requestMs' | 'maxOutputTokens'>>;
-  signal?: AbortSignal;
 }
 
 /** What a look by `nocturne doctor` finds. */
@@ -314,7 +302,7 @@ export async function firstOfWings<T>(ask: (wing: Wing) => Promise<T | null> | u
 }
 
 /** The wing that has this seam, of those that only one can have. */
-export function wingWith(seam: 'approval' | 'requests'): Wing | undefined {
+export function wingWith(seam: 'approval'): Wing | undefined {
   return used.find((wing) => wing[seam]);
 }
 

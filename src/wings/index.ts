@@ -2,7 +2,6 @@
 // them. Only programs load this list.
 
 import type { Wing } from '../doors/wing.ts';
-import { batches } from './batches/wing.ts';
 import { fleet } from './fleet/wing.ts';
 import { page } from './page/wing.ts';
 import { review } from './review/wing.ts';
@@ -12,4 +11,4 @@ import { snapshots } from './snapshots/wing.ts';
 import { team } from './team/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [team, review, batches, scaffold, transfer, snapshots, server, page, fleet];
+export const WINGS: readonly Wing[] = [team, review, scaffold, transfer, snapshots, server, page, fleet];

@@ -13,7 +13,7 @@ import { type Before, copyBefore, FIXTURES } from '../support/before.ts';
 import { waysTaken } from '../support/depth.ts';
 import { keepAwake, spooledIn } from '../support/hook.ts';
 import type { Proposed } from '../support/jobs-in-process.ts';
-import type { MessagesRequest, MessagesServer } from '../support/messages-server.ts';
+import type { MessagesRequest } from '../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson } from '../support/person.ts';
 import { until } from '../support/run.ts';
@@ -143,7 +143,6 @@ describe.each(FIXTURES)('%s', (fixture) => {
       expect(await runHere(['check', ...at], environment)).toMatchObject({ code: 0 });
       const { code, stdout } = await runHere(['status', '--verbose', ...at], environment);
       expect([0, 3]).toContain(code);
-      if (project === 'mill') expect(stdout).toContain('3 entries wait in a batch of 1 request');
       if (project === 'cellar')
         expect({ code, stdout }).toMatchObject({
           code: 3,
@@ -261,57 +260,24 @@ describe.each(FIXTURES)('%s', (fixture) => {
     expect(Math.max(kept, proposed.length)).toBe(1);
   });
 
-  /** A server that knows the batch which was sent before. */
-  async function withBatch(before: Before): Promise<MessagesServer> {
-    const server = await model();
-    server.batches.sent.push(before.batch);
-    return server;
-  }
-
-  ask('the batch in flight is collected once, with an answer that holds a habit as answers did', async () => {
+  ask('a night that was sent as a Message Batch is asked for again, once, and the log says so', async () => {
     const before = copyBefore(fixture);
-    const server = await withBatch(before);
+    const server = await model();
     const mill = before.memory('mill');
-    const work = (now: string) => runHere(['worker', '--once'], before.environment(now, server));
-    expect((await work(NOW)).code).toBe(0);
-    expect(await timesKept('Never run the mill at night.', mill, before.environment(NOW, server))).toBe(1);
-    await server.batches.answer(({ params }) => ({
-      type: 'succeeded',
-      message: proposes(
-        entriesShown(params).map(({ id, text }) =>
-          text === OILING
-            ? { kind: 'hold', entries: [id], reason: 'A habit seen once.' }
-            : {
-                ...{ kind: 'add', entries: [id], topic: 'mill-work', type: 'feedback', description: 'About mill-work' },
-                ...{ lines: [{ text, entries: [id] }], reason: 'New.' },
-              },
-        ),
-      ),
-    }));
-    const asked = server.requests.length;
-    for (const now of ['2026-11-21T08:00:00Z', '2026-11-21T10:00:00Z']) {
-      const environment = before.environment(now, server);
-      expect((await work(now)).code).toBe(0);
-      const lines = readFileSync(join(mill, 'mill-work.md'), 'utf8');
-      expect(lines).toContain('- Always grind the rye before the wheat.\n');
-      expect(lines).toContain('- Never run the mill at night.\n');
+    const environment = before.environment(NOW, server);
+    const worked = await runHere(['worker', '--once'], environment);
+    expect(worked).toMatchObject({ code: 0, stderr: expect.stringContaining('sent as a Message Batch') });
+    expect(readFileSync(join(before.home, 'logs', 'nocturne.log'), 'utf8')).toMatch(/"trouble".*"key":"batch"/);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await runHere(['dream', '--memory', mill], environment)).code).toBe(0);
       for (const words of ['grind the rye', 'run the mill', OILING]) {
         expect(await timesKept(words, mill, environment)).toBe(1);
       }
-      expect((await jsonHere<{ batch: unknown }>(['status', '--memory', mill], environment)).batch ?? null).toBeNull();
     }
+    const asked = server.requests.length;
+    expect((await runHere(['worker', '--once'], before.environment('2026-11-21T10:00:00Z', server))).stderr).toBe('');
     expect(server.requests).toHaveLength(asked);
-    expect(server.batches.sent).toHaveLength(1);
   });
-
-  function proposes(operations: object[]): object {
-    return {
-      ...{ id: 'msg_b', type: 'message', role: 'assistant', model: 'test-model', stop_sequence: null },
-      content: [{ type: 'tool_use', id: 'toolu_b', name: 'propose_operations', input: { operations } }],
-      stop_reason: 'tool_use',
-      usage: { input_tokens: 100, output_tokens: 10 },
-    };
-  }
 
   ask('a turn that was left to the main agent as a whole stays left to it', async () => {
     const before = copyBefore(fixture);
@@ -447,7 +413,7 @@ describe.each(FIXTURES)('%s', (fixture) => {
   test.for(SCHEDULERS)('what was put into %s still does the night', async (scheduler, { skip }) => {
     skip(!areSchedulesAsked || !waysTaken(SCHEDULERS, which).includes(scheduler));
     const before = copyBefore(fixture);
-    const server = await withBatch(before);
+    const server = await model();
     const command = scheduled(before)[scheduler] ?? '';
     const { NOCTURNE_MODEL: _, ...environment } = before.environment(NOW, server);
     const night = await ended(spawn('/bin/sh', ['-c', command], { env: environment }));

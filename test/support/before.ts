@@ -5,7 +5,6 @@ import { chmodSync, cpSync, readdirSync, readFileSync, renameSync, utimesSync, w
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { SentBatch } from './message-batches.ts';
 import type { MessagesServer } from './messages-server.ts';
 import { COMPILED, DOOR } from './run.ts';
 import { tempDir } from './temp.ts';
@@ -23,8 +22,6 @@ export interface Before {
   session(project: string, digit: string): string;
   /** What a process there has in its environment; without a server the offline model answers. */
   environment(now: string, server?: MessagesServer): Environment;
-  /** The batch that was sent and not answered. */
-  batch: SentBatch;
 }
 
 export function copyBefore(name: (typeof FIXTURES)[number]): Before {
@@ -70,7 +67,6 @@ export function copyBefore(name: (typeof FIXTURES)[number]): Before {
       ANTHROPIC_API_KEY: server?.access.apiKey ?? 'none',
       ANTHROPIC_BASE_URL: server?.access.baseURL ?? 'http://127.0.0.1:9',
     }),
-    batch: JSON.parse(readFileSync(join(root, 'batch.json'), 'utf8')),
   };
 }
 

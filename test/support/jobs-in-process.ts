@@ -153,8 +153,7 @@ export async function jobsInProcess(
     dream: async (request = {}) => {
       const deps = common();
       const approval = await wingWith('approval')?.approval?.(request.review ?? isReviewed);
-      const requests = await wingWith('requests')?.requests?.({ mode: request.batch, asking: async () => deps.agent });
-      return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, approval, requests, store });
+      return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, approval, store });
     },
     undo: (request = { last: true }) =>
       undo(request, {

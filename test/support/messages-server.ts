@@ -9,7 +9,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ModelAccess } from '../../src/base/config/config.ts';
-import { MessageBatches } from './message-batches.ts';
 
 /** The body of one request, as far as tests look into it. */
 export interface MessagesRequest {
@@ -66,8 +65,6 @@ export interface MessagesServer {
   betas: string[][];
   /** The bytes of the same bodies. */
   requestBytes: number[];
-  /** What was sent to be answered later. */
-  batches: MessageBatches;
   /** Resolves when `count` requests have come. */
   received(count: number): Promise<void>;
   /** Ends the server and everything that hangs. */
@@ -86,19 +83,8 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
   const nextAnswer = (request: MessagesRequest, call: number) =>
     typeof script === 'function' ? script(request, call) : (script[call - 1] ?? error(400, 'the script ends here'));
 
-  const batches: MessageBatches = new MessageBatches(
-    () => `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    async (request) => {
-      const played = await nextAnswer(request, requests.length + 1);
-      if (typeof played === 'string' || 'status' in played) throw new Error('A batch is answered by replies only.');
-      return message(played, requests.length + 1);
-    },
-  );
   const http = createServer(async (incoming, outgoing) => {
     const body = await text(incoming);
-    const batched = await batches.handle(incoming.method ?? '', incoming.url ?? '', body);
-    if (batched === 'break') return incoming.socket.resetAndDestroy();
-    if (batched) return write(outgoing, batched);
     if (incoming.method !== 'POST' || incoming.url?.split('?')[0] !== '/v1/messages') {
       return write(outgoing, error(404, `${incoming.method} ${incoming.url}`));
     }
@@ -123,7 +109,6 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
     ports,
     betas,
     requestBytes,
-    batches,
     received: (count) =>
       requests.length >= count
         ? Promise.resolve()

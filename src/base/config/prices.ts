@@ -78,11 +78,6 @@ export function priceOf(model: string, prices: Record<string, Price> = {}): Pric
   return prices[model] ?? prices[dateless] ?? LIST_PRICES[dateless];
 }
 
-/** What a model costs when it is asked through the Message Batches API: half, of everything. */
-export function batchPrice({ input, cacheRead, cacheWrite, output }: Price): Price {
-  return { input: input / 2, cacheRead: cacheRead / 2, cacheWrite: cacheWrite / 2, output: output / 2 };
-}
-
 /** What the tokens cost, in millionths of a dollar. */
 export function costMicroUsd(tokens: Omit<Usage, 'calls'>, price: Price): number {
   const plainInput = tokens.inputTokens - tokens.cacheWriteTokens;

@@ -190,11 +190,6 @@ export const settingsSchema = z
     /** What a dream would change waits for `nocturne review`. */
     review: z.boolean().default(false),
     /**
-     * The nightly dream's requests go through the Message Batches API: half the price, an answer within a day;
-     * `nocturne dream --no-batch` takes it back.
-     */
-    dreamBatch: z.boolean().default(false),
-    /**
      * What `nocturne mcp` serves where it is given no `--store`: up to eight memory directories, each by a path (absolute,
      * or `~/`) or a scope; none: the project's, read-only.
      */

@@ -2,7 +2,6 @@
 // becomes of the item: done, to be tried again and when, or given up and listed, by the rules of the table in errors.ts.
 
 import { z } from 'zod';
-import type { Requests } from '../../../jobs/dream/seams.ts';
 import { programOf } from '../../agent/programs/programs.ts';
 import {
   AppError,
@@ -14,13 +13,13 @@ import {
   isGivenUp,
   onAppError,
 } from '../../base/errors.ts';
+import { isObject } from '../../base/text/json.ts';
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { hasCovered } from '../../memory/ledger/coverage.ts';
 import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
-import { sayWaits } from '../cli/terminal/output.ts';
 import type { App } from '../compose.ts';
 import { dropSnapshots, snapshotPath } from '../transcripts.ts';
 import { firstOfWings, type WorkTerms } from '../wing.ts';
@@ -45,8 +44,6 @@ const payloadSchemas = {
     acceptMissing: z.union([z.boolean(), z.array(z.string().refine(isDay))]).optional(),
     /** Nobody asked for it: the gates of the nightly dream apply. */
     isNightly: z.boolean().optional(),
-    /** It is sent as a Message Batch, whatever the setting. */
-    viaBatch: z.boolean().optional(),
   }),
   reprocess: z.strictObject({
     session: z.string().optional(),
@@ -107,6 +104,14 @@ const SEEN_MS = 30_000;
 const MINUTE_MS = 60_000;
 const PAUSE_LOOK_MS = 1_000;
 
+const OF_BATCH =
+  'Its entries were sent as a Message Batch, which nobody asks after any more; the next dream is about them.';
+
+/** What an earlier build put in for a night that it sent as a Message Batch. */
+function isOfBatch({ key, payload }: InboxItem): boolean {
+  return key === 'batch' || (isObject(payload) && 'viaBatch' in payload);
+}
+
 /** Works the item under a key if it is due; null where there is none. */
 export async function workKey(
   app: App,
@@ -118,6 +123,12 @@ export async function workKey(
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
   const skipped: WorkResult = { kind, key, outcome: 'skipped', delayedUntil: null, reason: null };
+  if (kind === 'dream' && isOfBatch(item)) {
+    await store.work.finish(item.id);
+    await store.work.dropFailure(item);
+    await app.log('warn', { event: 'trouble', kind, key, store: store.id, error: OF_BATCH });
+    return { ...skipped, reason: OF_BATCH };
+  }
   const terms = await firstOfWings(({ worker }) => worker?.termsOf(at, app));
   if (terms?.dropped !== undefined) {
     await store.work.finish(item.id);
@@ -219,11 +230,8 @@ async function runItem(
     const standing = await app.standingOf(store);
     if (!standing.enabled) return { outcome: 'off', off: standing };
     if (item.kind === 'dream') {
-      const { isNightly, viaBatch, ...request } = payloadSchemas.dream.parse(item.payload);
-      const isSent = viaBatch || (isNightly && app.config.dreamBatch);
-      const isAsking = item.key === (await app.dreamRequests())?.key;
-      const batch = isAsking ? 'collect' : isSent ? 'send' : undefined;
-      return await app.dream(store, { ...request, batch, review: terms?.review, session: terms?.named }, options);
+      const { isNightly: _, ...request } = payloadSchemas.dream.parse(item.payload);
+      return await app.dream(store, { ...request, review: terms?.review, session: terms?.named }, options);
     }
     const reports = await app.reprocess(store, payloadSchemas.reprocess.parse(item.payload), options);
     return reports.find((report) => report.error) ?? reports[0] ?? { outcome: 'nothing-new' };
@@ -265,8 +273,6 @@ async function settleItem(
   if (off) return settlePaused(app, { done, store, item, standing: off });
   if (!error) {
     await keepWhatWasGivenUp(store, { item, session: ending.session, last: tried.last });
-    const requests = kind === 'dream' ? await app.dreamRequests() : undefined;
-    if (requests && key === requests.key) return settleAsking(done, { store, item, now, requests });
     if (!ending.unsettledTurns) {
       await finish(store, { item, now });
       return done;
@@ -292,17 +298,6 @@ async function settleItem(
   const waitMs = backoffMs(error, { failures, seed: `${now.toISOString()} ${item.id} ${failures}` });
   const until = new Date(now.getTime() + waitMs);
   return { ...(await postpone(done, { store, item, until, reason: message, attempts })), code };
-}
-
-/** What was sent is asked after until nothing is open. Another process may send one just now, which puts in another item. */
-async function settleAsking(
-  done: WorkResult,
-  { store, item, now, requests }: { store: Store; item: InboxItem; now: Date; requests: Requests },
-): Promise<WorkResult> {
-  const until = requests.askAgainAt(store.ledger, now);
-  if (until) return postpone(done, { store, item, until, reason: sayWaits(requests.open(store.ledger).waits) });
-  await finish(store, { item, now });
-  return done;
 }
 
 /** Work that succeeded is no failure any more; but turns of it that were given up before stay named. */

@@ -188,7 +188,7 @@ function answer(sql: Sql, { sql: text, values, wants }: Statement): unknown {
   return wants === 'row' ? sql.get(text, ...values) : sql.all(text, ...values);
 }
 
-const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'reservation', 'blocked', 'declined'];
+const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'blocked', 'declined'];
 const MOST_TRIES = 1_000;
 const BETWEEN_TRIES_MS = 10;
 

@@ -1,15 +1,13 @@
 // What every day spends, over all memory directories: tokens and money, against the ceilings of the day.
 // Promises: an upper bound is reserved, and the request counted, before it is sent, and settled after it; what is never
-// settled (a killed process, no answer) stays counted whole on the day it was made, so a ceiling is never passed; a
-// reservation under an id, for work that is paid for now and answered in hours, is made once and settled once, however
-// often a crash makes someone ask again.
+// settled (a killed process, no answer) stays counted whole on the day it was made, so a ceiling is never passed.
 // Its ceilings: on one machine the settings say them. Where several share the home it keeps one row for all of them: the
 // first writes its own, and what the settings of the others say does not count.
 
 import type { Bound } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
-import { type HomeDatabase, HomePart, insert, put, row, run, type Steps } from './database.ts';
+import { type HomeDatabase, HomePart, put, row, run, type Steps } from './database.ts';
 
 export interface DayLimits {
   dayTokens: number;
@@ -130,14 +128,14 @@ export class DaySpend extends HomePart {
   /**
    * Counts a request's bounds against its day before it is sent; answers the day. Throws `ceiling` where they do not fit;
    * with `retryAfterMs` until the next day where only another day can help, without it where requests under way may still
-   * give back what they do not use. What is reserved under `id` already stays as it is.
+   * give back what they do not use.
    */
-  async reserve(ask: Ask, id?: string): Promise<Day> {
+  async reserve(ask: Ask): Promise<Day> {
     const { database } = this;
     const limits = this.#shared ?? (await this.limits(ask.limits));
     const day = dayOf(ask.at, limits.zone);
-    if (id === undefined && (await database.do(counting(day, ask, { limits, calls: 1 })))) return day;
-    const found = await database.transaction(() => reserving(database, ask, id));
+    if (await database.do(counting(day, ask, limits))) return day;
+    const found = await database.transaction(() => reserving(database, ask));
     this.#note(found.limits);
     // Thrown inside, a refusal would take back what the day notes of it.
     if (found.refusal) throw found.refusal;
@@ -147,27 +145,6 @@ export class DaySpend extends HomePart {
   /** Replaces a reservation by what was really used; `calls` is 0 where the request never left. */
   settle(day: Day, spent: Spend): Promise<void> {
     return this.database.do(settling(day, { ...spent, calls: spent.calls - 1 }));
-  }
-
-  /**
-   * Replaces what was reserved under an id by what was used, and by what nobody knows, which stays counted; answers the
-   * day that it counts for, null where it was settled before.
-   */
-  settleUnder(id: string, { used, unknown }: { used: Bound & { calls: number }; unknown: Bound }): Promise<Day | null> {
-    return this.database.transaction(function* (): Steps<Day | null> {
-      const sql = 'select day, tokens, micro_usd as "microUsd" from reservation where id = ?';
-      const kept = yield* row<Bound & { day: Day }>(sql, id);
-      if (!kept) return null;
-      yield* run('delete from reservation where id = ?', id);
-      yield* settling(kept.day, {
-        reservedTokens: kept.tokens - unknown.tokens,
-        usedTokens: used.tokens,
-        calls: used.calls,
-        reservedMicroUsd: kept.microUsd - unknown.microUsd,
-        usedMicroUsd: used.microUsd,
-      });
-      return kept.day;
-    });
   }
 
   spendOf(day: Day): Promise<Spend> {
@@ -227,11 +204,7 @@ export class DaySpend extends HomePart {
  * Counts what is asked where the day has room, by one statement; false where it has none, or where the home keeps another
  * zone by now, whose day may be another.
  */
-function* counting(
-  day: Day,
-  { tokens, microUsd, isOnPlan }: Ask,
-  { limits, calls }: { limits: DayLimits; calls: number },
-): Steps<boolean> {
+function* counting(day: Day, { tokens, microUsd, isOnPlan }: Ask, limits: DayLimits): Steps<boolean> {
   // Whatever the home keeps counts; where it keeps nothing, what this machine says.
   const fits = (ofTokens: string, ofMoney: string) =>
     `${ofTokens} <= coalesce((select day_tokens from limits), cast(? as bigint))${
@@ -246,7 +219,7 @@ function* counting(
   const mostOnPlan = isOnPlan ? (limits.planRequests ?? NO_LIMIT) : NO_LIMIT;
   const counted = yield* run(
     `insert into spend (day, reserved, used, calls, reserved_micro_usd, plan_requests)
-     select cast(? as text), cast(? as bigint), 0, cast(? as bigint), cast(? as bigint), cast(? as bigint)
+     select cast(? as text), cast(? as bigint), 0, 1, cast(? as bigint), cast(? as bigint)
        where not exists (select 1 from limits where zone <> ?) and cast(? as bigint) <= cast(? as bigint)
          and ${fits('cast(? as bigint)', 'cast(? as bigint)')}
      on conflict (day) do update set reserved = spend.reserved + excluded.reserved,
@@ -256,27 +229,19 @@ function* counting(
          'spend.reserved + spend.used + excluded.reserved',
          'spend.reserved_micro_usd + spend.used_micro_usd + excluded.reserved_micro_usd',
        )}`,
-    ...[day, tokens, calls, microUsd, onPlan, limits.zone, onPlan, mostOnPlan, ...alone, mostOnPlan, ...ceilings],
+    ...[day, tokens, microUsd, onPlan, limits.zone, onPlan, mostOnPlan, ...alone, mostOnPlan, ...ceilings],
   );
   return counted > 0;
 }
 
-/** The same, or why not; under an id at most once. */
+/** The same, or why not. */
 function* reserving(
   database: HomeDatabase,
   ask: Ask,
-  id: string | undefined,
 ): Steps<{ day: Day; limits: DayLimits; refusal: AppError | null }> {
   const limits = yield* limitsFor(database, ask.limits);
   const day = dayOf(ask.at, limits.zone);
-  if (id !== undefined && (yield* row('select 1 from reservation where id = ?', id)))
-    return { day, limits, refusal: null };
-  // What is reserved under an id is counted in requests once it is settled.
-  if (yield* counting(day, ask, { limits, calls: id === undefined ? 1 : 0 })) {
-    const { tokens, microUsd } = ask;
-    if (id !== undefined) yield* insert('reservation', { id, day, tokens, micro_usd: microUsd });
-    return { day, limits, refusal: null };
-  }
+  if (yield* counting(day, ask, limits)) return { day, limits, refusal: null };
   const refusal = yield* refusalOf(day, { ...ask, limits }, database.limitsPlace);
   if (refusal.retryAfterMs !== undefined) yield* fill(day, ask.at);
   return { day, limits, refusal };

@@ -4,7 +4,6 @@
 
 import {
   type Bound,
-  batchPrice,
   boundMicroUsd,
   costMicroUsd,
   type Paid,
@@ -119,18 +118,14 @@ export class JobSpend {
     const sent = { tokens, microUsd, model, price, isOnPlan };
     this.#open.set(id, { day: '', ...sent });
     try {
-      const day = await this.#reserveOfDay({ tokens, microUsd, isOnPlan });
+      const { clock } = this.#limits;
+      const day = await this.#home.days.reserve({ tokens, microUsd, isOnPlan, at: clock.now(), limits: this.#limits });
       this.#open.set(id, { day, ...sent });
     } catch (error) {
       this.#open.delete(id);
       throw error;
     }
     return id;
-  }
-
-  /** Counts an upper bound against the day, under an id where it outlasts this process; answers the day. */
-  #reserveOfDay(bound: Bound & { isOnPlan?: boolean }, id?: string): Promise<Day> {
-    return this.#home.days.reserve({ ...bound, at: this.#limits.clock.now(), limits: this.#limits }, id);
   }
 
   #priceOf(model = this.#limits.model): Price | undefined {
@@ -168,52 +163,7 @@ export class JobSpend {
     });
   }
 
-  /** What a request of a batch may cost at most. */
-  boundInBatch(tokens: number, outputTokens: number): Bound {
-    const price = this.#priceOf();
-    const bound = { inputTokens: tokens - outputTokens, outputTokens };
-    return { tokens, microUsd: price ? boundMicroUsd(bound, batchPrice(price)) : 0 };
-  }
-
-  /** How many of these bounds, from the first on, the job and the day have room for. */
-  async countFitting(bounds: Bound[]): Promise<number> {
-    const { jobTokens, clock } = this.#limits;
-    const { dayTokens, dayMoneyUsd = Number.POSITIVE_INFINITY, zone } = await this.#home.days.limits(this.#limits);
-    const day = await this.#home.days.spendOf(dayOf(clock.now(), zone));
-    let tokens = Math.min(jobTokens, dayTokens - day.usedTokens - day.reservedTokens);
-    let microUsd = dayMoneyUsd * 1e6 - day.usedMicroUsd - day.reservedMicroUsd;
-    const full = bounds.findIndex((bound) => {
-      tokens -= bound.tokens;
-      microUsd -= bound.microUsd;
-      return tokens < 0 || (microUsd < 0 && bound.microUsd > 0);
-    });
-    return full < 0 ? bounds.length : full;
-  }
-
-  /** Counts the bounds of a whole batch, under its id, until it is settled, by this process or another. Throws as `reserve`. */
-  async reserveBatch(id: string, bounds: Bound[]): Promise<void> {
-    const bound = sumOf(bounds);
-    this.#refuseBeyondJob(bound.tokens);
-    await this.#reserveOfDay(bound, id);
-  }
-
-  /**
-   * Settles a batch of a model once by what its requests used, at the price of batches; `unknown`: the bounds of those
-   * that did not say. Without either it gives the whole batch back.
-   */
-  async settleBatch(
-    { id, model }: { id: string; model: string },
-    { used = [], unknown = [] }: { used?: SpentTokens[]; unknown?: Bound[] },
-  ): Promise<void> {
-    const total = used.reduce(addTokens, NOTHING_SPENT);
-    const costs = used.map((each) => this.batchCost(each, model) ?? 0);
-    const spent = { tokens: tokensOf(total), microUsd: costs.reduce((sum, cost) => sum + cost, 0), calls: total.calls };
-    const day = await this.#home.days.settleUnder(id, { used: spent, unknown: sumOf(unknown) });
-    const price = this.#priceOf(model);
-    if (day) this.#count(total, { day, model, price: price && batchPrice(price), microUsd: spent.microUsd });
-  }
-
-  /** Adds what a request, or a batch of them, used to the job's own count. */
+  /** Adds what a request used to the job's own count. */
   #count(usage: SpentTokens, at: Sent & { microUsd: number }): void {
     this.#total = addTokens(this.#total, usage);
     if (at.isOnPlan) this.#onPlan += usage.calls;
@@ -226,12 +176,6 @@ export class JobSpend {
     const microUsd = price && (before?.microUsd ?? 0) + at.microUsd;
     const used = addTokens(before ?? NOTHING_SPENT, usage);
     this.#parts.set(key, { day, model, price, ...used, microUsd, ...(isOnPlan && { isOnPlan }) });
-  }
-
-  /** What one reply of a batch cost, in millionths of a dollar; null for a model without a price. */
-  batchCost(usage: SpentTokens, model: string): number | null {
-    const price = this.#priceOf(model);
-    return price ? costMicroUsd(usage, batchPrice(price)) : null;
   }
 
   /** What was settled so far, for the job's row. */
@@ -266,13 +210,6 @@ function addTokens(a: SpentTokens, b: SpentTokens): SpentTokens {
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
     hourCacheWriteTokens: (a.hourCacheWriteTokens ?? 0) + (b.hourCacheWriteTokens ?? 0),
     outputTokens: a.outputTokens + b.outputTokens,
-  };
-}
-
-function sumOf(bounds: Bound[]): Bound {
-  return {
-    tokens: bounds.reduce((sum, bound) => sum + bound.tokens, 0),
-    microUsd: bounds.reduce((sum, bound) => sum + bound.microUsd, 0),
   };
 }
 

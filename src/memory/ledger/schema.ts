@@ -114,13 +114,6 @@ create table proposal (id text primary key, job text not null, at text not null,
   because text) strict, without rowid;
 `,
   `
-create table batch (id text primary key, remote text, model text not null, job text not null, sent_at text not null,
-  ended_at text) strict, without rowid;
-create table batch_request (id text primary key, batch text not null, topics text not null, tokens integer not null,
-  micro_usd integer not null, became text) strict, without rowid;
-create index batch_request_open on batch_request (batch) where became is null;
-create table batch_entry (request text not null, entry text not null, said text not null, withdrawn integer not null,
-  primary key (request, entry)) strict, without rowid;
 create trigger topic_use_follows after update of path on memory when old.path <> new.path
   begin update or replace topic_use set path = new.path where path = old.path; end;
 delete from topic;
@@ -149,8 +142,7 @@ alter table entry add column changes text;
   'alter table version add column lost integer not null default 0',
   `
 create table wing_version (wing text primary key, version integer not null, tables text not null) strict, without rowid;
-insert into wing_version values ('review', 0, '["proposal"]'), ('batches', 0, '["batch","batch_request","batch_entry"]'),
-  ('snapshots', 0, '["memory_snapshot","snapshot_topic"]');
+insert into wing_version values ('review', 0, '["proposal"]'), ('snapshots', 0, '["memory_snapshot","snapshot_topic"]');
 `,
   'alter table job add column started_by text',
   `

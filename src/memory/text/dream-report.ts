@@ -21,8 +21,6 @@ const summarySchema = z.object({
     outputTokens: z.int(),
     /** Millionths of a dollar; null for a model without a price. */
     microUsd: z.number().nullable(),
-    /** It was asked as a Message Batch, at half the price. */
-    isBatch: z.boolean().optional(),
     /** It was asked on a person's plan, which costs no money. */
     isOnPlan: z.boolean().optional(),
   }),
@@ -233,7 +231,7 @@ function describeSummary({ before, after, spend, refused, left = [], callers = [
     change('index lines', before.indexLines, after.indexLines),
   ].join(', ');
   const used = `${spend.inputTokens} tokens in, ${spend.outputTokens} out${cost}`;
-  const asked = `${sayCount(spend.calls, 'model call')}${spend.isBatch ? ' in a batch at half the price' : ''}, ${used}`;
+  const asked = `${sayCount(spend.calls, 'model call')}, ${used}`;
   const text = `${counts}; ${spend.calls === 0 ? 'no model was asked' : asked}.`;
   const part = (title: string, items: string[]) =>
     items.length > 0 ? ['', title, ...items.map((item) => `- ${item}`)] : [];

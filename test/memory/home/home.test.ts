@@ -244,16 +244,11 @@ describe.each(HOMES)('$name', ({ setUp, begin }) => {
     expect(await two.damage()).toBeNull();
   });
 
-  test('what is reserved under an id is made once and settled once, whoever asks', async () => {
-    const { open } = await begin();
-    const [one, two] = [open(clock), open(clock)].map((home) => new JobSpend(home, limits)) as [JobSpend, JobSpend];
-    const bounds = [{ tokens: 400, microUsd: 0 }];
-    await Promise.all([one.reserveBatch('a', bounds), two.reserveBatch('a', bounds)]);
-    const days = open(clock).days;
-    expect((await days.spendOf('2026-11-20')).reservedTokens).toBe(400);
-    const batch = { id: 'a', model: 'main' };
-    await Promise.all([one, two].map((spend) => spend.settleBatch(batch, { used: [usage] })));
-    expect(await days.spendOf('2026-11-20')).toMatchObject({ reservedTokens: 0, usedTokens: 100, calls: 1 });
+  test('what was spent since a day is told by day, and so is how often its ceiling held work back', async () => {
+    const home = (await begin()).open(clock);
+    const { days } = home;
+    const spend = new JobSpend(home, limits);
+    await spend.settle(await spend.reserve(400), usage);
     expect(await days.since('2026-11-01')).toMatchObject([{ day: '2026-11-20', usedTokens: 100 }]);
     await days.countSkip('2026-11-20');
     expect(await days.skipsOf('2026-11-20')).toBe(1);

@@ -185,7 +185,7 @@ function modelsOf({ jobs }: Cost) {
     .map((parts) => ({
       model: parts[0]?.model ?? null,
       isOnPlan: parts[0]?.isOnPlan === true,
-      /** What was paid per million tokens; several where the price changed, or half of the requests went by batches. */
+      /** What was paid per million tokens; several where the price changed. */
       prices: [...new Map(parts.map(({ price }) => [JSON.stringify(price), price])).values()].filter(
         (each) => each !== null,
       ),

@@ -146,7 +146,6 @@ interface DreamOptions extends CommonOptions {
   acceptMissing?: boolean | string[];
   dryRun?: boolean;
   review?: boolean;
-  batch?: boolean;
 }
 
 /** What wings add to a dream. */
@@ -163,8 +162,6 @@ const dream: CommandSpec<DreamOptions> = {
       ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
       ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
       ['--no-review', '', { isHidden: true }],
-      ['--batch', 'send it as a Message Batch: half the price, an answer within a day, fetched by a worker'],
-      ['--no-batch', 'take back what waits in a batch and dream over it at once'],
       [
         '--accept-missing [day...]',
         'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
@@ -175,7 +172,7 @@ const dream: CommandSpec<DreamOptions> = {
     ];
   },
   get json() {
-    return `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, waits?${keysOf(parts())}, error? }`;
+    return `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend${keysOf(parts())}, error? }`;
   },
   examples: ['dream --memory ./memory --json'],
   run: dreamNow,
@@ -186,11 +183,10 @@ function dreamNow(call: Call<DreamOptions>): Promise<void> {
   return withApp(call, async (app) => {
     const store = await (options.dryRun ? app.storeFor() : app.storeForWork());
     noteOff(await app.standingOf(store), app.config);
-    const batch = options.batch === undefined ? undefined : options.batch ? 'send' : 'cancel';
     const { instructions, review } = options;
     const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);
     if (options.dryRun) {
-      printEstimate(await app.estimateDream(store, { instructions, batch }), options);
+      printEstimate(await app.estimateDream(store, { instructions }), options);
       return;
     }
     const bar = progress('dreaming');
@@ -198,7 +194,7 @@ function dreamNow(call: Call<DreamOptions>): Promise<void> {
       {},
       ...parts().map((part) => part.asks({ ...options }, { cwd: process.cwd() })),
     );
-    const dreaming = app.dream(store, { instructions, acceptMissing, review, batch }, asked);
+    const dreaming = app.dream(store, { instructions, acceptMissing, review }, asked);
     const report = await dreaming.finally(() => bar.stop());
     const said = (await Promise.all(parts().map((part) => part.say(report)))).flatMap((each) => each ?? []);
     printDream(report, { ...options, more: said.flatMap(({ lines }) => lines) });

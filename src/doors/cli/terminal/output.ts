@@ -5,7 +5,6 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
-import type { Waits } from '../../../../jobs/dream/seams.ts';
 import type { DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { programOf } from '../../../agent/programs/programs.ts';
@@ -79,15 +78,6 @@ export function printDream(report: DreamReport, { json, more = [] }: Printing & 
   if (!json && report.error) note(`  ${report.error.message}`);
 }
 
-/** What is sent and not answered yet, in words. */
-export function sayWaits(waits: Waits | null): string {
-  if (!waits) return 'what a batch that was taken back has cost is not told yet';
-  const { entries, requests, since, batches } = waits;
-  const name = batches.length > 0 ? ` (${batches.join(', ')})` : '';
-  const [what, size] = [entries === 1 ? 'entry waits' : 'entries wait', requests === 1 ? 'request' : 'requests'];
-  return `${entries} ${what} in a batch of ${requests} ${size} since ${since}${name}`;
-}
-
 function describeDream(report: DreamReport): string {
   const counts = Map.groupBy(report.operations, (operation) => operation.kind);
   const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
@@ -103,7 +93,6 @@ function describeDream(report: DreamReport): string {
     lines.push(
       `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
     );
-  if (report.waits) lines.push(`  ${sayWaits(report.waits)}; nocturne dream --no-batch does not wait for it`);
   return [...lines, ...sayOnPlan(report.spend)].join('\n');
 }
 
@@ -112,18 +101,16 @@ export function printEstimate(estimate: DreamEstimate, { json }: Printing): void
     print(estimate);
     return;
   }
-  const { model, entries, withdrawn, requests, inputTokens, outputTokens, waits } = estimate;
+  const { model, entries, withdrawn, requests, inputTokens, outputTokens } = estimate;
   for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
   const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
   const usd = (micro: number | null) => (micro === null ? unpriced : `about $${(micro / 1_000_000).toFixed(4)}`);
-  const night = estimate.batchMicroUsd === undefined ? '' : ` (as a batch ${usd(estimate.batchMicroUsd)})`;
-  const cost = `${usd(estimate.microUsd)}${night}`;
+  const cost = usd(estimate.microUsd);
   const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
   const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
   print(
     `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,
   );
-  if (waits) print(`${sayWaits(waits)}; they are not counted.`);
 }
 
 /** The exit code of an outcome, and of several the worst. */

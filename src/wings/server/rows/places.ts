@@ -67,7 +67,7 @@ export class DirectoryPlaces implements StorePlaces {
 }
 
 const LEFT_OUT = [
-  ...['inbox', 'lease', 'failure', 'worked', 'skip', 'outbox', 'proposal', 'batch', 'batch_request', 'batch_entry'],
+  ...['inbox', 'lease', 'failure', 'worked', 'skip', 'outbox', 'proposal'],
   // What is known of files by their dates.
   'history_look',
 ];
