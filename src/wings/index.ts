@@ -5,10 +5,9 @@ import type { Wing } from '../doors/wing.ts';
 import { fleet } from './fleet/wing.ts';
 import { page } from './page/wing.ts';
 import { review } from './review/wing.ts';
-import { scaffold } from './scaffold/wing.ts';
 import { server } from './server/wing.ts';
 import { snapshots } from './snapshots/wing.ts';
 import { team } from './team/wing.ts';
 import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [team, review, scaffold, transfer, snapshots, server, page, fleet];
+export const WINGS: readonly Wing[] = [team, review, transfer, snapshots, server, page, fleet];

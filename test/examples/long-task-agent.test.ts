@@ -10,12 +10,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { contextOf, type SeenCall, type SeenContext } from '../support/context-editing.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
-import { runHere } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
 
 const EXAMPLE = join(import.meta.dirname, 'long-task-agent.ts');
 const CHECKLIST = '/memories/feature-checklist.md';
-const PLACEHOLDER = '- [ ] (the first feature, in words that tell when it is done)';
 const FILES = Array.from({ length: 12 }, (_, n) => `chapter-${String(n + 1).padStart(2, '0')}.txt`);
 const TASK = 'Note for each file how it begins.';
 
@@ -26,18 +24,26 @@ function nextStep({ calls: seen }: SeenContext): ModelReply {
   );
   if (looked < 0) return calls('memory', { command: 'view', path: CHECKLIST });
   const since = seen.slice(looked + 1);
+  if (/does not exist/.test(seen[looked]?.result ?? '')) {
+    const names = since.find(({ tool }) => tool === 'list_files')?.result;
+    if (!names) return calls('list_files', {});
+    const made = since.some(({ input }) => input.command === 'create');
+    if (!made) return calls('memory', { command: 'create', path: CHECKLIST, file_text: checklistOf(names) });
+    return calls('memory', { command: 'view', path: CHECKLIST });
+  }
   const checklist = since
     .filter(({ input }) => input.command === 'str_replace')
     .reduce((now, { input }) => now.replace(String(input.old_str), String(input.new_str)), seen[looked]?.result ?? '');
-  if (checklist.includes(PLACEHOLDER)) {
-    const names = since.find(({ tool }) => tool === 'list_files')?.result;
-    return names ? replace(PLACEHOLDER, names.replace(/^/gm, '- [ ] ')) : calls('list_files', {});
-  }
   const open = [...checklist.matchAll(/- \[ \] (\S+)/g)].map((match) => match[1] as string);
   const last = seen.at(-1);
   const [inHand] = open.filter((name) => last?.tool === 'read_file' && last.input.name === name && last.result);
   if (inHand) return replace(`- [ ] ${inHand}`, `- [x] ${inHand}: ${last?.result?.split('\n')[0]}`);
   return open[0] ? calls('read_file', { name: open[0] }) : says('All files are gone through.');
+}
+
+function checklistOf(names: string): string {
+  const about = 'name: feature-checklist\ndescription: The files to go through\ntype: project\npinned: true';
+  return `---\n${about}\n---\n\n${names.replace(/^/gm, '- [ ] ')}\n`;
 }
 
 function replace(old_str: string, new_str: string): ModelReply {
@@ -78,7 +84,6 @@ test('the agent works with an edited context, and after a kill goes on from memo
   const directory = join(tempDir(), 'chapters');
   mkdirSync(directory);
   for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);
-  expect((await runHere(['init'], testing.environment)).code).toBe(0);
   const checklist = () => readFileSync(join(testing.dir, 'feature-checklist.md'), 'utf8');
 
   const first = startAgent(testing, directory);

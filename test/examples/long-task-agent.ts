@@ -1,8 +1,7 @@
 // An example: an agent whose task is longer than its context, and than its process. It goes through the files of a
 // directory with the official SDK's tool runner, and what it must not lose is in nocturne's memory, not in the
-// conversation:
+// conversation (docs/library.md, "A task longer than one session"):
 //
-//   nocturne init                                     # once: a checklist, a log, start-up notes
 //   ANTHROPIC_API_KEY=… node test/examples/long-task-agent.ts DIRECTORY "Note for each file what is outdated in it."
 //
 // Started again, after its end or a crash, it begins with an empty conversation and goes on from memory.
@@ -38,6 +37,15 @@ const CONTEXT: BetaContextManagementConfig = {
   ],
 };
 
+/** How the topics are kept that carry the task from one conversation to the next. */
+const NOTES = `This task runs over many conversations, and three topics of your memory carry it from one to the next:
+startup-notes, feature-checklist and progress-log. Make what is missing, with "type: project" and "pinned: true".
+
+- Before anything else read startup-notes, then the end of progress-log, then feature-checklist.
+- Take one feature at a time, the first open one. Tick it only once it is done and tested.
+- Before you end, and before the context grows long, add a few dated lines to progress-log: what was done, what was
+  found, what is next. Correct startup-notes where they turned out wrong.`;
+
 const LONGEST_FILE_CHARACTERS = 40_000;
 const MOST_REQUESTS = 500;
 
@@ -54,7 +62,7 @@ async function work(directory: string, task: string): Promise<string> {
       context_management: CONTEXT,
       // Context editing is about the whole conversation, so the whole conversation goes out.
       thread: false,
-      system: [{ type: 'text', text: memory.systemPrompt, cache_control: { type: 'ephemeral' } }],
+      system: [{ type: 'text', text: `${memory.systemPrompt}\n\n${NOTES}`, cache_control: { type: 'ephemeral' } }],
       messages: [{ role: 'user', content: task }],
       tools: [...memory.tools, ...filesOf(directory)],
     });

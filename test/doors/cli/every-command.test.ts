@@ -61,7 +61,6 @@ const CALLS: Record<string, (string | number)[][]> = {
   mcp: [['mcp', '--json']],
   board: [['board', 1]],
   completion: [['completion', 'bash']],
-  init: [['init', '--dry-run']],
   export: [['export', 'ARCHIVE']],
   import: [['import', 'ARCHIVE']],
   'snapshot create': [['snapshot', 'create', TOPIC]],
