@@ -13,7 +13,7 @@ beforeAll(async () => {
   program = await programFor(['node', 'nocturne', '--help']);
 });
 
-/** The commands that do something, with their full names; `help` and the hidden `complete` aside. */
+/** The commands that do something, with their full names; `help` aside. */
 function commands(of: Command = program, prefix = ''): [name: string, command: Command][] {
   return of
     .createHelp()
@@ -35,9 +35,8 @@ test('every command has a description, an example that calls it, and documented 
     const help = await helpOf(name);
     if (command.description() === '') lacking.push(`${name}: description`);
     if (!new RegExp(`^Examples?:\n  nocturne ${name}\\b`, 'm').test(help)) lacking.push(`${name}: example`);
-    // What completion prints is for a shell.
     const json = command.options.find((option) => option.long === '--json');
-    if (name !== 'completion' && !/^JSON on stdout: \S/.test(json?.description ?? '')) lacking.push(`${name}: --json`);
+    if (!/^JSON on stdout: \S/.test(json?.description ?? '')) lacking.push(`${name}: --json`);
   }
   expect(lacking).toEqual([]);
   expect(commands().length).toBeGreaterThan(20);

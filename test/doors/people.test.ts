@@ -2,13 +2,12 @@
 
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ForgetReport } from '../../jobs/forget.ts';
 import type { RememberReport } from '../../jobs/remember.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
-import { run } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -255,26 +254,4 @@ test('forget of a text that may mean several things lists them with their ids an
     code: 1,
     stderr: expect.stringContaining('nocturne search'),
   });
-});
-
-test('the completion script is one the shell reads, and what it asks answers commands, options, topics and days', async () => {
-  const { environment } = await aMemory();
-  const script = await run(['completion', 'bash'], environment);
-  expect(script).toMatchObject({ code: 0, stdout: expect.stringContaining('nocturne complete --') });
-  const ofProcess = await run(['complete', '--', 'rem'], environment);
-  expect(ofProcess).toMatchObject({ code: 0, stdout: expect.stringMatching(/^remember\t/) });
-  const answers = async (...words: string[]) => {
-    const args = ['complete', '--', ...words];
-    const lines: string[] = [];
-    // Its library looks for these itself, and prints by the console.
-    const argv = vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'nocturne', ...args]);
-    const said = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(line));
-    await runHere(args, environment);
-    for (const each of [argv, said]) each.mockRestore();
-    return lines.flatMap((line) => (/^[\w-]/.test(line) ? line.split('\t')[0] : []));
-  };
-  expect(await answers('list', '--t')).toEqual(['--type']);
-  expect(await answers('list', '--type', '')).toEqual(['user', 'feedback', 'project', 'reference']);
-  expect(await answers('pin', '')).toEqual(['hosts']);
-  expect(await answers('log', '')).toEqual(['2026-11-21']);
 });

@@ -10,7 +10,7 @@ import { useWings, type Wing, wings } from '../wing.ts';
 import type { CommandModule } from './spec.ts';
 import { EXIT, note, print } from './terminal/output.ts';
 
-/** In the order of the help, group by group; what completes all others comes last. */
+/** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./commands/setup.ts') },
   { names: ['config'], load: () => import('./commands/config-command.ts') },
@@ -31,7 +31,6 @@ const MODULES: CommandModule[] = [
   { names: ['recall'], load: () => import('./commands/recall.ts') },
   { names: ['mcp'], load: () => import('./commands/mcp.ts') },
   { names: ['install', 'uninstall'], load: () => import('./commands/install.ts') },
-  { names: ['completion'], load: () => import('./commands/completion.ts') },
 ];
 
 interface Given {

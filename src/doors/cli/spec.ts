@@ -53,8 +53,6 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
   more?: string;
   /** Calls of it, without `nocturne` before them where that is what they begin with. */
   examples?: string[];
-  /** @internal Where a library adds the command itself; the rest is then only what the help says. */
-  add?(program: Command): void;
   run?(call: Call<Options, Args>): void | Promise<void>;
 }
 
@@ -73,13 +71,7 @@ export function helpColumns(): number {
 export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
   for (const group of GROUPS) {
     program.commandsGroup(`${group}:`);
-    for (const spec of specs.filter((each) => each.group === group && !each.add)) addCommand(program, spec, at);
-  }
-  // What completes the others is added when they are there.
-  for (const spec of specs.filter(({ add }) => add)) {
-    program.commandsGroup(`${spec.group}:`);
-    spec.add?.(program);
-    describe(program.commands.find((each) => each.name() === spec.name) as Command, spec);
+    for (const spec of specs.filter((each) => each.group === group)) addCommand(program, spec, at);
   }
 }
 
