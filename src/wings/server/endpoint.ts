@@ -38,8 +38,6 @@ export interface Call<Body = unknown, Query = unknown> {
   params: Record<string, string>;
   body: Body;
   query: Query;
-  /** The form of the April documents: their flag alone, and no `beta` in the query. */
-  isApril: boolean;
   /** For answers and bodies of another kind. */
   context: Context<Env>;
 }
@@ -79,8 +77,6 @@ const NOTHING = z.strictObject({});
 const BODY_BYTES = 1024 * 1024;
 /** Of every list and view: what a client may send and nobody needs. */
 const IGNORED = ['beta', 'order_by'];
-/** What the April documents call them. */
-const APRIL_NAMES: Record<string, string> = { created_at_gte: 'created_at[gte]', created_at_lte: 'created_at[lte]' };
 
 /** Adds endpoints to the app; any other method on one of their paths is answered 405. */
 export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: ServerDeps): void {
@@ -88,8 +84,7 @@ export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: Server
     describe(app, each);
     app.on(each.method.toUpperCase(), honoPath(each.path), async (context) => {
       context.set('route', each.path);
-      const { isApril, ...checked } = await check(each, context, deps);
-      return answered(context, await each.handle({ deps, isApril, context, ...checked }));
+      return answered(context, await each.handle({ deps, context, ...(await check(each, context, deps)) }));
     });
   }
   for (const [path, same] of Map.groupBy(endpoints, (each) => each.path)) {
@@ -142,14 +137,9 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
   refuseWithout(of.right, caller);
   refuseMany(of.method === 'get' ? deps.reads : deps.creates, caller);
   const searchParams = new URLSearchParams(/\?(.*)/s.exec(context.req.url)?.[1]);
-  const flags = (headerOf(context, 'anthropic-beta') ?? '').split(',').map((flag) => flag.trim());
-  const isApril =
-    flags.includes('managed-agents-2026-04-01') &&
-    !flags.includes('agent-memory-2026-07-22') &&
-    !searchParams.has('beta');
-  const query = parse(of.query ?? NOTHING, queryOf(searchParams, isApril), 'query');
+  const query = parse(of.query ?? NOTHING, queryOf(searchParams), 'query');
   const body = of.isRaw ? undefined : parse(of.body ?? NOTHING, await bodyOf(of, context), 'body');
-  return { caller, params: context.req.param() as Record<string, string>, query: query as never, body, isApril };
+  return { caller, params: context.req.param() as Record<string, string>, query: query as never, body };
 }
 
 export function refuseWithout(right: Right, { rights }: Caller): void {
@@ -165,16 +155,15 @@ export function refuseMany(limit: RateLimit, { id }: Caller): void {
   });
 }
 
-function queryOf(given: URLSearchParams, isApril: boolean): Record<string, string | string[]> {
+function queryOf(given: URLSearchParams): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   for (const name of new Set(given.keys())) {
     if (IGNORED.includes(name)) continue;
     const values = given.getAll(name);
-    const today = (isApril && APRIL_NAMES[name]) || name;
     const isList = name.endsWith('[]');
     if (values.length > 1 && !isList)
       throw new ApiError('invalid_request_error', `${name}: it is given more than once.`);
-    query[today] = isList ? values : (values[0] as string);
+    query[name] = isList ? values : (values[0] as string);
   }
   return query;
 }

@@ -72,8 +72,6 @@ export const memorySchema = z
     content_size_bytes: z.int(),
     created_at: z.string(),
     updated_at: z.string(),
-    /** Of the April documents alone. */
-    size_bytes: z.int().optional(),
   })
   .openapi('Memory');
 
@@ -82,10 +80,9 @@ export const prefixSchema = z.object({ type: z.literal('memory_prefix'), path: z
 export interface MemoryView {
   store: string;
   withContent: boolean;
-  isApril: boolean;
 }
 
-export function memoryShape(memory: Memory, { store, withContent, isApril }: MemoryView): z.infer<typeof memorySchema> {
+export function memoryShape(memory: Memory, { store, withContent }: MemoryView): z.infer<typeof memorySchema> {
   return {
     id: memory.id,
     type: 'memory',
@@ -95,7 +92,6 @@ export function memoryShape(memory: Memory, { store, withContent, isApril }: Mem
     content: withContent ? memory.content : null,
     content_sha256: memory.sha,
     content_size_bytes: memory.sizeBytes,
-    ...(isApril && { size_bytes: memory.sizeBytes }),
     created_at: memory.createdAt,
     updated_at: memory.updatedAt,
   };
@@ -127,7 +123,7 @@ export const versionSchema = z
   })
   .openapi('MemoryVersion');
 
-export function versionShape(version: MemoryVersion, view: Omit<MemoryView, 'isApril'>): z.infer<typeof versionSchema> {
+export function versionShape(version: MemoryVersion, view: MemoryView): z.infer<typeof versionSchema> {
   return {
     id: version.id,
     type: 'memory_version',

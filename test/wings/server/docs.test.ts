@@ -48,47 +48,6 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   for (const said of ['We ship on Fridays.', 'The shop listens on port 8443.']) expect(dreamt).toContain(`- ${said}\n`);
 });
 
-test('every request that the April documents make with curl is answered as they say', async () => {
-  const at = await shared();
-  const { key } = await at.client();
-  const header = (text: string) => ['-H', text];
-  /** Fails where curl does, as `-f` makes it on an error. */
-  const curl = async (path: string, ...args: string[]) => {
-    const flags = ['anthropic-version: 2023-06-01', 'anthropic-beta: managed-agents-2026-04-01'].flatMap(header);
-    const all = ['-fsS', `${at.url}/v1/memory_stores${path}`, ...header(`x-api-key: ${key}`), ...flags, ...args];
-    return JSON.parse((await promisify(execFile)('curl', all)).stdout);
-  };
-  const json = (body: object) => [...header('content-type: application/json'), '--data', JSON.stringify(body)];
-  const store = await curl('', ...json({ name: 'Reports', description: 'How reports are written.' }));
-  const memories = `/${store.id}/memories`;
-  await curl(memories, ...json({ path: '/standards.md', content: 'Dates are ISO 8601.' }));
-  expect((await curl(`${memories}?path_prefix=/`)).data).toMatchObject([{ path: '/standards.md', size_bytes: 19 }]);
-  const written = await curl(memories, ...json({ path: '/style/indent.md', content: 'Tabs.' }));
-  const again = await curl(memories, ...json({ path: '/style/indent.md', content: 'Tabs, never spaces.' }));
-  expect(again.id).toBe(written.id);
-  const seed = { path: '/style/indent.md', content: 'Spaces.', precondition: { type: 'not_exists' } };
-  await expect(curl(memories, ...json(seed))).rejects.toThrow('409');
-  const memory = `${memories}/${written.id}`;
-  expect((await curl(memory)).content).toBe('Tabs, never spaces.');
-  const patch = ['-X', 'PATCH'];
-  expect((await curl(memory, ...patch, ...json({ path: '/archive/indent.md' }))).path).toBe('/archive/indent.md');
-  const precondition = { type: 'content_sha256', content_sha256: again.content_sha256 };
-  const corrected = await curl(memory, ...patch, ...json({ content: 'Two spaces.', precondition }));
-  expect(corrected.size_bytes).toBe(11);
-  await expect(curl(memory, ...patch, ...json({ content: 'Four.', precondition }))).rejects.toThrow('409');
-  const gone = await curl(`${memory}?expected_content_sha256=${corrected.content_sha256}`, '-X', 'DELETE');
-  expect(gone.type).toBe('memory_deleted');
-
-  const versions = `/${store.id}/memory_versions`;
-  const { data } = await curl(`${versions}?memory_id=${written.id}`);
-  const operations = data.map(({ operation }: { operation: string }) => operation);
-  expect(operations).toEqual(['deleted', 'modified', 'modified', 'modified', 'created']);
-  const first = `${versions}/${data.at(-1).id}`;
-  expect((await curl(first)).content).toBe('Tabs.');
-  const redacted = await curl(`${first}/redact`, '-X', 'POST', ...json({}));
-  expect([redacted.content, redacted.path, redacted.created_by.type]).toEqual([null, null, 'api_actor']);
-});
-
 test('the OpenAPI document describes every endpoint, with what goes in and what comes out', async () => {
   const at = await shared();
   const document = (await (await fetch(`${at.url}/openapi.json`)).json()) as {

@@ -26,7 +26,6 @@ const endpoint = endpointsWith({ tag: 'Memories' });
 const path = z.string().min(1);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'it is no SHA-256 in lower-case hex');
 const byContent = z.strictObject({ type: z.literal('content_sha256'), content_sha256: sha });
-const byAbsence = z.strictObject({ type: z.literal('not_exists') });
 const viewQuery = z.strictObject({ view: viewSchema.default('basic') });
 
 export function memoryRoutes(): Endpoint[] {
@@ -36,23 +35,20 @@ export function memoryRoutes(): Endpoint[] {
       path: PATH,
       about: 'Make a memory at a path that is free',
       right: 'write',
-      body: z.strictObject({ path, content: z.string(), precondition: optional(byAbsence) }),
+      body: z.strictObject({ path, content: z.string() }),
       query: viewQuery,
       answer: memorySchema,
       async handle(call) {
-        const { deps, caller, body, isApril, query } = call;
+        const { deps, caller, body, query } = call;
         const store = await writableStoreOf(call);
         refuseArchived(store);
-        if (body.precondition && !isApril)
-          throw new ApiError('invalid_request_error', 'body: unknown key "precondition".');
         const memory = await deps.threads.run(store.dir, 'createMemory', {
           by: caller.id,
           allowsSecrets: store.allowsSecrets,
           path: body.path,
           content: body.content,
-          ...(isApril && { upsert: body.precondition ? ('new' as const) : ('replace' as const) }),
         });
-        return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
+        return memoryShape(memory, { store: store.id, withContent: query.view === 'full' });
       },
     }),
     endpoint({
@@ -71,7 +67,7 @@ export function memoryRoutes(): Endpoint[] {
       }),
       answer: pageSchema(z.union([memorySchema, prefixSchema])),
       async handle(call) {
-        const { deps, caller, isApril, query } = call;
+        const { deps, caller, query } = call;
         const store = await storeOf(call);
         const { path_prefix: prefix, depth, view, page } = query;
         const of = ['memories', store.id, caller.id, prefix ?? '/', depth ?? 0];
@@ -87,7 +83,7 @@ export function memoryRoutes(): Endpoint[] {
         });
         const last = hasMore ? items.at(-1) : undefined;
         return {
-          data: items.map((item) => listedShape(item, { store: store.id, withContent, isApril })),
+          data: items.map((item) => listedShape(item, { store: store.id, withContent })),
           next_page: last ? deps.cursors.seal([placeOf(last)], of) : null,
         };
       },
@@ -100,49 +96,42 @@ export function memoryRoutes(): Endpoint[] {
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: memorySchema,
       async handle(call) {
-        const { deps, params, query, isApril } = call;
+        const { deps, params, query } = call;
         const store = await storeOf(call);
         const memory = await deps.memories.retrieve(store, params.memory as string);
-        return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
+        return memoryShape(memory, { store: store.id, withContent: query.view === 'full' });
       },
     }),
-    ...(['post', 'patch'] as const).map((method) =>
-      endpoint({
-        method,
-        path: `${PATH}/{memory}`,
-        about: 'Change the content or the path of a memory',
-        right: 'write',
-        body: z.strictObject({
-          path: optional(path),
-          content: optional(z.string()),
-          precondition: optional(z.union([byContent, byAbsence])),
-        }),
-        query: viewQuery,
-        answer: memorySchema,
-        async handle(call) {
-          const { deps, caller, params, body, isApril, query } = call;
-          const store = await writableStoreOf(call);
-          refuseArchived(store);
-          const { precondition } = body;
-          if (body.content === undefined && body.path === undefined) {
-            throw new ApiError('invalid_request_error', 'Give a content, a path, or both.');
-          }
-          if (precondition?.type === 'not_exists' && !isApril) {
-            throw new ApiError('invalid_request_error', 'precondition.type: it must be "content_sha256".');
-          }
-          const memory = await deps.threads.run(store.dir, 'updateMemory', {
-            by: caller.id,
-            allowsSecrets: store.allowsSecrets,
-            id: params.memory as string,
-            path: body.path,
-            content: body.content,
-            ...(precondition?.type === 'content_sha256' && { sha: precondition.content_sha256 }),
-            ifFree: precondition?.type === 'not_exists',
-          });
-          return memoryShape(memory, { store: store.id, withContent: query.view === 'full', isApril });
-        },
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{memory}`,
+      about: 'Change the content or the path of a memory',
+      right: 'write',
+      body: z.strictObject({
+        path: optional(path),
+        content: optional(z.string()),
+        precondition: optional(byContent),
       }),
-    ),
+      query: viewQuery,
+      answer: memorySchema,
+      async handle(call) {
+        const { deps, caller, params, body, query } = call;
+        const store = await writableStoreOf(call);
+        refuseArchived(store);
+        if (body.content === undefined && body.path === undefined) {
+          throw new ApiError('invalid_request_error', 'Give a content, a path, or both.');
+        }
+        const memory = await deps.threads.run(store.dir, 'updateMemory', {
+          by: caller.id,
+          allowsSecrets: store.allowsSecrets,
+          id: params.memory as string,
+          path: body.path,
+          content: body.content,
+          sha: body.precondition?.content_sha256,
+        });
+        return memoryShape(memory, { store: store.id, withContent: query.view === 'full' });
+      },
+    }),
     endpoint({
       method: 'delete',
       path: `${PATH}/{memory}`,

@@ -79,30 +79,28 @@ export function storeRoutes(): Endpoint[] {
       answer: storeSchema,
       handle: async (call) => storeShape(await storeOf(call)),
     }),
-    ...(['post', 'patch'] as const).map((method) =>
-      endpoint({
-        method,
-        path: `${PATH}/{store}`,
-        about: 'Change a memory store; `null` takes a key out of its metadata',
-        right: 'write',
-        body: z.strictObject({
-          name: optional(name),
-          description: optional(description),
-          metadata: optional(z.record(key, value.nullable())),
-        }),
-        answer: storeSchema,
-        async handle(call) {
-          const row = await storeOf(call);
-          refuseArchived(row);
-          const { metadata: patch, ...rest } = call.body;
-          const merged = Object.entries({ ...row.metadata, ...patch }).filter((pair) => pair[1] !== null);
-          const to = metadata.safeParse(Object.fromEntries(merged));
-          if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
-          const changed = Object.fromEntries(Object.entries(rest).filter((pair) => pair[1] !== undefined));
-          return storeShape(await call.deps.stores.update(row.id, { ...changed, metadata: to.data }));
-        },
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{store}`,
+      about: 'Change a memory store; `null` takes a key out of its metadata',
+      right: 'write',
+      body: z.strictObject({
+        name: optional(name),
+        description: optional(description),
+        metadata: optional(z.record(key, value.nullable())),
       }),
-    ),
+      answer: storeSchema,
+      async handle(call) {
+        const row = await storeOf(call);
+        refuseArchived(row);
+        const { metadata: patch, ...rest } = call.body;
+        const merged = Object.entries({ ...row.metadata, ...patch }).filter((pair) => pair[1] !== null);
+        const to = metadata.safeParse(Object.fromEntries(merged));
+        if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
+        const changed = Object.fromEntries(Object.entries(rest).filter((pair) => pair[1] !== undefined));
+        return storeShape(await call.deps.stores.update(row.id, { ...changed, metadata: to.data }));
+      },
+    }),
     endpoint({
       method: 'post',
       path: `${PATH}/{store}/archive`,

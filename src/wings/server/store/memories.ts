@@ -49,8 +49,6 @@ export interface Change {
 export interface CreateMemory extends Change {
   path: string;
   content: string;
-  /** Of the April documents: what stands at the path is replaced, or with `new` refused as a precondition. */
-  upsert?: 'replace' | 'new';
 }
 
 export interface UpdateMemory extends Change {
@@ -58,8 +56,6 @@ export interface UpdateMemory extends Change {
   path?: string;
   content?: string;
   sha?: string;
-  /** Of the April documents: where the path is occupied nothing is changed, and that is no error. */
-  ifFree?: boolean;
 }
 
 export interface ListMemories {
@@ -82,26 +78,18 @@ const FROM = `from memory join version on version.id = memory.head where ${STAND
 
 export async function createMemory(at: At, args: CreateMemory): Promise<Memory> {
   const { store } = at;
-  const { content, upsert } = args;
+  const { content } = args;
   const path = storePath(args.path);
   await refuseContent(at, { ...args, content });
-  let isNew = true;
   await store.commit(byOf(args), (ledger) => {
-    const there = memoryAt(ledger, path);
-    if (there && upsert === 'new') throw preconditionFailed(`A memory stands at /${path} already.`);
-    isNew = !(there && upsert === 'replace');
-    if (isNew) {
-      refuseConflict(path, { ledger, dir: store.dir });
-      freePath(path, ledger);
-    }
+    refuseConflict(path, { ledger, dir: store.dir });
+    freePath(path, ledger);
     return {
       files: [
         {
           path,
           change(current) {
-            if (isNew && current !== null) throw pathConflict({ id: null, path });
-            // It was moved by hand, and has to be found before something new takes its place.
-            if (!isNew && current === null) throw notFound();
+            if (current !== null) throw pathConflict({ id: null, path });
             return content;
           },
         },
@@ -165,12 +153,10 @@ export async function updateMemory(at: At, args: UpdateMemory): Promise<Memory> 
   await store.commit(byOf(args), (ledger) => {
     const head = memoryOf(ledger, id);
     if (!head) throw notFound();
-    let to = path ?? head.path;
+    const to = path ?? head.path;
     if (to !== head.path) {
-      if (args.ifFree && memoryAt(ledger, to)) to = head.path;
-      else refuseConflict(to, { ledger, dir: store.dir, own: id });
-      if (to !== head.path) freePath(to, ledger);
-      else if (args.ifFree) return { files: [] };
+      refuseConflict(to, { ledger, dir: store.dir, own: id });
+      freePath(to, ledger);
     }
     const change = (current: string | null) => {
       if (current === null) throw notFound();
