@@ -35,11 +35,10 @@ const wingDirs = readdirSync(join(root, 'src', 'wings'));
 
 const NOUNS = ['transcript', 'agent', 'memory', 'queue'];
 
-/** base 0, nouns 1, jobs 2, doors 3, wings 4; the public library and the forwarders of earlier versions look down on all. */
+/** base 0, nouns 1, jobs 2, doors 3, wings 4; the public library looks down on all. */
 function floorOf(path: string): number {
   if (path.startsWith('src/doors/')) return 3;
   if (path.startsWith('src/wings/')) return 4;
-  if (path.startsWith('src/entry/')) return 5;
   if (path === 'src/index.ts') return 5;
   if (path.startsWith('jobs/')) return 2;
   return NOUNS.some((noun) => path.startsWith(`src/${noun}/`)) ? 1 : 0;

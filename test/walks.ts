@@ -24,7 +24,7 @@ export interface Count {
  */
 const WALKS = {
   'a transcript, from the hook to the line in a log': `
-    src/doors/hook/hook.ts|src/entry/hook/hook.ts, itemOf, writeSpoolItem, workAfterHook, ingestSpool, openSession,
+    src/doors/hook/hook.ts, itemOf, writeSpoolItem, workAfterHook, ingestSpool, openSession,
     isInteractive, announceSession, putInInbox, openWakeQueue|openBell, ~runWorker, workKey, admit, openSession, ~compose,
     jobs: extract, openSession, readHead, src/transcript/formats: claudeCode, ~openStore, ~withLease, takeLease, beginJob, sortTurns, readTurns,
     openSession, ClaudeCodeReader|src/transcript/formats/claude-code.ts, humanParts, withhold, markPasted, coverageOfTurn,
@@ -47,12 +47,7 @@ const WALKS = {
     findArchivable|findForgotten, commitArchiving|commitForgotten, rebuildIndex, endJob, settleItem`,
 };
 
-const FLOORS = [
-  ['src/transcript', 'src/agent', 'src/memory', 'src/queue'],
-  ['jobs'],
-  ['src/doors', 'src/entry'],
-  ['src/wings'],
-];
+const FLOORS = [['src/transcript', 'src/agent', 'src/memory', 'src/queue'], ['jobs'], ['src/doors'], ['src/wings']];
 
 /** The room that a file is in; files that lie loose in `src/` are the ground, as `src/base/` is. */
 function roomOf(file: string): string {

@@ -1,22 +1,17 @@
-// What people have on their disks: a home, memories, settings and a schedule that an older nocturne wrote (see
-// test/fixtures/make-before-issue-12.ts). They open, nothing of them is lost, nothing is done twice, and everything that
-// was begun can be ended.
+// What people have on their disks: a home and memories that an older nocturne wrote. They open, nothing of them is lost,
+// nothing is done twice, and everything that was begun can be ended.
 
-import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { testModel } from '../support/app.ts';
-import { type Before, copyBefore, FIXTURES } from '../support/before.ts';
-import { waysTaken } from '../support/depth.ts';
-import { keepAwake, spooledIn } from '../support/hook.ts';
+import { copyBefore } from '../support/before.ts';
+import { spooledIn } from '../support/hook.ts';
 import type { Proposed } from '../support/jobs-in-process.ts';
 import type { MessagesRequest } from '../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson } from '../support/person.ts';
-import { until } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 
@@ -97,351 +92,204 @@ function logsOf(memory: string): string {
     .join('\n');
 }
 
-/** What is installed: for whom, in which file, how many commands. */
-const INSTALLED = [
-  ['claude-code', '.claude/settings.json', 6],
-  ['codex', '.codex/hooks.json', 5],
-  ['gemini', '.gemini/settings.json', 5],
-] as const;
-const SCHEDULERS = ['systemd', 'launchd', 'cron'];
-
-describe.each(FIXTURES)('%s', (fixture) => {
-  // In the small size each sentence is asked of one fixture, and each fixture of another agent and another scheduler.
-  const which = FIXTURES.indexOf(fixture);
-  let sentences = 0;
-  const isAsked = () => {
-    sentences += 1;
-    return waysTaken(FIXTURES, sentences).includes(fixture);
-  };
-  const ask = (sentence: string, proof: () => Promise<void>) => test.skipIf(!isAsked())(sentence, proof);
-  /** What one session showed was held back at first, and is a line of a topic since. */
-  const hasSeenOnce = fixture === 'before-issue-15';
-
-  ask('status, list, search and check find what was kept, what waits and what was put away', async () => {
-    const before = copyBefore(fixture);
-    const environment = before.environment(NOW);
-    const orchard = before.memory('orchard');
-    const { topics } = await jsonHere<Listed>(['list', '--memory', orchard], environment);
-    expect(topics.map(({ name, pinned }) => `${name}${pinned ? ' pinned' : ''}`).sort()).toEqual([
-      ...[
-        'ci',
-        'deploys',
-        ...(hasSeenOnce ? ['habits'] : []),
-        'hosts',
-        'release-plan',
-        'user-profile pinned',
-        'working-agreements',
-      ],
-    ]);
-    expect(await timesKept(SORTING, orchard, environment)).toBe(1);
-    const found = await runHere(['search', 'beta freeze', '--memory', orchard], environment);
-    expect(found.stdout).toContain('archive/release-plan.md');
-    const recalled = await runHere(['recall', '--memory', orchard, '--query', 'pnpm'], environment);
-    expect(recalled.stdout).toContain(PNPM);
-    for (const project of ['orchard', 'cellar', 'mill']) {
-      const at = ['--memory', before.memory(project)];
-      expect(await runHere(['check', ...at], environment)).toMatchObject({ code: 0 });
-      const { code, stdout } = await runHere(['status', '--verbose', ...at], environment);
-      expect([0, 3]).toContain(code);
-      if (project === 'cellar')
-        expect({ code, stdout }).toMatchObject({
-          code: 3,
-          stdout: hasSeenOnce ? /4 proposed changes/ : /3 proposed changes/,
-        });
-    }
-  });
-
-  ask('each version of each file is still listed and shown, and a report still says what a dream did', async () => {
-    const before = copyBefore(fixture);
-    const environment = before.environment(NOW);
-    const at = ['--memory', before.memory('orchard')];
-    for (const [path, words] of [
-      ['release-plan.md', ['The beta freeze is 2026-07-20.', 'Ask Robin before a release.']],
-      ['working-agreements.md', [PNPM]],
-      ['deploys.md', [DELTA]],
-    ] as const) {
-      const { versions } = await jsonHere<{ versions: { id: string; operation: string }[] }>(
-        ['history', path, ...at],
-        environment,
-      );
-      const standing = versions.filter(({ operation }) => operation !== 'deleted');
-      const texts: string[] = [];
-      for (const { id } of standing) {
-        texts.push((await runHere(['show', path, '--version', id, ...at], environment)).stdout);
-      }
-      for (const word of words) expect(texts.join('')).toContain(word);
-    }
-    const report = await runHere(['report', '2026-11-11', ...at], environment);
-    expect(report).toMatchObject({ code: 0, stdout: expect.stringContaining(PNPM) });
-    const gone = await runHere(['search', 'kiwi', ...at], environment);
-    expect(gone.stdout).toBe('');
-  });
-
-  ask('a dream and an extraction are taken back, and what they said is learned again once', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const environment = before.environment(NOW, server);
-    const orchard = before.memory('orchard');
-    const at = ['--memory', orchard];
-    const undoLast = () => jsonHere<{ outcome: string; kind: string }>(['undo', '--last', '--any', ...at], environment);
-    expect(await undoLast()).toMatchObject({ outcome: 'undone', kind: 'dream' });
-    expect(existsSync(join(orchard, 'deploys.md'))).toBe(false);
-    expect(await timesKept(DELTA, orchard, environment)).toBe(1);
-    expect(await undoLast()).toMatchObject({ outcome: 'undone', kind: 'extract' });
-    expect(await timesKept(DELTA, orchard, environment)).toBe(0);
-    expect(await timesKept(PNPM, orchard, environment)).toBe(1);
-    expect((await runHere(['extract', before.session('orchard', '5')], environment)).code).toBe(0);
-    expect((await runHere(['dream', ...at], environment)).code).toBe(0);
-    expect(await timesKept(DELTA, orchard, environment)).toBe(1);
-    expect((await runHere(['check', ...at], environment)).code).toBe(0);
-  });
-
-  ask('what was forgotten stays forgotten when its session is read again', async () => {
-    const before = copyBefore(fixture);
-    const environment = before.environment(NOW, await model());
-    const orchard = before.memory('orchard');
-    const id = '22222222-2222-4333-8444-555555555555';
-    const { code } = await runHere(['reprocess', '--session', id, '--memory', orchard], environment);
-    expect(code).toBe(0);
-    expect(logsOf(orchard)).toContain('The release deadline is 2026-12-04.');
-    expect(logsOf(orchard)).not.toContain('alpha');
-  });
-
-  ask('a habit that waits is not lost by other news, and a second session makes one line of both', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const environment = before.environment(NOW, server);
-    const orchard = before.memory('orchard');
-    const at = ['--memory', orchard];
-    await runHere(['remember', 'Water the trees.', ...at], environment);
-    expect((await runHere(['dream', ...at], environment)).code).toBe(0);
-    expect(await timesKept(SORTING, orchard, environment)).toBe(1);
-    const again = sessionFile(join(orchard, '..'), {
-      id: 'aaaaaaaa-2222-4333-8444-555555555555',
-      cwd: '/home/kim/orchard',
-      startsAt: '2026-11-21T04:00:00Z',
-    });
-    again.add('Take the formatting out again and sort by hand.');
-    expect(await jsonHere(['extract', again.path], environment)).toMatchObject({ outcome: 'recorded' });
-    const dreamt = await runHere(['dream', ...at], before.environment(LATER, server));
-    expect(dreamt.code).toBe(0);
-    const { waiting } = await jsonHere<Listed>(['list', ...at], environment);
-    expect(waiting).toEqual([]);
-    expect(await timesKept('sorts the imports by hand.', orchard, environment)).toBe(1);
-    expect(readFileSync(join(orchard, 'working-agreements.md'), 'utf8')).toMatch(/^- .*sorts the imports by hand\.$/m);
-  });
-
-  ask('proposals that wait are shown, accepted and rejected, and do not come again', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const environment = before.environment(NOW, server);
-    const cellar = before.memory('cellar');
-    const at = ['--memory', cellar];
-    const shownNow = () => jsonHere<Proposed[]>(['review', ...at], environment);
-    const proposals = await shownNow();
-    expect(proposals.map(({ kind, state }) => `${kind} ${state}`).sort()).toEqual([
-      ...['add waiting', 'add waiting', ...(hasSeenOnce ? ['add waiting'] : []), 'supersede waiting'],
-    ]);
-    const about = (words: string) => proposals.find(({ diff }) => diff.includes(words))?.id ?? '';
-    const accepted = [about('2026-12-08'), about('label the barrels')];
-    expect((await runHere(['review', '--accept', ...accepted, ...at], environment)).code).toBe(0);
-    expect((await runHere(['review', '--reject', about('apples'), ...at], environment)).code).toBe(0);
-    // The habit of one session is not decided here.
-    expect((await shownNow()).filter(({ diff }) => !diff.includes(COUNTING))).toEqual([]);
-    expect((await runHere(['dream', '--review', ...at], environment)).code).toBe(0);
-    expect((await shownNow()).filter(({ diff }) => diff.includes('apples'))).toEqual([]);
-    expect(await timesKept('The cider is pressed on 2026-12-08.', cellar, environment)).toBe(1);
-    expect(await timesKept('2026-12-01', cellar, environment)).toBe(0);
-    expect(await timesKept('Always label the barrels with the year.', cellar, environment)).toBe(1);
-    expect(await timesKept('apples', cellar, environment)).toBe(0);
-    // As an entry, or proposed as a line.
-    const kept = await timesKept(COUNTING, cellar, environment);
-    const proposed = (await shownNow()).filter(({ diff }) => diff.includes(COUNTING));
-    expect(Math.max(kept, proposed.length)).toBe(1);
-  });
-
-  ask('a night that was sent as a Message Batch is asked for again, once, and the log says so', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const mill = before.memory('mill');
-    const environment = before.environment(NOW, server);
-    const worked = await runHere(['worker', '--once'], environment);
-    expect(worked).toMatchObject({ code: 0, stderr: expect.stringContaining('sent as a Message Batch') });
-    expect(readFileSync(join(before.home, 'logs', 'nocturne.log'), 'utf8')).toMatch(/"trouble".*"key":"batch"/);
-    for (let times = 0; times < 2; times += 1) {
-      expect((await runHere(['dream', '--memory', mill], environment)).code).toBe(0);
-      for (const words of ['grind the rye', 'run the mill', OILING]) {
-        expect(await timesKept(words, mill, environment)).toBe(1);
-      }
-    }
-    const asked = server.requests.length;
-    expect((await runHere(['worker', '--once'], before.environment('2026-11-21T10:00:00Z', server))).stderr).toBe('');
-    expect(server.requests).toHaveLength(asked);
-  });
-
-  ask('a turn that was left to the main agent as a whole stays left to it', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const environment = before.environment(NOW, server);
-    const orchard = before.memory('orchard');
-    const { code } = await runHere(['extract', before.session('orchard', '3')], environment);
-    expect(code).toBe(0);
-    expect(server.requests).toEqual([]);
-    expect(logsOf(orchard)).not.toContain('bravo');
-    expect(await timesKept('The CI runs on bravo.', orchard, environment)).toBe(1);
-  });
-
-  ask('of a session that was half read only the rest is offered, by what waits in the inbox and by hand', async () => {
-    const before = copyBefore(fixture);
-    const server = await model();
-    const environment = before.environment(NOW, server);
-    const orchard = before.memory('orchard');
-    expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
-    const times = (words: string) => logsOf(orchard).split(`** ${words}`).length - 1;
-    expect([times('Never log customer names.'), times('We use Redis 8 for the sessions.')]).toEqual([1, 1]);
-    expect([times('Never touch the vendored folder.'), times('Always run the linter twice.')]).toEqual([0, 0]);
-    const asked = server.requests.length;
-    expect((await runHere(['extract', before.session('orchard', '4')], environment)).code).toBe(0);
-    expect(server.requests).toHaveLength(asked);
-  });
-
-  ask('the session that a hook told of, and nobody took in, is worked once', async () => {
-    const before = copyBefore(fixture);
-    const environment = before.environment(NOW);
-    expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
-    expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
-    expect(spooledIn(before.home)).toEqual([]);
-    expect(logsOf(before.memory('orchard')).split('** Never mock the database in tests.')).toHaveLength(2);
-  });
-
-  interface Handler {
-    command: string;
-    args?: string[];
+test('status, list, search and check find what was kept, what waits and what was put away', async () => {
+  const before = copyBefore();
+  const environment = before.environment(NOW);
+  const orchard = before.memory('orchard');
+  const { topics } = await jsonHere<Listed>(['list', '--memory', orchard], environment);
+  const named = topics.map(({ name, pinned }) => `${name}${pinned ? ' pinned' : ''}`).sort();
+  expect(named).toEqual(['ci', 'deploys', 'hosts', 'release-plan', 'user-profile pinned', 'working-agreements']);
+  expect(await timesKept(SORTING, orchard, environment)).toBe(1);
+  const found = await runHere(['search', 'beta freeze', '--memory', orchard], environment);
+  expect(found.stdout).toContain('archive/release-plan.md');
+  const recalled = await runHere(['recall', '--memory', orchard, '--query', 'pnpm'], environment);
+  expect(recalled.stdout).toContain(PNPM);
+  for (const project of ['orchard', 'cellar', 'mill']) {
+    const at = ['--memory', before.memory(project)];
+    expect(await runHere(['check', ...at], environment)).toMatchObject({ code: 0 });
+    const { code, stdout } = await runHere(['status', '--verbose', ...at], environment);
+    expect([0, 3]).toContain(code);
+    if (project === 'cellar')
+      expect({ code, stdout }).toMatchObject({ code: 3, stdout: expect.stringContaining('proposals  3 wait for your word') });
   }
+});
 
-  /** Runs what an agent runs for an event. */
-  function callHook({ command, args }: Handler, payload: object, environment: Environment) {
-    const child = args
-      ? spawn(command, args, { env: environment })
-      : spawn('/bin/sh', ['-c', command], { env: environment });
-    return ended(child, JSON.stringify(payload));
-  }
-
-  function ended(child: ReturnType<typeof spawn>, input = ''): Promise<{ code: number | null; stdout: string }> {
-    let stdout = '';
-    child.stdout?.on('data', (text) => {
-      stdout += text;
-    });
-    child.stderr?.resume();
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(input);
-    return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout })));
-  }
-
-  const areHooksAsked = isAsked();
-  test.for(INSTALLED)('every command that was installed for %s still does its work', async (installed, { skip }) => {
-    skip(!areHooksAsked || !waysTaken(INSTALLED, which).includes(installed));
-    const [agent, file, count] = installed;
-    const before = copyBefore(fixture);
-    const environment = before.environment(NOW);
-    keepAwake(before.home);
-    const text = readFileSync(join(before.user, file), 'utf8');
-    const hooks: Record<string, { hooks: Handler[] }[]> = JSON.parse(text).hooks;
-    const calls = Object.entries(hooks).flatMap(([event, groups]) =>
-      groups.flatMap((group) => group.hooks.map((handler) => ({ event, handler }))),
+test('each version of each file is still listed and shown, and a report still says what a dream did', async () => {
+  const before = copyBefore();
+  const environment = before.environment(NOW);
+  const at = ['--memory', before.memory('orchard')];
+  for (const [path, words] of [
+    ['release-plan.md', ['The beta freeze is 2026-07-20.', 'Ask Robin before a release.']],
+    ['working-agreements.md', [PNPM]],
+    ['deploys.md', [DELTA]],
+  ] as const) {
+    const { versions } = await jsonHere<{ versions: { id: string; operation: string }[] }>(
+      ['show', path, '--history', ...at],
+      environment,
     );
-    expect(calls).toHaveLength(count);
-    const recalled: string[] = [];
-    for (const { event, handler } of calls) {
-      const payload = {
-        hook_event_name: event,
-        session_id: '99999999-2222-4333-8444-555555555555',
-        transcript_path: before.session('orchard', '9'),
-        cwd: '/home/kim/orchard',
-        source: 'startup',
-      };
-      const spooled = spooledIn(before.home).length;
-      const { code, stdout } = await callHook(handler, payload, environment);
-      expect(code).toBe(0);
-      if ([handler.command, ...(handler.args ?? [])].join(' ').includes('recall')) recalled.push(stdout);
-      else expect(spooledIn(before.home)).toHaveLength(spooled + 1);
+    const standing = versions.filter(({ operation }) => operation !== 'deleted');
+    const texts: string[] = [];
+    for (const { id } of standing) {
+      texts.push((await runHere(['show', path, '--version', id, ...at], environment)).stdout);
     }
-    expect(recalled.join('')).toContain(PNPM);
-    expect(new Set(spooledIn(before.home).map((item) => item.agent))).toContain(agent);
-  });
-
-  ask('the module that was installed for opencode still tells of a session', async () => {
-    const before = copyBefore(fixture);
-    keepAwake(before.home);
-    const file = join(before.user, '.config', 'opencode', 'plugins', 'nocturne.js');
-    copyFileSync(file, `${file}.mjs`);
-    const { Nocturne } = await import(pathToFileURL(`${file}.mjs`).href);
-    const message = {
-      info: { id: 'msg_1', role: 'user', sessionID: 'ses_1', time: { created: 1_763_629_200_000 } },
-      parts: [{ id: 'prt_1', type: 'text', text: PNPM }],
-    };
-    const session = {
-      get: async () => ({
-        data: { id: 'ses_1', directory: '/home/kim/orchard', time: { created: 1_763_629_200_000 } },
-      }),
-      messages: async () => ({ data: [message] }),
-    };
-    const { event } = await Nocturne({ client: { session }, directory: '/home/kim/orchard' });
-    await event({ event: { type: 'session.idle', properties: { sessionID: 'ses_1' } } });
-    await until(() => spooledIn(before.home).some((item) => item.agent === 'opencode'));
-  });
-
-  /** What the schedulers were told to run, as words of a shell. */
-  function scheduled({ user }: Before): Record<string, string> {
-    const quote = (word: string) => `'${word}'`;
-    const unit = readFileSync(join(user, '.config', 'systemd', 'user', 'nocturne.service'), 'utf8');
-    const plist = readFileSync(join(user, 'Library', 'LaunchAgents', 'nocturne.nightly.plist'), 'utf8');
-    const [program = '', variables = ''] = ['array', 'dict'].map(
-      (tag) =>
-        new RegExp(`(?:ProgramArguments|EnvironmentVariables)</key>\\s*<${tag}>([\\s\\S]*?)</${tag}>`).exec(plist)?.[1],
-    );
-    const values = (xml: string) => [...xml.matchAll(/<(?:string|key)>(.*?)<\//g)].map((match) => match[1] as string);
-    const pairs = values(variables).flatMap((name, at, all) => (at % 2 === 0 ? [`${name}=${all[at + 1]}`] : []));
-    return {
-      systemd: `env ${[...unit.matchAll(/^Environment=(.*)$/gm)].map((row) => row[1]).join(' ')} ${/^ExecStart=(.*)$/m.exec(unit)?.[1]}`,
-      launchd: `env ${[...pairs, ...values(program)].map(quote).join(' ')}`,
-      cron: readFileSync(join(user, 'crontab'), 'utf8').replace(/^(\S+ ){5}/, ''),
-    };
+    for (const word of words) expect(texts.join('')).toContain(word);
   }
+  const report = await runHere(['why', '2026-11-11', ...at], environment);
+  expect(report).toMatchObject({ code: 0, stdout: expect.stringContaining(PNPM) });
+  const gone = await runHere(['search', 'kiwi', ...at], environment);
+  expect(gone.stdout).toBe('');
+});
 
-  const areSchedulesAsked = isAsked();
-  test.for(SCHEDULERS)('what was put into %s still does the night', async (scheduler, { skip }) => {
-    skip(!areSchedulesAsked || !waysTaken(SCHEDULERS, which).includes(scheduler));
-    const before = copyBefore(fixture);
-    const server = await model();
-    const command = scheduled(before)[scheduler] ?? '';
-    const { NOCTURNE_MODEL: _, ...environment } = before.environment(NOW, server);
-    const night = await ended(spawn('/bin/sh', ['-c', command], { env: environment }));
-    // 75: something is tried again later, which the unit counts as success.
-    expect([0, 75]).toContain(night.code);
-    expect(server.requests).toEqual([]);
-    const orchard = before.memory('orchard');
-    const words = ['Never mock the database in tests.', PNPM, DELTA, SORTING];
-    for (const each of words) expect(await timesKept(each, orchard, before.environment(NOW, server))).toBe(1);
+test('a dream and an extraction are taken back, and what they said is learned again once', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const environment = before.environment(NOW, server);
+  const orchard = before.memory('orchard');
+  const at = ['--memory', orchard];
+  const undoLast = () => jsonHere<{ outcome: string; kind: string }>(['undo', '--last', '--any', ...at], environment);
+  expect(await undoLast()).toMatchObject({ outcome: 'undone', kind: 'dream' });
+  expect(existsSync(join(orchard, 'deploys.md'))).toBe(false);
+  expect(await timesKept(DELTA, orchard, environment)).toBe(1);
+  expect(await undoLast()).toMatchObject({ outcome: 'undone', kind: 'extract' });
+  expect(await timesKept(DELTA, orchard, environment)).toBe(0);
+  expect(await timesKept(PNPM, orchard, environment)).toBe(1);
+  expect((await runHere(['extract', before.session('orchard', '5')], environment)).code).toBe(0);
+  expect((await runHere(['dream', ...at], environment)).code).toBe(0);
+  expect(await timesKept(DELTA, orchard, environment)).toBe(1);
+  expect((await runHere(['check', ...at], environment)).code).toBe(0);
+});
+
+test('what was forgotten stays forgotten when its session is read again', async () => {
+  const before = copyBefore();
+  const environment = before.environment(NOW, await model());
+  const orchard = before.memory('orchard');
+  const id = '22222222-2222-4333-8444-555555555555';
+  const { code } = await runHere(['reprocess', '--session', id, '--memory', orchard], environment);
+  expect(code).toBe(0);
+  expect(logsOf(orchard)).toContain('The release deadline is 2026-12-04.');
+  expect(logsOf(orchard)).not.toContain('alpha');
+});
+
+test('a habit that waits is not lost by other news, and a second session makes one line of both', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const environment = before.environment(NOW, server);
+  const orchard = before.memory('orchard');
+  const at = ['--memory', orchard];
+  await runHere(['remember', 'Water the trees.', ...at], environment);
+  expect((await runHere(['dream', ...at], environment)).code).toBe(0);
+  expect(await timesKept(SORTING, orchard, environment)).toBe(1);
+  const again = sessionFile(join(orchard, '..'), {
+    id: 'aaaaaaaa-2222-4333-8444-555555555555',
+    cwd: '/home/kim/orchard',
+    startsAt: '2026-11-21T04:00:00Z',
   });
+  again.add('Take the formatting out again and sort by hand.');
+  expect(await jsonHere(['extract', again.path], environment)).toMatchObject({ outcome: 'recorded' });
+  const dreamt = await runHere(['dream', ...at], before.environment(LATER, server));
+  expect(dreamt.code).toBe(0);
+  const { waiting } = await jsonHere<Listed>(['list', ...at], environment);
+  expect(waiting).toEqual([]);
+  expect(await timesKept('sorts the imports by hand.', orchard, environment)).toBe(1);
+  expect(readFileSync(join(orchard, 'working-agreements.md'), 'utf8')).toMatch(/^- .*sorts the imports by hand\.$/m);
+});
 
-  ask('uninstall takes out what was installed, and leaves what is the person’s', async () => {
-    const before = copyBefore(fixture);
-    const person = aPerson({ has: ['cron', 'systemd'] });
-    copyFileSync(join(before.user, 'crontab'), person.crontab);
-    const environment = { ...before.environment(NOW), PATH: person.environment.PATH };
-    for (const agent of ['claude-code', 'codex', 'gemini', 'opencode']) {
-      expect(await runHere(['uninstall', agent, '--yes'], environment)).toMatchObject({ code: 0 });
+test('proposals that wait are shown, accepted and rejected, and do not come again', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const environment = before.environment(NOW, server);
+  const cellar = before.memory('cellar');
+  const at = ['--memory', cellar];
+  const shownNow = () => jsonHere<Proposed[]>(['review', ...at], environment);
+  const proposals = await shownNow();
+  const waiting = proposals.map(({ kind, state }) => `${kind} ${state}`).sort();
+  expect(waiting).toEqual(['add waiting', 'add waiting', 'supersede waiting']);
+  const about = (words: string) => proposals.find(({ diff }) => diff.includes(words))?.id ?? '';
+  const accepted = [about('2026-12-08'), about('label the barrels')];
+  expect((await runHere(['review', '--accept', ...accepted, ...at], environment)).code).toBe(0);
+  expect((await runHere(['review', '--reject', about('apples'), ...at], environment)).code).toBe(0);
+  // The habit of one session is not decided here.
+  expect((await shownNow()).filter(({ diff }) => !diff.includes(COUNTING))).toEqual([]);
+  expect((await runHere(['dream', '--review', ...at], environment)).code).toBe(0);
+  expect((await shownNow()).filter(({ diff }) => diff.includes('apples'))).toEqual([]);
+  expect(await timesKept('The cider is pressed on 2026-12-08.', cellar, environment)).toBe(1);
+  expect(await timesKept('2026-12-01', cellar, environment)).toBe(0);
+  expect(await timesKept('Always label the barrels with the year.', cellar, environment)).toBe(1);
+  expect(await timesKept('apples', cellar, environment)).toBe(0);
+  // As an entry, or proposed as a line.
+  const kept = await timesKept(COUNTING, cellar, environment);
+  const proposed = (await shownNow()).filter(({ diff }) => diff.includes(COUNTING));
+  expect(Math.max(kept, proposed.length)).toBe(1);
+});
+
+test('a night that was sent as a Message Batch is asked for again, once, and the log says so', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const mill = before.memory('mill');
+  const environment = before.environment(NOW, server);
+  const worked = await runHere(['worker', '--once'], environment);
+  expect(worked).toMatchObject({ code: 0, stderr: expect.stringContaining('sent as a Message Batch') });
+  expect(readFileSync(join(before.home, 'logs', 'nocturne.log'), 'utf8')).toMatch(/"trouble".*"key":"batch"/);
+  for (let times = 0; times < 2; times += 1) {
+    expect((await runHere(['dream', '--memory', mill], environment)).code).toBe(0);
+    for (const words of ['grind the rye', 'run the mill', OILING]) {
+      expect(await timesKept(words, mill, environment)).toBe(1);
     }
-    const read = (path: string) => readFileSync(join(before.user, path), 'utf8');
-    expect(read('.claude/settings.json')).toBe('{\n  "model": "opus"\n}\n');
-    expect(read('.gemini/settings.json')).toBe('{\n  "theme": "dark"\n}\n');
-    for (const path of [
-      '.codex/hooks.json',
-      '.config/opencode/plugins/nocturne.js',
-      '.config/systemd/user/nocturne.timer',
-    ])
-      expect(existsSync(join(before.user, path))).toBe(false);
-    expect(existsSync(person.crontab) && readFileSync(person.crontab, 'utf8')).toBe(false);
-  });
+  }
+  const asked = server.requests.length;
+  expect((await runHere(['worker', '--once'], before.environment('2026-11-21T10:00:00Z', server))).stderr).toBe('');
+  expect(server.requests).toHaveLength(asked);
+});
+
+test('a turn that was left to the main agent as a whole stays left to it', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const environment = before.environment(NOW, server);
+  const orchard = before.memory('orchard');
+  const { code } = await runHere(['extract', before.session('orchard', '3')], environment);
+  expect(code).toBe(0);
+  expect(server.requests).toEqual([]);
+  expect(logsOf(orchard)).not.toContain('bravo');
+  expect(await timesKept('The CI runs on bravo.', orchard, environment)).toBe(1);
+});
+
+test('of a session that was half read only the rest is offered, by what waits in the inbox and by hand', async () => {
+  const before = copyBefore();
+  const server = await model();
+  const environment = before.environment(NOW, server);
+  const orchard = before.memory('orchard');
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
+  const times = (words: string) => logsOf(orchard).split(`** ${words}`).length - 1;
+  expect([times('Never log customer names.'), times('We use Redis 8 for the sessions.')]).toEqual([1, 1]);
+  expect([times('Never touch the vendored folder.'), times('Always run the linter twice.')]).toEqual([0, 0]);
+  const asked = server.requests.length;
+  expect((await runHere(['extract', before.session('orchard', '4')], environment)).code).toBe(0);
+  expect(server.requests).toHaveLength(asked);
+});
+
+test('the session that a hook told of, and nobody took in, is worked once', async () => {
+  const before = copyBefore();
+  const environment = before.environment(NOW);
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
+  expect((await runHere(['worker', '--once'], environment)).code).toBe(0);
+  expect(spooledIn(before.home)).toEqual([]);
+  expect(logsOf(before.memory('orchard')).split('** Never mock the database in tests.')).toHaveLength(2);
+});
+
+test('setup takes out hooks and schedules that name an older place, and leaves what is the person’s', async () => {
+  const before = copyBefore();
+  const person = aPerson({ has: ['cron', 'systemd'] });
+  copyFileSync(join(before.user, 'crontab'), person.crontab);
+  const environment = { ...before.environment(NOW), PATH: person.environment.PATH };
+  expect(await runHere(['setup', '--remove', '--yes'], environment)).toMatchObject({ code: 0 });
+  const read = (path: string) => readFileSync(join(before.user, path), 'utf8');
+  expect(read('.claude/settings.json')).toBe('{\n  "model": "opus"\n}\n');
+  expect(read('.gemini/settings.json')).toBe('{\n  "theme": "dark"\n}\n');
+  for (const path of [
+    '.codex/hooks.json',
+    '.config/opencode/plugins/nocturne.js',
+    '.config/systemd/user/nocturne.timer',
+  ])
+    expect(existsSync(join(before.user, path))).toBe(false);
+  expect(existsSync(person.crontab) && readFileSync(person.crontab, 'utf8')).toBe(false);
 });

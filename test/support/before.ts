@@ -1,5 +1,5 @@
-// A copy of test/fixtures/before-issue-12 or before-issue-15: a home, memory directories and settings as an older nocturne left them, with
-// this machine's paths in place of those that stand there.
+// A copy of test/fixtures/before-issue-12: a home, memory directories and settings as an older nocturne left them, at the
+// commit that its made-by.json names, with this machine's paths in place of those that stand there.
 
 import { chmodSync, cpSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,9 +8,6 @@ import type { Environment } from '../../src/base/config/config.ts';
 import type { MessagesServer } from './messages-server.ts';
 import { COMPILED, DOOR } from './run.ts';
 import { tempDir } from './temp.ts';
-
-/** Made before the issues "Every word a person said" and "A house one would live in". */
-export const FIXTURES = ['before-issue-12', 'before-issue-15'] as const;
 
 export interface Before {
   /** The directory of the user. */
@@ -24,8 +21,8 @@ export interface Before {
   environment(now: string, server?: MessagesServer): Environment;
 }
 
-export function copyBefore(name: (typeof FIXTURES)[number]): Before {
-  const fixture = join(import.meta.dirname, '../fixtures', name);
+export function copyBefore(): Before {
+  const fixture = join(import.meta.dirname, '../fixtures/before-issue-12');
   const root = tempDir();
   cpSync(fixture, root, { recursive: true, filter: (path) => !/\.db-(?:wal|shm)$/.test(path) });
   const madeBy = JSON.parse(readFileSync(join(fixture, 'made-by.json'), 'utf8'));

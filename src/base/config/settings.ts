@@ -236,7 +236,7 @@ export async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
     throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });
   });
-  const { data, error } = settingsSchema.safeParse(withTodaysNames(found));
+  const { data, error } = settingsSchema.safeParse(found);
   return { settings: data, issues: error?.issues ?? [] };
 }
 
@@ -248,16 +248,6 @@ export async function newProblem(
   const known = (await parseSettings(from, path)).issues.map(sayIssue);
   const issue = (await parseSettings(to, path)).issues.find((each) => !known.includes(sayIssue(each)));
   return issue && new AppError('bad-input', `${sayIssue(issue)}.`, { remedy: remedyFor([issue]) });
-}
-
-/** Settings under names of earlier versions; one that is given under both is refused under the earlier. */
-const EARLIER_NAMES = { settleMs: 'quietMs' };
-
-function withTodaysNames(found: unknown): unknown {
-  if (typeof found !== 'object' || found === null || Array.isArray(found)) return found;
-  const today = (name: string): string => EARLIER_NAMES[name as keyof typeof EARLIER_NAMES] ?? name;
-  const named = (name: string) => (Object.hasOwn(found, today(name)) ? name : today(name));
-  return Object.fromEntries(Object.entries(found).map(([name, value]) => [named(name), value]));
 }
 
 function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {

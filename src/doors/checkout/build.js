@@ -105,9 +105,6 @@ cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
 // What wings send to a browser.
 for (const dir of globSync('src/wings/*/assets'))
   cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });
-// What settings and schedules of earlier versions name.
-mkdirSync('dist/src/entry', { recursive: true });
-writeFileSync('dist/src/entry/nocturne.js', "#!/usr/bin/env node\nimport '../../nocturne.js';\n", { mode: 0o755 });
 const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
   .replace('./cli.ts', './lib/cli.js')
   .replace('../../wings/index.ts', './lib/wings.js');

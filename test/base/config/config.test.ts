@@ -45,14 +45,6 @@ test('what is wrong in config.json is said setting by setting, and a mistyped on
   });
 });
 
-test('a setting works under the name it had in an earlier version, and is refused under both', async () => {
-  const home = tempDir();
-  writeFileSync(join(home, 'config.json'), '{ "settleMs": 7 }');
-  expect((await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).quietMs).toBe(7);
-  writeFileSync(join(home, 'config.json'), '{ "settleMs": 7, "quietMs": 8 }');
-  await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow('settleMs is no setting');
-});
-
 test('config.json is read with comments and trailing commas; what is no JSON is named by its line', async () => {
   const home = tempDir();
   const load = (text: string) => {

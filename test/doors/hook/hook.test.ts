@@ -218,7 +218,7 @@ test('a pipe that stays open is read as far as the JSON goes, and no longer than
 });
 
 test('a hook whose input comes late lets the worker that is there find the session at once', async () => {
-  const testing = await testApp({ now: '', settings: { debounceMs: 300, settleMs: 0 } });
+  const testing = await testApp({ now: '', settings: { debounceMs: 300, quietMs: 0 } });
   const dir = join(testing.home, '.claude/projects/-work');
   mkdirSync(dir, { recursive: true });
   aSession(dir);
