@@ -120,7 +120,7 @@ function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRo
   return job;
 }
 
-const NAMED = 'nocturne status and nocturne history name the jobs.';
+const NAMED = 'nocturne status and nocturne show --history name the jobs.';
 
 /** What a wing kept is put back with what it knows of it, or not at all. */
 function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoDeps): void {
@@ -132,7 +132,7 @@ function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoD
     `${shortId(ledger, 'job', unknown.id)} is a job of a kind that this nocturne does not have: ${unknown.kind}.`,
     {
       remedy:
-        'Undo it with the nocturne that made it, or take the change out by hand: nocturne history names its files.',
+        'Undo it with the nocturne that made it, or take the change out by hand: nocturne show --history names its files.',
     },
   );
 }

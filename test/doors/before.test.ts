@@ -110,7 +110,10 @@ test('status, list, search and check find what was kept, what waits and what was
     const { code, stdout } = await runHere(['status', '--verbose', ...at], environment);
     expect([0, 3]).toContain(code);
     if (project === 'cellar')
-      expect({ code, stdout }).toMatchObject({ code: 3, stdout: expect.stringContaining('proposals  3 wait for your word') });
+      expect({ code, stdout }).toMatchObject({
+        code: 3,
+        stdout: expect.stringContaining('proposals  3 wait for your word'),
+      });
   }
 });
 

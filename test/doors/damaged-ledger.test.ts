@@ -21,7 +21,16 @@ async function closed(): Promise<TestApp> {
   return testing;
 }
 
-const COMMANDS = [['status'], ['list'], ['check'], ['recall'], ['dream'], ['log'], ['history'], ['doctor']];
+const COMMANDS = [
+  ['status'],
+  ['list'],
+  ['check'],
+  ['recall'],
+  ['dream'],
+  ['list', '--day'],
+  ['show', '--history'],
+  ['doctor'],
+];
 
 const DAMAGES: [string, (dir: string) => void][] = [
   [

@@ -66,7 +66,7 @@ test('the help fits a screen of 80 columns and 40 lines, with the commands of ev
   expect(lines.filter((line) => /^\S.*:$/.test(line))).toEqual(['Every day:', 'Jobs and numbers:']);
   for (const name of ['list', 'why', 'pause', 'extract', 'status'])
     expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
-  for (const name of ['unpin', 'mcp', 'history']) expect(stdout).not.toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+  for (const name of ['mcp', 'restore', 'check']) expect(stdout).not.toMatch(new RegExp(`^  ${name}\\b`, 'm'));
 });
 
 test.each([['--help'], ['help', 'forget'], ['forget', '--help'], ['help', '--all']])(
@@ -81,13 +81,11 @@ test.each([['--help'], ['help', 'forget'], ['forget', '--help'], ['help', '--all
   },
 );
 
-test('help --all names every command once, in four groups, and every exit code', async () => {
+test('help --all names every command once, in three groups, and every exit code', async () => {
   const { stdout, code } = await runHere(['help', '--all'], {});
   expect(code).toBe(0);
   const lines = stdout.split('\n');
-  expect(lines.filter((line) => /^(Every day|Jobs and numbers|Under the hood|Older names):$/.test(line))).toHaveLength(
-    4,
-  );
+  expect(lines.filter((line) => /^(Every day|Jobs and numbers|Under the hood):$/.test(line))).toHaveLength(3);
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
   for (const name of commands().map(([name]) => name)) {
     expect(

@@ -161,7 +161,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   const session = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   session.add('Always use pnpm instead of npm.');
   utimesSync(session.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
-  await runHere(['sweep'], at('2026-11-22T08:00:00Z'));
+  await runHere(['enqueue', 'extract', '--all'], at('2026-11-22T08:00:00Z'));
   const broken = await runHere([], at('2026-11-22T08:10:00Z'));
   expect(broken.code).toBe(3);
   expect(readable(broken.stdout).match(/not JSON/g)).toHaveLength(1);
@@ -169,7 +169,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect(broken.stdout).not.toMatch(/\.\.|^Off/m);
   expect((await runHere(['status'], at('2026-11-22T08:10:00Z'))).code).toBe(3);
   writeFileSync(file, `// Mine.\n${good}`);
-  await runHere(['sweep'], at('2026-11-22T08:20:00Z'));
+  await runHere(['enqueue', 'extract', '--all'], at('2026-11-22T08:20:00Z'));
   await runHere(['worker', '--once'], at('2026-11-22T08:20:00Z'));
   const mended = await runHere([], at('2026-11-22T08:30:00Z'));
   expect(mended.code).toBe(0);
@@ -196,7 +196,7 @@ test('a key that is not there is told once, with exit code 3, and nobody is told
   const told = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   told.add('Always use pnpm instead of npm.');
   utimesSync(told.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
-  await runHere(['sweep'], withoutKey('2026-11-22T08:00:00Z'));
+  await runHere(['enqueue', 'extract', '--all'], withoutKey('2026-11-22T08:00:00Z'));
   await runHere(['worker', '--once'], withoutKey('2026-11-22T08:00:00Z'));
   const { code, stdout } = await runHere([], withoutKey('2026-11-22T08:01:00Z'), { cwd: shop });
   expect(code).toBe(3);

@@ -49,10 +49,10 @@ test('remember takes words or stdin, says what it keeps and how to take it back'
   expect(readFileSync(join(dir, report.path), 'utf8')).toBe(before);
 });
 
-test('explain of what was typed names who and when, and no session where there was none', async () => {
+test('why of what was typed names who and when, and no session where there was none', async () => {
   const { environment } = await testApp();
   const { entry } = await jsonHere<RememberReport>(['remember', PNPM], environment);
-  const { stdout } = await runHere(['explain', entry?.id ?? ''], environment);
+  const { stdout } = await runHere(['why', entry?.id ?? ''], environment);
   expect(stdout).toMatch(/^ {2}said by you, just now$/m);
 });
 
@@ -105,7 +105,7 @@ test('at a terminal there is a table with a head; with NO_COLOR and in a pipe th
   for (const { stdout } of [plain, piped]) expect(stdout).not.toContain('\u001b[');
 });
 
-test.each([['list'], ['search', 'x'], ['log', '--days'], ['show', '--edit', '--json'], ['report'], ['log']])(
+test.each([['list'], ['search', 'x'], ['list', '--day'], ['show', '--edit', '--json'], ['why']])(
   '%s %s makes no memory directory where there is none',
   async (...args) => {
     const dir = join(tempDir(), 'none');
@@ -130,22 +130,24 @@ test('search shows path and line of what it finds, best first, and ends with 1 w
   });
 });
 
-test('log shows the latest day, or one that is named by date or word; another is an error that names the nearest', async () => {
+test('list --day shows the latest day, or one that is named by date or word; another is an error that names the nearest', async () => {
   const { environment, dir } = await aMemory();
   mkdirSync(join(dir, 'logs/2026/10'), { recursive: true });
   writeFileSync(join(dir, 'logs/2026/10/2026-10-02.md'), '# 2026-10-02\n\n- The gate code changed.\n');
-  const latest = await runHere(['log'], environment);
+  const latest = await runHere(['list', '--day'], environment);
   expect(latest.stdout).toBe('2026-11-21 · 1 entry\n02:00  feedback   Always use pnpm instead of npm. (new)\n');
   for (const day of ['today', '-0', '2026-11-21'])
-    expect((await runHere(['log', day], environment)).stdout).toBe(latest.stdout);
-  expect((await runHere(['log', '2026-10-02'], environment)).stdout).toContain('The gate code changed.');
-  expect((await runHere(['log', '--days'], environment)).stdout).toBe('2026-10-02\n2026-11-21\n');
+    expect((await runHere(['list', '--day', day], environment)).stdout).toBe(latest.stdout);
+  expect((await runHere(['list', '--day', '2026-10-02'], environment)).stdout).toContain('The gate code changed.');
   for (const [day, words] of [
     ['yesterday', 'no log of 2026-11-20'],
     ['-1', '2026-10-02 and 2026-11-21'],
     ['frday', 'YYYY-MM-DD, today, yesterday'],
   ] as const) {
-    expect(await runHere(['log', day], environment)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+    expect(await runHere(['list', '--day', day], environment)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(words),
+    });
   }
 });
 
@@ -157,44 +159,44 @@ test('a dream and its report count alike: operations, whatever the entries and r
   await app.extract({ transcript: session.path, ended: true });
   const dream = await runHere(['dream'], environment);
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
-  const report = await runHere(['report'], environment);
+  const report = await runHere(['why'], environment);
   expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
-  const items = report.stdout.split('\n').filter((line) => /^(?:added|merged) /.test(line)).length;
+  const items = report.stdout.split('\n').filter((line) => /^- \*\*(?:added|merged)\*\* /.test(line)).length;
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);
   expect(allEntries(store.ledger).length).toBeGreaterThan(items);
 });
 
-test('report tells what the last dream did, entry by entry, and of a day what all did', async () => {
+test('why tells what the last dream did, entry by entry, and of a day what all did', async () => {
   const { environment, app, store } = await aMemory();
-  expect(await runHere(['report'], environment)).toMatchObject({
+  expect(await runHere(['why'], environment)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('nocturne dream'),
   });
   await app.dream(store, {});
   await app.remember(store, { text: 'The release deadline is 2026-12-04.', type: 'project' });
   await app.dream(store, {});
-  const last = await runHere(['report', '--last'], environment);
+  const last = await runHere(['why'], environment);
   expect(last.stdout).toMatch(
-    /^Dream of 2026-11-21 02:00, job_\w+: 1 added\nadded .*project-facts\.md: The release deadline/,
+    /^Dream of 2026-11-21 02:00, job_\w+: 1 added\n[\s\S]*^- \*\*added\*\* → project-facts\.md: .*\n {2}- The release deadline/m,
   );
   expect(last.stdout).not.toContain('pnpm');
-  const day = await jsonHere<{ dreams: unknown[] }>(['report', 'today'], environment);
+  const day = await jsonHere<{ dreams: unknown[] }>(['why', 'today'], environment);
   expect(day.dreams).toMatchObject([
     { rows: [{ op: 'add', text: PNPM }] },
     { rows: [{ op: 'add', topic: 'project-facts.md' }] },
   ]);
 });
 
-test('pin sets one key, unpin takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
+test('pin sets one key, --off takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
   const { environment, dir } = await aMemory();
   const path = join(dir, 'hosts.md');
   expect(await jsonHere(['pin', 'hosts'], environment)).toEqual({ path: 'hosts.md', pinned: true, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC.replace('\n---\n\n', '\npinned: true\n---\n\n'));
   expect((await runHere(['pin', path], environment)).stdout).toBe('hosts.md is pinned already.\n');
   expect((await runHere(['list'], environment)).stdout).toContain('\tpinned\t');
-  expect(await jsonHere(['unpin', 'hosts.md'], environment)).toMatchObject({ pinned: false, changed: true });
+  expect(await jsonHere(['pin', 'hosts.md', '--off'], environment)).toMatchObject({ pinned: false, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC);
   expect(await runHere(['pin', 'hsots'], environment)).toMatchObject({
     code: 1,

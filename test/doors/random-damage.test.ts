@@ -176,7 +176,11 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     expectWords(`${about}, check --repair`, repaired, startedMs);
     // What a person says where spend and pauses could not be read.
     if (path.endsWith('home.db'))
-      for (const args of [['resume'], ['retry', '--failed']]) await nocturne(world, ...args);
+      for (const args of [
+        ['pause', '--off'],
+        ['retry', '--failed'],
+      ])
+        await nocturne(world, ...args);
     const dreamed = await nocturne(world, 'dream');
     expect(dreamed, about).toMatchObject({ code: 0 });
     expect(entriesIn(world.dir), about).toEqual(entriesIn(original.dir));

@@ -278,7 +278,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
   await runHere(['worker', '--once'], over);
   expect(coverageWhere(store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'nothing']);
-  expect(await runHere(['resume'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
+  expect(await runHere(['pause', '--off'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 
 test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
@@ -294,7 +294,7 @@ test('resume makes due at once what waited for the end of the pause, and status 
   expect((await runHere(['doctor'], environment)).stdout).toContain(
     'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
   );
-  expect((await runHere(['resume'], environment)).stdout).toBe(
+  expect((await runHere(['pause', '--off'], environment)).stdout).toBe(
     'nocturne is not paused any more; 1 that waited is due now\n',
   );
   expect((await runHere(['status', '--verbose'], environment)).stdout).not.toContain('off  ');
@@ -314,7 +314,7 @@ test('what a person asks for by name is done in a pause too, with a note', async
       'nocturne is off here (nocturne is paused until nocturne pause --off); done all the same, because you asked.\n',
   });
   expect(stdout).toContain('Always use pnpm');
-  expect((await runHere(['resume'], environment)).stdout).toBe('nocturne is not paused any more\n');
+  expect((await runHere(['pause', '--off'], environment)).stdout).toBe('nocturne is not paused any more\n');
 });
 
 test('a project is paused by its root, for all its directories and no other', async () => {
@@ -333,7 +333,7 @@ test('a project is paused by its root, for all its directories and no other', as
   const timed = await runHere(['pause', '--off'], environment, { cwd: root });
   expect(timed.stdout).toMatch(/\nstill off here: .* until today .*; nocturne pause --off --project ends that\n$/);
   expect((await runHere(['pause', '--off'], environment, { cwd: tempDir() })).stdout).toBe('nocturne was not paused\n');
-  await runHere(['resume', '--project', root], environment);
+  await runHere(['pause', '--off', '--project', root], environment);
   expect(await answer(environment, { cwd: root })).not.toBe('');
 });
 

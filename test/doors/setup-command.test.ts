@@ -51,7 +51,7 @@ const attentive: Script = (request: MessagesRequest) =>
 async function logs(person: Person): Promise<string> {
   const shownIn = async (project: string) => {
     const memory = join(person.user, '.claude', 'projects', `-home-kim-${project}`, 'memory');
-    return (await runHere(['log', '2026-11-20'], { ...offline(person), NOCTURNE_MEMORY_DIR: memory })).stdout;
+    return (await runHere(['list', '--day', '2026-11-20'], { ...offline(person), NOCTURNE_MEMORY_DIR: memory })).stdout;
   };
   return `${await shownIn('harbour')}${await shownIn('orchard')}`;
 }

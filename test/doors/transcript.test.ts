@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Inspection } from '../../jobs/inspect.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import { testApp } from '../support/app.ts';
-import { runJson } from '../support/run.ts';
 import { runHere, runJsonHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -20,71 +20,78 @@ function aSession() {
   return session;
 }
 
-test('transcript tells what would be offered, and makes neither a home nor a memory directory', async () => {
-  const parent = tempDir();
-  const environment = { PATH: process.env.PATH, NOCTURNE_HOME: join(parent, 'home'), NOCTURNE_ZONE: 'UTC' };
-  const session = aSession();
-  const args = ['transcript', session.path, '--memory', join(parent, 'memory')];
-  const { code, stderr, values } = await runJson<Inspection>(args, environment);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+/** Nothing was added for longer than a session is quiet before it counts as ended. */
+function hasEnded(path: string): void {
+  const at = new Date('2026-11-20T12:00:00Z');
+  utimesSync(path, at, at);
+}
+
+type Holds = Pick<Inspection, 'format' | 'speakers' | 'offered' | 'skipped'>;
+
+interface Told {
+  session: string;
+  ranges: { from: string; turns: number; state: string }[];
+  holds: Holds;
+}
+
+async function toldOf(path: string, environment: Environment): Promise<Told> {
+  const { values } = await runJsonHere<Told>(['why', path], environment);
   expect(values).toHaveLength(1);
-  expect(values[0]).toMatchObject({
-    transcript: session.path,
-    format: 'claude-code',
+  return values[0] as Told;
+}
+
+test('why of a session file tells what would be offered, without a model and without a memory', async () => {
+  const parent = tempDir();
+  const memory = join(parent, 'memory');
+  const environment = {
+    PATH: process.env.PATH,
+    NOCTURNE_HOME: join(parent, 'home'),
+    NOCTURNE_MEMORY_DIR: memory,
+    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+  };
+  const session = aSession();
+  hasEnded(session.path);
+  expect(await toldOf(session.path, environment)).toMatchObject({
     session: session.id,
-    cwd: '/home/kim/orchard',
-    memory: join(parent, 'memory'),
-    speakers: { human: 2, assistant: 4, tool: 1 },
-    turns: [
-      { id: session.turn(1), at: '2026-11-20T09:00:10.000Z', state: 'pending' },
-      { id: session.turn(2), state: 'pending' },
-    ],
-    offered: { turns: 2, messages: 7, tokens: expect.any(Number) },
-    skipped: [],
+    ranges: [{ from: session.turn(1), turns: 2, state: 'pending' }],
+    holds: {
+      format: 'claude-code',
+      speakers: { human: 2, assistant: 4, tool: 1 },
+      offered: { turns: 2, messages: 7, tokens: expect.any(Number) },
+      skipped: [],
+    },
   });
-  expect(existsSync(join(parent, 'home')) || existsSync(join(parent, 'memory'))).toBe(false);
+  expect(existsSync(memory)).toBe(false);
 });
 
-test('transcript goes by the ledger of the memory directory and leaves it as it is', async () => {
+test('why of a session file goes by the ledger of the memory directory and leaves it as it is', async () => {
   const { app, environment, dir } = await testApp();
   const session = aSession();
   await app.extract({ transcript: session.path, ended: true });
   session.add('And never commit to main.');
-  const before = readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
-  const { values } = await runJsonHere<Inspection>(['transcript', session.path, '--live'], environment);
-  expect(values[0]?.turns.map(({ state }) => state)).toEqual(['recorded', 'nothing', 'open']);
-  expect(values[0]?.offered).toMatchObject({ turns: 0, tokens: 0 });
-  expect(values[0]?.skipped.map(({ what, count }) => `${count} ${what}`)).toEqual(['1 turns', '1 turns', '1 turns']);
-  const after = readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
-  expect(after).toEqual(before);
-  const ended = await runJsonHere<Inspection>(['transcript', session.path], environment);
-  expect(ended.values[0]?.offered.turns).toBe(1);
-  expect(ended.values[0]?.offered.excerpts[0]?.messages.at(-2)).toEqual({
+  hasEnded(session.path);
+  const files = () =>
+    readdirSync(dir, { recursive: true }).filter((name) => statSync(join(dir, String(name))).isFile());
+  const before = files();
+  const { ranges, holds } = await toldOf(session.path, environment);
+  expect(ranges.map(({ state }) => state)).toEqual(['recorded', 'nothing', 'pending']);
+  expect(holds.offered.turns).toBe(1);
+  expect(holds.offered.excerpts[0]?.messages.at(-2)).toEqual({
     id: session.turn(3),
     speaker: 'human',
     isContext: false,
   });
+  expect(files()).toEqual(before);
 });
 
-test('transcript says in words what is skipped, and of an unknown file which formats there are', async () => {
+test('what is skipped of a session file is named, and of an unknown file which formats there are', async () => {
   const { environment } = await testApp();
-  const session = aSession();
-  const { stdout } = await runHere(['transcript', session.path], environment);
-  expect(stdout).toMatch(/^turns {5}2: 2 pending$/m);
-  expect(stdout).toMatch(/^offered {3}7 messages of 2 turns, about \d+ tokens in 1 excerpts$/m);
+  const skippedOf = async (path: string) =>
+    (await toldOf(path, environment)).holds.skipped.map(({ what, count, why }) => `${count} ${what}: ${why}`);
   const torn = transcriptOf(lines({ type: 'user', uuid: 'u', sessionId: 's', message: { content: 'hi' } }, '{"to'));
-  expect((await runHere(['transcript', torn], environment)).stdout).toMatch(
-    /^skipped {3}1 lines: they cannot be read$/m,
-  );
-  const unknown = await runHere(['transcript', transcriptOf('Dear diary,')], environment);
-  expect(unknown.code).toBe(1);
-  expect(unknown.stderr).toContain('claude-code');
-});
-
-test('transcript names what was abandoned, by message or by turn', async () => {
-  const { environment } = await testApp();
-  const { stdout } = await runHere(['transcript', join(fixtures, 'pi.jsonl')], environment);
-  expect(stdout).toMatch(/^skipped {3}2 messages: abandoned: the session went back to before they were said$/m);
+  expect(await skippedOf(torn)).toContain('1 lines: they cannot be read');
+  const abandoned = 'abandoned: the session went back to before they were said';
+  expect(await skippedOf(join(fixtures, 'pi.jsonl'))).toContain(`2 messages: ${abandoned}`);
   const edited = transcriptOf(
     lines(
       ...['Use tabs.', 'Use spaces.'].map((content, at) => ({
@@ -99,7 +106,8 @@ test('transcript names what was abandoned, by message or by turn', async () => {
       })),
     ),
   );
-  expect((await runHere(['transcript', edited], environment)).stdout).toMatch(
-    /^skipped {3}1 turns: abandoned: an edited prompt was sent in their place$/m,
-  );
+  expect(await skippedOf(edited)).toContain('1 turns: abandoned: an edited prompt was sent in their place');
+  const unknown = await runHere(['why', transcriptOf('Dear diary,')], environment);
+  expect(unknown.code).toBe(1);
+  expect(unknown.stderr).toContain('claude-code');
 });

@@ -70,7 +70,7 @@ test('a restore and the pin of a topic are actions: each is taken back by what i
   const { environment, read, store } = await dreamt();
   const created = read(TOPIC);
   await runHere(['pin', TOPIC], environment);
-  const { versions } = await jsonHere<{ versions: { id: string }[] }>(['history', TOPIC], environment);
+  const { versions } = await jsonHere<{ versions: { id: string }[] }>(['show', TOPIC, '--history'], environment);
   const pinned = read(TOPIC);
   await runHere(['restore', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? ''], environment);
   expect(read(TOPIC)).toBe(created);

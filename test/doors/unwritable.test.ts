@@ -25,13 +25,13 @@ test('what only looks works where nothing can be written, and says what it says 
     ['recall', '--session', 's1'],
     ['list'],
     ['search', 'alpha'],
-    ['log'],
-    ['report'],
+    ['list', '--day'],
+    ['why'],
     ['show', 'project-facts.md'],
-    ['explain', 'project-facts.md'],
-    ['explain', id],
-    ['history'],
-    ['diff', 'project-facts.md'],
+    ['why', 'project-facts.md'],
+    ['why', id],
+    ['show', '--history'],
+    ['show', 'project-facts.md', '--diff'],
     ['status', '--verbose'],
   ];
   const before = [];
@@ -65,11 +65,19 @@ test('what only looks makes nothing where nothing is', async () => {
     ['search', 'x'],
     ['show'],
     ['show', '--history'],
-    ['log'],
-    ['report'],
+    ['list', '--day'],
+    ['why'],
     ['status', '--verbose'],
   ];
-  const more = [['explain', 'a:1'], ['why', 'x'], ['history'], ['diff', 'a'], ['recall'], ['sessions'], ['check']];
+  const more = [
+    ['why', 'a:1'],
+    ['why', 'x'],
+    ['show', '--history'],
+    ['show', 'a', '--diff'],
+    ['recall'],
+    ['sessions'],
+    ['check'],
+  ];
   for (const look of [...looks, ...more]) {
     const { stderr, stdout } = await runHere([...look, '--memory', dir], environment);
     expect({ look, isSaid: (stderr + stdout).trim() !== '' }).toEqual({ look, isSaid: true });

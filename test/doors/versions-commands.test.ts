@@ -31,13 +31,17 @@ test('history, show, diff and restore lead from a change back to what was before
   await store.commit({ actor: 'person' }, () => ({
     files: [{ path: TOPIC, change: (now) => `${now}- More.\n` }],
   }));
-  const { stdout } = await processes.run(['history', TOPIC, '--json'], testing.environment);
+  const { stdout } = await processes.run(['show', TOPIC, '--history', '--json'], testing.environment);
   const { versions } = JSON.parse(stdout);
   expect(versions.map((version: { operation: string }) => version.operation)).toEqual(['modified', 'created']);
   const [, created] = versions;
-  expect((await run(testing, 'history', join(dir, TOPIC))).stdout).toContain(`\t${created.id.slice(0, 15)}\tcreated\t`);
+  expect((await run(testing, 'show', join(dir, TOPIC), '--history')).stdout).toContain(
+    `\t${created.id.slice(0, 15)}\tcreated\t`,
+  );
   expect(await run(testing, 'show', TOPIC, '--version', created.id)).toMatchObject({ code: 0, stdout: text });
-  expect((await run(testing, 'diff', TOPIC)).stdout).toMatch(/^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/);
+  expect((await run(testing, 'show', TOPIC, '--diff')).stdout).toMatch(
+    /^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/,
+  );
   expect((await run(testing, 'restore', TOPIC, '--version', created.id)).code).toBe(0);
   expect((await run(testing, 'show', TOPIC)).stdout).toBe(text);
   const wrong = await run(testing, 'show', 'MEMORY.md', '--version', created.id);
@@ -77,7 +81,7 @@ test('redact tells what it would change, changes it, and leaves nothing to find'
 
 test('history reads instants of any offset, and says what it cannot read, and that it knows no such file', async () => {
   const { environment } = await dreamt();
-  const history = (...args: string[]) => runHere(['history', ...args], environment);
+  const history = (...args: string[]) => runHere(['show', ...args, '--history'], environment);
   expect((await history(TOPIC, '--since', '2026-11-21T03:00:00+01:00')).stdout).toContain('created');
   expect((await history(TOPIC, '--until', '2026-11-21T02:59:59+01:00')).stdout).toBe('');
   for (const [args, code, words] of [

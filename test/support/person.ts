@@ -1,4 +1,4 @@
-// A person's machine as `nocturne install` finds it: a directory of the user, and other people's programs (`crontab`,
+// A person’s machine as `nocturne setup` finds it: a directory of the user, and other people's programs (`crontab`,
 // `systemctl`) that do what those do with files in it.
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -7,7 +7,7 @@ import type { Parts } from '../job-bounds.ts';
 import { wrap } from './terminal/output.ts';
 
 /** Where a command stands in the help; only the first two are in the short one. */
-export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood', 'Older names'] as const;
+export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood'] as const;
 
 export type CommandGroup = (typeof GROUPS)[number];
 

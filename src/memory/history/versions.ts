@@ -116,13 +116,13 @@ export function readVersion(ledger: Ledger, id: string): Version & { text: strin
   );
   if (!row) {
     throw new AppError('bad-input', `There is no version ${id}; it may be older than versions are kept.`, {
-      remedy: 'nocturne history lists the versions that are kept.',
+      remedy: 'nocturne show --history lists the versions that are kept.',
     });
   }
   const { content, lost, ...version } = row;
   if (lost === 1) {
     throw new AppError('bad-input', `Version ${id} of ${version.path} was damaged, and its text is lost.`, {
-      remedy: 'Choose another one of nocturne history.',
+      remedy: 'Choose another one of nocturne show --history.',
     });
   }
   if (content !== null && version.sha !== null && shaOf(content) !== version.sha) {
@@ -150,7 +150,7 @@ export async function restoreVersion(store: Store, id: string): Promise<Version>
   if (text === null) {
     const why = redactedAt ? 'was redacted' : `is of a file that was ${operation} then`;
     throw new AppError('bad-input', `Version ${id} ${why}: there is no text to restore.`, {
-      remedy: 'Choose another one of nocturne history.',
+      remedy: 'Choose another one of nocturne show --history.',
     });
   }
   // A deleted file gave its place up to one that was moved there: that one is what the path means now.

@@ -119,7 +119,7 @@ function joinJson(rows: string[]): string | null {
 }
 
 /** The head of the file, and each dream from its heading on; blank lines between them are layout. */
-function splitMarkdown(text: string): string[] {
+export function splitMarkdown(text: string): string[] {
   return text.split(/^(?=## )/m).map((part) => part.trimEnd());
 }
 

@@ -301,7 +301,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
 function describe({ outcome, added, replaced, joined, differing, same, entries }: ImportReport): string[] {
   if (outcome === 'busy') return ['busy; a dream works on this memory. Try again when it is done.'];
   const stay = differing.map((path) => `  differs, yours stays: ${path}`);
-  if (differing.length > 0) stay.push('--theirs takes the files of the archive; nocturne history keeps yours.');
+  if (differing.length > 0) stay.push('--theirs takes the files of the archive; nocturne show --history has yours.');
   if (outcome === 'unchanged')
     return [`Nothing was to be imported; ${same === 1 ? '1 file is' : `${same} files are`} the same.`, ...stay];
   return [

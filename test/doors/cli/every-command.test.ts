@@ -66,18 +66,7 @@ const CALLS: Record<string, (string | number)[][]> = {
   'snapshot check': [['snapshot', 'check']],
   'snapshot apply': [['snapshot', 'apply']],
   check: [['check']],
-  log: [['log']],
-  history: [['history']],
-  diff: [['diff', TOPIC]],
   open: [['open', TOPIC]],
-  unpin: [['unpin', TOPIC]],
-  explain: [['explain', `${TOPIC}.md:7`]],
-  transcript: [['transcript', 'SESSION']],
-  report: [['report']],
-  resume: [['resume']],
-  sweep: [['sweep']],
-  install: [['install', 'claude-code', '--dry-run']],
-  uninstall: [['uninstall', 'claude-code', '--dry-run']],
   // Without a database each says that there is none.
   'fleet status': [['fleet', 'status', 1]],
   'fleet limits': [['fleet', 'limits', 1]],
@@ -88,9 +77,7 @@ const CALLS: Record<string, (string | number)[][]> = {
 const SERVE = /^(serve|stores|keys|move)\b/;
 
 /** Files, differences and what a program reads are printed as they are. */
-const AS_IT_IS = /^(show( (?!.*--history).*)?|diff|install|uninstall|setup|mcp|dream --dry-run|recall)\b/;
-
-type Run = ReturnType<typeof freshHome>['run'];
+const AS_IT_IS = /^(show( (?!.*--history).*)?|setup|mcp|dream --dry-run|recall)\b/;
 
 function freshHome() {
   const [home, project] = [tempDir(), tempDir()];
@@ -171,49 +158,12 @@ test('with --json every command prints JSON and nothing else on stdout, one valu
   expect(wrong).toEqual([]);
 });
 
-/** Read by many tests, and changed by none. */
-let learned: Promise<Run> | undefined;
-
-async function makeLearned(): Promise<Run> {
+test('open --json gives what show --edit --json gives', async () => {
   const { run } = freshHome();
   await run(['learn', 'SESSION', '--dream']);
-  return run;
-}
-
-test.each([
-  [['log'], ['list', '--day']],
-  [['report'], ['why']],
-  [
-    ['report', 'today'],
-    ['why', 'today'],
-  ],
-  [
-    ['explain', `${TOPIC}.md:7`],
-    ['why', `${TOPIC}:7`],
-  ],
-  [
-    ['history', `${TOPIC}.md`],
-    ['show', TOPIC, '--history'],
-  ],
-  [
-    ['diff', `${TOPIC}.md`],
-    ['show', TOPIC, '--diff'],
-  ],
-  [
-    ['open', TOPIC],
-    ['show', TOPIC, '--edit'],
-  ],
-  [
-    ['unpin', TOPIC],
-    ['pin', TOPIC, '--off'],
-  ],
-  [['resume'], ['pause', '--off']],
-])('the older name %j gives the JSON and the exit code of %j', async (older, now) => {
-  learned ??= makeLearned();
-  const run = await learned;
-  const [was, is] = [await run([...older, '--json']), await run([...now, '--json'])];
-  expect(was.code).toBe(0);
-  expect({ code: was.code, value: JSON.parse(was.stdout) }).toEqual({ code: is.code, value: JSON.parse(is.stdout) });
+  const [opened, edited] = [await run(['open', TOPIC, '--json']), await run(['show', TOPIC, '--edit', '--json'])];
+  expect([opened.code, edited.code]).toEqual([0, 0]);
+  expect(JSON.parse(opened.stdout)).toEqual(JSON.parse(edited.stdout));
 });
 
 test('every command that the plugin’s skill names is run as it is written there', async () => {

@@ -51,7 +51,7 @@ const night = (now = '2026-11-21T02:00:00Z') =>
 /** How often each fact is in the daily logs. */
 async function learned(): Promise<number[]> {
   const place = { ...environment, NOCTURNE_MEMORY_DIR: join(projects, '-home-kim-orchard', 'memory') };
-  const { stdout } = await runHere(['log', '2026-11-20'], place);
+  const { stdout } = await runHere(['list', '--day', '2026-11-20'], place);
   return FACTS.map((fact) => stdout.split(new RegExp(fact.slice(0, -1), 'i')).length - 1);
 }
 
@@ -106,7 +106,7 @@ test('a memory directory that cannot be made, and a disk with sessions that is g
   rmSync(notes);
   renameSync(join(person.user, 'elsewhere'), join(projects, '-home-kim-orchard'));
   await night('2026-12-09T02:00:00Z');
-  const { stdout } = await runHere(['log', '2026-11-20'], {
+  const { stdout } = await runHere(['list', '--day', '2026-11-20'], {
     ...environment,
     NOCTURNE_MEMORY_DIR: join(notes, 'memory'),
   });

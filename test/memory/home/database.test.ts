@@ -135,7 +135,7 @@ test('commands go on beside a damaged home: directories are found again, and sta
   expect(await found.stores()).toEqual([testing.dir, join(projects, 'one/memory')].sort());
   await found.close();
   expect((await runHere(['remember', 'Deploys are on Fridays.'], testing.environment)).code).toBe(0);
-  const resumed = await runHere(['resume'], testing.environment);
+  const resumed = await runHere(['pause', '--off'], testing.environment);
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('until nocturne retry --failed') });
   const still = await runJsonHere<{ attention: string[] }>(['status'], testing.environment);
   expect(still).toMatchObject({ code: 3, values: [{ attention: [isFull] }] });

@@ -214,14 +214,14 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
   });
   expect((await said('doctor')).stdout).toContain('proposed changes for nocturne review: 1');
   expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
-  expect((await said('explain', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
+  expect((await said('why', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
   expect((await said('list')).stdout).toContain('Always use pnpm instead of npm.');
   expect((await said('recall')).stdout).toContain('Always use pnpm instead of npm.');
   await said('review', '--reject-all', '--because', 'We use yarn.');
   expect(await said('status')).toMatchObject({ code: 0 });
   expect((await said('why', SESSION)).stdout).toContain('We use yarn.');
-  expect((await said('explain', entry)).stdout).toContain('We use yarn.');
-  expect((await said('report')).stdout).toContain('We use yarn.');
+  expect((await said('why', entry)).stdout).toContain('We use yarn.');
+  expect((await said('why')).stdout).toContain('We use yarn.');
 });
 
 test('--no-review does at once what the setting would let wait, and --review the other way round', async () => {

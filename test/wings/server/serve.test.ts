@@ -99,7 +99,7 @@ test('over TLS it is served to other machines too; told to end it takes nothing 
   const freed = await openStore(row?.dir as string, { clock: systemClock, lockWaitMs: 0 });
   await freed.missing();
   freed.close();
-  const named = await runHere(['history', 'late.md', '--store', 'notes'], environment);
+  const named = await runHere(['show', 'late.md', '--history', '--store', 'notes'], environment);
   expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
 });
 

@@ -14,7 +14,7 @@ import { plainly } from '../terminal/words.ts';
 const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
   name: 'check',
   about: 'verify the memory, and mend what needs no guess',
-  group: 'Older names',
+  group: 'Under the hood',
   options: [['--repair', 'mend what can be mended without a guess; no file is deleted'], ...MEMORY],
   json: '{ memory, findings: [{ kind, what, where, mend, isMended }] }',
   more: 'Exit code: 0 fine or mended, 1 findings remain.',

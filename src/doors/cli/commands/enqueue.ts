@@ -1,6 +1,6 @@
 // Work for a worker. enqueue puts it into a memory directory's inbox and notifies the queue, where one is configured:
-// the inbox is what counts, and with the queue out of reach the work waits there until a worker sweeps it. sweep finds
-// the sessions that no hook told of and puts what is pending there. retry puts what failed, or waits after a failure,
+// the inbox is what counts, and with the queue out of reach the work waits there until a worker sweeps it. With --all it
+// finds the sessions that no hook told of. retry puts what failed, or waits after a failure,
 // into its inbox again, due now, or says that it may be forgotten.
 
 import { resolve } from 'node:path';
@@ -13,7 +13,7 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { severalMeant, shortKey, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
-import { extractKey, ingestSpool, type Waiting, whyTurnedOff } from '../../hook/ingest.ts';
+import { extractKey, type Waiting, whyTurnedOff } from '../../hook/ingest.ts';
 import { type SweepReport, sweepSessions } from '../../hook/sweep.ts';
 import { takeSnapshot } from '../../transcripts.ts';
 import { isHeldByCeiling } from '../../worker/hold.ts';
@@ -295,19 +295,6 @@ function givenUpSessions(ledger: Ledger, names: string[]): { name: string; work:
   });
 }
 
-const sweep: CommandSpec<FindingOptions> = {
-  name: 'sweep',
-  about: 'find sessions that changed lately and put what was not extracted yet into the inbox',
-  group: 'Older names',
-  options: [...FINDING, ...MEMORY],
-  json: FOUND_SHAPE,
-  examples: ['sweep && nocturne worker --once'],
-  run: inApp(async (app, { options }) => {
-    await ingestSpool(app, { onProblem: note });
-    await find(app, { ...options, since: options.since ?? `${app.config.sweepDays}d` });
-  }),
-};
-
 /**
  * Finds sessions and puts what is pending into the inboxes, with a bar on the way; prints what it found. A file that
  * cannot be read is named and counted, and no failure: the rest has been found.
@@ -337,4 +324,4 @@ function describe(report: SweepReport): string {
   return lines.length > 0 ? lines.join('\n') : 'no sessions found';
 }
 
-export const commands: CommandSpec[] = [enqueue, enqueueSessions, enqueueDream, enqueueAgain, retry, sweep];
+export const commands: CommandSpec[] = [enqueue, enqueueSessions, enqueueDream, enqueueAgain, retry];

@@ -1,4 +1,4 @@
-// Files of the memory as they are and as they were: show, history, diff, restore, and open in the person's editor.
+// Files of the memory as they are and as they were: show, restore, and open in the person's editor.
 
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
@@ -72,17 +72,6 @@ const listHistory = inReader<HistoryOptions, [string | undefined]>(async (store,
   await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
   if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
 });
-
-const history: CommandSpec<HistoryOptions, [string | undefined]> = {
-  name: 'history',
-  about: 'the versions of a file or of all: show --history',
-  group: 'Older names',
-  args: [['[path]', 'file of the memory directory']],
-  options: [...LISTED, ...MEMORY],
-  json: HISTORY_JSON,
-  examples: ['history working-agreements.md --limit 5'],
-  run: listHistory,
-};
 
 function rowOf(version: Version, { ledger }: MemoryReader, seen: Seen): string[] {
   const { at, id, operation, sizeBytes, actor, path, redactedAt } = version;
@@ -170,7 +159,7 @@ function versionOf(store: MemoryReader, { path, id: given }: { path: string; id:
   throw new AppError(
     'bad-input',
     `Version ${shortId(store.ledger, 'version', id)} is of ${version.path ?? 'a file whose path was redacted'}, not of ${path}.`,
-    { remedy: `nocturne history ${path} lists the versions of ${path}.` },
+    { remedy: `nocturne show ${path} --history lists the versions of ${path}.` },
   );
 }
 
@@ -200,21 +189,6 @@ const showDiff = inReader<DiffOptions, [string]>(async (store, _app, call) => {
   printRaw(changes);
 });
 
-const diff: CommandSpec<DiffOptions, [string]> = {
-  name: 'diff',
-  about: 'what changed in a file: show --diff',
-  group: 'Older names',
-  args: [['<path>', 'file of the memory directory']],
-  options: [
-    ['--version <id>', 'from this version on (default: the one before the last change)'],
-    ['--with <id>', 'up to this version (default: the file as it is)'],
-    ...MEMORY,
-  ],
-  json: '{ path, from, to, diff }',
-  examples: ['diff working-agreements.md --version memver_01234567'],
-  run: showDiff,
-};
-
 function versionSide(
   store: MemoryReader,
   { path, id, nameOf }: { path: string; id: string | null; nameOf(id: string): string },
@@ -240,7 +214,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   group: 'Under the hood',
   args: [['<path>', 'file of the memory directory']],
   options: [['--version <id>', 'the version (memver_…, or what it begins with)', { isRequired: true }], ...MEMORY],
-  json: 'the version that the file is at now, as history prints it',
+  json: 'the version that the file is at now, as show --history prints it',
   examples: ['restore working-agreements.md --version memver_01234567'],
   run: inApp(async (app, { options, args }) => {
     const store = await app.storeFor();
@@ -340,4 +314,4 @@ function pathIn(dir: string, given: string): string {
   return statNow(join(dir, given))?.isFile ? join(dir, given) : join(dir, topicFile(dir, given));
 }
 
-export const commands: CommandSpec[] = [show, history, diff, restore];
+export const commands: CommandSpec[] = [show, restore];

@@ -1,5 +1,5 @@
-// What is remembered, of one project or of all: list (topics, and what no dream has read yet), search, sessions (what each
-// taught), and log (a day's entries), which is list --day now.
+// What is remembered, of one project or of all: list (topics, and what no dream has read yet), search, and sessions (what
+// each taught).
 
 import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
@@ -165,24 +165,6 @@ function ageOf(modifiedAt: string, now: Date): string {
   return days === 0 ? 'today' : `${days} d`;
 }
 
-const log: CommandSpec<CommonOptions & { days?: boolean }, [string | undefined]> = {
-  name: 'log',
-  about: 'the entries of a day: list --day',
-  group: 'Older names',
-  args: [['[day]', 'YYYY-MM-DD, today, yesterday, or -1 for the day before today']],
-  options: [['--days', 'only name the days that have a log'], ...MEMORY],
-  json: `${LOG_JSON}, or { days }`,
-  examples: ['log yesterday'],
-  run(call) {
-    const { days, json } = call.options;
-    if (!days) return tellDay(call, call.args[0]);
-    return withLooking(call, ({ dir }) => {
-      const found = logDays(dir);
-      print(json ? { days: found } : found.join('\n'));
-    });
-  },
-};
-
 /** Default: the latest day that has a log. */
 function tellDay(call: Pick<Call<CommonOptions>, 'options'>, given: string | undefined): Promise<void> {
   return withLooking(call, ({ config, id, dir, ledger }) => {
@@ -327,4 +309,4 @@ function describeTaught({ session, readAt, entries }: TaughtSession, { ledger, c
   ].join('\n');
 }
 
-export const commands: CommandSpec[] = [list, search, sessions, log];
+export const commands: CommandSpec[] = [list, search, sessions];

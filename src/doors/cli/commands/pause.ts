@@ -1,4 +1,4 @@
-// pause, resume: nothing is done unasked, everywhere or in a project, until it is resumed or a time is over.
+// pause: nothing is done unasked, everywhere or in a project, until the pause is ended or a time is over.
 
 import { InvalidArgumentError } from 'commander';
 import { canonicalPath } from '../../../base/files/directories.ts';
@@ -33,16 +33,6 @@ const pause: CommandSpec<PauseOptions> = {
   json: '{ project, until }; with --off { project, wasPaused, released, enabled, reason }',
   examples: ['pause --for 2h --project', 'pause --off'],
   run: (call) => (call.options.off ? endPause(call) : beginPause(call)),
-};
-
-const resume: CommandSpec<PauseOptions> = {
-  name: 'resume',
-  about: 'end a pause: pause --off',
-  group: 'Older names',
-  options: [PROJECT],
-  json: '{ project, wasPaused, released, enabled, reason }',
-  examples: ['resume --project'],
-  run: endPause,
 };
 
 function beginPause(call: Call<PauseOptions>): Promise<void> {
@@ -106,4 +96,4 @@ function durationMs(text: string): number {
   throw new InvalidArgumentError('It is no length of time; give minutes, hours or days: 45m, 2h, 3d.');
 }
 
-export const commands: CommandSpec[] = [pause, resume];
+export const commands: CommandSpec[] = [pause];

@@ -98,7 +98,7 @@ function redact(
     return redactVersion(wholeId(place.store.ledger, 'version', version), place);
   }
   throw new AppError('bad-input', 'Say what to redact: a version, or --match TEXT, which alone knows --dry-run.', {
-    remedy: 'nocturne history lists the versions.',
+    remedy: 'nocturne show --history lists the versions.',
   });
 }
 

@@ -1,5 +1,5 @@
 // A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
-// what goes, pin and unpin say whether jobs must leave a topic as it is.
+// what goes, pin says whether jobs must leave a topic as it is.
 
 import { isUtf8 } from 'node:buffer';
 import { buffer } from 'node:stream/consumers';
@@ -199,29 +199,15 @@ function exitOf({ outcome }: ForgetReport): number {
 
 type PinCall = Call<CommonOptions & { off?: boolean }, [string]>;
 
-const TOPIC = {
-  args: [['<topic>', 'name or file of the topic']],
-  json: '{ path, pinned, changed }',
-} satisfies Partial<CommandSpec>;
-
 const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
-  ...TOPIC,
   name: 'pin',
   about: 'keep a topic as it is: no dream changes it',
   group: 'Every day',
+  args: [['<topic>', 'name or file of the topic']],
   options: [['--off', 'let dreams change it again'], ...MEMORY],
+  json: '{ path, pinned, changed }',
   examples: ['pin working-agreements', 'pin working-agreements --off'],
   run: (call) => setPinned(call, !call.options.off),
-};
-
-const unpin: CommandSpec<CommonOptions, [string]> = {
-  ...TOPIC,
-  name: 'unpin',
-  about: 'let dreams change a topic again: pin --off',
-  group: 'Older names',
-  options: MEMORY,
-  examples: ['unpin working-agreements'],
-  run: (call) => setPinned(call, false),
 };
 
 function setPinned(call: PinCall, pinned: boolean): Promise<void> {
@@ -236,4 +222,4 @@ function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   });
 }
 
-export const commands: CommandSpec[] = [remember, forget, pin, unpin];
+export const commands: CommandSpec[] = [remember, forget, pin];

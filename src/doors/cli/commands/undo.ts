@@ -70,7 +70,9 @@ function unknown(id: string | undefined, { any }: UndoOptions): AppError {
         ? 'There is no job left to undo here.'
         : 'There is nothing here that you did and that is not taken back already.';
   const more = id === undefined && !any ? 'nocturne undo --any shows what was done last, whoever began it; ' : '';
-  return new AppError('bad-input', what, { remedy: `${more}nocturne status and nocturne history name the jobs.` });
+  return new AppError('bad-input', what, {
+    remedy: `${more}nocturne status and nocturne show --history name the jobs.`,
+  });
 }
 
 /** Shows what would be taken back, and asks where someone is there to answer. */

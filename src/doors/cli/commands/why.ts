@@ -1,8 +1,7 @@
 // Why memory is as it is. why is the one door: a line or a topic and what it rests on, words and where they are said, an
-// entry, a session and what became of it, a day's dreams. explain and transcript are older names of parts of it.
+// entry, a session and what became of it, a day's dreams.
 // Sessions are named by how their ids begin, turns by their numbers, times as a person says them; JSON has it all whole.
 
-import { type Inspection, inspect } from '../../../../jobs/inspect.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, ERRORS, isAppError, isErrorCode } from '../../../base/errors.ts';
 import { statNow } from '../../../base/files/files.ts';
@@ -17,31 +16,19 @@ import {
   toldOf,
 } from '../../../memory/dream/provenance.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
-import { findLedger, type Ledger } from '../../../memory/ledger/ledger.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { findId, severalMeant, shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
 import { catalogEntries } from '../../../memory/recall/catalog.ts';
 import { searchMemory } from '../../../memory/recall/search.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
-import { openSession } from '../../../transcript/session.ts';
 import type { App } from '../../compose.ts';
-import { memoriesOf, memoryDirFor } from '../../places.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Explanation, explainSessions } from '../terminal/explain-session.ts';
-import {
-  type CommonOptions,
-  configFor,
-  findTopic,
-  inReader,
-  isDayWord,
-  MEMORY,
-  memoryPath,
-  withApp,
-  withReader,
-} from '../terminal/options.ts';
+import { type CommonOptions, findTopic, isDayWord, MEMORY, withApp, withReader } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
+import { reportDreams } from '../terminal/told-dreams.ts';
 import { plainly, sayTime, sayWhen } from '../terminal/words.ts';
-import { reportDreams } from './report.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;
@@ -180,23 +167,6 @@ function seenIn({ config }: Pick<App, 'config'>, { ledger }: { ledger: Ledger | 
   return { ...config, short: idOf('session'), entry: idOf('entry') };
 }
 
-const explain: CommandSpec<CommonOptions, [string]> = {
-  name: 'explain',
-  about: 'what a line or an entry rests on: why TOPIC:LINE',
-  group: 'Older names',
-  args: [['<what>', 'PATH of a topic, PATH:LINE for one line (its number or id), or an entry (e_…)']],
-  options: MEMORY,
-  json: '[{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry: { id, type, text, evidence, …, resting, told, proposals }',
-  examples: ['explain working-agreements.md:7'],
-  run: inReader(async (store, app, call) => {
-    const [what] = call.args;
-    const { json } = call.options;
-    if (/^e_[0-9a-f]{4,12}$/.test(what)) return explainOne(app, store, { id: what, json });
-    const [, given = what, line] = LINE.exec(what) ?? [];
-    await tellLines(app, store, { path: findTopic(store.dir, given) ?? memoryPath(store, given), line, json });
-  }),
-};
-
 async function explainOne(app: App, store: MemoryReader, asked: { id: string; json?: boolean }): Promise<void> {
   const id = wholeId(store.ledger, 'entry', asked.id);
   const entry = explainEntry(store, id);
@@ -213,47 +183,7 @@ async function explainOne(app: App, store: MemoryReader, asked: { id: string; js
   );
 }
 
-interface LookOptions extends CommonOptions {
-  session?: string;
-  live?: boolean;
-}
-
-const transcript: CommandSpec<LookOptions, [string]> = {
-  name: 'transcript',
-  about: 'what a session holds and what would be read: why FILE',
-  group: 'Older names',
-  args: [['<file>', 'a session file']],
-  options: [
-    ['--session <id>', 'the id of the session, where its file holds none'],
-    ['--live', 'the session still runs: leave its last turn alone'],
-    ...MEMORY,
-  ],
-  json: '{ transcript, format, session, memory, turns, speakers, offered, skipped, … }',
-  more: 'It asks no model and writes nothing.',
-  examples: ['transcript ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl'],
-  run: async (call) => {
-    const { inspection, seen } = await look(call.args[0], call.options);
-    print(call.options.json ? inspection : describeInspection(inspection, seen));
-  },
-};
-
-async function look(file: string, options: LookOptions): Promise<{ inspection: Inspection; seen: Seen }> {
-  const config = await configFor(options);
-  const session = await openSession(file, { id: options.session });
-  const memoryDir = memoryDirFor(config, session);
-  const ledger = findLedger(memoryDir);
-  try {
-    const memories = memoriesOf(config, { cwd: session.cwd, memory: memoryDir });
-    const deps = { ...config, memoryDir, memories, ledger, now: config.clock.now() };
-    const inspection = await inspect({ session, ended: !options.live }, deps);
-    const name = shortId(ledger, 'session', inspection.session);
-    return { inspection, seen: { ...seenIn({ config }, { ledger: null }), short: () => name } };
-  } finally {
-    ledger?.close();
-  }
-}
-
-export const commands: CommandSpec[] = [why, explain, transcript];
+export const commands: CommandSpec[] = [why];
 
 /** Who looks, and how a session and an entry are called there. */
 interface Seen extends Config {
@@ -366,19 +296,4 @@ function describeEntry(entry: ExplainedEntry, seen: Seen, indent = '', line = ''
     ...(session && (transcript || sentFrom.length === 0) ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];
   return lines.map((line) => `${indent}${line}`).join('\n');
-}
-
-function describeInspection(found: Inspection, seen: Seen): string {
-  const { offered, turns } = found;
-  const speakers = Object.entries(found.speakers).map(([speaker, count]) => `${count} ${speaker}`);
-  const states = [...Map.groupBy(turns, ({ state }) => state)].map(([state, { length }]) => `${length} ${state}`);
-  return [
-    `${found.transcript}: ${found.format}, ${found.sizeBytes} bytes, last changed ${sayWhen(found.modifiedAt, seen)}`,
-    `session   ${seen.short(found.session)}${found.cwd ? ` in ${found.cwd}` : ''}`,
-    `memory    ${found.memory}`,
-    `turns     ${turns.length}${states.length > 0 ? `: ${states.join(', ')}` : ''}`,
-    `messages  ${speakers.join(', ') || 'none'}`,
-    `offered   ${offered.messages} messages of ${offered.turns} turns, about ${offered.tokens} tokens in ${offered.excerpts.length} excerpts`,
-    ...found.skipped.map(({ what, count, why }) => `skipped   ${count} ${what}: ${why}`),
-  ].join('\n');
 }

@@ -22,7 +22,7 @@ export function confirm(question: string): Promise<boolean> {
   return withQuestions((questions) => questions.confirm(question));
 }
 
-export async function withQuestions<T>(work: (questions: Questions) => Promise<T>): Promise<T> {
+async function withQuestions<T>(work: (questions: Questions) => Promise<T>): Promise<T> {
   const questions = new Questions();
   try {
     return await work(questions);

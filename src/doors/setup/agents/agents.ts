@@ -176,7 +176,7 @@ const AGENTS: Record<AgentName, Agent> = {
       join(resolve(environment.GEMINI_CLI_HOME || userDirectory(environment)), '.gemini', 'settings.json'),
     hooks: geminiHooks,
     rules: () => [],
-    afterwards: ['Gemini CLI before 0.26 has hooks switched off; nocturne sweep finds its sessions all the same.'],
+    afterwards: ['Gemini CLI before 0.26 has hooks switched off; a worker finds its sessions all the same.'],
   }),
   opencode: {
     name: 'opencode',
@@ -308,7 +308,7 @@ function findNode(environment: Environment): string {
   return named.find((path) => !path.includes('/node_modules/') && realPath(path) === own) ?? node;
 }
 
-const MARK = '// Written by nocturne install opencode.';
+const MARK = '// Written by nocturne ';
 const INSTALLED = "const INSTALLED = { node: '', hook: '', nocturne: '', home: '' };";
 
 function isOpencodePlugin(text: string): boolean {

@@ -1,4 +1,4 @@
-// Written by nocturne install opencode. Remove it with: nocturne uninstall opencode
+// Written by nocturne setup opencode. Remove it with: nocturne setup opencode --remove
 // When a session is idle or was compacted, and when opencode ends, writes it as `opencode export` would into the nocturne
 // home, and tells nocturne's hook about it. A session's model is told what is remembered, the same in each of its requests.
 // Never throws into opencode.

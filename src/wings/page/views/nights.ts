@@ -6,7 +6,7 @@ import { AppError } from '../../../base/errors.ts';
 import { listNames } from '../../../base/files/directories.ts';
 import { readTextNow } from '../../../base/files/files.ts';
 import { formatIn, timeOf } from '../../../base/time.ts';
-import { dreamsOf, type ReportedDream } from '../../../doors/cli/commands/report.ts';
+import { dreamsOf, type ReportedDream } from '../../../doors/cli/terminal/told-dreams.ts';
 import { readVersion } from '../../../memory/history/versions.ts';
 import { commitsOf, jobRow, undoneBy } from '../../../memory/ledger/job-rows.ts';
 import {

@@ -1,0 +1,185 @@
+// What setup writes for an agent, for the night and of the key, and how all of it is taken out again.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { aPerson, type Person } from '../support/person.ts';
+import { DOOR } from '../support/run.ts';
+import { runHere, runJsonHere } from '../support/run-here.ts';
+
+const SETTINGS = '{\n  // mine\n  "model": "opus" // best\n}\n';
+
+function withSettings(person: Person, text = SETTINGS): string {
+  mkdirSync(join(person.user, '.claude'));
+  const file = join(person.user, '.claude', 'settings.json');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** No key is asked for, and no model reached. */
+const offline = ({ environment }: Person) => ({ ...environment, NOCTURNE_MODEL: 'offline' });
+
+test('setup shows the change as a diff where it is asked to and makes it, --remove takes it back, and both say so only once', async () => {
+  const person = aPerson();
+  const file = withSettings(person);
+  const dry = await runHere(['setup', 'claude-code', '--dry-run'], offline(person));
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('+  "hooks": {') });
+  expect(dry.stdout).toContain(`--- ${file}`);
+  expect(await runHere(['setup', 'claude-code', '--yes'], offline(person))).toMatchObject({ code: 0 });
+  const written = readFileSync(file, 'utf8');
+  expect(written).toMatch(/"model": "opus", \/\/ best\n {2}"hooks": \{\n {4}"SessionEnd"/);
+  expect(await runHere(['setup', 'claude-code', '--yes'], offline(person))).toMatchObject({ code: 0 });
+  expect(readFileSync(file, 'utf8')).toBe(written);
+  expect(await runHere(['setup', 'claude-code', '--remove', '--yes'], offline(person))).toMatchObject({ code: 0 });
+  expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
+  const nothing = await runHere(['setup', 'claude-code', '--remove'], offline(person));
+  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing of nocturne's") });
+});
+
+test('hooks that name another place of nocturne are named anew, not doubled', async () => {
+  const person = aPerson();
+  const file = withSettings(person);
+  await runHere(['setup', 'claude-code', '--yes'], offline(person));
+  const written = readFileSync(file, 'utf8');
+  writeFileSync(file, written.replaceAll(join(DOOR, '../..'), '/opt/nocturne'));
+  await runHere(['setup', 'claude-code', '--yes'], offline(person));
+  expect(readFileSync(file, 'utf8')).toBe(written);
+});
+
+test('--dry-run, and no terminal to ask at, change nothing: the latter ends with 3', async () => {
+  const person = aPerson({ has: ['cron'] });
+  const file = withSettings(person);
+  const before = readdirSync(person.user);
+  const dry = await runHere(['setup', 'claude-code', '--dry-run'], offline(person));
+  expect(dry).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('+  "hooks"') });
+  expect(dry.stdout).toContain('worker --once --nightly');
+  const unasked = await runHere(['setup', 'claude-code'], offline(person));
+  expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') });
+  expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
+  expect(readdirSync(person.user)).toEqual(before);
+});
+
+test('--json says the same as data, and writes nothing on a dry run', async () => {
+  const person = aPerson({ has: ['cron'] });
+  const { code, stderr, values } = await runJsonHere<object>(['setup', 'codex', '--dry-run'], offline(person));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(values).toEqual([
+    {
+      isDone: false,
+      agents: [
+        {
+          agent: 'codex',
+          file: join(person.user, '.codex', 'hooks.json'),
+          isChanged: true,
+          diff: expect.stringContaining('--- /dev/null'),
+        },
+      ],
+      schedule: 'cron',
+      model: 'offline',
+    },
+  ]);
+});
+
+test('settings that do not parse are left alone, and the error names file and line', async () => {
+  const person = aPerson();
+  const file = withSettings(person, '{\n  "model": "opus"\n  "x": 1\n}\n');
+  const ended = await runHere(['setup', 'claude-code', '--yes'], offline(person));
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`${file} is not JSON`) });
+  expect(ended.stderr).toContain('line 3');
+  expect(readFileSync(file, 'utf8')).toBe('{\n  "model": "opus"\n  "x": 1\n}\n');
+  expect(existsSync(join(person.user, '.nocturne'))).toBe(false);
+});
+
+test('an agent, a scheduler or two sources of a key that do not go are wrong usage', async () => {
+  const person = aPerson();
+  for (const args of [
+    ['setup', 'vim'],
+    ['setup', 'codex', '--schedule', 'at'],
+    ['setup', 'codex', '--key-stdin', '--key-file', 'x'],
+  ]) {
+    expect(await runHere(args, offline(person))).toMatchObject({ code: 2, stdout: '' });
+  }
+  const absent = await runHere(['setup', 'codex', '--yes', '--schedule', 'cron'], offline(person));
+  expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('no cron here') });
+  expect(existsSync(join(person.user, '.codex'))).toBe(false);
+});
+
+test('the night goes into a crontab beside what is there, once, and out of it to the byte with the last agent', async () => {
+  const person = aPerson({ has: ['cron'] });
+  writeFileSync(person.crontab, '# mine\n0 1 * * * backup\n');
+  await runHere(['setup', 'claude-code', '--yes'], offline(person));
+  await runHere(['setup', 'gemini', '--yes'], offline(person));
+  const lines = readFileSync(person.crontab, 'utf8').split('\n');
+  expect(lines).toHaveLength(4);
+  expect(lines[2]).toMatch(
+    /^30 3 \* \* \* env NOCTURNE_HOME=\S+ PATH=\S+ NOCTURNE_MODEL=offline NOCTURNE_ZONE=UTC CLAUDE_CONFIG_DIR=\S+ \S+ \S+nocturne\.js worker --once --nightly >\S+ 2>&1 # nocturne nightly$/,
+  );
+  await runHere(['setup', 'claude-code', '--remove', '--yes'], offline(person));
+  expect(readFileSync(person.crontab, 'utf8')).toContain('# nocturne nightly');
+  const last = await runHere(['setup', 'gemini', '--remove', '--yes'], offline(person));
+  expect(last.stdout).toContain('out of cron');
+  expect(readFileSync(person.crontab, 'utf8')).toBe('# mine\n0 1 * * * backup\n');
+});
+
+test('where a systemd user manager answers, the night is a timer of it, unless --schedule says otherwise', async () => {
+  const person = aPerson({ has: ['systemd', 'cron'] });
+  const units = join(person.user, '.config', 'systemd', 'user');
+  await runHere(['setup', 'codex', '--yes'], offline(person));
+  expect(readdirSync(units)).toEqual(['nocturne.service', 'nocturne.timer']);
+  expect(readFileSync(person.systemctlCalls, 'utf8').split('\n')).toEqual([
+    '--user show-environment',
+    '--user daemon-reload',
+    '--user enable --now nocturne.timer',
+    '',
+  ]);
+  expect(existsSync(person.crontab)).toBe(false);
+  await runHere(['setup', 'codex', '--remove', '--yes'], offline(person));
+  expect(readdirSync(units)).toEqual([]);
+  expect(readFileSync(person.systemctlCalls, 'utf8')).toContain('--user disable --now nocturne.timer\n');
+  await runHere(['setup', 'codex', '--yes', '--schedule', 'none'], offline(person));
+  expect([existsSync(person.crontab), readdirSync(units)]).toEqual([false, []]);
+  await runHere(['setup', 'codex', '--yes', '--schedule', 'cron'], offline(person));
+  expect(existsSync(person.crontab)).toBe(true);
+  await runHere(['setup', 'codex', '--remove', '--yes'], offline(person));
+  // It was made for the night alone.
+  expect(existsSync(person.crontab)).toBe(false);
+});
+
+test('a key is kept from a file or by a command, 0600, and is in nothing that setup prints', async () => {
+  const person = aPerson();
+  const given = join(person.user, 'given');
+  writeFileSync(given, 'sk-ant-given\n');
+  const home = join(person.user, '.nocturne');
+  const kept = await runHere(['setup', 'codex', '--yes', '--key-file', given], offline(person));
+  expect(readFileSync(join(home, 'key'), 'utf8')).toBe('sk-ant-given\n');
+  expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o600);
+  expect(statSync(home).mode & 0o777).toBe(0o700);
+  expect(kept.stdout + kept.stderr).not.toContain('sk-ant');
+  writeFileSync(join(home, 'config.json'), '{\n  "zone": "UTC"\n}\n');
+  await runHere(['setup', 'codex', '--yes', '--key-command', 'op read op://x/y/z'], offline(person));
+  expect(JSON.parse(readFileSync(join(home, 'config.json'), 'utf8'))).toEqual({
+    zone: 'UTC',
+    keyCommand: ['op', 'read', 'op://x/y/z'],
+  });
+  await runHere(['setup', 'codex', '--yes', '--key-command', 'cat ~/k | head -1'], offline(person));
+  expect(JSON.parse(readFileSync(join(home, 'config.json'), 'utf8')).keyCommand).toEqual([
+    '/bin/sh',
+    '-c',
+    'cat ~/k | head -1',
+  ]);
+  const gone = await runHere(['setup', 'codex', '--remove', '--yes'], offline(person));
+  expect(gone.stdout).toContain('with the key');
+  expect(readFileSync(join(home, 'key'), 'utf8')).toBe('sk-ant-given\n');
+});
+
+test('--key-stdin keeps what comes on stdin', () => {
+  const person = aPerson();
+  const ended = spawnSync(process.execPath, [DOOR, 'setup', 'codex', '--yes', '--key-stdin'], {
+    env: offline(person),
+    input: 'sk-ant-piped\n',
+    encoding: 'utf8',
+  });
+  expect(ended.status).toBe(0);
+  expect(readFileSync(join(person.user, '.nocturne', 'key'), 'utf8')).toBe('sk-ant-piped\n');
+});
