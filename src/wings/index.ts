@@ -8,6 +8,5 @@ import { review } from './review/wing.ts';
 import { server } from './server/wing.ts';
 import { snapshots } from './snapshots/wing.ts';
 import { team } from './team/wing.ts';
-import { transfer } from './transfer/wing.ts';
 
-export const WINGS: readonly Wing[] = [team, review, transfer, snapshots, server, page, fleet];
+export const WINGS: readonly Wing[] = [team, review, snapshots, server, page, fleet];

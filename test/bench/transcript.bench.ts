@@ -2,7 +2,7 @@
 //
 // 1. Memory and speed: a Claude Code file made by repeating real sessions with fresh ids, against a bare JSON.parse of
 //    each line of the same bytes in the same run, each in a process of its own with the heap that the command line has.
-//    What `nocturne transcript` does with that file, of which nothing is covered, in a process of its own too.
+//    What `nocturne why FILE` does with that file, of which nothing is covered, in a process of its own too.
 // 2. Reading on: 100 MB read before, 1 KB appended, against a session of 1 KB.
 // 3. Tokens: what is sent per session to a model that records once and ends, divided by the o200k tokens of the file
 //    without base64.
@@ -123,7 +123,7 @@ function speed(dir: string, sources: string[]): void {
   }
   const inspected = measure('inspect', path);
   console.log(
-    `nocturne transcript: ${inspected.count} excerpts in ${Math.round(inspected.ms / 1000)} s, ` +
+    `nocturne why FILE: ${inspected.count} excerpts in ${Math.round(inspected.ms / 1000)} s, ` +
       `at most ${Math.round(inspected.residentMb)} MB resident (wanted 200)`,
   );
   rmSync(path);

@@ -79,7 +79,7 @@ test('a session that is left alone is told with the reason that applied, by lear
   await app.home.decline(new Date('2026-11-21T00:00:00Z'));
   const learn = await runHere(['learn'], environment);
   expect(learn.stdout).toContain('Nothing new: every other session of the last 7 days');
-  const sweep = await runHere(['sweep'], environment);
+  const sweep = await runHere(['enqueue', 'extract', '--all'], environment);
   expect(sweep.stdout).toMatch(/^claude-code {2}3 found, 0 enqueued, .*1 non-interactive/);
   expect(sweep.stdout).toMatch(/ 2 off/);
   for (const [session, reason] of reasons) {
@@ -98,5 +98,5 @@ test('a session that is left alone is told with the reason that applied, by lear
   writeFileSync(join(testing.home, 'config.json'), '{}');
   await runHere(['worker', '--once'], environment);
   expect((await runHere(['learn'], environment)).stdout).toContain('Learned 1 thing from 1 session.');
-  expect((await runHere(['sweep'], environment)).stdout).not.toContain('off');
+  expect((await runHere(['enqueue', 'extract', '--all'], environment)).stdout).not.toContain('off');
 });

@@ -27,6 +27,7 @@ const MODULES: CommandModule[] = [
   { names: ['status'], load: () => import('./commands/status.ts') },
   { names: ['enqueue', 'retry'], load: () => import('./commands/enqueue.ts') },
   { names: ['redact'], load: () => import('./commands/redact.ts') },
+  { names: ['export', 'import'], load: () => import('./commands/carry.ts') },
   { names: ['recall'], load: () => import('./commands/recall.ts') },
   { names: ['mcp'], load: () => import('./commands/mcp.ts') },
 ];

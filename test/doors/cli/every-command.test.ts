@@ -60,8 +60,8 @@ const CALLS: Record<string, (string | number)[][]> = {
   recall: [['recall', '--query', 'pnpm']],
   mcp: [['mcp', '--json']],
   board: [['board', 1]],
-  export: [['export', 'ARCHIVE']],
-  import: [['import', 'ARCHIVE']],
+  export: [['export', 'CARRIED']],
+  import: [['import', 'CARRIED']],
   'snapshot create': [['snapshot', 'create', TOPIC]],
   'snapshot check': [['snapshot', 'check']],
   'snapshot apply': [['snapshot', 'apply']],
@@ -94,7 +94,7 @@ function freshHome() {
     NOCTURNE_ZONE: 'UTC',
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
   };
-  const words: Record<string, string> = { SESSION: session.path, ARCHIVE: join(home, 'memory.tar.gz') };
+  const words: Record<string, string> = { SESSION: session.path, CARRIED: join(home, 'carried') };
   const run = (args: string[]): Promise<EndedHere> => {
     vi.spyOn(process, 'cwd').mockReturnValue(project);
     return runHere(

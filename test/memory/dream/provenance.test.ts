@@ -99,22 +99,22 @@ test('what rests on an entry alone is told from what rests on others too, and ca
   jobs.close();
 });
 
-test('nocturne explain shows the chain of a line, and what rests on an entry', async () => {
+test('nocturne why shows the chain of a line, and what rests on an entry', async () => {
   const testing = await testApp();
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm, says Zebulon.');
   await testing.app.extract({ transcript: session.path, ended: true });
   await testing.app.dream(testing.store, {});
   const ask = (...args: string[]) => runHere(args, testing.environment);
-  const shown = await ask('explain', `${TOPIC}:7`);
+  const shown = await ask('why', `${TOPIC}:7`);
   expect(shown).toMatchObject({ code: 0 });
   for (const part of ['Zebulon', '“Always use pnpm', 'said by you', session.id, session.path]) {
     expect(shown.stdout).toContain(part);
   }
-  const [line] = JSON.parse((await ask('explain', TOPIC, '--json')).stdout);
+  const [line] = JSON.parse((await ask('why', TOPIC, '--json')).stdout);
   expect(line.entries).toHaveLength(1);
-  expect((await ask('explain', line.entries[0].id)).stdout).toContain('on it alone');
-  expect(await ask('explain', 'none.md')).toMatchObject({ code: 1, stderr: expect.stringContaining('no topic') });
+  expect((await ask('why', line.entries[0].id)).stdout).toContain('on it alone');
+  expect(await ask('why', 'none.md')).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing in') });
 });
 
 test('redact names the lines that rest on what it took out alone, and removes them where it is asked to', async () => {

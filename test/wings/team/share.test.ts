@@ -141,9 +141,9 @@ ssh alpha
     ['.gitattributes', '.nocturne/.gitignore', 'MEMORY.md', 'hosts.md'].map((path) => `.claude/memory/${path}`),
   );
   expect(await json('share', 'hosts')).toMatchObject({ outcome: 'known', topics: [], job: null });
-  const explained = await json<{ authors: string[] }[]>('explain', 'hosts.md', '--scope', 'local');
+  const explained = await json<{ authors: string[] }[]>('why', 'hosts.md', '--scope', 'local');
   expect(explained.map(({ authors }) => authors)).toEqual([['Kim Lee'], ['Kim Lee'], ['Kim Lee']]);
-  expect((await here('explain', 'hosts.md:7', '--scope', 'local')).stdout).toContain('shared by Kim Lee');
+  expect((await here('why', 'hosts.md:7', '--scope', 'local')).stdout).toContain('shared by Kim Lee');
   expect((await here('check', '--scope', 'local')).stdout).toContain('fine');
   await here('undo', report.job as string, '--scope', 'local');
   expect(existsSync(join(team, 'hosts.md'))).toBe(false);

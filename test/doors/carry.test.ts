@@ -1,0 +1,143 @@
+// A memory as plain files, and plain files as a memory: with all that was done, never outside of it, and taken back as a whole.
+
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listFiles } from '../../src/base/files/directories.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+interface Imported {
+  outcome: string;
+  added: string[];
+  changed: string[];
+  differing: string[];
+  skipped: string[];
+  job: string | null;
+}
+
+const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+
+async function contents(dir: string): Promise<Record<string, string>> {
+  const kept = (await listFiles(dir)).filter((path) => !/^\.nocturne\/(?!dreams)/.test(path));
+  return Object.fromEntries(kept.map((path) => [path, readFileSync(join(dir, path), 'utf8')]));
+}
+
+/** A memory that read a session and dreamed, and where it was exported to. */
+async function exported(): Promise<TestApp & { session: string; out: string }> {
+  const testing = await testApp();
+  const session = sessionFile(tempDir());
+  session.add('Always use pnpm instead of npm.');
+  session.add('The beta starts on 2026-12-04.');
+  writeFileSync(join(testing.dir, 'by-hand.md'), 'No frontmatter,\r\nno last line end');
+  await runHere(['extract', session.path], testing.environment);
+  expect((await runHere(['dream'], testing.environment)).code).toBe(0);
+  await runHere(['remember', 'The kitchen closes at 15:00.'], testing.environment);
+  const out = join(tempDir(), 'out');
+  expect(await runHere(['export', out], testing.environment)).toMatchObject({ code: 0 });
+  return { ...testing, session: session.path, out };
+}
+
+const importFrom = ({ environment }: TestApp, from: string, ...more: string[]) =>
+  jsonHere<Imported>(['import', from, ...more], environment);
+
+test('an export brings an empty memory to the same files, and nothing is extracted or distilled again', async () => {
+  const { dir, out, session } = await exported();
+  expect(await contents(out)).toEqual(await contents(dir));
+  const other = await testApp();
+  const report = await importFrom(other, out);
+  expect(report).toMatchObject({ outcome: 'imported', changed: [], differing: [], skipped: [] });
+  expect(await contents(other.dir)).toEqual(await contents(dir));
+  expect((await runHere(['check'], other.environment)).code).toBe(0);
+  expect(await jsonHere(['extract', session], other.environment)).toMatchObject({ entries: [] });
+  const dream = await jsonHere<{ operations: { kind: string }[] }>(['dream'], other.environment);
+  expect(dream.operations.map(({ kind }) => kind)).toEqual(['add']);
+  const why = await runHere(['why', 'pnpm'], other.environment);
+  expect(why.stdout).toContain('“Always use pnpm instead of npm.”');
+  expect(await importFrom(other, out)).toMatchObject({ added: [], changed: [] });
+});
+
+test('an import is taken back by undo, and done again it is whole again', async () => {
+  const { out } = await exported();
+  const other = await testApp();
+  const { job } = await importFrom(other, out);
+  const whole = await contents(other.dir);
+  expect((await runHere(['undo', job ?? ''], other.environment)).code).toBe(0);
+  expect(await contents(other.dir)).toEqual({});
+  await importFrom(other, out);
+  expect(await contents(other.dir)).toEqual(whole);
+  expect((await runHere(['why', 'pnpm'], other.environment)).stdout).toContain('“Always use pnpm instead of npm.”');
+  expect(await importFrom(other, out)).toMatchObject({ outcome: 'unchanged', job: null });
+});
+
+test('into a memory that holds something comes what is missing; what differs stays, or goes to history', async () => {
+  const { out } = await exported();
+  const other = await testApp();
+  const topic = join(other.dir, 'working-agreements.md');
+  writeFileSync(topic, '---\ntype: feedback\n---\n\n- Mine.\n');
+  writeFileSync(join(other.dir, 'MEMORY.md'), '# Memory\n\n- My words about it [own.md]\n');
+  const first = await importFrom(other, out);
+  expect(first).toMatchObject({ differing: ['working-agreements.md'], changed: [] });
+  expect(readFileSync(topic, 'utf8')).toContain('- Mine.');
+  const index = readFileSync(join(other.dir, 'MEMORY.md'), 'utf8');
+  for (const line of ['- My words about it [own.md]', '[working-agreements.md]', '[project-facts.md]'])
+    expect(index).toContain(line);
+  expect(await importFrom(other, out, '--theirs')).toMatchObject({ changed: ['working-agreements.md'], added: [] });
+  expect(readFileSync(topic, 'utf8')).toBe(readFileSync(join(out, 'working-agreements.md'), 'utf8'));
+  const { stdout } = await runHere(['show', 'working-agreements', '--diff'], other.environment);
+  expect(stdout).toContain('-- Mine.');
+});
+
+test('a log of a day that both have keeps the entries of both, and what was forgotten does not come back', async () => {
+  const { out } = await exported();
+  const other = await testApp();
+  await runHere(['remember', 'The lift is out of order.'], other.environment);
+  const log = 'logs/2026/11/2026-11-21.md';
+  const mine = readFileSync(join(other.dir, log), 'utf8');
+  expect((await importFrom(other, out)).changed).toEqual([log]);
+  const both = readFileSync(join(other.dir, log), 'utf8');
+  expect(both.startsWith(mine)).toBe(true);
+  expect(both).toContain('The kitchen closes at 15:00.');
+  expect((await runHere(['forget', 'The kitchen closes', '--yes'], other.environment)).code).toBe(0);
+  await importFrom(other, out, '--theirs');
+  expect(readFileSync(join(other.dir, log), 'utf8')).not.toContain('kitchen');
+  expect(readFileSync(join(other.dir, log), 'utf8')).toContain('The lift is out of order.');
+});
+
+test('only Markdown of a memory comes in, through no link, and without secrets; only that goes out', async () => {
+  const from = join(tempDir(), 'from');
+  for (const dir of ['.git', '.nocturne']) mkdirSync(join(from, dir), { recursive: true });
+  writeFileSync(join(from, 'good.md'), `- The token is ${SECRET}.\n`);
+  const skipped = ['.git/hooks.md', '.nocturne/ledger.db', 'run.sh', 'latin.md'];
+  for (const path of skipped) writeFileSync(join(from, path), Buffer.from([0x68, 0xe9]));
+  symlinkSync('/etc/passwd', join(from, 'link.md'));
+  const other = await testApp();
+  const report = await importFrom(other, from);
+  expect(report).toMatchObject({ outcome: 'imported', added: ['good.md'], skipped: skipped.toSorted() });
+  expect(readFileSync(join(other.dir, 'good.md'), 'utf8')).toMatch(/^- The token is \[redacted:[\w-]+\]\.\n$/);
+
+  writeFileSync(join(other.dir, 'later.md'), `- Now it is ${SECRET}.\n`);
+  writeFileSync(join(other.dir, 'latin.md'), Buffer.from([0x68, 0xe9]));
+  const out = join(tempDir(), 'out');
+  expect(await jsonHere(['export', out], other.environment)).toMatchObject({ skipped: ['latin.md'] });
+  expect((await listFiles(out)).filter((path) => !path.startsWith('.nocturne/dreams/'))).toEqual(
+    expect.arrayContaining(['MEMORY.md', 'good.md', 'later.md']),
+  );
+  expect(Object.values(await contents(out)).join('')).not.toContain(SECRET);
+});
+
+test('nothing is written over, and where no memory or directory is none is made', async () => {
+  const { out, environment } = await exported();
+  const before = await contents(out);
+  const again = await runHere(['export', out], environment);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already') });
+  expect(await contents(out)).toEqual(before);
+  const none = join(tempDir(), 'none');
+  const nowhere = await runHere(['export', join(none, 'out'), '--memory', none], environment);
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no memory') });
+  const nothing = await runHere(['import', join(none, 'out'), '--memory', none], environment);
+  expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no directory') });
+  expect(existsSync(none)).toBe(false);
+});
