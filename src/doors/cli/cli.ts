@@ -54,13 +54,18 @@ export async function main(argv: string[], { loadWings, parts }: Given): Promise
 
 /** The program with the command that `argv` names, or with all of them. */
 export async function programFor(argv: string[], parts: Parts = {}): Promise<Command> {
-  const [{ Command }, { addCommands }] = await Promise.all([import('commander'), import('./spec.ts')]);
+  const [{ Command }, { addCommands, sayExitCodes }] = await Promise.all([import('commander'), import('./spec.ts')]);
   const program = new Command('nocturne')
+    .description(
+      'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs.',
+    )
     .version(version(), '-V, --version')
     // So that --version behind a command is the command's own.
     .enablePositionalOptions()
     .showHelpAfterError('(nocturne --help lists the commands)')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'what a command does, its options and an example')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', `\nExit codes:\n${sayExitCodes()}`)
     .exitOverride();
   const modules = [...MODULES, ...wings().flatMap(({ commands }) => commands ?? [])];
   const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
@@ -69,12 +74,6 @@ export async function programFor(argv: string[], parts: Parts = {}): Promise<Com
   const specs = loaded.flatMap(({ commands }) => commands);
   const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
   addCommands(program, wanted, { parts, version: version() });
-  if (!known) {
-    const { addHelp, hintAfter } = await import('./terminal/manual.ts');
-    addHelp(program, specs);
-    // Behind help stands the word that it is asked of.
-    hintAfter(program, asked === 'help' ? (argv[argv.indexOf('help') + 1] ?? '') : asked);
-  }
   nameOptionsAfterErrors(program);
   return program;
 }

@@ -4,9 +4,9 @@
 
 import { Argument, type Command, Option } from 'commander';
 import type { Parts } from '../job-bounds.ts';
-import { wrap } from './terminal/output.ts';
+import { EXIT, EXIT_MEANINGS, wrap } from './terminal/output.ts';
 
-/** Where a command stands in the help; only the first two are in the short one. */
+/** Where a command stands in the help. */
 export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood'] as const;
 
 export type CommandGroup = (typeof GROUPS)[number];
@@ -65,6 +65,14 @@ export interface CommandModule {
 /** How wide the help is: as the terminal, and at most 80. */
 export function helpColumns(): number {
   return Math.min(process.stdout.columns || 80, 80);
+}
+
+/** What every command may end with. */
+export function sayExitCodes(): string {
+  const codes = Object.entries(EXIT) as [keyof typeof EXIT, number][];
+  return codes
+    .map(([name, code]) => wrap(`  ${String(code).padStart(2)}  ${EXIT_MEANINGS[name]}`, helpColumns(), 6))
+    .join('\n');
 }
 
 /** @internal Adds the commands to the program, group by group. */

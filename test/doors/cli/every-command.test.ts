@@ -122,7 +122,7 @@ function isWhole(line: string): boolean {
   return line.length - line.lastIndexOf(' ') > 40;
 }
 
-test('every command of help --all runs in a fresh home, and what it prints fits 80 columns', async () => {
+test('every command of the help runs in a fresh home, and what it prints fits 80 columns', async () => {
   const names = (await allCommands()).map(([name]) => name).filter((name) => !SERVE.test(name));
   expect(Object.keys(CALLS).toSorted()).toEqual(names.toSorted());
   const { run } = freshHome();
