@@ -40,7 +40,18 @@ import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
 
 /** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = [...JOB_KINDS, 'undo', 'remember', 'forget', 'deliver', 'pin', 'unpin', 'restore', 'edit', 'import'];
+const OWN_KINDS: string[] = [
+  ...JOB_KINDS,
+  'undo',
+  'remember',
+  'forget',
+  'deliver',
+  'pin',
+  'unpin',
+  'restore',
+  'edit',
+  'import',
+];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */

@@ -75,7 +75,9 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
 
     expect((await run('here', 'pin', 'working-agreements')).stdout).toContain('is pinned');
     expect((await run('there', 'pin', 'working-agreements')).stdout).toContain('is pinned already');
-    expect((await run('there', 'show', 'working-agreements', '--history')).stdout.split('\n').length).toBeGreaterThan(2);
+    expect((await run('there', 'show', 'working-agreements', '--history')).stdout.split('\n').length).toBeGreaterThan(
+      2,
+    );
   });
 
   test('a directory that is not in the database is listed as what it is, and told apart', async () => {
