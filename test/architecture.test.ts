@@ -106,14 +106,10 @@ test.each([
   ],
   ['the SDK client', /^@anthropic-ai\/sdk$/, ['src/agent/model.ts', 'src/agent/loop.ts']],
   ['the index of date-fns', /^date-fns$/, []],
-  ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/queue.ts', 'src/queue/backend.ts', 'src/queue/board.ts']],
+  ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/queue.ts', 'src/queue/redis.ts', 'src/queue/board.ts']],
   // Who only keeps memory in PostgreSQL starts without it.
-  [
-    'what loads BullMQ',
-    /(?:queue|^\.)\/backend\.ts$/,
-    ['src/queue/queue.ts', 'src/queue/board.ts', 'src/doors/worker/worker.ts'],
-  ],
-  ["PostgreSQL's driver", /^pg$/, ['src/queue/drivers.ts', 'src/wings/fleet/database.ts']],
+  ['what loads BullMQ', /(?:queue|^\.)\/redis\.ts$/, ['src/queue/queue.ts', 'src/queue/board.ts']],
+  ["PostgreSQL's driver", /^pg$/, ['src/wings/fleet/database.ts']],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);
 });

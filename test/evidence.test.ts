@@ -120,7 +120,7 @@ test('what is found and kept of the held-out set is as docs/evidence.md says', a
   }
 });
 
-const BACKENDS = ['redis', 'postgres', 'polling'] as const;
+const BACKENDS = ['redis', 'polling'] as const;
 describe.skipIf(isQuick)('a published run of chaos, once more', () => {
   test.for(BACKENDS)('on %s says, loses and doubles what docs/evidence.md says', async (backend) => {
     const [seed, sessions, directories, turns, entries, lost, doubled, violations] =

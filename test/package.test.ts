@@ -82,17 +82,14 @@ test.skipIf(isQuick)(
 
     const pg = /npm install --global "pg@\^[\d.]+"/;
     const database = { NOCTURNE_DATABASE_URL: 'postgres://127.0.0.1:1/test' };
-    const queue = { NOCTURNE_QUEUE_URL: 'postgres://127.0.0.1:1/test' };
     for (const [args, more] of [
-      [['worker'], queue],
       [['worker'], database],
-      [['serve', '--port', '0'], queue],
       [['serve', '--port', '0'], database],
     ] as const) {
       const said = run([...args], more);
       expect([args, said.status, said.stderr]).toEqual([args, 1, expect.stringMatching(pg)]);
     }
-    for (const more of [queue, database]) expect(run(['doctor'], more).stdout).toMatch(pg);
+    expect(run(['doctor'], database).stdout).toMatch(pg);
     const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
     const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
     expect(run(['board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });

@@ -201,8 +201,8 @@ export interface Keeping {
   /** Calls `look` with the ledger of a store, of which nothing else is read. */
   lookIntoLedger?(id: string, look: (ledger: Ledger) => void): Promise<void>;
   shared: Shared | null;
-  /** The queue that all workers share: its namespace, and its server where the settings name none. */
-  queue(): Promise<{ namespace: string; url: string }>;
+  /** Of the queue that all workers share. */
+  queueNamespace(): Promise<string>;
   /** Lets go of all that was opened. */
   close(): Promise<void>;
 }

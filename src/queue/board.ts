@@ -1,4 +1,4 @@
-// A view of the queue for a person's browser: bull-board over Redis or Postgres, read-only.
+// A view of the queue for a person's browser: bull-board, read-only.
 // Promises: it answers only to a browser that asks for this machine by name (no rebinding of foreign names), its pages
 // ask nobody else for anything, and nothing in the queue can be changed through it.
 
@@ -6,9 +6,9 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
-import { openBackend } from './backend.ts';
 import { loadBoard } from './drivers.ts';
 import { PREFIX, type WakeQueueOptions } from './queue.ts';
+import { openRedis } from './redis.ts';
 
 const UI = '/ui';
 const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
@@ -16,7 +16,7 @@ const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'";
 
-/** Opens the board of a namespace at `/ui`. Errors: `bad-input` where there is no queue; those of `openBackend`. */
+/** Opens the board of a namespace at `/ui`. Errors: `bad-input` where there is no queue; those of `openRedis`. */
 export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'> & { url?: string }) {
   if (url === undefined) {
     throw new AppError(
@@ -24,18 +24,17 @@ export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'
       'There is no queue to show: without a queue URL the worker looks into the inboxes itself.',
       {
         remedy:
-          'nocturne status shows what waits. For a board let the queue be on a server: NOCTURNE_QUEUE_URL=redis://… or postgres://….',
+          'nocturne status shows what waits. For a board let the queue be on a Redis: NOCTURNE_QUEUE_URL=redis://….',
       },
     );
   }
   const { createBullBoard, BullMQAdapter, HonoAdapter } = await loadBoard();
-  const backend = await openBackend({ url });
-  const queue = new Queue(namespace ?? PREFIX, { connection: backend.producer, prefix: PREFIX }, backend.factory);
+  const redis = await openRedis(url);
+  const queue = new Queue(namespace ?? PREFIX, { connection: redis.producer, prefix: PREFIX });
   queue.on('error', () => {});
   const adapter = new HonoAdapter(serveStatic).setBasePath(UI);
   createBullBoard({
-    // bull-board is typed for BullMQ's Redis queue; the calls are the same for every backend.
-    queues: [new BullMQAdapter(queue as unknown as Queue, { readOnlyMode: true })],
+    queues: [new BullMQAdapter(queue, { readOnlyMode: true })],
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'nocturne' } },
   });
@@ -58,7 +57,7 @@ export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'
     fetch: app.fetch,
     async close(): Promise<void> {
       await queue.close();
-      await backend.close();
+      redis.close();
     },
   };
 }

@@ -1,10 +1,9 @@
-// What a server of a queue has in common with one of memory: its driver, its version, and its URL as it may be shown.
+// What is said of a queue, a database and the board before anything of them is loaded: whether a URL can be a queue's, how a
+// URL may be shown, and which packages are not installed with nocturne.
 // Promises: loads neither BullMQ nor a driver: who only keeps memory in PostgreSQL needs no queue.
 
 import { AppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
-
-const OLDEST_POSTGRES = 13;
 
 /**
  * Packages that are not installed with nocturne, because few need them. Errors: `bad-input` with the command that installs
@@ -24,13 +23,26 @@ export async function optionalPackage<T>(names: string[], need: string, load: ()
   }
 }
 
-/** Errors: `bad-input` where a queue at the URL needs a driver that is not installed. */
-export async function checkQueueDriver(url: string | undefined): Promise<void> {
-  if (/^postgres(?:ql)?:/i.test(url ?? '')) await loadPgForQueue();
-}
-
-export function loadPgForQueue() {
-  return optionalPackage(['pg'], 'a queue on Postgres', () => import('pg'));
+/** Opens nothing. Errors: `bad-input` for a URL that is none of a Redis. */
+export function checkQueueUrl(url: string): void {
+  const protocol = URL.parse(url)?.protocol;
+  // ioredis decodes what is in it, and falls over a password with a bare %.
+  if (/%(?![\da-f]{2})/i.test(url)) {
+    throw new AppError('bad-input', 'The queue URL holds a % that does not stand before two hexadecimal digits.', {
+      remedy: 'Write the % of a password as %25, and what else is special in it likewise.',
+    });
+  }
+  if (protocol === 'redis:' || protocol === 'rediss:') return;
+  if (protocol === 'postgres:' || protocol === 'postgresql:') {
+    throw new AppError('bad-input', 'The queue URL is one of PostgreSQL; the queue is on Redis alone.', {
+      remedy:
+        'Leave it out (queueUrl, NOCTURNE_QUEUE_URL): the worker looks into the inboxes itself. Memory that machines share is databaseUrl.',
+    });
+  }
+  // The value itself may hold a password, so only what is known to be harmless is shown.
+  throw new AppError('bad-input', `The queue URL ${protocol ? `begins with ${protocol}` : 'is not a URL'}.`, {
+    remedy: 'Give one that begins with redis: or rediss:, or none: a worker needs none.',
+  });
 }
 
 export function loadBoard() {
@@ -39,22 +51,6 @@ export function loadBoard() {
     ...(await import('@bull-board/api/bullMQAdapter')),
     ...(await import('@bull-board/hono')),
   }));
-}
-
-/** Throws `queue-unavailable` for a server that is older than BullMQ's schema needs. */
-export function checkPostgresVersion(version: string, server: string): void {
-  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
-  throw new AppError('queue-unavailable', `PostgreSQL at ${server} is version ${version}, which is too old.`, {
-    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or Redis.`,
-  });
-}
-
-/** What a driver is given so that its sessions have these options, behind those of the URL: the driver would take those alone. */
-export function withSessionOptions(url: string, options: string): { connectionString: string; options: string } {
-  const at = new URL(url);
-  const own = at.searchParams.get('options');
-  at.searchParams.delete('options');
-  return { connectionString: own === null ? url : at.href, options: own === null ? options : `${own} ${options}` };
 }
 
 /** The URL as it may be shown: without its password and options. */

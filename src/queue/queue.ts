@@ -6,10 +6,10 @@
 
 import { hash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
-import { type IQueueBackend, type Job, type JobProgress, Queue, type Telemetry, Worker } from 'bullmq';
+import { type Job, Queue, type Telemetry, Worker } from 'bullmq';
 import { z } from 'zod';
 import { AppError } from '../base/errors.ts';
-import { type Backend, type BackendOptions, openBackend } from './backend.ts';
+import { openRedis, type RedisServer } from './redis.ts';
 
 const wakeUpSchema = z.object({
   kind: z.enum(['extract', 'dream', 'reprocess']),
@@ -36,7 +36,9 @@ interface ListenOptions {
   onError(error: unknown, wakeUp?: WakeUp): void;
 }
 
-export interface WakeQueueOptions extends BackendOptions {
+export interface WakeQueueOptions {
+  /** `redis:` or `rediss:`. */
+  url: string;
   /** Keeps homes apart that share a server: letters, digits, `_`, `-`; at most 60. Default `nocturne`. */
   namespace?: string;
   /** Spans of adding and handling wake-ups, by bullmq-otel. */
@@ -45,9 +47,9 @@ export interface WakeQueueOptions extends BackendOptions {
 
 /**
  * Measured: a killed worker's wake-up arrives again after 7.5 to 15 s, and it may kill five workers before it is
- * dropped. `runRetryDelay` is how soon a worker looks for a Postgres that went away; 15 s unless set.
+ * dropped.
  */
-const WATCH = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5, runRetryDelay: 2_000 };
+const WATCH = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5 };
 
 // Finished jobs are kept for a person who looks, not for the program. `age` is in seconds.
 const KEEP = { removeOnComplete: { count: 100, age: 86_400 }, removeOnFail: { count: 500, age: 7 * 86_400 } };
@@ -57,7 +59,7 @@ const GRACE_MS = 500;
 /** How long one waits for a server where nothing is under way. */
 const IDLE_MS = 2_000;
 
-/** Opens the queue. Errors: those of `openBackend`, and `bad-input` for a namespace that cannot be one. */
+/** Opens the queue. Errors: those of `openRedis`, and `bad-input` for a namespace that cannot be one. */
 export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueue> {
   const namespace = options.namespace ?? PREFIX;
   if (!/^[\w-]{1,60}$/.test(namespace)) {
@@ -69,7 +71,7 @@ export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueu
   const telemetry = options.telemetry
     ? new (await import('bullmq-otel')).BullMQOtel({ tracerName: PREFIX })
     : undefined;
-  const wakeQueue = new WakeQueue(await openBackend(options), { namespace, telemetry });
+  const wakeQueue = new WakeQueue(await openRedis(options.url), { namespace, telemetry });
   try {
     await wakeQueue.ready();
     return wakeQueue;
@@ -80,8 +82,7 @@ export async function openWakeQueue(options: WakeQueueOptions): Promise<WakeQueu
 }
 
 export class WakeQueue {
-  readonly kind: Backend['kind'];
-  readonly #backend: Backend;
+  readonly #redis: RedisServer;
   readonly #queue: WakeUpQueue;
   readonly #telemetry: Telemetry | undefined;
   #worker: WakeUpWorker | undefined;
@@ -90,22 +91,22 @@ export class WakeQueue {
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(backend: Backend, { namespace, telemetry }: { namespace: string; telemetry?: Telemetry }) {
-    this.kind = backend.kind;
-    this.#backend = backend;
+  constructor(redis: RedisServer, { namespace, telemetry }: { namespace: string; telemetry?: Telemetry }) {
+    this.#redis = redis;
     this.#telemetry = telemetry;
-    this.#queue = new Queue(
-      namespace,
-      { connection: backend.producer, prefix: PREFIX, defaultJobOptions: { attempts: 1, ...KEEP }, telemetry },
-      backend.factory,
-    );
+    this.#queue = new Queue(namespace, {
+      connection: redis.producer,
+      prefix: PREFIX,
+      defaultJobOptions: { attempts: 1, ...KEEP },
+      telemetry,
+    });
     // A queue without this listener ends the process. What fails is told by the call that asked for it.
     this.#queue.on('error', () => {});
   }
 
   /** Connects the queue. One whose first connection fails keeps that failure for good: every notification would fail. */
   async ready(): Promise<void> {
-    await this.#backend.attempt('reach', () => this.#queue.waitUntilReady());
+    await this.#redis.attempt('reach', () => this.#queue.waitUntilReady());
   }
 
   /**
@@ -117,7 +118,7 @@ export class WakeQueue {
     const { kind, store, key } = wakeUp;
     const delay = options.delayMs ?? 0;
     const deduplication = { id: keyOf(wakeUp), keepLastIfActive: true, reschedule: delay === 0 };
-    await this.#backend.attempt('notify', () => this.#queue.add(kind, { store, key }, { delay, deduplication }));
+    await this.#redis.attempt('notify', () => this.#queue.add(kind, { store, key }, { delay, deduplication }));
   }
 
   /** Starts handling wake-ups. Once per queue. */
@@ -129,14 +130,13 @@ export class WakeQueue {
       // BullMQ makes a signal only for a processor that declares three parameters.
       (job, _token, signal) => this.#handle(job, signal ?? new AbortController().signal, handler),
       {
-        connection: this.#backend.consumer(),
+        connection: this.#redis.consumer(),
         prefix: PREFIX,
         concurrency: options.concurrency,
         telemetry,
         autorun: false,
         ...WATCH,
       },
-      this.#backend.factory,
     );
     const report = (error: Error, job?: WakeUpJob) => {
       if (!this.#isClosed) options.onError(error, job && wakeUpSchema.safeParse(fieldsOf(job)).data);
@@ -172,7 +172,7 @@ export class WakeQueue {
 
   /** How many wake-ups are in the queue now. */
   async counts(): Promise<{ waiting: number; active: number; delayed: number }> {
-    const counts = await this.#backend.attempt('ask', () => this.#queue.getJobCounts('waiting', 'active', 'delayed'));
+    const counts = await this.#redis.attempt('ask', () => this.#queue.getJobCounts('waiting', 'active', 'delayed'));
     return { waiting: counts.waiting ?? 0, active: counts.active ?? 0, delayed: counts.delayed ?? 0 };
   }
 
@@ -190,7 +190,7 @@ export class WakeQueue {
     if (this.#worker) await this.#closeWorker(this.#worker, deadlineMs);
     this.#isClosed = true;
     await endsWithin(this.#queue.close(), GRACE_MS);
-    await endsWithin(this.#backend.close(), GRACE_MS);
+    this.#redis.close();
   }
 
   async #closeWorker(worker: WakeUpWorker, deadlineMs: number): Promise<void> {
@@ -206,8 +206,8 @@ export class WakeQueue {
   }
 }
 
-type WakeUpQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend, unknown>;
-type WakeUpWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, unknown>;
+type WakeUpQueue = Queue<unknown, void, string>;
+type WakeUpWorker = Worker<unknown, void, string>;
 type WakeUpJob = Job<unknown, void, string>;
 
 function fieldsOf(job: WakeUpJob): unknown {

@@ -1,11 +1,10 @@
 // What the queue and the worker cost, on this machine, in one run:
-//   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same backend: Redis,
-//      PostgreSQL, as far as they answer;
+//   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same Redis;
 //   2. what an extraction costs beside the model, split into child start, reading and commit;
 //   3. how busy ten model slots are with a model that answers after two seconds;
 //   4. extractions a second with the offline model, two side by side, with a process for each run and with processes that
 //      are kept for further ones.
-// The forked child is the build's, as users have it: `node test/bench/queue.bench.ts --redis URL --postgres URL` after `npm run build`.
+// The forked child is the build's, as users have it: `node test/bench/queue.bench.ts --redis URL` after `npm run build`.
 // 2 and 3 are on Redis, 4 works the inboxes without a queue.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -21,14 +20,13 @@ import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { drainInboxes, runWorker, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { inboxItem, inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
-import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
+import { openRedis } from '../../src/queue/redis.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const { values: given } = parseArgs({
   options: {
     redis: { type: 'string', default: 'redis://127.0.0.1:6379' },
-    postgres: { type: 'string', default: 'postgres://root:postgres@127.0.0.1:5432/test' },
     jobs: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '120' },
     only: { type: 'string', default: '1,2,3,4' },
@@ -39,7 +37,6 @@ const CHILD = join(root, 'dist/lib/forked-child.js');
 if (!existsSync(CHILD)) throw new Error('There is no build: run npm run build first.');
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
-const urls = { Redis: given.redis, PostgreSQL: given.postgres };
 const parts = given.only.split(',');
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`load ${loadavg()[0]?.toFixed(1)} before`);
@@ -58,7 +55,7 @@ async function app(
       NOCTURNE_HOME: home,
       NOCTURNE_MEMORY_DIR: join(home, 'memory'),
       NOCTURNE_MODEL: settings.model,
-      NOCTURNE_QUEUE_URL: settings.queueUrl ?? urls.Redis,
+      NOCTURNE_QUEUE_URL: settings.queueUrl ?? given.redis,
       ANTHROPIC_API_KEY: 'bench',
       ANTHROPIC_BASE_URL: settings.baseURL,
     },
@@ -69,34 +66,31 @@ async function app(
   return compose({ ...config, concurrency, dayTokens: 1e12 }, parts);
 }
 
-/** A queue's place: where it hangs, and its name there. */
-type Place = BackendOptions & { name: string };
-
-/** A bare queue of BullMQ at a place. */
-async function bareQueue({ name, ...options }: Place) {
-  const backend = await openBackend(options);
+/** A bare queue of BullMQ. */
+async function bareQueue(name: string) {
+  const redis = await openRedis(given.redis);
   const at = <Connection>(connection: Connection) => ({ connection, prefix: 'nocturne' });
-  const queue = new Queue(name, at(backend.producer), backend.factory);
+  const queue = new Queue(name, at(redis.producer));
   return {
     queue,
     work: (job: () => Promise<void>, concurrency: number) =>
-      new Worker(name, job, { ...at(backend.consumer()), concurrency }, backend.factory),
+      new Worker(name, job, { ...at(redis.consumer()), concurrency }),
     /** Leaves nothing of it behind. */
     async remove() {
       await queue.obliterate({ force: true });
       await queue.close();
-      await backend.close();
+      redis.close();
     },
   };
 }
 
-async function forget(place: Place): Promise<void> {
-  await (await bareQueue(place)).remove();
+async function forget(name: string): Promise<void> {
+  await (await bareQueue(name)).remove();
 }
 
 /** Bare BullMQ: `count` jobs added one by one, then worked. Jobs a second of both together. */
-async function bareBull(place: Omit<Place, 'name'>, count: number, concurrency: number): Promise<number> {
-  const bare = await bareQueue({ ...place, name: `bench-bare-${process.pid}` });
+async function bareBull(count: number, concurrency: number): Promise<number> {
+  const bare = await bareQueue(`bench-bare-${process.pid}`);
   const began = performance.now();
   for (let n = 0; n < count; n += 1) await bare.queue.add('x', { n });
   const { promise: done, resolve } = Promise.withResolvers<void>();
@@ -113,11 +107,10 @@ async function bareBull(place: Omit<Place, 'name'>, count: number, concurrency: 
 }
 
 /** The same through the inbox: put in, rung for, heard, looked up, noted, finished. */
-async function throughInbox(queueUrl: string, count: number, concurrency: number): Promise<number> {
-  const name = `inbox-${Object.values(urls).indexOf(queueUrl)}-${concurrency}`;
-  const made = await app(name, { model: 'offline', concurrency, queueUrl });
+async function throughInbox(count: number, concurrency: number): Promise<number> {
+  const made = await app(`inbox-${concurrency}`, { model: 'offline', concurrency });
   const store = await made.storeFor({});
-  const options = { ...(await wakeQueueOptions({ config: made.config, keeping: null })), url: queueUrl };
+  const options = { ...(await wakeQueueOptions({ config: made.config, keeping: null })), url: given.redis };
   const queue = await openWakeQueue(options);
   const now = new Date();
   const began = performance.now();
@@ -143,24 +136,16 @@ async function throughInbox(queueUrl: string, count: number, concurrency: number
   const tookMs = performance.now() - began;
   await queue.close({ deadlineMs: 1_000 });
   await made.close();
-  await forget({ ...options, name: options.namespace });
+  await forget(options.namespace);
   return (count / tookMs) * 1_000;
 }
 
-/** Both on one backend, or why not. */
-async function noOpJobs(kind: keyof typeof urls, count: number): Promise<void> {
-  const place = { url: urls[kind] };
-  try {
-    await (await openBackend(place)).close();
-  } catch (error) {
-    say(`no-op jobs on ${kind}: skipped, ${(error as Error).message}`);
-    return;
-  }
+async function noOpJobs(count: number): Promise<void> {
   for (const concurrency of [1, 10]) {
-    const bare = await bareBull(place, count, concurrency);
-    const inbox = await throughInbox(urls[kind], count, concurrency);
+    const bare = await bareBull(count, concurrency);
+    const inbox = await throughInbox(count, concurrency);
     say(
-      `no-op jobs on ${kind}, concurrency ${concurrency}: ${inbox.toFixed(0)} a second through the inbox, ${bare.toFixed(0)} bare BullMQ: ${(inbox / bare).toFixed(2)} of it`,
+      `no-op jobs, concurrency ${concurrency}: ${inbox.toFixed(0)} a second through the inbox, ${bare.toFixed(0)} bare BullMQ: ${(inbox / bare).toFixed(2)} of it`,
     );
   }
 }
@@ -303,7 +288,7 @@ async function busySlots(slots: number, count: number): Promise<void> {
   );
   await made.close();
   const { namespace: name } = await wakeQueueOptions({ config: made.config, keeping: null });
-  await forget({ url: urls.Redis, name });
+  await forget(name);
   model.close();
 }
 
@@ -328,9 +313,7 @@ async function offlineExtractions(count: number): Promise<void> {
 }
 
 try {
-  if (parts.includes('1')) {
-    for (const kind of ['Redis', 'PostgreSQL'] as const) await noOpJobs(kind, Number(given.jobs));
-  }
+  if (parts.includes('1')) await noOpJobs(Number(given.jobs));
   if (parts.includes('2')) await overhead();
   if (parts.includes('4')) await offlineExtractions(60);
   if (parts.includes('3')) await busySlots(10, Number(given.sessions));

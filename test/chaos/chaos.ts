@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openStore } from '../../src/memory/open.ts';
-import { ownPostgres } from '../queue/own-postgres.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';
@@ -18,8 +17,8 @@ import { makeWorld, type World } from './world.ts';
 
 export interface ChaosPlan {
   seed: number;
-  /** `redis` starts a server of its own, `postgres` makes a database of its own; `polling` has neither. */
-  backend: 'redis' | 'postgres' | 'polling';
+  /** `redis` starts a server of its own; `polling` has none. */
+  backend: 'redis' | 'polling';
   directories: number;
   sessions: number;
   /** Disturbances come about so often. */
@@ -49,8 +48,8 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nocturne-chaos-')));
   const startedAt = performance.now();
   const random = seeded(plan.seed);
-  const server = await startServer(plan.backend);
-  const world = await makeWorld({ root, queueUrl: server?.url ?? '', concurrency: CONCURRENCY, ...plan }, random);
+  const redis = plan.backend === 'redis' ? await ownRedis() : null;
+  const world = await makeWorld({ root, queueUrl: redis?.url ?? '', concurrency: CONCURRENCY, ...plan }, random);
   const workers = startWorkers(2, world);
   const disturbances = workers.counts;
   const elapsed = () => performance.now() - startedAt;
@@ -68,9 +67,11 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
       await after(plan.everyMs / 2 + random.below(plan.everyMs));
       if (elapsed() > plan.limitMs) break;
       if (isDisturbed()) {
-        if (server && random.below(12) === 0) {
-          disturbances[server.outage] = (disturbances[server.outage] ?? 0) + 1;
-          await server.leaveFor(random.below(3_000));
+        if (redis && random.below(12) === 0) {
+          disturbances['kill redis'] = (disturbances['kill redis'] ?? 0) + 1;
+          await redis.kill();
+          await after(random.below(3_000));
+          await redis.start();
         } else workers.disturb(random);
       }
       if (!wasDreamt && elapsed() > plan.disturbForMs / 2) {
@@ -89,7 +90,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
     return { seed: plan.seed, seconds: Math.round(elapsed() / 1000), disturbances, ...verdict };
   } finally {
     await workers.stop();
-    await server?.close();
+    await redis?.close();
     await world.app.close();
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -104,38 +105,6 @@ async function announceAll(world: World, isGrown: () => boolean): Promise<void> 
     await world.announce(earlier);
     await after(5);
   }
-}
-
-interface QueueServer {
-  url: string;
-  /** What it is called when it was away. */
-  outage: string;
-  leaveFor(ms: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function startServer(backend: ChaosPlan['backend']): Promise<QueueServer | undefined> {
-  if (backend === 'polling') return undefined;
-  if (backend === 'redis') {
-    const { url, kill, start, close } = await ownRedis();
-    const leaveFor = (ms: number) =>
-      kill()
-        .then(() => after(ms))
-        .then(start);
-    return { url, outage: 'kill redis', leaveFor, close };
-  }
-  const { url, admit, terminate, close } = await ownPostgres();
-  return {
-    url,
-    outage: 'cut postgres',
-    async leaveFor(ms) {
-      await admit(false);
-      await terminate();
-      await after(ms);
-      await admit(true);
-    },
-    close,
-  };
 }
 
 async function judge(

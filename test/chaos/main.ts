@@ -21,7 +21,7 @@ const plan = values.publish ? { ...PUBLISHED } : usual;
 for (const name of ['seed', 'sessions', 'directories'] as const) plan[name] = Number(values[name] ?? plan[name]);
 if (values.seconds !== undefined) plan.disturbForMs = Number(values.seconds) * 1_000;
 const reports = new Map<string, ChaosReport>();
-for (const backend of (values.backend ?? ['redis', 'postgres', 'polling']) as ChaosPlan['backend'][]) {
+for (const backend of (values.backend ?? ['redis', 'polling']) as ChaosPlan['backend'][]) {
   const report = await runChaos({ ...plan, backend }, (line) => process.stderr.write(`${line}\n`));
   reports.set(backend, report);
   const { violations, ...counts } = report;

@@ -5,9 +5,8 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
-import { forget, servers } from '../queue/backends.ts';
+import { forget, REDIS } from '../queue/backends.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
 import { start, stop, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 
@@ -27,42 +26,32 @@ async function openBoard({ environment }: TestApp, queueUrl: string) {
   return { board, url: board.stdout().trim() };
 }
 
-const kinds = [
-  ['Redis', servers.redis],
-  ['Postgres', servers.postgres],
-] as const;
-
-test.for(kinds)(
-  'it shows the queue on %s, on this machine alone, asks nobody else, and changes nothing',
-  async (kind, { skip }) => {
-    skip(!waysTaken(kinds).includes(kind));
-    const [, queueUrl] = kind;
-    const testing = await testApp();
-    const options = { ...(await wakeQueueOptions(testing.app)), url: queueUrl };
-    const queue = await openWakeQueue(options);
-    onTestFinished(async () => {
-      await queue.close({ deadlineMs: 1_000 });
-      await forget(options, options.namespace);
-    });
-    await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
-    const { board, url } = await openBoard(testing, queueUrl);
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
-    const page = await get(url);
-    expect(page.status).toBe(200);
-    expect(page.body).not.toMatch(/(href|src)="(https?:)?\/\//);
-    expect(page.headers['content-security-policy']).toContain("default-src 'self'");
-    const script = /src="(static\/js\/[^"]+)"/.exec(page.body)?.[1];
-    expect((await get(`${url}/${script}`)).status).toBe(200);
-    expect((await get(`${url}/`)).status).toBe(302);
-    const queues = JSON.parse((await get(`${url}/api/queues?activeQueue=${options.namespace}&page=1`)).body).queues;
-    expect(queues).toMatchObject([{ name: options.namespace, readOnlyMode: true, counts: { delayed: 1 } }]);
-    const cleaned = await get(`${url}/api/queues/${options.namespace}/empty`, { method: 'PUT' });
-    expect(cleaned.status).toBeGreaterThanOrEqual(400);
-    expect(await queue.counts()).toMatchObject({ delayed: 1 });
-    expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
-    expect(await stop(board)).toMatchObject({ code: 0 });
-  },
-);
+test('it shows the queue, on this machine alone, asks nobody else, and changes nothing', async () => {
+  const testing = await testApp();
+  const options = { ...(await wakeQueueOptions(testing.app)), url: REDIS };
+  const queue = await openWakeQueue(options);
+  onTestFinished(async () => {
+    await queue.close({ deadlineMs: 1_000 });
+    await forget(REDIS, options.namespace);
+  });
+  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
+  const { board, url } = await openBoard(testing, REDIS);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
+  const page = await get(url);
+  expect(page.status).toBe(200);
+  expect(page.body).not.toMatch(/(href|src)="(https?:)?\/\//);
+  expect(page.headers['content-security-policy']).toContain("default-src 'self'");
+  const script = /src="(static\/js\/[^"]+)"/.exec(page.body)?.[1];
+  expect((await get(`${url}/${script}`)).status).toBe(200);
+  expect((await get(`${url}/`)).status).toBe(302);
+  const queues = JSON.parse((await get(`${url}/api/queues?activeQueue=${options.namespace}&page=1`)).body).queues;
+  expect(queues).toMatchObject([{ name: options.namespace, readOnlyMode: true, counts: { delayed: 1 } }]);
+  const cleaned = await get(`${url}/api/queues/${options.namespace}/empty`, { method: 'PUT' });
+  expect(cleaned.status).toBeGreaterThanOrEqual(400);
+  expect(await queue.counts()).toMatchObject({ delayed: 1 });
+  expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
+  expect(await stop(board)).toMatchObject({ code: 0 });
+});
 
 test('without a queue it says why not, and what to do', async () => {
   const { environment } = await testApp();

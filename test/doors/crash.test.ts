@@ -9,8 +9,6 @@ import { listFiles } from '../../src/base/files/directories.ts';
 import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
 import { outboxRows } from '../../src/memory/ledger/entries.ts';
 import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
-import { missing } from '../queue/backends.ts';
-import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { sized, waysTaken } from '../support/depth.ts';
@@ -128,7 +126,6 @@ async function expectNoLossIn(testing: TestApp): Promise<void> {
 
 const queues = {
   redis: { reason: noOwnRedis(), make: ownRedis },
-  postgres: { reason: await missing('postgres'), make: ownPostgres },
   'no queue': { reason: null, make: async () => ({ url: '', close: async () => {} }) },
 };
 

@@ -5,8 +5,6 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { missing } from '../queue/backends.ts';
-import { ownPostgres } from '../queue/own-postgres.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
@@ -27,23 +25,6 @@ const queues = {
       onTestFinished(() => redis.close());
       const lockIsOver = () => redis.until(async (client) => (await client.keys('*:lock')).length === 0);
       return { url: redis.url, lockIsOver };
-    },
-  },
-  postgres: {
-    reason: await missing('postgres'),
-    make: async () => {
-      const postgres = await ownPostgres();
-      onTestFinished(() => postgres.close());
-      const ms = 'locked_until_ms - extract(epoch from clock_timestamp()) * 1000';
-      const held = `select ${ms} as ms from bullmq.job where ${ms} > 0`;
-      const lockIsOver = async () => {
-        // Each question is a connection, which costs the server a process.
-        const left = Math.max(0, ...(await postgres.ask(held)).map(({ ms }) => Number(ms)));
-        const asked = performance.now();
-        await until(() => performance.now() - asked > left, 30_000);
-        await until(async () => (await postgres.ask(held)).length === 0, 30_000);
-      };
-      return { url: postgres.url, lockIsOver };
     },
   },
   'no queue': {

@@ -1,25 +1,24 @@
-// Whatever the queue hangs on, and whatever becomes of it: the same memory.
+// With a queue or without, and whatever becomes of it: the same memory.
 
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { missing, servers, stopwatch } from '../queue/backends.ts';
-import { ownPostgres } from '../queue/own-postgres.ts';
+import { missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { lineTo, refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
-import { start, until } from '../support/run.ts';
+import { start, stop, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 /** Each agent of a worker's process is one too: where queues are tested, one does. */
 const ONE_AGENT = { concurrency: 1 };
-const noRedis = await missing('redis');
+const noRedis = await missing();
 const sessions = sixSessions();
 let once: ReturnType<typeof workOnce> | undefined;
 
@@ -99,54 +98,34 @@ test.skipIf(noRedis || !onItsWay.includes('emptied'))(
   },
 );
 
-/** Two queues of one's own, each with what deletes its database while nocturne runs or not. */
-const deletions = {
-  redis: {
-    reason: noOwnRedis(),
-    make: async () => {
-      const redis = await ownRedis();
-      onTestFinished(() => redis.close());
-      return { url: redis.url, forget: async () => expect(await redis.flush()).toBeGreaterThan(0) };
-    },
-  },
-  postgres: {
-    reason: await missing('postgres'),
-    make: async () => {
-      const postgres = await ownPostgres();
-      onTestFinished(() => postgres.close());
-      return { url: postgres.url, forget: () => postgres.dropSchema() };
-    },
-  },
-};
+const noRedisOfOurs = noOwnRedis();
 
-const kinds = Object.keys(deletions);
-for (const [kind, { reason, make }] of Object.entries(deletions)) {
-  test.skipIf(reason || !waysTaken(kinds).includes(kind))(
-    `the ${kind} queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${reason ?? ''}`,
-    async () => {
-      const model = await testModel(() => says('Nothing worth keeping.'));
-      const testing = await testApp({ server: model, settings: ONE_AGENT });
-      const { url, forget } = await make();
-      testing.environment.NOCTURNE_QUEUE_URL = url;
-      const [first, ...rest] = sessions as [string, ...string[]];
-      await runHere(['enqueue', 'extract', first], testing.environment);
-      const idle = start(['worker'], testing.environment);
-      await until(() => isIdle(testing));
-      await forget();
-      await runHere(['enqueue', 'extract', ...rest], testing.environment);
-      idle.kill('SIGKILL');
-      await idle.ended;
+test.skipIf(noRedisOfOurs)(
+  `the queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const model = await testModel(() => says('Nothing worth keeping.'));
+    const testing = await testApp({ server: model, settings: ONE_AGENT });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
+    const [first, ...rest] = sessions as [string, ...string[]];
+    await runHere(['enqueue', 'extract', first], testing.environment);
+    const idle = start(['worker'], testing.environment);
+    await until(() => isIdle(testing));
+    expect(await redis.flush()).toBeGreaterThan(0);
+    await runHere(['enqueue', 'extract', ...rest], testing.environment);
+    idle.kill('SIGKILL');
+    await idle.ended;
 
-      await forget();
-      await workUntilIdle(testing);
-      const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
-      expect(new Set(turns).size).toBe(11);
-      expect(turns).toHaveLength(11);
-      // What the killed one had begun is asked again.
-      expect([sessions.length, sessions.length + 1]).toContain(model.requests.length);
-    },
-  );
-}
+    await redis.flush();
+    await workUntilIdle(testing);
+    const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
+    expect(new Set(turns).size).toBe(11);
+    expect(turns).toHaveLength(11);
+    // What the killed one had begun is asked again.
+    expect([sessions.length, sessions.length + 1]).toContain(model.requests.length);
+  },
+);
 
 test('enqueue tells within two seconds that Redis is down or silent, keeps the work, and a worker finds it', async () => {
   const testing = await testApp();
@@ -168,8 +147,6 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
   expect(isIdle(testing)).toBe(true);
   expect(coverageWhere(testing.store.ledger)).toHaveLength(4);
 });
-
-const noRedisOfOurs = noOwnRedis();
 
 test.skipIf(noRedisOfOurs)(
   `Redis killed while a worker works: the worker goes on by itself when it is back ${noRedisOfOurs ?? ''}`,
@@ -198,8 +175,7 @@ test.skipIf(noRedisOfOurs)(
   },
 );
 
-// On Postgres: queue-lost.test.ts.
-test.skipIf(noRedisOfOurs || !waysTaken(['redis', 'postgres']).includes('redis'))(
+test.skipIf(noRedisOfOurs)(
   `a worker that an outage left stalled ends with 75 and says why; the one that its supervisor starts does the work ${noRedisOfOurs ?? ''}`,
   async () => {
     const testing = await testApp({ settings: { deafMs: 3_000, ...ONE_AGENT } });
@@ -222,12 +198,30 @@ test.skipIf(noRedisOfOurs || !waysTaken(['redis', 'postgres']).includes('redis')
   },
 );
 
+test.skipIf(noRedisOfOurs)(
+  `SIGTERM ends an idle worker whose Redis is away as soon as any other ${noRedisOfOurs ?? ''}`,
+  async () => {
+    const testing = await testApp({ server: await testModel(() => says('Nothing worth keeping.')) });
+    const redis = await ownRedis();
+    onTestFinished(() => redis.close());
+    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
+    await runHere(['enqueue', 'extract', sessions[0] as string], testing.environment);
+    const worker = start(['worker'], testing.environment);
+    await until(() => isIdle(testing));
+    await redis.kill();
+    const from = performance.now();
+    expect(await stop(worker)).toMatchObject({ code: 0, signal: null });
+    // A worker that has work under way is given ten seconds for it.
+    expect(performance.now() - from).toBeLessThan(10_000);
+  },
+);
+
 /** An app whose queue is in Redis, and what deletes that queue there; answers how many keys it had. */
 async function onRedis() {
   const testing = await testApp({ settings: ONE_AGENT });
-  testing.environment.NOCTURNE_QUEUE_URL = servers.redis;
+  testing.environment.NOCTURNE_QUEUE_URL = REDIS;
   const keys = `nocturne:${(await wakeQueueOptions(testing.app)).namespace}:*`;
-  const redis = new Redis(servers.redis);
+  const redis = new Redis(REDIS);
   const forget = async () => {
     const found = await redis.keys(keys);
     return found.length > 0 ? redis.del(found) : 0;

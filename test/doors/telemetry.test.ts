@@ -5,7 +5,7 @@ import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opente
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openWakeQueue } from '../../src/queue/queue.ts';
-import { forget, servers } from '../queue/backends.ts';
+import { forget, REDIS } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -103,11 +103,11 @@ test('with telemetry off there are no spans, whoever registered an SDK', async (
 test('ringing and hearing a wake-up are spans of one trace', async () => {
   const namespace = `telemetry-${process.pid}`;
   const queue = await openWakeQueue({
-    url: servers.redis,
+    url: REDIS,
     namespace,
     telemetry: true,
   });
-  onTestFinished(() => forget({ url: servers.redis }, namespace));
+  onTestFinished(() => forget(REDIS, namespace));
   const heard = Promise.withResolvers<void>();
   queue.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
   await queue.notify({ kind: 'extract', store: '/memory', key: 'session' });

@@ -1,32 +1,27 @@
-// Which queues the tests can reach, and a queue with a namespace of its own on each of them.
+// The Redis that the tests can reach, and queues with a namespace of their own on it.
 
 import { Queue } from 'bullmq';
 import { vi } from 'vitest';
-import { type BackendOptions, openBackend } from '../../src/queue/backend.ts';
 import { openWakeQueue, type WakeQueue, type WakeUp } from '../../src/queue/queue.ts';
-import { POSTGRES } from './own-postgres.ts';
+import { openRedis } from '../../src/queue/redis.ts';
 
-export const servers = {
-  redis: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
-  postgres: POSTGRES,
-};
+export const REDIS = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379';
 
-/** Why the tests of `kind` cannot run here, or null. With `CI=true` they always run, and fail where no server is. */
-export async function missing(kind: 'redis' | 'postgres'): Promise<string | null> {
+/** Why the tests of the queue cannot run here, or null. With `CI=true` they always run, and fail where no server is. */
+export async function missing(): Promise<string | null> {
   if (process.env.CI === 'true') return null;
   try {
-    await (await openBackend({ url: servers[kind] })).close();
+    (await openRedis(REDIS)).close();
     return null;
   } catch (error) {
     const reason = `skipped, ${(error as Error).message}`;
-    console.warn(`The queue's tests on ${kind} are ${reason}`);
+    console.warn(`The queue's tests are ${reason}`);
     return reason;
   }
 }
 
-/** The bells of one kind of backend. Each `namespace()` is new; `remove()` leaves nothing of them behind. */
-export function workshop(kind: 'redis' | 'postgres') {
-  const options: BackendOptions = { url: servers[kind] };
+/** Queues. Each `namespace()` is new; `remove()` leaves nothing of them behind. */
+export function workshop() {
   const namespaces: string[] = [];
   const open = new Set<WakeQueue>();
   return {
@@ -36,7 +31,7 @@ export function workshop(kind: 'redis' | 'postgres') {
       return name;
     },
     async queue(namespace: string): Promise<WakeQueue> {
-      const queue = await openWakeQueue({ ...options, namespace });
+      const queue = await openWakeQueue({ url: REDIS, namespace });
       open.add(queue);
       return queue;
     },
@@ -49,19 +44,18 @@ export function workshop(kind: 'redis' | 'postgres') {
       open.clear();
     },
     async remove(): Promise<void> {
-      for (const name of namespaces) await forget(options, name);
+      for (const name of namespaces) await forget(REDIS, name);
     },
   };
 }
 
 /** Takes a namespace off a server, with all that waits in it. */
-export async function forget(options: BackendOptions, namespace: string): Promise<void> {
-  const backend = await openBackend(options);
-  const connection = { connection: backend.producer, prefix: 'nocturne', skipMetasUpdate: true };
-  const queue = new Queue(namespace, connection, backend.factory);
+export async function forget(url: string, namespace: string): Promise<void> {
+  const redis = await openRedis(url);
+  const queue = new Queue(namespace, { connection: redis.producer, prefix: 'nocturne', skipMetasUpdate: true });
   await queue.obliterate({ force: true });
   await queue.close();
-  await backend.close();
+  redis.close();
 }
 
 /** A handler that notes what it was woken for, and waits where it is told to. */

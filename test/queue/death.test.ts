@@ -3,14 +3,14 @@
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { WakeUp } from '../../src/queue/queue.ts';
-import { eventually, missing, servers, workshop } from './backends.ts';
+import { eventually, missing, REDIS, workshop } from './backends.ts';
 
-const reason = await missing('redis');
+const reason = await missing();
 
 test.skipIf(reason)(
   `a wake-up whose worker lost its lock is heard again, and the late handler is stopped ${reason ?? ''}`,
   async () => {
-    const shop = workshop('redis');
+    const shop = workshop();
     const namespace = shop.namespace();
     const queue = await shop.queue(namespace);
     const signals: AbortSignal[] = [];
@@ -24,7 +24,7 @@ test.skipIf(reason)(
     await eventually(() => expect(signals).toHaveLength(1));
 
     // As after a sleep of the machine: the lock ran out, and the renewal finds none.
-    const redis = new Redis(servers.redis);
+    const redis = new Redis(REDIS);
     await redis.del(await redis.keys(`nocturne:${namespace}:*:lock`));
     redis.disconnect();
     await eventually(() => expect(signals).toHaveLength(2));

@@ -2,15 +2,10 @@
 
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
-import { openBackend } from '../../src/queue/backend.ts';
-import { checkPostgresVersion } from '../../src/queue/drivers.ts';
 import { openWakeQueue, type WakeQueue } from '../../src/queue/queue.ts';
-import { eventually, missing, recorder, servers, stopwatch, workshop } from './backends.ts';
-import { ownPostgres } from './own-postgres.ts';
+import { eventually, missing, REDIS, recorder, stopwatch, workshop } from './backends.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
 
-const defaultPort = { redis: 6379, postgres: 5432 };
-const noPostgres = await missing('postgres');
 const wakeUp = { kind: 'extract', store: '/memory', key: 's1' } as const;
 
 /** The AppError with which `work` rejects, and how long that took. */
@@ -26,47 +21,45 @@ async function failure(work: Promise<unknown>): Promise<{ error: AppError; tookM
 }
 
 describe('opening', { concurrent: true }, () => {
-  test('refuses a PostgreSQL that is too old, with what to use instead, and takes one that is not', () => {
-    for (const version of ['13.0', '15.18 (Debian 15.18-0+deb12u1)', '18.1']) checkPostgresVersion(version, 'host');
-    expect(() => checkPostgresVersion('12.22', 'host')).toThrow('PostgreSQL at host is version 12.22');
-  });
-
   test.each(['amqp://user:hunter2@host', 'hunter2 is no URL'])('refuses the URL %s without showing it', async (url) => {
-    const { error } = await failure(openBackend({ url }));
+    const { error } = await failure(openWakeQueue({ url }));
     expect(error.code).toBe('bad-input');
-    expect(error.remedy).toContain('postgres:');
+    expect(error.remedy).toContain('redis:');
     expect(error.message).not.toContain('hunter2');
   });
 
-  test.each(['redis://:hunter%2@host', 'postgres://me:hunter%@host/q'])(
-    'says of %s what is wrong in it',
-    async (url) => {
-      const { error } = await failure(openBackend({ url }));
-      expect(error.code).toBe('bad-input');
-      expect(error.remedy).toContain('%25');
-      expect(error.message).not.toContain('hunter');
-    },
-  );
+  test.each(['redis://:hunter%2@host', 'rediss://me:hunter%@host/q'])('says of %s what is wrong in it', async (url) => {
+    const { error } = await failure(openWakeQueue({ url }));
+    expect(error.code).toBe('bad-input');
+    expect(error.remedy).toContain('%25');
+    expect(error.message).not.toContain('hunter');
+  });
+
+  test.each(['postgres://me:hunter2@host/q', 'postgresql://host'])('says of %s what to do instead', async (url) => {
+    const { error } = await failure(openWakeQueue({ url }));
+    expect(error).toMatchObject({ code: 'bad-input', remedy: expect.stringMatching(/Leave it out.*databaseUrl/) });
+    expect(error.message).not.toContain('hunter2');
+  });
 
   test('refuses a namespace that is not a plain name', async () => {
-    const { error } = await failure(openWakeQueue({ url: servers.redis, namespace: 'a:b' }));
+    const { error } = await failure(openWakeQueue({ url: REDIS, namespace: 'a:b' }));
     expect(error.code).toBe('bad-input');
   });
 
-  test.each(['redis', 'postgres'])('says within two seconds that %s refuses, without its password', async (scheme) => {
+  test('says within two seconds that Redis refuses, without its password', async () => {
     const port = await refusedPort();
-    const url = `${scheme}://user:hunter2@127.0.0.1:${port}/0?password=hunter2`;
+    const url = `redis://user:hunter2@127.0.0.1:${port}/0?password=hunter2`;
     const { error, tookMs } = await failure(openWakeQueue({ url }));
     expect(error.code).toBe('queue-unavailable');
-    expect(error.message).toContain(`${scheme}://user@127.0.0.1:${port}/0`);
+    expect(error.message).toContain(`redis://user@127.0.0.1:${port}/0`);
     expect(error.message).toContain('ECONNREFUSED');
     expect(error.message).not.toContain('hunter2');
     expect(tookMs).toBeLessThan(2_000);
   });
 
-  test.each(['redis', 'postgres'])('says within two seconds that %s does not answer', async (scheme) => {
+  test('says within two seconds that Redis does not answer', async () => {
     const silent = await silentServer();
-    const { error, tookMs } = await failure(openWakeQueue({ url: `${scheme}://127.0.0.1:${silent.port}` }));
+    const { error, tookMs } = await failure(openWakeQueue({ url: `redis://127.0.0.1:${silent.port}` }));
     await silent.close();
     expect(error.code).toBe('queue-unavailable');
     expect(tookMs).toBeLessThan(2_000);
@@ -85,99 +78,76 @@ describe('opening', { concurrent: true }, () => {
   });
 });
 
-for (const kind of ['redis', 'postgres'] as const) {
-  const reason = await missing(kind);
-  test.skipIf(reason)(
-    `a process that gets no CPU for longer does not take ${kind} for silent ${reason ?? ''}`,
-    async () => {
-      const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
-      const opening = openWakeQueue({ url: servers[kind] });
-      stopped();
-      const queue = await opening;
-      onTestFinished(() => queue.close({ deadlineMs: 0 }));
-      const counting = queue.counts();
-      stopped();
-      expect(await counting).toMatchObject({ waiting: expect.any(Number) });
-    },
-  );
+const reason = await missing();
 
-  describe.skipIf(reason)(
-    `a queue on ${kind} that goes away${reason ? ` (${reason})` : ''}`,
-    { concurrent: true },
-    () => {
-      const shop = workshop(kind);
-      const bells: WakeQueue[] = [];
-      afterAll(async () => {
-        await Promise.all(bells.map((queue) => queue.close({ deadlineMs: 0 })));
-        await shop.remove();
-      });
-
-      async function openOnLine() {
-        const url = new URL(servers[kind]);
-        const line = await lineTo({ host: url.hostname, port: Number(url.port || defaultPort[kind]) });
-        url.host = `127.0.0.1:${line.port}`;
-        const queue = await openWakeQueue({ url: url.href, namespace: shop.namespace() });
-        bells.push(queue);
-        return { queue, line };
-      }
-
-      test('fails to ring within two seconds, and is heard again once it is back', async () => {
-        const { queue, line } = await openOnLine();
-        const { heard, handler, onError } = recorder();
-        queue.listen(handler, { concurrency: 1, onError });
-        await queue.notify(wakeUp);
-        await eventually(() => expect(heard).toHaveLength(1));
-
-        await line.cut();
-        const { error, tookMs } = await failure(queue.notify(wakeUp));
-        expect(error.code).toBe('queue-unavailable');
-        expect(tookMs).toBeLessThan(2_000);
-
-        await line.mend();
-        await eventually(() => queue.notify({ ...wakeUp, key: 'after' }));
-        await eventually(() => expect(heard).toContainEqual({ ...wakeUp, key: 'after' }));
-      });
-
-      test('fails to ring within two seconds when it falls silent', async () => {
-        const { queue, line } = await openOnLine();
-        line.silence();
-        const { error, tookMs } = await failure(queue.notify(wakeUp));
-        expect(error.code).toBe('queue-unavailable');
-        expect(tookMs).toBeLessThan(2_000);
-        await line.cut();
-      });
-
-      test.each(['silence', 'cut'] as const)('closes in time after a %s while a handler runs', async (what) => {
-        const { queue, line } = await openOnLine();
-        const record = recorder();
-        record.holdAll();
-        queue.listen(record.handler, { concurrency: 1, onError: record.onError });
-        await queue.notify(wakeUp);
-        await eventually(() => expect(record.heard).toHaveLength(1));
-        await line[what]();
-        const took = stopwatch();
-        await queue.close({ deadlineMs: 200 });
-        expect(took()).toBeLessThan(3_200);
-        if (what === 'silence') await line.cut();
-      });
-    },
-  );
-}
-
-test.skipIf(noPostgres)(
-  `a queue that is not let in when it begins to listen says so and hears nothing; the process goes on ${noPostgres ?? ''}`,
+test.skipIf(reason)(
+  `a process that gets no CPU for longer does not take Redis for silent ${reason ?? ''}`,
   async () => {
-    const postgres = await ownPostgres();
-    onTestFinished(() => postgres.close());
-    const queue = await openWakeQueue({ url: postgres.url });
-    await postgres.admit(false);
-    await postgres.terminate();
-    const { errors, handler, onError } = recorder();
-    queue.listen(handler, { concurrency: 1, onError });
-    await eventually(() => expect(errors.length).toBeGreaterThan(0));
-    // Where the worker tried again without a pause, no timer would run, and this would never be answered.
-    await expect(queue.notify(wakeUp)).rejects.toMatchObject({ code: 'queue-unavailable' });
-    expect(errors.length).toBeLessThan(3);
-    await queue.close({ deadlineMs: 0 });
+    const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
+    const opening = openWakeQueue({ url: REDIS });
+    stopped();
+    const queue = await opening;
+    onTestFinished(() => queue.close({ deadlineMs: 0 }));
+    const counting = queue.counts();
+    stopped();
+    expect(await counting).toMatchObject({ waiting: expect.any(Number) });
   },
 );
+
+describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
+  const shop = workshop();
+  const bells: WakeQueue[] = [];
+  afterAll(async () => {
+    await Promise.all(bells.map((queue) => queue.close({ deadlineMs: 0 })));
+    await shop.remove();
+  });
+
+  async function openOnLine() {
+    const url = new URL(REDIS);
+    const line = await lineTo({ host: url.hostname, port: Number(url.port || 6379) });
+    url.host = `127.0.0.1:${line.port}`;
+    const queue = await openWakeQueue({ url: url.href, namespace: shop.namespace() });
+    bells.push(queue);
+    return { queue, line };
+  }
+
+  test('fails to ring within two seconds, and is heard again once it is back', async () => {
+    const { queue, line } = await openOnLine();
+    const { heard, handler, onError } = recorder();
+    queue.listen(handler, { concurrency: 1, onError });
+    await queue.notify(wakeUp);
+    await eventually(() => expect(heard).toHaveLength(1));
+
+    await line.cut();
+    const { error, tookMs } = await failure(queue.notify(wakeUp));
+    expect(error.code).toBe('queue-unavailable');
+    expect(tookMs).toBeLessThan(2_000);
+
+    await line.mend();
+    await eventually(() => queue.notify({ ...wakeUp, key: 'after' }));
+    await eventually(() => expect(heard).toContainEqual({ ...wakeUp, key: 'after' }));
+  });
+
+  test('fails to ring within two seconds when it falls silent', async () => {
+    const { queue, line } = await openOnLine();
+    line.silence();
+    const { error, tookMs } = await failure(queue.notify(wakeUp));
+    expect(error.code).toBe('queue-unavailable');
+    expect(tookMs).toBeLessThan(2_000);
+    await line.cut();
+  });
+
+  test.each(['silence', 'cut'] as const)('closes in time after a %s while a handler runs', async (what) => {
+    const { queue, line } = await openOnLine();
+    const record = recorder();
+    record.holdAll();
+    queue.listen(record.handler, { concurrency: 1, onError: record.onError });
+    await queue.notify(wakeUp);
+    await eventually(() => expect(record.heard).toHaveLength(1));
+    await line[what]();
+    const took = stopwatch();
+    await queue.close({ deadlineMs: 200 });
+    expect(took()).toBeLessThan(3_200);
+    if (what === 'silence') await line.cut();
+  });
+});

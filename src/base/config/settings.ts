@@ -53,7 +53,7 @@ export const settingsSchema = z
     baseUrl: z.url({ protocol: /^https?$/, error: 'expected an address like http://127.0.0.1:11434' }).optional(),
     /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
-    /** Redis or PostgreSQL URL, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks into the inboxes itself. */
+    /** URL of a Redis that wakes workers, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks into the inboxes itself. */
     queueUrl: z.string().optional(),
     /** PostgreSQL URL of memory that several machines share, as `NOCTURNE_DATABASE_URL`, which wins; none: all is on this machine. */
     databaseUrl: z.string().optional(),

@@ -221,12 +221,12 @@ export async function checkBoard({ queueUrl }: Config): Promise<Checked[]> {
 export async function checkQueue(config: Config): Promise<Checked> {
   const keeping = keepingOf(config);
   try {
-    const { url, ...place } = await wakeQueueOptions({ config, keeping });
-    if (url === undefined) return ok('queue', 'none is set; a worker looks into the inboxes every second');
+    if (!config.queueUrl) return ok('queue', 'none is set; a worker looks into the inboxes every second');
+    const { url = '', ...place } = await wakeQueueOptions({ config, keeping });
     const { openWakeQueue } = await import('../../queue/queue.ts');
     const queue = await openWakeQueue({ url, ...place });
     const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
-    return ok('queue', `${queue.kind}, ${waiting} waiting, ${active} under way`);
+    return ok('queue', `redis, ${waiting} waiting, ${active} under way`);
   } catch (error) {
     return fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.');
   } finally {

@@ -44,15 +44,11 @@ export async function wakeQueueOptions({
   keeping,
 }: {
   config: Config;
-  keeping: Pick<Keeping, 'queue'> | null;
+  keeping: Pick<Keeping, 'queueNamespace'> | null;
 }) {
-  const own = { namespace: `nocturne-${hash('sha256', config.home).slice(0, 8)}`, url: undefined };
-  const { namespace, url } = (await keeping?.queue()) ?? own;
-  return {
-    url: config.queueUrl || url,
-    namespace,
-    telemetry: config.telemetry,
-  };
+  const url = config.queueUrl || undefined;
+  const namespace = (await keeping?.queueNamespace()) ?? `nocturne-${hash('sha256', config.home).slice(0, 8)}`;
+  return { url, namespace, telemetry: config.telemetry };
 }
 
 /** Works until it is told to end, until nothing is due, or until it hears its queue no more. */
@@ -60,12 +56,9 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<Worke
   nextNightly(app.config, await app.home.nightlyAt());
   const { url, ...place } = await wakeQueueOptions(app);
   if (url === undefined) return asWorker(app, 'polling', () => runEngine(app, null, options));
-  // Loaded only here: BullMQ and its drivers cost every other command a third of its start.
-  const [{ openWakeQueue }, { backendKind }] = await Promise.all([
-    import('../../queue/queue.ts'),
-    import('../../queue/backend.ts'),
-  ]);
-  return asWorker(app, backendKind(url), async () => {
+  // Loaded only here: BullMQ costs every other command a third of its start.
+  const { openWakeQueue } = await import('../../queue/queue.ts');
+  return asWorker(app, 'redis', async () => {
     const queue = await openWakeQueue({ url, ...place });
     return runEngine(app, queue, options).finally(() => queue.close({ deadlineMs: CLOSE_MS }));
   });

@@ -6,7 +6,7 @@
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
-import { checkPostgresVersion, optionalPackage, withoutSecrets, withSessionOptions } from '../../queue/drivers.ts';
+import { optionalPackage, withoutSecrets } from '../../queue/drivers.ts';
 
 /** Where the tables are, and what is noted of them all. */
 const SCHEMA = 'nocturne';
@@ -14,6 +14,7 @@ const SCHEMA = 'nocturne';
 const WITHIN = { connectMs: 5_000, answerMs: 120_000 };
 const LOCKED_AT_MOST_MS = 15_000;
 const CONNECTIONS = 8;
+const OLDEST_POSTGRES = 13;
 /** The type of `bigint`: what is kept in one is counted, and no count is beyond what a number holds. */
 const BIGINT = 20;
 /** SQLSTATEs that say something of the server, nothing of the statement: broken off, full, ending, a lock that is held. */
@@ -129,6 +130,22 @@ export async function openDatabase(
     await pool.end();
     throw error;
   }
+}
+
+/** Errors: `database-unavailable`. */
+export function checkPostgresVersion(version: string, server: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
+  throw new AppError('database-unavailable', `PostgreSQL at ${server} is version ${version}, which is too old.`, {
+    remedy: `Use PostgreSQL ${OLDEST_POSTGRES} or newer.`,
+  });
+}
+
+/** What a driver is given so that its sessions have these options, behind those of the URL: the driver would take those alone. */
+export function withSessionOptions(url: string, options: string): { connectionString: string; options: string } {
+  const at = new URL(url);
+  const own = at.searchParams.get('options');
+  at.searchParams.delete('options');
+  return { connectionString: own === null ? url : at.href, options: own === null ? options : `${own} ${options}` };
 }
 
 /** The id of the database where all steps of the parts are taken, as they nearly always are; one look instead of a dozen. */

@@ -137,9 +137,9 @@ export class FleetKeeping implements Keeping {
     };
   }
 
-  async queue(): Promise<{ namespace: string; url: string }> {
+  async queueNamespace(): Promise<string> {
     const { database } = await this.#open();
-    return { namespace: `nocturne-${hash('sha256', database.id).slice(0, 8)}`, url: this.#url };
+    return `nocturne-${hash('sha256', database.id).slice(0, 8)}`;
   }
 
   async close(): Promise<void> {

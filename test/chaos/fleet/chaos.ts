@@ -11,8 +11,8 @@ import { makeWorld, type World } from './world.ts';
 
 export interface FleetPlan {
   seed: number;
-  /** What wakes workers up: a Redis of the run's own, or the database itself. */
-  queue: 'redis' | 'postgres';
+  /** What wakes workers up: a Redis of the run's own, or their own look each second. */
+  queue: 'redis' | 'polling';
   workers: number;
   servers: number;
   stores: number;

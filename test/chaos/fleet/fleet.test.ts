@@ -8,7 +8,7 @@ import { noFleet } from './standing.ts';
 
 const lacking = noFleet();
 
-for (const queue of waysTaken(['redis', 'postgres'] as const)) {
+for (const queue of waysTaken(['redis', 'polling'] as const)) {
   test.skipIf(lacking)(
     `workers and servers that die, hang and lose PostgreSQL and the queue (${queue}) keep everything once and stay below the ceiling ${lacking ?? ''}`,
     { timeout: 900_000 },

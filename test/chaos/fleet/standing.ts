@@ -20,8 +20,8 @@ import { MODEL } from './world.ts';
 
 export interface StandingOptions {
   seed: number;
-  /** What wakes workers up: a Redis of its own, or the database itself. */
-  queue: 'redis' | 'postgres';
+  /** What wakes workers up: a Redis of its own, or their own look each second. */
+  queue: 'redis' | 'polling';
   workers: number;
   servers: number;
   tenants: string[];

@@ -1,13 +1,11 @@
 // Two machines that share a database, each with a home of its own: what one hands in the other works, and both read it.
 
 import { readdirSync } from 'node:fs';
-import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runAgent } from '../../../src/agent/loop.ts';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { drainInboxes, runWorker } from '../../../src/doors/worker/worker.ts';
-import { openBackend } from '../../../src/queue/backend.ts';
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
 import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
 import { WORK } from '../../../src/wings/fleet/work/tables.ts';
@@ -79,10 +77,6 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
     const shown = `select current_setting('statement_timeout') as timeout, current_setting('application_name') as name,
       current_setting('search_path') as path, current_setting('lock_timeout') as lock`;
     expect(await database.ask(shown)).toEqual([{ timeout: '61s', name: 'told so', path: 'nocturne', lock: '15s' }]);
-    const queue = await openBackend({ url: url.href });
-    onTestFinished(() => queue.close());
-    const { rows } = await (queue.producer as pg.Pool).query(shown);
-    expect(rows).toMatchObject([{ timeout: '61s', path: 'bullmq' }]);
   });
 
   test('a session of one machine is extracted and dreamed by the other, and read by the first', async () => {

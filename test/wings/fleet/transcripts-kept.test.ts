@@ -101,7 +101,7 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
           ...{ homeDatabase, transcripts, shared: null },
           ...{ openStore: async () => opened, findStore: async () => opened, stores: async () => [] },
           ...{ desk: (parts) => localDesk(parts) },
-          queue: async () => ({ namespace: 'test', url: own.url }),
+          queueNamespace: async () => 'test',
           close: async () => {
             opened.close();
             await homeDatabase.close();

@@ -12,7 +12,7 @@ import { portOf, withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
 import type { WingApp } from '../../../doors/wing.ts';
 import { formatDamage } from '../../../memory/home/home.ts';
-import { checkQueueDriver } from '../../../queue/drivers.ts';
+import { checkQueueUrl } from '../../../queue/drivers.ts';
 
 interface Options {
   host: string;
@@ -56,7 +56,7 @@ const serve: CommandSpec<Options> = {
   run: (call) => {
     refuseOpen(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
-      if (call.options.worker) await checkQueueDriver(app.config.queueUrl);
+      if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
       const { startServer } = await import('../serve.ts');
       for (const error of app.overruled) await app.log('warn', { event: 'trouble', error });
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;

@@ -35,7 +35,7 @@ export const homeKept: Wing = {
       findStore: openKept,
       stores: async () => [],
       desk: (parts) => localDesk(parts),
-      queue: async () => ({ namespace: basename(dir), url: databaseUrl }),
+      queueNamespace: async () => basename(dir),
       shared: null,
       close,
     };

@@ -5,23 +5,23 @@ import { runAgent } from '../../../../src/agent/loop.ts';
 import { enqueueExtract } from '../../../../src/doors/cli/commands/enqueue.ts';
 import { openApp } from '../../../../src/doors/compose.ts';
 import { runWorker, wakeQueueOptions } from '../../../../src/doors/worker/worker.ts';
-import { forget, missing, servers } from '../../../queue/backends.ts';
+import { forget, missing, REDIS } from '../../../queue/backends.ts';
 import { sessionFile } from '../../../support/session-file.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { lineTo } from '../line.ts';
 import { noPostgres } from '../own-database.ts';
 import { keptConfig, withHomeKept } from './kept.ts';
 
-const lacking = noPostgres || ((await missing('redis')) ?? '');
+const lacking = noPostgres || ((await missing()) ?? '');
 
 describe.skipIf(lacking)(`a worker and its home ${lacking}`, () => {
   const own = withHomeKept();
 
   test('while the database is away a worker lives, and afterwards does what waits', async () => {
     const line = await lineTo(own.url);
-    const app = await openApp(await keptConfig(line.url, { queueUrl: servers.redis }), { runAgent });
+    const app = await openApp(await keptConfig(line.url, { queueUrl: REDIS }), { runAgent });
     const { namespace } = await wakeQueueOptions(app);
-    onTestFinished(() => forget({ url: servers.redis }, namespace));
+    onTestFinished(() => forget(REDIS, namespace));
     const enqueue = async (id: string) => {
       const session = sessionFile(tempDir(), { id, cwd: '/work/shop' });
       session.add('Always water the trees.');

@@ -1,0 +1,121 @@
+// Where the queue hangs: a Redis, through ioredis.
+// Owns the connections and their options. Promises that opening and asking end, in time, with an answer or with an
+// AppError `queue-unavailable` that names the URL without its password. Holds no truth.
+
+import { Redis, type RedisOptions } from 'ioredis';
+import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { checkQueueUrl, withoutSecrets } from './drivers.ts';
+
+export interface RedisServer {
+  /** What a BullMQ Queue connects through. */
+  readonly producer: Redis;
+  /** What a BullMQ Worker connects through; made when first asked for. */
+  consumer(): Redis;
+  /** The answer of `ask`, or AppError `queue-unavailable` after a failure or after 1.5 s of silence. */
+  attempt<T>(action: string, ask: () => Promise<T>): Promise<T>;
+  /** Ends all connections at once; what BullMQ still holds open must have been closed before. */
+  close(): void;
+}
+
+const ANSWER_WITHIN_MS = 1_500;
+/** Silence is counted in so many pieces: one in which this process was stopped, or got no CPU, is one piece, however long. */
+const PIECES = 10;
+/** The driver counts by the clock alone, so it gives up later than `ANSWER_WITHIN_MS`, by which everybody here is answered. */
+const CONNECT_WITHIN_MS = 5_000;
+const RECONNECT_AT_MOST_MS = 2_000;
+/** Longer than BullMQ's longest wait for a job, ten seconds: a connection silent for so long is dead. */
+const SILENT_AT_MOST_MS = 20_000;
+const OLDEST_REDIS = [6, 2];
+
+/** Connects, and checks the server. Errors: those of `checkQueueUrl`, and `queue-unavailable` for one that is down or unfit. */
+export async function openRedis(url: string): Promise<RedisServer> {
+  checkQueueUrl(url);
+  const server = withoutSecrets(url);
+  const producer = connect(url, { maxRetriesPerRequest: 1, socketTimeout: ANSWER_WITHIN_MS });
+  let consumer: Redis | undefined;
+  const attempt: RedisServer['attempt'] = (action, ask) => answered(server, action, ask);
+  try {
+    await attempt('reach', () => ready(producer));
+    checkServer(await attempt('ask for the version of', () => producer.info()), server);
+  } catch (error) {
+    producer.disconnect();
+    throw error;
+  }
+  return {
+    producer,
+    consumer: () => {
+      consumer ??= connect(url, { maxRetriesPerRequest: null, lazyConnect: false, socketTimeout: SILENT_AT_MOST_MS });
+      return consumer;
+    },
+    attempt,
+    close: () => {
+      producer.disconnect();
+      consumer?.disconnect();
+    },
+  };
+}
+
+function connect(url: string, options: RedisOptions): Redis {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_WITHIN_MS,
+    // ioredis waits up to 20 s between tries by default; a restarted server should be found again sooner.
+    retryStrategy: (tries) => Math.min(tries * 200, RECONNECT_AT_MOST_MS),
+    ...options,
+  });
+  // BullMQ passes connection errors on only while it listens; outside of that ioredis would print them.
+  redis.on('error', () => {});
+  return redis;
+}
+
+/** Like `connect()`, but rejects with the reason, where ioredis says only that the connection is closed. */
+async function ready(redis: Redis): Promise<void> {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  redis.once('error', reject);
+  try {
+    await Promise.race([redis.connect(), failed]);
+  } finally {
+    redis.off('error', reject);
+  }
+}
+
+function checkServer(info: string, server: string): void {
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const version = field('redis_version') ?? '0';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_REDIS;
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+    throw new AppError('queue-unavailable', `The queue at ${server} is Redis ${version}.`, {
+      remedy: `Use Redis ${OLDEST_REDIS.join('.')} or newer, or Valkey.`,
+    });
+  }
+  const policy = field('maxmemory_policy') ?? 'noeviction';
+  // An evicted job leaves its deduplication key behind, and that key would swallow every later ring.
+  if (policy !== 'noeviction') {
+    throw new AppError('queue-unavailable', `The queue at ${server} may evict keys: maxmemory-policy is ${policy}.`, {
+      remedy: 'Set it to noeviction (CONFIG SET maxmemory-policy noeviction), or use another Redis.',
+    });
+  }
+}
+
+async function answered<T>(server: string, action: string, ask: () => Promise<T>): Promise<T> {
+  const unavailable = (reason: string, cause?: unknown) =>
+    new AppError('queue-unavailable', `Cannot ${action} the queue at ${server}: ${reason}.`, {
+      remedy: 'Check that it runs and that the URL is right. Nothing is lost: waiting work is in the inbox.',
+      cause,
+    });
+  const { promise: silence, reject } = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (pieces: number) => {
+    if (pieces === 0) reject(unavailable(`no answer within ${ANSWER_WITHIN_MS} ms`));
+    else timer = setTimeout(wait, ANSWER_WITHIN_MS / PIECES, pieces - 1);
+  };
+  wait(PIECES);
+  try {
+    return await Promise.race([ask(), silence]);
+  } catch (error) {
+    throw isAppError(error) ? error : unavailable(describeError(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
