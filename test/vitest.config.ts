@@ -90,7 +90,7 @@ export function projects(of: string[]) {
 }
 
 /** These wait longest, for locks and leases that run out: they begin first, so that no core waits for them at the end. */
-const WAITING = /\/(?:long-answer|queues|once|worker|death|forked|hook|kept-children|page|live|crash)\.test\.ts$/;
+const WAITING = /\/(?:long-answer|queues|once|worker|forked|hook|kept-children|page|live|crash)\.test\.ts$/;
 
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -18,7 +18,7 @@ import { forkAgent } from '../../src/agent/forked.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
-import { drainInboxes, runWorker, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { inboxItem, inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
 import { openRedis } from '../../src/queue/redis.ts';
@@ -130,11 +130,11 @@ async function throughInbox(count: number, concurrency: number): Promise<number>
       left -= 1;
       if (left === 0) resolve();
     },
-    { concurrency, onError: (error) => say(String(error)) },
+    (error) => say(String(error)),
   );
   await done;
   const tookMs = performance.now() - began;
-  await queue.close({ deadlineMs: 1_000 });
+  await queue.close();
   await made.close();
   await forget(options.namespace);
   return (count / tookMs) * 1_000;
@@ -265,7 +265,7 @@ async function busySlots(slots: number, count: number): Promise<void> {
   const store = await made.storeFor({});
   const cpuBefore = process.cpuUsage();
   const ending = new AbortController();
-  const working = runWorker(made, { signal: ending.signal, untilIdle: true, onResult() {}, onError: say });
+  const working = runWorker(made, { signal: ending.signal, until: untilIdle, onResult() {}, onError: say });
   const until = (holds: () => boolean) =>
     new Promise<void>((resolve) => {
       const timer = setInterval(() => {
@@ -298,7 +298,7 @@ async function extractions(name: string, maxIdle: number, count: number): Promis
   for (const transcript of sessions(count)) await enqueueExtract(made, { transcript, ended: true });
   const began = performance.now();
   const signal = new AbortController().signal;
-  await drainInboxes(made, { signal, onResult() {}, onError: say });
+  await runWorker(made, { until: untilIdle, signal, onResult() {}, onError: say });
   const perSecond = (count / (performance.now() - began)) * 1_000;
   await made.close();
   return perSecond;

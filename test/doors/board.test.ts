@@ -31,7 +31,7 @@ test('it shows the queue, on this machine alone, asks nobody else, and changes n
   const options = { ...(await wakeQueueOptions(testing.app)), url: REDIS };
   const queue = await openWakeQueue(options);
   onTestFinished(async () => {
-    await queue.close({ deadlineMs: 1_000 });
+    await queue.close();
     await forget(REDIS, options.namespace);
   });
   await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });

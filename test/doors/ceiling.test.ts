@@ -178,7 +178,7 @@ test('a worker that stays sees the ceiling that is raised in config.json', async
   await until(async () => (await testing.app.home.workers.all()).length === 1);
   set({ dayTokens: 1_000_000 });
   await until(() => inboxItems(testing.store.ledger).length === 0);
-  expect(await worker.stop()).toBe('ended');
+  await worker.stop();
 });
 
 test('retry --failed tries what waits for a ceiling, and says of what else waits that --all does', async () => {

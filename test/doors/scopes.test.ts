@@ -9,7 +9,7 @@ import type { RememberReport } from '../../jobs/remember.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { sweepSessions } from '../../src/doors/hook/sweep.ts';
-import { drainInboxes } from '../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../src/doors/worker/worker.ts';
 import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../src/memory/open.ts';
@@ -74,7 +74,7 @@ test('extract sends what is about the user to the user scope at once, says so, a
   await expectDelivered(testing);
   expect(readFileSync(join(testing.dir, LOG), 'utf8')).not.toContain('coffee');
   await testing.app.desk.beginNight(undefined, silent.onError);
-  await drainInboxes(testing.app, silent);
+  await runWorker(testing.app, { ...silent, until: untilIdle });
   expect(readFileSync(join(testing.user, 'user-profile.md'), 'utf8')).toContain(TOLD_TEA);
   const { stdout: why } = await runHere(['why', testing.transcript], testing.environment);
   expect(why.match(/^session /gm)).toHaveLength(1);
@@ -100,7 +100,7 @@ test('a user scope that cannot be written fails no extraction; status and the lo
 });
 
 test.each<[string, (testing: Scoped) => Promise<unknown>]>([
-  ['a worker', ({ app }) => drainInboxes(app, silent)],
+  ['a worker', ({ app }) => runWorker(app, { ...silent, until: untilIdle })],
   ['a sweep', ({ app }) => sweepSessions(app)],
   ['the next extraction there', ({ app, transcript }) => app.extract({ transcript, ended: true })],
   ['a dream over the project', ({ app, store }) => app.dream(store, {})],
@@ -111,7 +111,7 @@ test.each<[string, (testing: Scoped) => Promise<unknown>]>([
       rmSync(join(home, 'config.json'));
       const app = compose(await loadConfig({}, environment));
       onTestFinished(() => app.close());
-      await drainInboxes(app, silent);
+      await runWorker(app, { ...silent, until: untilIdle });
     },
   ],
 ])('%s delivers what an earlier process left in the outbox', async (_, work) => {

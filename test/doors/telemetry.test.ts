@@ -109,10 +109,10 @@ test('ringing and hearing a wake-up are spans of one trace', async () => {
   });
   onTestFinished(() => forget(REDIS, namespace));
   const heard = Promise.withResolvers<void>();
-  queue.listen(async () => heard.resolve(), { concurrency: 1, onError: heard.reject });
+  queue.listen(() => heard.resolve(), heard.reject);
   await queue.notify({ kind: 'extract', store: '/memory', key: 'session' });
   await heard.promise;
-  await queue.close({ deadlineMs: 1_000 });
+  await queue.close();
   const traces = new Set(
     exporter
       .getFinishedSpans()

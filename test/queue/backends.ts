@@ -37,10 +37,10 @@ export function workshop() {
     },
     async close(queue: WakeQueue): Promise<void> {
       open.delete(queue);
-      await queue.close({ deadlineMs: 2_000 });
+      await queue.close();
     },
     async closeAll(): Promise<void> {
-      for (const queue of open) await queue.close({ deadlineMs: 0 });
+      for (const queue of open) await queue.close();
       open.clear();
     },
     async remove(): Promise<void> {
@@ -58,36 +58,15 @@ export async function forget(url: string, namespace: string): Promise<void> {
   redis.close();
 }
 
-/** A handler that notes what it was woken for, and waits where it is told to. */
+/** Notes what it was woken for, and what went wrong. */
 export function recorder() {
   const heard: WakeUp[] = [];
   const errors: unknown[] = [];
-  let hold: Promise<unknown> = Promise.resolve();
-  let atOnce = 0;
-  let mostAtOnce = 0;
   return {
     heard,
     errors,
-    get mostAtOnce() {
-      return mostAtOnce;
-    },
-    /** Keeps every handler from ending until the returned function is called. */
-    holdAll(): () => void {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      hold = promise;
-      return resolve;
-    },
-    handler: async (wakeUp: WakeUp) => {
-      heard.push(wakeUp);
-      atOnce += 1;
-      mostAtOnce = Math.max(mostAtOnce, atOnce);
-      await hold;
-      atOnce -= 1;
-    },
-    onError: (error: unknown) => {
-      errors.push(error);
-    },
-    keys: () => heard.map((wakeUp) => wakeUp.key),
+    onWake: (wakeUp: WakeUp) => void heard.push(wakeUp),
+    onError: (error: unknown) => void errors.push(error),
   };
 }
 

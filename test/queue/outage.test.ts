@@ -2,8 +2,16 @@
 
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
+import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
+import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
+import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { openWakeQueue, type WakeQueue } from '../../src/queue/queue.ts';
-import { eventually, missing, REDIS, recorder, stopwatch, workshop } from './backends.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { until } from '../support/run.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+import { workerHere } from '../support/worker-here.ts';
+import { eventually, forget, missing, REDIS, recorder, stopwatch, workshop } from './backends.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
 
 const wakeUp = { kind: 'extract', store: '/memory', key: 's1' } as const;
@@ -87,7 +95,7 @@ test.skipIf(reason)(
     const opening = openWakeQueue({ url: REDIS });
     stopped();
     const queue = await opening;
-    onTestFinished(() => queue.close({ deadlineMs: 0 }));
+    onTestFinished(() => queue.close());
     const counting = queue.counts();
     stopped();
     expect(await counting).toMatchObject({ waiting: expect.any(Number) });
@@ -98,7 +106,7 @@ describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`,
   const shop = workshop();
   const bells: WakeQueue[] = [];
   afterAll(async () => {
-    await Promise.all(bells.map((queue) => queue.close({ deadlineMs: 0 })));
+    await Promise.all(bells.map((queue) => queue.close()));
     await shop.remove();
   });
 
@@ -113,8 +121,8 @@ describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`,
 
   test('fails to ring within two seconds, and is heard again once it is back', async () => {
     const { queue, line } = await openOnLine();
-    const { heard, handler, onError } = recorder();
-    queue.listen(handler, { concurrency: 1, onError });
+    const { heard, onWake, onError } = recorder();
+    queue.listen(onWake, onError);
     await queue.notify(wakeUp);
     await eventually(() => expect(heard).toHaveLength(1));
 
@@ -137,17 +145,73 @@ describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`,
     await line.cut();
   });
 
-  test.each(['silence', 'cut'] as const)('closes in time after a %s while a handler runs', async (what) => {
+  test.each(['silence', 'cut'] as const)('closes in time after a %s', async (what) => {
     const { queue, line } = await openOnLine();
-    const record = recorder();
-    record.holdAll();
-    queue.listen(record.handler, { concurrency: 1, onError: record.onError });
+    const { heard, onWake, onError } = recorder();
+    queue.listen(onWake, onError);
     await queue.notify(wakeUp);
-    await eventually(() => expect(record.heard).toHaveLength(1));
+    await eventually(() => expect(heard).toHaveLength(1));
     await line[what]();
     const took = stopwatch();
-    await queue.close({ deadlineMs: 200 });
-    expect(took()).toBeLessThan(3_200);
+    await queue.close();
+    expect(took()).toBeLessThan(2_200);
     if (what === 'silence') await line.cut();
+  });
+});
+
+describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
+  const SECONDS_MS = 15_000;
+
+  async function onLine() {
+    const { hostname, port } = new URL(REDIS);
+    const line = await lineTo({ host: hostname, port: Number(port || 6379) });
+    const testing = await testApp();
+    testing.environment.NOCTURNE_QUEUE_URL = `redis://127.0.0.1:${line.port}`;
+    const { namespace } = await wakeQueueOptions(testing.app);
+    onTestFinished(() => forget(REDIS, namespace));
+    return { line, testing };
+  }
+
+  /** Leaves work in the inbox, and nobody rings for it; answers when it is done. */
+  async function expectDone({ app, store }: TestApp, id: string): Promise<void> {
+    const session = sessionFile(tempDir(), { id: `${id}112222-2222-4333-8444-555555555555` });
+    session.add(`Always close gate ${id} at night.`);
+    await enqueueExtract(app, { transcript: session.path, ended: true });
+    const took = stopwatch();
+    await until(() => inboxItems(store.ledger).length === 0);
+    expect(took()).toBeLessThan(SECONDS_MS);
+  }
+
+  test('never says another word on the connections that stand works what comes within seconds', async () => {
+    const { line, testing } = await onLine();
+    const worker = await workerHere(testing.environment);
+    await expectDone(testing, '01');
+    line.deafen();
+    await expectDone(testing, '02');
+    await worker.stop();
+    await line.cut();
+  });
+
+  test('falls silent says so, and works what comes within seconds', async () => {
+    const { line, testing } = await onLine();
+    const worker = await workerHere(testing.environment);
+    await expectDone(testing, '01');
+    line.silence();
+    await expectDone(testing, '02');
+    await until(() => /Cannot notify the queue at redis:/.test(worker.said.join('\n')));
+    await worker.stop();
+    await line.cut();
+  });
+
+  test('is away when it begins says so, and works what comes, then and once it is back', async () => {
+    const { line, testing } = await onLine();
+    await line.cut();
+    const worker = await workerHere(testing.environment);
+    await expectDone(testing, '01');
+    expect(worker.said.join('\n')).toContain('Cannot reach the queue');
+    await line.mend();
+    await expectDone(testing, '02');
+    await worker.stop();
+    await line.cut();
   });
 });

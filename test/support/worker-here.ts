@@ -6,13 +6,13 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/doors/compose.ts';
 import { openIntake } from '../../src/doors/hook/intake.ts';
-import { runWorker, type WorkerEnding } from '../../src/doors/worker/worker.ts';
+import { runWorker } from '../../src/doors/worker/worker.ts';
 
 export interface WorkerHere {
   /** What became of each piece of work, and what went wrong; in order. */
   said: string[];
-  /** Ends it in order, and answers how it ended. */
-  stop(): Promise<WorkerEnding>;
+  /** Ends it in order. */
+  stop(): Promise<void>;
 }
 
 /** Does what `nocturne worker` does with this environment. */

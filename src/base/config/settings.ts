@@ -74,8 +74,6 @@ export const settingsSchema = z
     throttleMs: z.int().min(0).default(300_000),
     /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
     leaseMs: z.int().min(1_000).default(60_000),
-    /** A worker that hears nothing for so long, though work waits in the queue and is not taken, ends itself. */
-    deafMs: z.int().min(1_000).default(300_000),
     /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
     concurrency: z.int().min(1).max(64).default(2),
     /** Model calls with their tool results, per excerpt and per request of a dream. */

@@ -20,7 +20,7 @@ import { progress } from '../cli/terminal/progress.ts';
 import { type App, compose } from '../compose.ts';
 import type { Parts } from '../job-bounds.ts';
 import { recallFor } from '../recall.ts';
-import { drainInboxes } from '../worker/worker.ts';
+import { runWorker, untilIdle } from '../worker/worker.ts';
 
 const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
 const NAMES = ['Daily log', 'Topic', 'Index'];
@@ -76,7 +76,8 @@ async function demonstrate(app: App, transcripts: string[]): Promise<void> {
   await put(app, { store, kind: 'dream', key: 'dream' }, {});
   const bar = progress('reading');
   let isFine = true;
-  await drainInboxes(app, {
+  await runWorker(app, {
+    until: untilIdle,
     signal: new AbortController().signal,
     onResult: (result) => {
       const what = result.kind === 'extract' ? `session ${result.key.slice(0, 8)}` : result.kind;

@@ -225,7 +225,7 @@ export async function checkQueue(config: Config): Promise<Checked> {
     const { url = '', ...place } = await wakeQueueOptions({ config, keeping });
     const { openWakeQueue } = await import('../../queue/queue.ts');
     const queue = await openWakeQueue({ url, ...place });
-    const { waiting, active } = await queue.counts().finally(() => queue.close({ deadlineMs: 0 }));
+    const { waiting, active } = await queue.counts().finally(() => queue.close());
     return ok('queue', `redis, ${waiting} waiting, ${active} under way`);
   } catch (error) {
     return fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.');

@@ -1,18 +1,16 @@
 // What a worker takes in before it looks into its inboxes: the spool, and what a sweep finds when a session began or an
-// hour has passed. And how a worker that a hook has started goes on: until nothing that hooks named is due any more.
-// Promises that a hook which saw a worker awake is heard by it.
+// hour has passed. And how long a worker that a hook has started stays: until all that hooks named was worked, at its pace.
+// Promises that a hook which saw a worker awake is heard by it, and that what a hook named is worked if no other follows.
 
 import { refreshAgentSettings } from '../../base/config/config.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { awakeIn, spoolFiles } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
-import { drainInboxes, pause, type WorkerOptions } from '../worker/worker.ts';
-import { type Ingested, ingestSpool } from './ingest.ts';
+import { runWorker, type TakenIn, type WorkerOptions } from '../worker/worker.ts';
+import { ingestSpool } from './ingest.ts';
 import { sweepSessions } from './sweep.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
-const LOOK_MS = 250;
-const REST_MS = 1_000;
 
 interface IntakeOptions {
   signal: AbortSignal;
@@ -25,7 +23,7 @@ interface IntakeOptions {
 
 export function openIntake(app: App, { signal, isResident, isNight, onError }: IntakeOptions) {
   const { clock, home, sweepDays } = app.config;
-  let last: Ingested = { announced: 0, lagging: 0, sessionBegan: false };
+  let announcedMs = clock.now().getTime();
   let sweepAtMs = isResident || isNight ? 0 : Infinity;
   let sweeping: Promise<void> | undefined;
   let isWanted = false;
@@ -38,18 +36,18 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
     for (const problem of report.problems) onError(problem);
   };
   return {
-    /** What the last call of `takeIn` found. */
-    last: () => last,
-    /** Answers whether something came into an inbox. */
-    async takeIn(): Promise<boolean> {
+    /** By when all that hooks have told of so far is due, by its pace. */
+    dueBy: () => new Date(announcedMs + Math.max(app.config.debounceMs, app.config.throttleMs)),
+    async takeIn(): Promise<TakenIn> {
       if (app.config.agentMemory.settings.problem) await refreshAgentSettings(app.config);
-      last = await ingestSpool(app, { onProblem: onError });
+      const came = await ingestSpool(app, { onProblem: onError });
       const nowMs = clock.now().getTime();
+      if (came.announced > 0) announcedMs = nowMs;
       // What asks for a sweep while one is under way gets another: that one may have passed by already.
-      isWanted ||= last.sessionBegan;
-      const hasCome = last.announced > 0 || hasSwept;
+      isWanted ||= came.sessionBegan;
+      const taken = { hasCome: came.announced > 0 || hasSwept, mayCome: came.lagging > 0 };
       hasSwept = false;
-      if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return hasCome;
+      if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return taken;
       isWanted = false;
       sweepAtMs = isResident ? nowMs + SWEEP_EVERY_MS : Infinity;
       const ended = () => {
@@ -59,9 +57,9 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
       sweeping = sweep()
         .catch((error: unknown) => onError(`The sweep ended early: ${error instanceof Error ? error.message : error}`))
         .finally(ended);
-      if (isResident) return hasCome;
+      if (isResident) return taken;
       await sweeping;
-      return true;
+      return { ...taken, hasCome: true };
     },
     /** Waits for a sweep under way, which ends soon when the signal has aborted. */
     async end(): Promise<void> {
@@ -71,22 +69,17 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
   };
 }
 
-/** Works what is due and waits for what will be due when its debounce is over, unless an older worker does. */
+/** Works what is due, and what comes due of what hooks told of, unless an older worker does. */
 export async function workAfterHook(
   app: App,
-  options: WorkerOptions & { intake: ReturnType<typeof openIntake> },
+  options: Omit<WorkerOptions, 'until'> & { intake: ReturnType<typeof openIntake> },
 ): Promise<void> {
   const { signal, intake } = options;
   const { clock, home } = app.config;
   const awake = awakeIn(home, clock);
   try {
     while (awake.enterIfNeeded()) {
-      await drainInboxes(app, options);
-      while (!signal.aborted && (intake.last().lagging > 0 || (await isSomethingDueSoon(app)))) {
-        // A transcript may come at any time; what waits out its debounce is due when it is.
-        await pause(intake.last().lagging > 0 ? LOOK_MS : REST_MS, signal);
-        await drainInboxes(app, options);
-      }
+      await runWorker(app, { ...options, until: intake.dueBy });
       const left = new Set(spoolFiles(home));
       awake.leave();
       // A hook that came before the leaving has relied on this worker.
@@ -95,10 +88,4 @@ export async function workAfterHook(
   } finally {
     awake.leave();
   }
-}
-
-async function isSomethingDueSoon({ config, desk }: App): Promise<boolean> {
-  const now = config.clock.now();
-  const nextAt = await desk.nextDueAt(now.toISOString());
-  return nextAt !== undefined && nextAt <= new Date(now.getTime() + config.debounceMs).toISOString();
 }

@@ -30,7 +30,7 @@ import { sayTokens } from '../cli/terminal/words.ts';
 import type { App } from '../compose.ts';
 import { announceSession, whyLeft } from '../hook/ingest.ts';
 import { memoriesOf } from '../places.ts';
-import { drainInboxes } from '../worker/worker.ts';
+import { runWorker, untilIdle } from '../worker/worker.ts';
 
 interface BacklogSession {
   agent: FoundAgent;
@@ -219,7 +219,8 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
       const { store, key } = await announceSession(app, news);
       asked.set(`${store.dir}\n${key}`, { ...each, store, reason: 'it was not reached' });
     }
-    await drainInboxes(app, {
+    await runWorker(app, {
+      until: untilIdle,
       signal: new AbortController().signal,
       onError: note,
       onResult({ kind, key, reason }, store) {

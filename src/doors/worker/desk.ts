@@ -12,7 +12,6 @@ import type { Enablement } from '../../memory/home/paths.ts';
 import { type DueItem, inboxItem, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { WakeUp } from '../../queue/queue.ts';
 
 /** An item that may be worked, and the id of its store. */
 export type Due = DueItem & { store: string };
@@ -30,14 +29,12 @@ export interface Taken {
 }
 
 export interface Desk {
-  /** It hands out items to whoever asks: work goes on while the queue is away. */
-  readonly handsOut: boolean;
   /** Everything that may be worked now. */
   due(onError: OnError): Promise<Due[]>;
-  /** When the next item is due after an instant, of the stores that `due` looked into last; undefined: none is. */
-  nextDueAt(now: string): Promise<string | undefined>;
-  /** The item that a worker works which was woken, or has nothing to do; null: there is none. */
-  take(wakeUp?: WakeUp): Promise<Taken | null>;
+  /** The item that is due next after an instant, of the stores that `due` looked into last; undefined: none is. */
+  nextDue(now: string): Promise<Due | undefined>;
+  /** The item that a worker works which found this one due: this, or one whose turn it is; null: there is none. */
+  take(due: Pick<Due, 'store' | 'kind' | 'key'>): Promise<Taken | null>;
   /**
    * Puts the nightly dream into the inboxes, unless that was done since `dueAt`. A dream that a person asked for
    * meanwhile stays as asked.
@@ -65,7 +62,6 @@ export function localDesk(parts: DeskParts): Desk {
   /** Looked into last. */
   let stores: Store[] = [];
   return {
-    handsOut: false,
     async due(onError) {
       stores = await openStores(parts, onError);
       const due: Due[] = [];
@@ -74,17 +70,18 @@ export function localDesk(parts: DeskParts): Desk {
       }
       return due;
     },
-    async nextDueAt(now) {
+    async nextDue(now) {
       return stores
-        .flatMap(({ ledger }) => nextDueInInbox(ledger, now) ?? [])
-        .sort()
+        .flatMap(({ id, ledger }): Due[] => {
+          const item = nextDueInInbox(ledger, now);
+          return item ? [{ store: id, ...item }] : [];
+        })
+        .sort((a, b) => (a.notBefore < b.notBefore ? -1 : 1))
         .at(0);
     },
-    /** What it was woken for. */
-    async take(wakeUp) {
-      if (!wakeUp || !isThere(wakeUp.store)) return null;
-      const { kind, key } = wakeUp;
-      return { store: await parts.store(wakeUp.store), kind, key, done: async () => {} };
+    async take({ store, kind, key }) {
+      if (!isThere(store)) return null;
+      return { store: await parts.store(store), kind, key, done: async () => {} };
     },
     async beginNight(dueAt, onError) {
       const notBefore = config.clock.now().toISOString();

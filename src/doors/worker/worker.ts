@@ -1,13 +1,14 @@
-// The worker: works what is due in the inboxes. It looks into them when something was put there or ended here, at the
-// instant the next item is due, and by a slow sweep, which finds what was missed. Where a queue is set it notifies that
-// of what it found, and works what the queue wakes it for; without one it works what it found itself.
+// The worker, one loop for all: takes in what has come, looks into the inboxes, works what is due, and rests until something
+// wakes it: the next second, the instant the next item is due, an end of work here, or BullMQ where a Redis is set.
+// Promises: the inboxes are looked into every second, and where BullMQ wakes the worker every five, so that what a queue
+// loses, or never says, comes seconds later; what cannot be worked just now keeps nothing else waiting.
 
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
-import { AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
+import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import type { Store } from '../../memory/store/store.ts';
-import type { WakeQueue, WakeUp } from '../../queue/queue.ts';
+import { checkQueueUrl } from '../../queue/drivers.ts';
+import type { WakeQueue } from '../../queue/queue.ts';
 import type { App } from '../compose.ts';
 import { lanesFor } from '../job-bounds.ts';
 import { type Keeping, wings } from '../wing.ts';
@@ -15,28 +16,35 @@ import type { Due, Taken } from './desk.ts';
 import { endWaitsForCeiling, endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
 import { type WorkResult, workKey } from './work.ts';
 
+/** What came in, and whether something is expected that is not there yet. */
+export interface TakenIn {
+  hasCome: boolean;
+  mayCome: boolean;
+}
+
 export interface WorkerOptions {
-  /** Ends the worker; jobs under way get `CLOSE_MS` to finish and are handed back after that. */
+  /** Ends the worker. Jobs of one that goes on until then get `CLOSE_MS` to finish; what is not done waits in its inbox. */
   signal: AbortSignal;
-  /** End when nothing is due in any inbox. */
-  untilIdle?: boolean;
-  /** Puts into the inboxes what has come meanwhile; answers whether anything did. */
-  takeIn?(): Promise<boolean>;
+  /** Puts into the inboxes what has come meanwhile. */
+  takeIn?(): Promise<TakenIn>;
+  /** It ends where nothing is due, and nothing comes due until this instant. Default: at the signal alone. */
+  until?(): Date;
   onResult(result: WorkResult, store: Store): void;
   onError(message: string): void;
 }
 
-/** `stalled`: work waits in the queue and nobody does it, because nothing of the queue arrives in this process any more. */
-export type WorkerEnding = 'ended' | 'stalled';
+/** Ends a worker where nothing is due. */
+export const untilIdle = () => new Date(0);
 
-/** How often the worker takes in what hooks left, and asks the clock; in between it sleeps. */
 const TICK_MS = 1_000;
+/** Between looks into all inboxes where BullMQ tells of what comes, and between all that is done besides looking. */
+const SWEEP_MS = 5_000;
+/** What is expected may be there any moment. */
+const EXPECTING_MS = 250;
+const SEEN_MS = 30_000;
 const CLOSE_MS = 10_000;
-/** Ticks between looks into all inboxes where nothing calls for one. */
-const SWEEP_TICKS = 5;
-/** Sweeps after which the queue is notified again of the same: it may have lost it. */
-const SWEEPS_BEFORE_ANOTHER_NOTIFICATION = 6;
-const TICKS_BETWEEN_SIGNS_OF_LIFE = 30;
+/** The clock that tells what is due and the one that rests are not one. */
+const LEAST_REST_MS = 10;
 
 /** The queue of a home, or of all that share a database: several may share one server. Without a `url` there is none. */
 export async function wakeQueueOptions({
@@ -51,51 +59,143 @@ export async function wakeQueueOptions({
   return { url, namespace, telemetry: config.telemetry };
 }
 
-/** Works until it is told to end, until nothing is due, or until it hears its queue no more. */
-export async function runWorker(app: App, options: WorkerOptions): Promise<WorkerEnding> {
-  nextNightly(app.config, await app.home.nightlyAt());
-  const { url, ...place } = await wakeQueueOptions(app);
-  if (url === undefined) return asWorker(app, 'polling', () => runEngine(app, null, options));
-  // Loaded only here: BullMQ costs every other command a third of its start.
-  const { openWakeQueue } = await import('../../queue/queue.ts');
-  return asWorker(app, 'redis', async () => {
-    const queue = await openWakeQueue({ url, ...place });
-    return runEngine(app, queue, options).finally(() => queue.close({ deadlineMs: CLOSE_MS }));
-  });
-}
-
-/** Named among the workers of the home for as long. */
-async function asWorker<T>({ home }: App, wokenBy: string, work: () => Promise<T>): Promise<T> {
-  await home.workers.enter(wokenBy);
+/** Works until it is told to end, or has nothing to do any more. Errors: `bad-input` for a queue URL or a `dreamCron` that cannot be one. */
+export async function runWorker(app: App, options: WorkerOptions): Promise<void> {
+  if (options.until) return loop(app, options);
+  const { config, home } = app;
+  nextNightly(config, await home.nightlyAt());
+  if (config.queueUrl) checkQueueUrl(config.queueUrl);
+  await home.workers.enter(config.queueUrl ? 'redis' : 'polling');
   try {
-    return await work();
+    await loop(app, options);
   } finally {
     await home.workers.leave();
   }
 }
 
-/** Works everything that is due, without a queue, and ends; soon after an abort too, with the rest still waiting. */
-export async function drainInboxes(app: App, options: Omit<WorkerOptions, 'untilIdle'>): Promise<void> {
-  const busy = new Set<string>();
-  await endWaits(app, options.onError);
-  for (;;) {
-    await takeInAll(app, options);
-    await app.desk.deliver(options.onError);
-    await roundIfDue(app, options.onError);
-    const due = (await app.desk.due(options.onError)).filter((work) => !busy.has(nameOf(work)));
-    if (due.length === 0 || options.signal.aborted) return;
-    const lane = async () => {
-      for (let work = due.shift(); work && !options.signal.aborted; work = due.shift()) {
-        const taken = await app.desk.take(work);
-        const result = taken && (await workTaken(app, taken, options));
-        if (!taken || result?.outcome === 'busy') busy.add(nameOf(work));
+async function loop(app: App, options: WorkerOptions): Promise<void> {
+  const { desk, config, home } = app;
+  const { signal, until, onError } = options;
+  const lanes = lanesFor(config.concurrency);
+  /** Due, and begun by no lane of this worker. */
+  let left: Due[] = [];
+  /** The next item that is not due yet. */
+  let next: Due | undefined;
+  /** Names of what is worked here, and of what could not be worked when it was tried: that waits for the next sweep. */
+  const underWay = new Set<string>();
+  const passed = new Set<string>();
+  const working = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let sweptAt = -Infinity;
+  let seenAt = performance.now();
+  let isWoken = false;
+  let endRest = () => {};
+  const wake = () => {
+    isWoken = true;
+    endRest();
+  };
+  /** Aborts what is still under way some time after the end began. */
+  const late = new AbortController();
+  const bell = until || !config.queueUrl ? null : openBell(app, { wake, onError });
+
+  async function lane(): Promise<void> {
+    for (let item = left.shift(); item && !signal.aborted; item = left.shift()) {
+      let name = nameOf(item);
+      underWay.add(name);
+      try {
+        const taken = await desk.take(item);
+        // Where a desk hands out items in turn it may be another; where it has none, it has none for the others either.
+        if (!taken) left = [];
+        else {
+          underWay.delete(name);
+          name = nameOf({ ...taken, store: taken.store.id });
+          underWay.add(name);
+        }
+        const result = taken && (await workTaken(app, taken, { ...options, signal: until ? signal : late.signal }));
+        if (!result || result.outcome === 'busy') passed.add(name);
+      } catch (error) {
+        passed.add(name);
+        if (signal.aborted) return;
+        if (until) failures.push(error);
+        else onError(describeError(error));
+      } finally {
+        underWay.delete(name);
       }
-    };
-    // Every lane ends before the stores may be closed; what an abort cut short waits in its inbox as before.
-    const lanes = await Promise.allSettled(Array.from({ length: lanesFor(app.config.concurrency) }, lane));
-    const failed = lanes.find((ended) => ended.status === 'rejected');
-    if (failed && !options.signal.aborted) throw failed.reason;
+    }
   }
+
+  async function look(isSweep: boolean): Promise<void> {
+    if (isSweep) {
+      sweptAt = performance.now();
+      passed.clear();
+      await endWaitsForKey(app, onError);
+      await endWaitsForCeiling(app, onError);
+      await roundIfDue(app, onError);
+    }
+    if (isSweep || isWoken) await desk.deliver(onError);
+    isWoken = false;
+    const now = config.clock.now().toISOString();
+    const due = await desk.due(onError);
+    next = await desk.nextDue(now);
+    left = due.filter((item) => !underWay.has(nameOf(item)) && !passed.has(nameOf(item)));
+    while (left.length > 0 && working.size < lanes && !signal.aborted) {
+      const ended = lane().finally(() => {
+        working.delete(ended);
+        wake();
+      });
+      working.add(ended);
+    }
+    bell?.ring(due, next);
+  }
+
+  /** Answers whether something is expected. */
+  async function turn(): Promise<boolean> {
+    if (!until && performance.now() - seenAt >= SEEN_MS) {
+      seenAt = performance.now();
+      await home.workers.see();
+    }
+    const { hasCome, mayCome } = await takeInAll(app, options);
+    const isSweep = performance.now() - sweptAt >= SWEEP_MS;
+    const isDue = next !== undefined && next.notBefore <= config.clock.now().toISOString();
+    if (!bell?.isHeard() || hasCome || isSweep || isDue || isWoken) await look(isSweep);
+    return mayCome;
+  }
+
+  const isOver = (mayCome: boolean) => {
+    if (signal.aborted || failures.length > 0) return true;
+    if (!until || mayCome || isWoken || working.size > 0 || left.length > 0) return false;
+    return next === undefined || next.notBefore > until().toISOString();
+  };
+
+  function rest(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    endRest = resolve;
+    if (isWoken || signal.aborted) resolve();
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  const endAtOnce = () => endRest();
+  signal.addEventListener('abort', endAtOnce);
+  try {
+    for (;;) {
+      const mayCome = await turn().catch((error: unknown) => {
+        if (until || !isAppError(error, 'database-unavailable')) throw error;
+        onError(describeError(error));
+        return false;
+      });
+      if (isOver(mayCome)) break;
+      const untilDueMs = next ? Date.parse(next.notBefore) - config.clock.now().getTime() : Infinity;
+      await rest(Math.min(mayCome ? EXPECTING_MS : TICK_MS, Math.max(untilDueMs, LEAST_REST_MS)));
+    }
+  } finally {
+    signal.removeEventListener('abort', endAtOnce);
+    left = [];
+    const patience = setTimeout(() => late.abort(new Error('the worker ends')), CLOSE_MS);
+    await Promise.all(working).finally(() => clearTimeout(patience));
+    await bell?.close();
+  }
+  if (failures.length > 0 && !signal.aborted) throw failures[0];
 }
 
 async function workTaken(
@@ -113,218 +213,70 @@ async function workTaken(
   return result;
 }
 
-/** What looks, wakes, notifies and watches, as one; null: no queue wakes it. */
-async function runEngine(app: App, queue: WakeQueue | null, options: WorkerOptions): Promise<WorkerEnding> {
-  const { desk, config, home } = app;
-  const { signal: ending, untilIdle, onError } = options;
-  const watchdog = queue && queueWatchdog(queue, config.deafMs / TICK_MS);
-  const lanes = lanesFor(config.concurrency);
-  /** What the queue was notified of and is not worked yet: the state of the item, and how many looks ago. */
-  const notified = new Map<string, { state: string; looks: number }>();
-  let due: Due[] = [];
-  /** Of these, what no lane has begun since the last look. */
-  let left: Due[] = [];
-  /** When the next item is due that is not yet; ISO. */
-  let nextDueAt: string | undefined;
-  /** Something ended here: what waited for it may be due. */
-  let hasEnded = false;
-  /** The queue cannot be notified: what is handed out is worked all the same. */
-  let isQueueAway = false;
-  /** What is worked without a wake-up, and the names of what this worker chose itself. */
-  const unwoken = new Set<Promise<void>>();
-  const underWay = new Set<string>();
-  /** Aborts what is still under way `CLOSE_MS` after the end began. */
-  const late = new AbortController();
+/**
+ * What BullMQ does for a worker: rings for what is due, and with its delay for what is due next, so that all workers of the queue
+ * look; and wakes this one. Where Redis is away it is asked again, and nothing waits for it.
+ */
+function openBell(app: App, { wake, onError }: { wake(): void; onError(message: string): void }) {
+  let queue: WakeQueue | null = null;
+  let ringing: Promise<void> | null = null;
+  let isAway = false;
+  /** The state of each item that was rung for. */
+  let rung = new Map<string, string>();
 
-  async function work(taken: Taken, signal: AbortSignal): Promise<void> {
-    const { store, kind, key } = taken;
-    try {
-      await workTaken(app, taken, { ...options, signal });
-    } finally {
-      notified.delete(nameOf({ store: store.id, kind, key }));
-      hasEnded = true;
-    }
+  async function open(): Promise<WakeQueue> {
+    // Loaded only here: BullMQ costs every other command a third of its start.
+    const { openWakeQueue } = await import('../../queue/queue.ts');
+    const { url = '', ...place } = await wakeQueueOptions(app);
+    const opened = await openWakeQueue({ url, ...place });
+    opened.listen(wake, (error) => onError(describeError(error)));
+    return opened;
   }
 
-  /** As many as a queue would wake: what is due, or while the queue is away what is handed out. */
-  function workUnwoken(): void {
-    const mayGoOn = () => !ending.aborted && (queue === null || (desk.handsOut && isQueueAway));
-    const lane = async () => {
-      while (mayGoOn()) {
-        const next = left.shift();
-        if (next) underWay.add(nameOf(next));
-        try {
-          const taken = await desk.take(next);
-          if (taken) await work(taken, queue ? ending : late.signal);
-          else if (!next) return;
-        } finally {
-          if (next) underWay.delete(nameOf(next));
-        }
+  async function ringFor(items: Due[]): Promise<void> {
+    try {
+      queue ??= await open();
+      const before = rung;
+      rung = new Map(items.flatMap((item) => [[nameOf(item), before.get(nameOf(item)) ?? '']]));
+      for (const item of items) {
+        const { id, notBefore, kind, store, key } = item;
+        const state = `${id} ${notBefore}`;
+        if (rung.get(nameOf(item)) === state) continue;
+        const delayMs = Math.max(0, Date.parse(notBefore) - app.config.clock.now().getTime());
+        await queue.notify({ kind, store, key }, { delayMs });
+        rung.set(nameOf(item), state);
       }
-    };
-    while (mayGoOn() && unwoken.size < lanes && (queue || left.length > 0)) {
-      const working = lane()
-        .catch((error: unknown) => {
-          if (!ending.aborted) onError(describeError(error));
-        })
-        .finally(() => unwoken.delete(working));
-      unwoken.add(working);
-    }
-  }
-
-  async function hasNews(isSweep: boolean): Promise<boolean> {
-    const hasCome = await takeInAll(app, options);
-    const hasBegun = isSweep && (await roundIfDue(app, onError));
-    const isDue = nextDueAt !== undefined && nextDueAt <= config.clock.now().toISOString();
-    const isAny = hasCome || hasBegun || isDue || hasEnded;
-    hasEnded = false;
-    return isAny;
-  }
-
-  /** Looks into all inboxes, and notifies the queue of what is due. */
-  async function look(isSweep: boolean): Promise<void> {
-    await desk.deliver(onError);
-    if (isSweep) await endWaits(app, onError);
-    const now = config.clock.now().toISOString();
-    due = await desk.due(onError);
-    nextDueAt = await desk.nextDueAt(now);
-    if (queue) await notifyOf(queue, isSweep);
-    else left = due.filter((item) => !underWay.has(nameOf(item)));
-  }
-
-  async function notifyOf(there: WakeQueue, isSweep: boolean): Promise<void> {
-    if (isSweep) for (const each of notified.values()) each.looks += 1;
-    try {
-      for (const item of due) await notify(there, item);
-      isQueueAway = false;
+      isAway = false;
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      isAway = true;
       onError(describeError(error));
-      // Tried again at the next tick.
-      hasEnded = true;
-      isQueueAway = true;
-      watchdog?.queueFailed();
     }
   }
 
-  async function notify(there: WakeQueue, item: Due): Promise<void> {
-    const { id, notBefore, kind, store, key } = item;
-    const name = nameOf(item);
-    const state = `${id} ${notBefore}`;
-    const last = notified.get(name);
-    if (last?.state === state && last.looks < SWEEPS_BEFORE_ANOTHER_NOTIFICATION) return;
-    await there.notify({ kind, store, key });
-    notified.set(name, { state, looks: 0 });
-  }
-
-  async function isStalled(): Promise<boolean> {
-    if (!watchdog || !(await watchdog.look({ hasWork: due.length > 0 }))) return false;
-    const patience = `${config.deafMs / 1_000} s`;
-    onError(`stalled: the queue has work for this worker, and nothing of it arrived for ${patience}.`);
-    return true;
-  }
-
-  async function wake(wakeUp: WakeUp, signal: AbortSignal): Promise<void> {
-    const taken = await desk.take(wakeUp);
-    notified.delete(nameOf(wakeUp));
-    if (taken) await watchdog?.during(() => work(taken, signal));
-    hasEnded = true;
-  }
-
-  async function run(): Promise<WorkerEnding> {
-    queue?.listen(wake, {
-      concurrency: lanes,
-      onError: (error, wakeUp) => {
-        if (!ending.aborted) onError(`${wakeUp ? `${wakeUp.kind}: ` : ''}${describeError(error)}`);
-      },
-    });
-    for (let tick = 0; !ending.aborted; tick += 1) {
-      try {
-        if (tick % TICKS_BETWEEN_SIGNS_OF_LIFE === 0) await home.workers.see();
-        const isSweep = tick % SWEEP_TICKS === 0;
-        if ((await hasNews(isSweep)) || isSweep || untilIdle) await look(isSweep);
-        workUnwoken();
-      } catch (error) {
-        if (!isAppError(error, 'database-unavailable') || untilIdle) throw error;
-        onError(describeError(error));
-        // Whatever was missed is looked for as soon as it answers again.
-        hasEnded = true;
-      }
-      if (due.length === 0 && untilIdle) return 'ended';
-      if (await isStalled()) return 'stalled';
-      await pause(TICK_MS, ending);
-    }
-    return 'ended';
-  }
-
-  try {
-    return await run();
-  } finally {
-    const patience = setTimeout(() => late.abort(new Error('the worker ends')), CLOSE_MS);
-    await Promise.all(unwoken).finally(() => clearTimeout(patience));
-  }
-}
-
-async function endWaits(app: App, onError: (message: string) => void): Promise<void> {
-  await endWaitsForKey(app, onError);
-  await endWaitsForCeiling(app, onError);
+  return {
+    isHeard: () => queue !== null && !isAway,
+    ring(due: Due[], next: Due | undefined): void {
+      ringing ??= ringFor(next ? [...due, next] : due).finally(() => {
+        ringing = null;
+      });
+    },
+    async close(): Promise<void> {
+      await ringing;
+      await queue?.close();
+    },
+  };
 }
 
 /** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */
-async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onError'>): Promise<boolean> {
-  let hasCome = (await options.takeIn?.()) === true;
+async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onError'>): Promise<TakenIn> {
+  const taken = (await options.takeIn?.()) ?? { hasCome: false, mayCome: false };
   for (const { worker } of wings()) {
     const told = (error: AppError) => options.onError(describeError(error));
-    if (await worker?.takeIn(app).catch(onAppError(told))) hasCome = true;
+    if (await worker?.takeIn(app).catch(onAppError(told))) taken.hasCome = true;
   }
-  return hasCome;
+  return taken;
 }
 
 function nameOf({ store, kind, key }: Pick<Due, 'store' | 'kind' | 'key'>): string {
   return `${store}\n${kind}\n${key}`;
-}
-
-/** Waits, or ends early when the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
-}
-
-/**
- * Notices a worker that is stalled: after an outage of the queue's server a connection may look alive and never bring a
- * wake-up again. Counted in ticks with work that could ask the queue, not in time: after the sleep of a laptop much time is
- * gone in which nothing could arrive, and while the server is away there is nothing to arrive.
- */
-function queueWatchdog(queue: Pick<WakeQueue, 'counts'>, patience: number) {
-  let working = 0;
-  let silentTicks = 0;
-  let hasFailed = false;
-  const hasWaiting = async () => {
-    const found = await queue.counts().catch(onAppError(() => null));
-    hasFailed ||= found === null;
-    return (found?.waiting ?? 0) > 0;
-  };
-  return {
-    /** A wake-up arrived, and `work` is what came of it. */
-    async during<T>(work: () => Promise<T>): Promise<T> {
-      silentTicks = 0;
-      working += 1;
-      try {
-        return await work();
-      } finally {
-        working -= 1;
-      }
-    },
-    /** The queue could not be notified. */
-    queueFailed() {
-      hasFailed = true;
-    },
-    /** To be asked once a tick: whether wake-ups wait in the queue and for too long none arrived. */
-    async look({ hasWork }: { hasWork: boolean }): Promise<boolean> {
-      const isSilent = hasWork && working === 0 && !hasFailed && (await hasWaiting());
-      const isAway = hasFailed;
-      hasFailed = false;
-      if (!isAway) silentTicks = isSilent ? silentTicks + 1 : 0;
-      return silentTicks >= patience;
-    },
-  };
 }

@@ -98,12 +98,11 @@ export function inboxItems(ledger: Ledger): InboxItem[] {
   return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(withPayload);
 }
 
-/** When the next item is due after an instant; undefined: none is. */
-export function nextDueInInbox(ledger: Ledger, now: string): string | undefined {
-  return (
-    ledger.get<{ at: string | null }>('select min(not_before) as at from inbox where not_before > ?', now)?.at ??
-    undefined
-  );
+/** The item that is due next after an instant; undefined: none is. */
+export function nextDueInInbox(ledger: Ledger, now: string): DueItem | undefined {
+  const sql =
+    'select id, kind, key, not_before as notBefore from inbox where not_before > ? order by not_before limit 1';
+  return ledger.get<DueItem>(sql, now);
 }
 
 export interface Skip {

@@ -127,9 +127,8 @@ export class FleetKeeping implements Keeping {
       return loaded;
     };
     return {
-      handsOut: true,
       due: async () => (await desk()).due(),
-      nextDueAt: async (now) => (await desk()).nextDueAt(now),
+      nextDue: async (now) => (await desk()).nextDue(now),
       take: async () => (await desk()).take(),
       beginNight: async (dueAt) => (await desk()).beginNight(dueAt),
       // Done where a store is worked in.

@@ -233,7 +233,7 @@ test('a hook whose input comes late lets the worker that is there find the sessi
   expect(await late.ended).toMatchObject(SILENT);
   await until(() => sessions() === 2, 60_000);
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(await worker.stop()).toBe('ended');
+  await worker.stop();
 });
 
 const PASSED_OVER: [string, string | Buffer | object, string | RegExp][] = [

@@ -208,7 +208,7 @@ test('a resident worker takes in the spool and sweeps beside its work', async ()
   const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
   await runHook(input, testing.environment);
   await until(() => worker.said.some((line) => line.startsWith(`extract ${session.id}`)));
-  expect(await worker.stop()).toBe('ended');
+  await worker.stop();
 });
 
 test('the inbox keys of a hook, a sweep and a person are one', async () => {

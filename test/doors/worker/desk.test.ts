@@ -21,8 +21,8 @@ test('what is due is named by the ids of its stores, a dream only where no extra
   await other.work.put({ ...extract, notBefore: LATER });
   const due = async () => (await app.desk.due(fail)).map((item) => `${item.store} ${item.kind}`).sort();
   expect(await due()).toEqual([`${store.id} extract`, `${other.id} dream`].sort());
-  expect(await app.desk.nextDueAt(NOW)).toBe(LATER);
-  expect(await app.desk.nextDueAt(LATER)).toBeUndefined();
+  expect(await app.desk.nextDue(NOW)).toMatchObject({ store: other.id, kind: 'extract', key: 's', notBefore: LATER });
+  expect(await app.desk.nextDue(LATER)).toBeUndefined();
   await app.withLease(other, 'session:s', async () => expect(await due()).toEqual([`${store.id} extract`]));
 });
 

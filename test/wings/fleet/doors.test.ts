@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testApp } from '../../support/app.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -41,9 +41,9 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
     session.add('Always water the trees before noon.');
     await enqueueExtract(app, { transcript: session.path, ended: true });
     const working = { signal: new AbortController().signal, onResult: () => {}, onError: fail };
-    await drainInboxes(app, working);
+    await runWorker(app, { ...working, until: untilIdle });
     await app.desk.beginNight(undefined, fail);
-    await drainInboxes(app, working);
+    await runWorker(app, { ...working, until: untilIdle });
     id = (await app.storeFor({})).id;
   }, 30_000);
   afterAll(async () => {

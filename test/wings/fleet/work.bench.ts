@@ -4,7 +4,7 @@
 
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
 import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
-import { dueWork, nextDueAt, releaseClaim, renewClaim, takeNext, waiting } from '../../../src/wings/fleet/work/due.ts';
+import { dueWork, nextDue, releaseClaim, renewClaim, takeNext, waiting } from '../../../src/wings/fleet/work/due.ts';
 import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
 
@@ -75,7 +75,7 @@ if (claim) {
   await releaseClaim(ask, claim);
 }
 say('dueWork, 100 of them', await measured(50, () => dueWork(ask, { now, limit: 100 })));
-say('nextDueAt', await measured(50, () => nextDueAt(ask, now)));
+say('nextDue', await measured(50, () => nextDue(ask, now)));
 say('waiting', await measured(50, () => waiting(ask)));
 let begun = performance.now();
 await Promise.all(Array.from({ length: 8 }, () => measured(rounds / 8, takeAndFinish)));

@@ -1,7 +1,7 @@
 // A dream of several requests that is canceled between them: nothing of it stands.
 
 import { expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../../support/obedient.ts';
@@ -67,7 +67,8 @@ async function withDreamHeld() {
       }),
     versions: async () => (await all(sdk.beta.memoryStores.memoryVersions.list(store))).map((each) => each.id),
     work: () =>
-      drainInboxes(at.app, {
+      runWorker(at.app, {
+        until: untilIdle,
         ...{ signal: new AbortController().signal, onResult: () => {}, onError: (message) => expect.fail(message) },
       }),
   };

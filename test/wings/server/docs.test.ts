@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { until } from '../../support/run.ts';
 import { servedForAll } from './served.ts';
 
@@ -42,7 +42,12 @@ test('the examples with curl and with the SDK run as they stand', async () => {
     env: { ...environment, STORE: store.id, MODEL: 'offline' },
   });
   await until(async () => (await at.server.deps.dreams.open()).length > 0);
-  await drainInboxes(at.app, { signal: new AbortController().signal, onResult: () => {}, onError: () => {} });
+  await runWorker(at.app, {
+    until: untilIdle,
+    signal: new AbortController().signal,
+    onResult: () => {},
+    onError: () => {},
+  });
   const dreamt = (await dreaming).stdout;
   expect(dreamt).toMatch(/^completed\n/);
   for (const said of ['We ship on Fridays.', 'The shop listens on port 8443.']) expect(dreamt).toContain(`- ${said}\n`);

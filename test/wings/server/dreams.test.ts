@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { BadRequestError, ConflictError, PermissionDeniedError } from '@anthropic-ai/sdk';
 import type { DreamCreateParams, DreamListParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
 import { testModel } from '../../support/app.ts';
@@ -36,7 +36,8 @@ async function send(
 }
 
 function work({ app }: Served): Promise<void> {
-  return drainInboxes(app, {
+  return runWorker(app, {
+    until: untilIdle,
     signal: new AbortController().signal,
     onResult: () => {},
     onError: (message) => {

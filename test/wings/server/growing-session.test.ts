@@ -1,7 +1,7 @@
 // A session that grows by what its client appends: one session to whoever asks, whatever came when.
 
 import { expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { all, ask, served } from './served.ts';
 
 const said = (...contents: string[]) =>
@@ -20,7 +20,8 @@ test('what is appended names the messages there are, the same again adds nothing
   const path = '/nocturne/v1/sessions/sesn_long';
   const extract = async () => {
     expect((await ask(at, key, `${path}/extract`, { method: 'POST' })).status).toBe(200);
-    await drainInboxes(at.app, {
+    await runWorker(at.app, {
+      until: untilIdle,
       ...{ signal: new AbortController().signal, onResult: () => {}, onError: (message) => expect.fail(message) },
     });
     const found = await all(memoryStores.memories.list(store, { view: 'full', path_prefix: '/logs/' }));

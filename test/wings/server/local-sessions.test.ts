@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -11,7 +11,7 @@ import { all, type Client, type Served, served } from './served.ts';
 
 function work({ app }: Served): Promise<void> {
   const onError = (message: string) => expect.fail(message);
-  return drainInboxes(app, { signal: new AbortController().signal, onResult: () => {}, onError });
+  return runWorker(app, { until: untilIdle, signal: new AbortController().signal, onResult: () => {}, onError });
 }
 
 async function dreamt(at: Served, { sdk }: Client, { input, session }: { input: string; session: string }) {

@@ -1,7 +1,7 @@
 // Whose a key is, and with it the stores that it makes; and how many sessions may wait before further ones are refused.
 
 import { expect, test } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { takeIn } from '../../../src/wings/server/dreams/work.ts';
 import type { KeyRow } from '../../../src/wings/server/rows/keys.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
@@ -92,6 +92,6 @@ test('while too many sessions of a tenant wait, or of all, further ones are refu
   expect(await takeIn(at.app)).toBe(true);
   expect(await send(acme, 'sesn_more')).toMatchObject({ status: 503 });
   const { signal } = new AbortController();
-  await drainInboxes(at.app, { signal, onResult() {}, onError: (message) => expect.fail(message) });
+  await runWorker(at.app, { until: untilIdle, signal, onResult() {}, onError: (message) => expect.fail(message) });
   for (const by of [acme, nobody, other]) expect(await send(by, 'sesn_more')).toMatchObject({ status: 200 });
 });

@@ -1,7 +1,7 @@
 // Dreams over HTTP that may not ask a model for now wait as running, and fail where that lasts too long.
 
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { drainInboxes } from '../../../src/doors/worker/worker.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
 import { obey } from '../../support/obedient.ts';
 import { type Client, clientOf, type Served, served } from './served.ts';
@@ -13,7 +13,8 @@ const TALK = JSON.stringify([
 
 async function drain({ app }: Served): Promise<string[]> {
   const waits: string[] = [];
-  await drainInboxes(app, {
+  await runWorker(app, {
+    until: untilIdle,
     signal: new AbortController().signal,
     onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
     onError: (message) => expect.fail(message),

@@ -155,7 +155,7 @@ async function notifyQueue(app: App, { url, waiting }: { url: string; waiting: W
       for (const { store, kind, key } of waiting) await queue.notify({ kind, store: store.id, key });
       return true;
     } finally {
-      await queue.close({ deadlineMs: 500 });
+      await queue.close();
     }
   } catch (error) {
     if (!isAppError(error)) throw error;

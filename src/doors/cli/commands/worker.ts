@@ -13,7 +13,7 @@ import { openIntake, workAfterHook } from '../../hook/intake.ts';
 import { figuresOf, observeFigures } from '../../telemetry.ts';
 import { openStores } from '../../worker/desk.ts';
 import type { WorkResult } from '../../worker/work.ts';
-import { drainInboxes, runWorker, wakeQueueOptions } from '../../worker/worker.ts';
+import { runWorker, untilIdle, wakeQueueOptions } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MODEL, portOf, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -77,9 +77,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         if (process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
         const { telemetry, clock } = app.config;
         const endMetrics = telemetry ? await observeFigures(() => figuresOf(app), clock) : undefined;
-        const ending = await runWorker(app, work).finally(endMetrics);
-        // Its supervisor starts it anew.
-        if (ending === 'stalled') process.exit(EXIT.later);
+        await runWorker(app, work).finally(endMetrics);
         // BullMQ waits without end for a server that is away.
         setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
         return;
@@ -90,7 +88,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         await intake.takeIn();
         await app.desk.beginNight(undefined, onError);
       }
-      await drainInboxes(app, work);
+      await runWorker(app, { ...work, until: untilIdle });
     } finally {
       await intake.end();
       await app.log('info', { event: 'worker-ended' });

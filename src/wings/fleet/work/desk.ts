@@ -8,7 +8,7 @@ import { outboxRows } from '../../../memory/ledger/entries.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import type { Ask } from '../database.ts';
 import { dropOlder } from '../transcripts/rows.ts';
-import { beginNight, type Claim, dueWork, nextDueAt, releaseClaim, renewClaim, takeNext } from './due.ts';
+import { beginNight, type Claim, dueWork, nextDue, releaseClaim, renewClaim, takeNext } from './due.ts';
 
 /** Looked at together; what is behind them is seen when they are done. */
 const MOST_DUE = 500;
@@ -28,8 +28,8 @@ export class FleetDesk {
     return dueWork(this.#ask, { now: this.#parts.config.clock.now(), limit: MOST_DUE });
   }
 
-  async nextDueAt(now: string): Promise<string | undefined> {
-    return nextDueAt(this.#ask, new Date(now));
+  async nextDue(now: string): Promise<Due | undefined> {
+    return nextDue(this.#ask, new Date(now));
   }
 
   async take(): Promise<Taken | null> {

@@ -31,10 +31,10 @@ export function dueWork(ask: Ask, { now, limit }: { now: Date; limit: number }):
   );
 }
 
-/** When the next item is due that is not yet. */
-export async function nextDueAt(ask: Ask, now: Date): Promise<string | undefined> {
-  const sql = 'select min(not_before) as at from work_inbox where not_before > $1';
-  return (await ask<{ at: string | null }>(sql, [now.toISOString()]))[0]?.at ?? undefined;
+/** The item that is due next. */
+export async function nextDue(ask: Ask, now: Date): Promise<DueWork | undefined> {
+  const sql = `select ${DUE} from work_inbox where not_before > $1 order by not_before limit 1`;
+  return (await ask<DueWork>(sql, [now.toISOString()]))[0];
 }
 
 /** Claims the next item for `ttlMs`; null where there is none to work. */

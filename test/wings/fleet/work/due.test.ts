@@ -8,7 +8,7 @@ import {
   beginNight,
   type Claim,
   dueWork,
-  nextDueAt,
+  nextDue,
   releaseClaim,
   renewClaim,
   takeNext,
@@ -174,8 +174,8 @@ describe.skipIf(noPostgres)(`work over all stores ${noPostgres}`, () => {
     await put(store, '1', { at: LATER });
     await put(other, '2', { at: new Date(LATER.getTime() + 1) });
     expect([await take(), await dueWork(ask, { now, limit: 9 })]).toEqual([null, []]);
-    expect(await nextDueAt(ask, now)).toBe(LATER.toISOString());
-    expect(await nextDueAt(ask, LATER)).toBe('2026-11-20T11:00:00.001Z');
+    expect(await nextDue(ask, now)).toMatchObject({ store, notBefore: LATER.toISOString() });
+    expect(await nextDue(ask, LATER)).toMatchObject({ store: other, notBefore: '2026-11-20T11:00:00.001Z' });
     expect(await takeNext(ask, { owner: 'w', ttlMs, now: LATER })).toMatchObject({ store });
     expect(await takeNext(ask, { owner: 'w', ttlMs, now: LATER })).toBeNull();
     const item = await here.rows(other).item('extract', '2');
