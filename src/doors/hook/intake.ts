@@ -42,7 +42,7 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
       if (app.config.agentMemory.settings.problem) await refreshAgentSettings(app.config);
       const came = await ingestSpool(app, { onProblem: onError });
       const nowMs = clock.now().getTime();
-      if (came.announced > 0) announcedMs = nowMs;
+      if (came.announced + came.lagging > 0) announcedMs = nowMs;
       // What asks for a sweep while one is under way gets another: that one may have passed by already.
       isWanted ||= came.sessionBegan;
       const taken = { hasCome: came.announced > 0 || hasSwept, mayCome: came.lagging > 0 };

@@ -163,7 +163,8 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
 
   const isOver = (mayCome: boolean) => {
     if (signal.aborted || failures.length > 0) return true;
-    if (!until || mayCome || isWoken || working.size > 0 || left.length > 0) return false;
+    if (!until || isWoken || working.size > 0 || left.length > 0) return false;
+    if (mayCome && until() > config.clock.now()) return false;
     return next === undefined || next.notBefore > until().toISOString();
   };
 
