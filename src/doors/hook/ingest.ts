@@ -6,9 +6,10 @@
 
 import { hash } from 'node:crypto';
 import { dirname, resolve, sep } from 'node:path';
-import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { describeError, ERRORS, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
+import { coverageOfTurn, sessionRow } from '../../memory/ledger/coverage.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import {
@@ -22,6 +23,8 @@ import {
 } from '../../queue/spool.ts';
 import { FOUND_AGENTS, findSessions } from '../../transcript/find-sessions.ts';
 import { isInteractive, openSession, type Session } from '../../transcript/session.ts';
+import { readTurns } from '../../transcript/turns.ts';
+import type { Message } from '../../transcript/types.ts';
 import type { App } from '../compose.ts';
 import { isByProject } from '../places.ts';
 import { wings } from '../wing.ts';
@@ -85,7 +88,9 @@ async function ingestSession(
     if (reason) onProblem(`${name} is skipped: ${reason}.`);
     else {
       const { path: transcript, id, cwd = dirTold(calls) } = session;
-      await announceSession(app, { transcript, session: id, cwd, ended: hasEnded(calls), at });
+      // What a person asks to remember waits neither for the pace of a session that goes on nor for its next turn.
+      const ended = hasEnded(calls) || (await asksToRemember(app, session, cwd ?? undefined));
+      await announceSession(app, { transcript, session: id, cwd, ended, at });
     }
     for (const each of calls) removeSpooled(each);
     await app.home.blocked.remove(session.path);
@@ -138,6 +143,26 @@ function hasEnded(calls: Spooled[]): boolean {
   const { item: last } = calls.at(-1) as Spooled;
   const isEnd = ({ event, size }: SpoolItem) => kindOfEvent(event) === 'end' && size === last.size;
   return calls.some(({ item }) => isEnd(item));
+}
+
+/** A wrong hit costs one request; a miss waits as long as all else that is said. */
+const ASKS =
+  /(?<!\b(?:i|you|we|they|do|can|can['’]t|cannot)\s)\bremember\b|\b(?:do not|don['’]?t|never) forget\b|\b(?:keep|bear) in mind\b|\b(?:merke? (?:dir|es dir)|vergiss nicht|denke? daran|retiens|souviens-toi|n['’]oublie pas|recuerda|no olvides|lembre-se|não esqueça|ricordati|non dimenticare)\b|记住|記住|覚えて|기억해/iu;
+
+/** Whether a person asks for something to be remembered in what was not worked yet. What cannot be read, its extraction tells. */
+async function asksToRemember(app: App, session: Session, cwd: string | undefined): Promise<boolean> {
+  const { ledger } = await app.storeFor({ cwd });
+  const typed = ({ speaker, parts }: Message) =>
+    speaker === 'human' ? parts.map((part) => (part.kind === 'text' && !part.untyped ? part.text : '')).join('\n') : '';
+  const look = async () => {
+    for await (const { id, messages } of readTurns(session.messages(sessionRow(ledger, session.id)?.readPoint))) {
+      const messageIds = messages.map((message) => message.id);
+      const asks = messages.some((message) => ASKS.test(typed(message)));
+      if (asks && coverageOfTurn(ledger, { id, messageIds }).length === 0) return true;
+    }
+    return false;
+  };
+  return look().catch(onAppError(() => false));
 }
 
 export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';

@@ -188,6 +188,20 @@ test('where no worker is awake the hooks start one, which does the work and goes
   expect(filesIn(join(testing.home, 'logs'))).toEqual(['nocturne.log', 'worker.log']);
 });
 
+test('what a hook announced is worked at its pace though no hook follows, by the worker that the hook started, which then goes', async () => {
+  const testing = await testApp({ now: '', settings: { debounceMs: 0, throttleMs: 3_000 } });
+  const session = aSession();
+  const stopped = () => runHook(claudeCode(session, { hook_event_name: 'Stop' }), testing.environment);
+  await stopped();
+  await until(() => coverageWhere(testing.store.ledger).length === 1);
+  session.add('Never commit to main directly.');
+  await stopped();
+  await until(() => coverageWhere(testing.store.ledger).length === 2);
+  const [last, first] = lastJobs(testing.store.ledger, 10).map(({ createdAt }) => Date.parse(createdAt));
+  expect((last as number) - (first as number)).toBeGreaterThan(2_500);
+  await until(() => filesIn(join(testing.home, 'awake')).length === 0);
+});
+
 test('a home that is given relative is the same one to the worker that the hook starts, which keeps there what it compiled', async () => {
   const { environment, home, store } = await hookApp();
   const given = relative(process.cwd(), home);
