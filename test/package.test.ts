@@ -92,7 +92,7 @@ test.skipIf(isQuick)(
     expect(run(['doctor'], database).stdout).toMatch(pg);
     const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
     const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
-    expect(run(['board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });
+    expect(run(['open', '--board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });
     expect(run(['doctor'], redis).stdout).toMatch(board);
   },
 );

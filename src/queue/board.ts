@@ -2,6 +2,9 @@
 // Promises: it answers only to a browser that asks for this machine by name (no rebinding of foreign names), its pages
 // ask nobody else for anything, and nothing in the queue can be changed through it.
 
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
@@ -16,8 +19,11 @@ const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'";
 
-/** Opens the board of a namespace at `/ui`. Errors: `bad-input` where there is no queue; those of `openRedis`. */
-export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'> & { url?: string }) {
+/** The usual port; where another program has it, a free one. */
+const PORTS = [3210, 0];
+
+/** Serves the board of a namespace on this machine. Errors: `bad-input` where there is no queue; those of `openRedis`. */
+export async function startBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'> & { url?: string }) {
   if (url === undefined) {
     throw new AppError(
       'bad-input',
@@ -53,9 +59,19 @@ export async function openBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'
   app.get('/', (context) => context.redirect(UI));
   app.get(`${UI}/`, (context) => context.redirect(UI));
   app.route(UI, adapter.registerPlugin());
+  const server = createAdaptorServer(app);
+  for (const port of PORTS) {
+    server.listen(port, '127.0.0.1');
+    const isListening = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (isListening) break;
+  }
   return {
-    fetch: app.fetch,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${UI}`,
     async close(): Promise<void> {
+      server.close();
       await queue.close();
       redis.close();
     },

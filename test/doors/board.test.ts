@@ -21,7 +21,7 @@ function get(url: string, { host, method }: { host?: string; method?: string } =
 }
 
 async function openBoard({ environment }: TestApp, queueUrl: string) {
-  const board = start(['board', '--port', '0'], { ...environment, NOCTURNE_QUEUE_URL: queueUrl });
+  const board = start(['open', '--board', '--no-browser'], { ...environment, NOCTURNE_QUEUE_URL: queueUrl });
   await until(() => /^http/.test(board.stdout()));
   return { board, url: board.stdout().trim() };
 }
@@ -55,7 +55,7 @@ test('it shows the queue, on this machine alone, asks nobody else, and changes n
 
 test('without a queue it says why not, and what to do', async () => {
   const { environment } = await testApp();
-  expect(await runHere(['board'], environment)).toMatchObject({
+  expect(await runHere(['open', '--board'], environment)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/no queue to show.*\n.*nocturne status.*NOCTURNE_QUEUE_URL/),
   });

@@ -1,5 +1,5 @@
 // nocturne open: the page in a browser. Where a server runs on this machine it is that one's, else this command serves it
-// until it is told to end. What it prints opens the page once, within a minute.
+// until it is told to end. What it prints opens the page once, within a minute. With --board it is the queue's board.
 
 import { spawn } from 'node:child_process';
 import { edit } from '../../doors/cli/commands/history.ts';
@@ -7,11 +7,13 @@ import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/options.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
+import { wakeQueueOptions } from '../../doors/worker/worker.ts';
 import { type Running, startServer } from '../server/serve.ts';
 import { makeTicket, servedAt } from './visits.ts';
 
 interface Options extends CommonOptions {
   browser: boolean;
+  board?: boolean;
 }
 
 const PORT = 4114;
@@ -22,24 +24,29 @@ const open: CommandSpec<Options, [string | undefined]> = {
   about: 'the memory in your browser: look, decide, undo',
   group: 'Every day',
   args: [['[path]', 'as before: a file to open in your editor, which is show --edit now']],
-  options: [['--no-browser', 'only print the address'], ...MEMORY],
+  options: [
+    ['--no-browser', 'only print the address'],
+    ['--board', 'the queue on Redis instead (bull-board), read-only'],
+    ...MEMORY,
+  ],
   json: '{ url }; with a path { path }, and nothing is opened',
   more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
-  examples: ['open', 'open --no-browser'],
+  examples: ['open', 'open --no-browser', 'open --board'],
   run: (call) => {
     const [path] = call.args;
     if (path !== undefined) {
       note(`nocturne open ${path} is nocturne show ${path} --edit now.`);
       return edit(call);
     }
+    const { board } = call.options;
     return withApp({ options: {}, parts: call.parts }, async (app) => {
-      const running = await findServer(app);
-      if (running !== null) return await tell(app, running, call.options);
+      const running = board ? null : await findServer(app);
+      if (running !== null) return tell(await pageAt(app, running), call.options);
       const ended = Promise.withResolvers<void>();
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
-      const server = await startHere(app);
+      const server = await (board ? startBoardHere(app) : startHere(app));
       try {
-        await tell(app, server.url, call.options);
+        tell(board ? server.url : await pageAt(app, server.url), call.options);
         note('Ctrl-C ends it.');
         await ended.promise;
       } finally {
@@ -67,8 +74,17 @@ async function startHere(app: App): Promise<Running> {
   }
 }
 
-async function tell({ home, config }: App, url: string, { browser, json }: Options): Promise<void> {
-  const address = `${url}/#${await makeTicket(home, config.clock)}`;
+/** Loads BullMQ and the board's packages. */
+async function startBoardHere({ config, keeping }: App) {
+  const { startBoard } = await import('../../queue/board.ts');
+  return startBoard(config.queueUrl ? await wakeQueueOptions({ config, keeping }) : {});
+}
+
+async function pageAt({ home, config }: App, url: string): Promise<string> {
+  return `${url}/#${await makeTicket(home, config.clock)}`;
+}
+
+function tell(address: string, { browser, json }: Options): void {
   print(json ? { url: address } : address);
   if (!browser || json || !process.stdout.isTTY) return;
   const [program, ...args] = {

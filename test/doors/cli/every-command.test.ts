@@ -59,7 +59,6 @@ const CALLS: Record<string, (string | number)[][]> = {
   'enqueue reprocess': [['enqueue', 'reprocess', '--all']],
   recall: [['recall', '--query', 'pnpm']],
   mcp: [['mcp', '--json']],
-  board: [['board', 1]],
   export: [['export', 'CARRIED']],
   import: [['import', 'CARRIED']],
   'snapshot create': [['snapshot', 'create', TOPIC]],

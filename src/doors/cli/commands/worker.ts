@@ -1,8 +1,7 @@
-// worker: works what waits, for ever or once; board: a view of the queue in the browser, on this machine alone.
+// worker: works what waits, for ever or once.
 
 import { hostname } from 'node:os';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError } from '../../../base/errors.ts';
 import { formatIn } from '../../../base/time.ts';
 import type { WorkerRow } from '../../../memory/home/home.ts';
 import { shortKey } from '../../../memory/ledger/short-ids.ts';
@@ -13,9 +12,9 @@ import { openIntake, workAfterHook } from '../../hook/intake.ts';
 import { figuresOf, observeFigures } from '../../telemetry.ts';
 import { openStores } from '../../worker/desk.ts';
 import type { WorkResult } from '../../worker/work.ts';
-import { runWorker, untilIdle, wakeQueueOptions } from '../../worker/worker.ts';
+import { runWorker, untilIdle } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
-import { type CommonOptions, MODEL, portOf, withApp } from '../terminal/options.ts';
+import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/words.ts';
 
@@ -173,44 +172,4 @@ function endOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-const board: CommandSpec<{ port: number; json?: boolean }> = {
-  name: 'board',
-  about: 'a read-only view of the queue in the browser (bull-board), for Redis and Postgres',
-  group: 'Under the hood',
-  options: [['--port <number>', 'port on 127.0.0.1; 0: a free one', { parse: portOf, default: 3210 }]],
-  json: '{ url }',
-  more: 'The queue only wakes workers; what waits and why is told by nocturne status.',
-  examples: ['board --port 3210'],
-  run: (call) =>
-    withApp({ ...call, options: {} }, async (app) => {
-      const { port: asked, json } = call.options;
-      const [{ openBoard }, { serve }] = await Promise.all([
-        import('../../../queue/board.ts'),
-        import('@hono/node-server'),
-      ]);
-      const view = await openBoard(await wakeQueueOptions(app));
-      const ended = Promise.withResolvers<void>();
-      const server = serve({ fetch: view.fetch, hostname: '127.0.0.1', port: asked }, ({ port }) =>
-        print(json ? { url: urlOf(port) } : urlOf(port)),
-      );
-      server.on('error', (error) =>
-        ended.reject(
-          new AppError('bad-input', `Cannot listen on 127.0.0.1:${asked}: ${error.message}.`, {
-            remedy: 'Choose another with --port.',
-          }),
-        ),
-      );
-      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
-      note('Ctrl-C ends it.');
-      await ended.promise.finally(async () => {
-        server.close();
-        await view.close();
-      });
-    }),
-};
-
-function urlOf(port: number): string {
-  return `http://127.0.0.1:${port}/ui`;
-}
-
-export const commands: CommandSpec[] = [worker, board];
+export const commands: CommandSpec[] = [worker];
