@@ -2,17 +2,19 @@
 
 import { expect, test } from 'vitest';
 import { noOwnRedis } from '../queue/own-redis.ts';
-import { sized } from '../support/depth.ts';
+import { sized, waysTaken } from '../support/depth.ts';
 import { runChaos } from './chaos.ts';
 
 const noRedis = noOwnRedis();
+const backends = ['redis', 'polling'] as const;
 
-test.skipIf(noRedis)(
-  `two workers, killed and stopped with their agents and their Redis, cover every turn once and keep every entry once ${noRedis ?? ''}`,
-  async () => {
+test.for(waysTaken(backends))(
+  'two workers (%s), killed and stopped with their agents and their Redis, cover every turn once and keep every entry once',
+  async (backend, { skip }) => {
+    skip(backend === 'redis' && noRedis !== null, noRedis ?? '');
     const { violations, turns, entries, disturbances } = await runChaos({
       seed: 20_261_121,
-      backend: 'redis',
+      backend,
       directories: 4,
       sessions: sized({ quick: 8, deep: 60 }),
       everyMs: 600,

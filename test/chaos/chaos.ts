@@ -12,7 +12,7 @@ import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';
 import { type Verdict, verify } from './verify.ts';
-import { isWithoutQueue, startWorkers } from './workers.ts';
+import { startWorkers } from './workers.ts';
 import { makeWorld, type World } from './world.ts';
 
 export interface ChaosPlan {
@@ -121,7 +121,7 @@ async function judge(
   const orphans = agentsOf(world.home);
   if (orphans.length > 0) verdict.violations.push(`Agents without a worker: ${orphans.join(', ')}.`);
   for (const { code, said } of ends.stopped) {
-    if (code !== 0 && !isWithoutQueue(said)) verdict.violations.push(`A worker ended SIGTERM with ${code}: ${said}`);
+    if (code !== 0) verdict.violations.push(`A worker ended SIGTERM with ${code}: ${said}`);
   }
   verdict.violations.push(...ends.deaths);
   return verdict;

@@ -51,8 +51,7 @@ export function startWorkers(
       child.once('close', (code) => {
         resolve({ code, said: said.trim() });
         if (isStopping) return;
-        if (slots[slot]?.isOurs !== true && !isWithoutQueue(said))
-          deaths.push(`worker ended with ${code}: ${said.trim()}`);
+        if (slots[slot]?.isOurs !== true) deaths.push(`worker ended with ${code}: ${said.trim()}`);
         open(slot);
       });
     });
@@ -107,11 +106,6 @@ export function startWorkers(
       return Promise.all(slots.map(({ ended }) => ended));
     },
   };
-}
-
-/** One that starts while the server is away says so and ends; its supervisor starts it anew. */
-export function isWithoutQueue(said: string): boolean {
-  return said.includes('Cannot reach the queue');
 }
 
 /** What the log has of workers that began. */

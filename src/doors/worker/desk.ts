@@ -9,7 +9,7 @@ import { type AppError, describeError, isAppError, onAppError } from '../../base
 import { isDirectory } from '../../base/files/directories.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
-import { type DueItem, inboxItem, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
+import { type DueItem, inboxItem, isInboxEmpty, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 
@@ -59,11 +59,11 @@ export interface DeskParts {
 /** Over the memory directories of this machine. */
 export function localDesk(parts: DeskParts): Desk {
   const { config, home, standingOf } = parts;
-  /** Looked into last. */
+  /** In which something waited at the last look; it is asked of all every second, so the others are asked no more. */
   let stores: Store[] = [];
   return {
     async due(onError) {
-      stores = await openStores(parts, onError);
+      stores = (await openStores(parts, onError)).filter(({ ledger }) => !isInboxEmpty(ledger));
       const due: Due[] = [];
       for (const store of stores) {
         for (const item of await dueItems(parts, store)) due.push({ store: store.id, ...item });

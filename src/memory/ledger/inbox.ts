@@ -98,6 +98,10 @@ export function inboxItems(ledger: Ledger): InboxItem[] {
   return ledger.all<InboxItem>(`select ${ITEM} from inbox ${IN_ORDER}`).map(withPayload);
 }
 
+export function isInboxEmpty(ledger: Ledger): boolean {
+  return ledger.get('select 1 as one from inbox limit 1') === undefined;
+}
+
 /** The item that is due next after an instant; undefined: none is. */
 export function nextDueInInbox(ledger: Ledger, now: string): DueItem | undefined {
   const sql =
