@@ -29,8 +29,8 @@ export interface Taken {
 }
 
 export interface Desk {
-  /** Everything that may be worked now. */
-  due(onError: OnError): Promise<Due[]>;
+  /** Everything that may be worked now; where `isQuick`, in the stores that were there at the look before. */
+  due(onError: OnError, isQuick?: boolean): Promise<Due[]>;
   /** The item that is due next after an instant, of the stores that `due` looked into last; undefined: none is. */
   nextDue(now: string): Promise<Due | undefined>;
   /** The item that a worker works which found this one due: this, or one whose turn it is; null: there is none. */
@@ -59,11 +59,13 @@ export interface DeskParts {
 /** Over the memory directories of this machine. */
 export function localDesk(parts: DeskParts): Desk {
   const { config, home, standingOf } = parts;
-  /** In which something waited at the last look; it is asked of all every second, so the others are asked no more. */
+  let known: Store[] = [];
+  /** In which something waits; it is asked of all every second, so the others are asked no more. */
   let stores: Store[] = [];
   return {
-    async due(onError) {
-      stores = (await openStores(parts, onError)).filter(({ ledger }) => !isInboxEmpty(ledger));
+    async due(onError, isQuick = false) {
+      if (!isQuick) known = await openStores(parts, onError);
+      stores = known.filter(({ ledger }) => !isInboxEmpty(ledger));
       const due: Due[] = [];
       for (const store of stores) {
         for (const item of await dueItems(parts, store)) due.push({ store: store.id, ...item });

@@ -124,7 +124,7 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
     }
   }
 
-  async function look(isSweep: boolean): Promise<void> {
+  async function look({ isSweep, hasCome }: { isSweep: boolean; hasCome: boolean }): Promise<void> {
     if (isSweep) {
       sweptAt = performance.now();
       passed.clear();
@@ -132,10 +132,11 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
       await endWaitsForCeiling(app, onError);
       await roundIfDue(app, onError);
     }
+    const isQuick = !isSweep && !hasCome && !isWoken;
     if (isSweep || isWoken) await desk.deliver(onError);
     isWoken = false;
     const now = config.clock.now().toISOString();
-    const due = await desk.due(onError);
+    const due = await desk.due(onError, isQuick);
     next = await desk.nextDue(now);
     left = due.filter((item) => !underWay.has(nameOf(item)) && !passed.has(nameOf(item)));
     while (left.length > 0 && working.size < lanes && !signal.aborted) {
@@ -157,7 +158,7 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
     const { hasCome, mayCome } = await takeInAll(app, options);
     const isSweep = performance.now() - sweptAt >= SWEEP_MS;
     const isDue = next !== undefined && next.notBefore <= config.clock.now().toISOString();
-    if (!bell?.isHeard() || hasCome || isSweep || isDue || isWoken) await look(isSweep);
+    if (!bell?.isHeard() || hasCome || isSweep || isDue || isWoken) await look({ isSweep, hasCome });
     return mayCome;
   }
 
