@@ -14,7 +14,7 @@ const TOPIC =
 
 /** Nothing is there that could be found. */
 const NOTHING = [
-  ...['show none', 'show none --history', 'show none --diff', 'why e_00000000', 'explain none:1', 'list --day'],
+  ...['show none', 'show none --history', 'show none --diff', 'why e_00000000', 'why none:1', 'list --day'],
   ...['forget none --yes', 'pin none', 'unpin none', 'reprocess --session none', 'snapshot create none', 'why none'],
 ];
 const FINE = [
