@@ -15,12 +15,19 @@ const TOPIC =
 /** Nothing is there that could be found. */
 const NOTHING = [
   ...['show none', 'show none --history', 'show none --diff', 'why e_00000000', 'why none:1', 'list --day'],
-  ...['forget none --yes', 'pin none', 'unpin none', 'reprocess --session none', 'snapshot create none', 'why none'],
+  ...[
+    'forget none --yes',
+    'pin none',
+    'pin none --off',
+    'reprocess --session none',
+    'snapshot create none',
+    'why none',
+  ],
 ];
 const FINE = [
   ...['extract SESSION', 'extract SESSION --json', 'remember words --json', 'forget words --yes --json', 'review'],
   ...['search trees --all', 'search trees --all --json', 'list --all --json', 'sessions --all --json', 'status --json'],
-  ...['dream --json', 'report --json', 'why trees --json', 'review --json', 'history --json', 'init --json'],
+  ...['dream --json', 'why trees --json', 'review --json', 'list --json'],
   ...['snapshot create --json', 'cost --all --json', 'recall --json', 'mcp --json', 'enqueue dream --json'],
   ...['worker --once --json', 'undo --json', 'redact --match words --dry-run --json'],
 ];
