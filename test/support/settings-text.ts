@@ -87,19 +87,3 @@ export const wildSettings: fc.Arbitrary<WrittenSettings> = fc
     };
     return { text: `${hasMark ? '\uFEFF' : ''}${space()}${write(settings)}${space()}`, value: settings };
   });
-
-/** Settings as editors and formatters leave them. */
-export const tidySettings: fc.Arbitrary<WrittenSettings> = fc
-  .tuple(
-    value,
-    fc.constantFrom(2, 4, '\t', 0),
-    fc.constantFrom('\n', '\r\n'),
-    fc.constantFrom('', '\n'),
-    fc.array(fc.nat(), { maxLength: 4 }),
-  )
-  .map(([settings, unit, eol, end, marks]) => {
-    const lines = JSON.stringify(settings, null, unit).split('\n');
-    // Comments end a line here and there.
-    for (const mark of marks) if (lines.length > 1) lines[mark % lines.length] += ' // why';
-    return { text: lines.join(eol) + (end && eol), value: settings };
-  });

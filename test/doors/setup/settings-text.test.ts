@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  addElement,
-  type Json,
-  readSettings,
-  setValue,
-  takeOut,
-} from '../../../src/doors/setup/agents/settings-text.ts';
+import { type Json, readSettings, setValue, takeOut } from '../../../src/doors/setup/agents/settings-text.ts';
 import { sized } from '../../support/depth.ts';
-import { tidySettings, wildSettings } from '../../support/settings-text.ts';
+import { wildSettings } from '../../support/settings-text.ts';
 
 const RUNS = sized({ quick: 80, deep: 400 });
 const OURS = { hooks: [{ type: 'command', command: 'ours', args: ['x'] }] };
@@ -20,7 +14,7 @@ const PLACES = [
 ];
 
 function addAll(text: string): string {
-  return PLACES.reduce((into, path) => addElement(into, { path, value: OURS, file: 'f' }), text);
+  return PLACES.reduce((into, path) => setValue(into, { path: [...path, -1], value: OURS, file: 'f' }), text);
 }
 
 function takeAll(text: string, before: Record<string, unknown>): string {
@@ -68,15 +62,6 @@ test('where nothing is known of the settings before, what is left is still setti
         expect(left[top]?.[key] ?? []).toEqual(had);
       }
       expect(Object.keys(value)).toEqual(expect.arrayContaining(Object.keys(left)));
-    }),
-    { numRuns: RUNS },
-  );
-});
-
-test('what was added to settings as editors leave them is taken out to the byte', () => {
-  fc.assert(
-    fc.property(tidySettings, ({ text, value }) => {
-      expect(takeAll(addAll(text), value)).toBe(text);
     }),
     { numRuns: RUNS },
   );

@@ -10,7 +10,7 @@ import { AppError } from '../../../base/errors.ts';
 import { canonicalPath, realPath } from '../../../base/files/directories.ts';
 import { packagePath, readTextNow } from '../../../base/files/files.ts';
 import { memoryDirFor } from '../../places.ts';
-import { addElement, type Json, type Path, readSettings, takeOut } from './settings-text.ts';
+import { type Json, type Path, readSettings, setValue, takeOut } from './settings-text.ts';
 
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
@@ -26,7 +26,7 @@ export interface Agent {
   add(text: string, part: { programs: Programs; rules: string[] }, config: Config): string;
   /** The text without nocturne's part; `before` is what it was made from, where that is known. Null: nothing is left. */
   remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
-  /** What of nocturne's is in the text: the same words for the same part, whether or not it looks for its file first. */
+  /** What of nocturne's is in the text: the same words for the same part. */
   find(text: string, file: string): string[];
   /** Rules that let the agent write its memory without asking, and nothing else. */
   rules(config: Config): string[];
@@ -118,13 +118,11 @@ function hookedAgent(
     ...made,
     add(text, { programs, rules }, config) {
       const file = made.file(config);
-      const hooked = made
-        .hooks(programs, { prompts: config.recallPrompts })
-        .reduce(
-          (into, { event, handler }) => addElement(into, { path: ['hooks', event], value: { hooks: [handler] }, file }),
-          text,
-        );
-      return rules.reduce((into, value) => addElement(into, { path: ['permissions', 'allow'], value, file }), hooked);
+      const hooks = made.hooks(programs, { prompts: config.recallPrompts });
+      return [
+        ...hooks.map(({ event, handler }) => ({ path: ['hooks', event, -1], value: { hooks: [handler] } })),
+        ...rules.map((value) => ({ path: ['permissions', 'allow', -1], value })),
+      ].reduce((into, { path, value }) => setValue(into, { path, value, file }), text);
     },
     remove(text, { file, rules, before }) {
       const kept = readSettings(before ?? '', file);
@@ -140,7 +138,7 @@ function hookedAgent(
       for (const [event, groups] of Object.entries(recordOf(readSettings(text, file).hooks))) {
         for (const group of listOf(groups)) {
           for (const handler of listOf(recordOf(group).hooks)) {
-            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(withoutGuard(handler))}`);
+            if (isOurHandler(handler, made.name)) found.push(`${event} ${JSON.stringify(handler)}`);
           }
         }
       }
@@ -219,25 +217,10 @@ function isOurHook(value: unknown, path: Path, agent: AgentName): boolean {
 function isOurHandler(handler: unknown, agent: AgentName): boolean {
   const { command, args } = recordOf(handler);
   const words = [command, ...listOf(args)].join(' ').replace(/["']/g, '');
-  const isHook = new RegExp(
-    `[\\\\/](dist[\\\\/]hook\\.js|src[\\\\/](?:entry|doors)[\\\\/](?:hook[\\\\/])?hook\\.ts) ${agent}$`,
-  ).test(words);
+  const isHook = new RegExp(`[\\\\/](dist|doors[\\\\/]hook)[\\\\/]hook\\.[jt]s ${agent}$`).test(words);
   const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
   // Others may call a program so, too.
   return isRecall || (isHook && (words.includes('nocturne') || words.includes(packagePath())));
-}
-
-/** As versions before wrote it, whose hooks are as good. */
-function withoutGuard(handler: unknown): unknown {
-  const { command, args } = recordOf(handler);
-  const words = [command, ...listOf(args)];
-  const guard = `${shellWords(WHILE_THERE)} `;
-  if (typeof command === 'string' && command.startsWith(guard)) {
-    return { ...recordOf(handler), command: command.slice(guard.length) };
-  }
-  if (args === undefined || !WHILE_THERE.every((word, at) => words[at] === word)) return handler;
-  const [program, ...rest] = words.slice(WHILE_THERE.length);
-  return { ...recordOf(handler), command: program, args: rest };
 }
 
 function isRule(value: unknown, path: Path, rules: string[]): boolean {
@@ -246,10 +229,7 @@ function isRule(value: unknown, path: Path, rules: string[]): boolean {
 
 /** Whether there is something at `path`. */
 function reaches(value: unknown, path: Path): boolean {
-  return path.every((_, at) => {
-    const parent = path.slice(0, at).reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key], value);
-    return typeof parent === 'object' && parent !== null && Object.hasOwn(parent, path[at] as string);
-  });
+  return path.reduce<unknown>((inner, key) => Object(inner)[key], value) !== undefined;
 }
 
 function recordOf(value: unknown): Record<string, unknown> {

@@ -1,26 +1,14 @@
-// Puts elements into an agent's settings (JSON with comments) and takes them out again. Each change touches only the
-// place where it is made: comments, order, indentation and line ends stay, and what was put in comes out byte for byte.
-// jsonc-parser only reads here: its own edits reformat the lines around them, and break a list that is written in one line.
+// Puts values into settings (JSON with comments), an agent's or our own, and takes them out again. jsonc-parser's `modify`
+// says where a value goes; only what goes in is laid out, as the file is. Without that its edits would break lists that
+// are written in one line. It takes nothing out here: it takes comments along, and leaves `[12]` of `[1,2]`.
+// All else stays as it is written; what cannot be changed safely is refused with the file's name and line.
 
-import {
-  createScanner,
-  findNodeAtLocation,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser';
+import { applyEdits, format, modify, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../../../base/errors.ts';
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+/** In a list, -1 is the place behind its last element. */
 export type Path = (string | number)[];
-
-// Of jsonc-parser's SyntaxKind, which is a const enum and so has no values at run time.
-const COMMA = 5;
-const LINE_COMMENT = 12;
-const BLOCK_COMMENT = 13;
-const TRIVIA = 15;
-const END = 17;
 
 /** The settings as a tree; null where the text holds none. Throws `bad-input` that names `file`. */
 function parseSettings(text: string, file: string): Node | null {
@@ -37,50 +25,51 @@ function parseSettings(text: string, file: string): Node | null {
   return root;
 }
 
-interface Place {
-  path: string[];
-  value: Json;
-  /** For messages. */
-  file: string;
+/** A comma, and the comments that end in the line of the value before. */
+const REST_OF_LINE = /^((?:[ \t]*\/\*(?:(?!\*\/).)*\*\/)*[ \t]*,)?(?:[ \t]*\/\*(?:(?!\*\/).)*\*\/)*(?:[ \t]*\/\/.*)?/;
+
+/** Sets what stands at `path`; the lists and objects that lead there are made where there are none. `file`: for messages. */
+export function setValue(text: string, { path, value, file }: { path: Path; value: Json; file: string }): string {
+  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
+  const body = text.slice(mark.length);
+  const parent = parentOf(parseSettings(body, file), { path, file });
+  const [edit] = modify(body, path, value, {});
+  if (!edit) return text;
+  const eol = body.includes('\r\n') ? '\r\n' : '\n';
+  const isEmpty = !parent?.children?.length;
+  const isLaidOut = isEmpty || /[\r\n]/.test(body.slice(parent.offset, endOf(parent)));
+  // Behind another value: comments in its line stay with it, and a last comma stays the last.
+  const isNext = edit.content.startsWith(',');
+  const [rest = '', comma = ''] = isNext ? (REST_OF_LINE.exec(body.slice(edit.offset)) ?? []) : [];
+  const isSet = edit.length > 0 || !parent;
+  const space = isSet ? '' : isLaidOut ? eol : ' ';
+  const head = body.slice(0, edit.offset) + (isNext && comma === '' ? ',' : '') + rest + space;
+  const content = isNext ? edit.content.slice(1) : edit.content;
+  const tail = (comma && ',') + (parent ? '' : eol) + body.slice(edit.offset + edit.length + rest.length);
+  const to = head + content + tail;
+  if (!isLaidOut) return mark + to;
+  const unit = /\n([ \t]+)\S/.exec(body)?.[1] ?? '  ';
+  const layout = { insertSpaces: !unit.includes('\t'), tabSize: unit.length, eol };
+  // The space before it, too, and what is behind it where it is alone.
+  const length = space.length + content.length + (parent && isEmpty ? 1 : 0);
+  return mark + applyEdits(to, format(to, { offset: head.length - space.length, length }, layout));
 }
 
-/** Adds `value` to the list at `path`, which is made where there is none. */
-export function addElement(text: string, { path, value, file }: Place): string {
-  const list = nodeAt(parseSettings(text, file), { path, file });
-  if (!list) return setValue(text, { path, value: [value], file });
-  if (list.type !== 'array') throw unusable(file, `has no list at "${path.join('.')}"`);
-  return insertInto(text, list, { format: formatOf(text), value });
-}
-
-/** Sets what stands at `path`; the objects that lead there are made where there are none. */
-export function setValue(text: string, { path, value, file }: Place): string {
-  const root = parseSettings(text, file);
-  const format = formatOf(text);
-  const below = (depth: number) => path.slice(depth).reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
-  if (!root) {
-    const start = text === '' || text.endsWith('\n') ? text : text + format.eol;
-    return start + render(below(0), { ...format, indent: '' }) + format.eol;
-  }
-  const present = nodeAt(root, { path, file });
-  if (present) {
-    const indent = lineIndent(text, present.offset);
-    return text.slice(0, present.offset) + render(value, { ...format, indent }) + text.slice(endOf(present));
-  }
-  const depth = path.findIndex((_, at) => !findNodeAtLocation(root, path.slice(0, at + 1)));
-  const parent = findNodeAtLocation(root, path.slice(0, depth));
-  if (parent?.type !== 'object') throw unusable(file, `has no object at "${path.slice(0, depth).join('.')}"`);
-  return insertInto(text, parent, { format, key: path[depth], value: below(depth + 1) });
-}
-
-/** What stands there; agents take the last of two equal keys and parsers here the first: nothing can be changed safely. */
-function nodeAt(root: Node | null, { path, file }: Pick<Place, 'path' | 'file'>): Node | undefined {
-  let node = root ?? undefined;
-  for (const key of path) {
-    const same: { node: Node }[] = node?.type === 'object' ? childrenOf(node).filter((child) => child.key === key) : [];
+/** The innermost list or object on the way to `path`. Agents take the last of two equal keys, parsers here the first. */
+function parentOf(root: Node | null, { path, file }: { path: Path; file: string }): Node | null {
+  let parent = root;
+  for (const [depth, key] of path.entries()) {
+    const kind = typeof key === 'number' ? 'array' : 'object';
+    if (parent && parent.type !== kind) {
+      const at = path.slice(0, depth).join('.');
+      throw unusable(file, `has no ${kind === 'array' ? 'list' : 'object'} at "${at}"`);
+    }
+    const same = parent ? childrenOf(parent).filter((child) => child.key === key) : [];
     if (same.length > 1) throw unusable(file, `has the key "${key}" twice`);
-    node = same[0]?.node;
+    if (!same[0] || depth === path.length - 1) break;
+    parent = same[0].node;
   }
-  return node;
+  return parent;
 }
 
 /**
@@ -97,18 +86,16 @@ export function takeOut(
     const children = childrenOf(node);
     return children.length > 0 && !stays(path) && children.every((child) => isWhole(child.node, [...path, child.key]));
   };
-  const find = (node: Node, path: Path): { parent: Node; at: number } | undefined => {
-    const children = childrenOf(node);
-    const at = children.findIndex((child) => isWhole(child.node, [...path, child.key]));
-    if (at >= 0) return { parent: node, at };
-    for (const child of children) {
-      const found = find(child.node, [...path, child.key]);
-      if (found) return found;
+  const without = (node: Node, path: Path): string | undefined => {
+    for (const [at, child] of childrenOf(node).entries()) {
+      const below = [...path, child.key];
+      const left = isWhole(child.node, below) ? cut(text, node, at) : without(child.node, below);
+      if (left !== undefined) return left;
     }
     return undefined;
   };
-  const found = root && find(root, []);
-  return found ? takeOut(cut(text, found.parent, found.at), { file, isOurs, stays }) : text;
+  const left = root ? without(root, []) : undefined;
+  return left === undefined ? text : takeOut(left, { file, isOurs, stays });
 }
 
 /** The settings as JSON.parse would give them; empty where the text holds none. Throws as `parseSettings`. */
@@ -131,100 +118,23 @@ function childrenOf(node: Node): { key: string | number; node: Node }[] {
   return children.flatMap(({ children: [key, value] = [] }) => (key && value ? [{ key: key.value, node: value }] : []));
 }
 
-interface Format {
-  eol: string;
-  /** One step of indentation. */
-  unit: string;
-  /** Whether the whole text is in one line. */
-  isOneLine: boolean;
-}
-
-function formatOf(text: string): Format {
-  return {
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
-    unit: /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ',
-    isOneLine: text.trim().length > 2 && !text.trim().includes('\n'),
-  };
-}
-
-function render(value: Json, { eol, unit, indent, isOneLine }: Format & { indent: string }): string {
-  return isOneLine ? JSON.stringify(value) : JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
-}
-
-/** Adds a last child. It goes behind the comments in the line of the one before, so that they stay with that one. */
-function insertInto(text: string, parent: Node, add: { format: Format; key?: string; value: Json }): string {
-  const { eol, unit, isOneLine } = add.format;
-  const children = parent.children ?? [];
-  const [first, last] = [children[0], children.at(-1)];
-  const place = last ? endOf(last) : parent.offset + 1;
-  const comma = last ? commaBehind(text, place) : null;
-  const tail = tailOf(text, comma === null ? place : comma + 1);
-  const isBroken = first !== undefined && text.slice(parent.offset, first.offset).includes('\n');
-  const isInline = !tail.endsInLineComment && (last ? !isBroken : isOneLine);
-  const outer = lineIndent(text, parent.offset);
-  const indent = isBroken ? lineIndent(text, first.offset) : outer + unit;
-  const value = render(add.value, { ...add.format, isOneLine: isInline, indent });
-  const child = add.key === undefined ? value : `${JSON.stringify(add.key)}: ${value}`;
-  const space = isInline ? (last ? ' ' : '') : eol + indent;
-  const rest = text.slice(tail.end);
-  const closing = last || isInline || /^[ \t]*\r?\n/.test(rest) ? '' : eol + outer;
-  const head = `${text.slice(0, place)}${last && comma === null ? ',' : ''}${text.slice(place, tail.end)}`;
-  // A list that ended in a comma goes on doing so.
-  return `${head}${space}${child}${comma === null ? '' : ','}${closing}${rest}`;
-}
-
-/** Removes a child with one comma (its own, else the one before) and the space before it. */
+/** Removes a child with one comma (its own, else the one before) and the space before it; comments stay. */
 function cut(text: string, parent: Node, at: number): string {
-  const children = parent.children ?? [];
-  const child = children[at] as Node;
-  const before = children[at - 1];
-  const after = commaBehind(text, endOf(child));
-  let [start, end] = [child.offset, after === null ? endOf(child) : after + 1];
-  while (/\s/.test(text[start - 1] ?? '')) start -= 1;
-  if (children.length === 1 && start === parent.offset + 1) {
-    // The line break that was put before the bracket.
-    end += /^[ \t]*\r?\n[ \t]*(?=[\]}])/.exec(text.slice(end))?.[0].length ?? 0;
-  }
-  const comma = before && after === null ? commaBehind(text, endOf(before)) : null;
-  const head = comma === null ? text.slice(0, start) : text.slice(0, comma) + text.slice(comma + 1, start);
-  const rest = text.slice(end);
+  const [child, before, next] = [parent.children?.[at] as Node, parent.children?.[at - 1], parent.children?.[at + 1]];
+  const from = before ? endOf(before) : parent.offset + 1;
+  const to = next ? next.offset : endOf(parent) - 1;
+  const [above, below] = [text.slice(from, child.offset), text.slice(endOf(child), to)];
+  const rest = withoutComma(below);
+  const kept = rest === below && before ? withoutComma(above) : above;
   // A line comment would swallow what comes to stand behind it.
-  const isSwallowed =
-    endsInLineComment(text, before ? endOf(before) : parent.offset + 1, start) && !/^\s*?\n/.test(rest);
-  return head + (isSwallowed ? formatOf(text).eol : '') + rest;
+  const isSwallowing = /\/\/.*$/.test(kept.trimEnd()) && !/^[ \t]*[\r\n]/.test(rest);
+  const left = (isSwallowing ? kept : kept.trimEnd()) + rest;
+  return text.slice(0, from) + (before || next || left.trim() !== '' ? left : '') + text.slice(to);
 }
 
-/** Whether the last token between two places, of which none is a value, is a line comment. */
-function endsInLineComment(text: string, from: number, to: number): boolean {
-  const scanner = createScanner(text.slice(0, to), false);
-  scanner.setPosition(from);
-  let last = 0;
-  for (let kind: number = scanner.scan(); kind !== END; kind = scanner.scan()) last = kind;
-  return last === LINE_COMMENT;
-}
-
-/** Where the comments in the line of `offset` end. */
-function tailOf(text: string, offset: number): { end: number; endsInLineComment: boolean } {
-  const scanner = createScanner(text, false);
-  scanner.setPosition(offset);
-  const tail = { end: offset, endsInLineComment: false };
-  for (let kind: number = scanner.scan(); ; kind = scanner.scan()) {
-    if (kind === TRIVIA) continue;
-    if (kind !== LINE_COMMENT && kind !== BLOCK_COMMENT) return tail;
-    tail.end = scanner.getTokenOffset() + scanner.getTokenLength();
-    tail.endsInLineComment = kind === LINE_COMMENT;
-  }
-}
-
-function commaBehind(text: string, offset: number): number | null {
-  const scanner = createScanner(text, true);
-  scanner.setPosition(offset);
-  return (scanner.scan() as number) === COMMA ? scanner.getTokenOffset() : null;
-}
-
-function lineIndent(text: string, offset: number): string {
-  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1);
-  return /^[ \t]*/.exec(line)?.[0] ?? '';
+/** Of what stands between two values. */
+function withoutComma(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|,/g, (part) => (part === ',' ? '' : part));
 }
 
 function endOf(node: Node): number {
