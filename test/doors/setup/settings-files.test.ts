@@ -108,3 +108,15 @@ test.each(ROWS.filter(({ refused }) => !refused))('$name: edited since, it keeps
   const wasEmpty = (row.text ?? '') === '';
   expect(now()).toBe(wasEmpty ? '{ "mine": [true] // since\n}\n' : touched(row.text ?? ''));
 });
+
+test('where a person took the hooks out by hand, what was kept of the file goes with --remove all the same', async () => {
+  const { home, file, setUp, now } = aFile({ name: '', text: '{}' });
+  await setUp();
+  expect(readdirSync(join(home, 'installed'))).toHaveLength(1);
+  writeFileSync(file, '{ "model": "opus" }');
+  expect((await setUp('--remove', '--dry-run')).stdout).toContain('Nothing of nocturne');
+  expect(readdirSync(join(home, 'installed'))).toHaveLength(1);
+  await setUp('--remove');
+  expect(readdirSync(join(home, 'installed'))).toEqual([]);
+  expect(now()).toBe('{ "model": "opus" }');
+});

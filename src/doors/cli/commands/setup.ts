@@ -238,7 +238,8 @@ async function isWanted(
 async function remove({ args, options }: SetupCall): Promise<void> {
   const config = await loadConfig();
   const named = args[0].length > 0 ? args[0] : AGENT_NAMES.filter((name) => hasOurs(config, name));
-  const changes = named.map((name) => planUninstall(config, name)).filter(({ from, to }) => from !== to);
+  const all = named.map((name) => planUninstall(config, name));
+  const changes = all.filter(({ from, to }) => from !== to);
   const isLast = AGENT_NAMES.every((name) => named.includes(name) || !hasOurs(config, name));
   const nights = isLast ? await standingNights(config) : [];
   const plan = { changes, scheduler: nights[0] ?? null, night: null };
@@ -246,7 +247,12 @@ async function remove({ args, options }: SetupCall): Promise<void> {
     if (options.json) print({ isDone, ...toldOf(plan) });
     else if (words !== '') print(words);
   };
-  if (changes.length + nights.length === 0) return end(true, "Nothing of nocturne's is in the settings of any agent.");
+  const apply = () => all.forEach((change) => void applyChange(config, change));
+  if (changes.length + nights.length === 0) {
+    // A person took the hooks out: only what was kept of the file before is left.
+    if (!options.dryRun) apply();
+    return end(true, "Nothing of nocturne's is in the settings of any agent.");
+  }
   const hasKey = statNow(keyPath(config)) !== null;
   const out = [
     ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${fromHome(file, config)}`)),
@@ -258,7 +264,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
   const isSure = await isWanted(plan, { config, questions, yes: options.yes }).finally(() => questions?.close());
   if (!isSure) return end(false);
-  for (const change of changes) applyChange(config, change);
+  apply();
   for (const scheduler of nights) await scheduler.remove();
   end(true, 'Done.');
 }
