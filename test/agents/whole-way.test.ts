@@ -67,9 +67,9 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
         // Its session goes to loopback by its configuration, which counts in no run of ours.
         writeFiles(home, { '.nocturne/config.json': { agentArguments: { codex: codexArguments(server.url) } } });
       }
-      const crontab = join(home, 'crontab-of-user');
-      writeFiles(home, { 'bin/crontab': CRONTAB.replaceAll('FILE', crontab) });
-      chmodSync(join(home, 'bin/crontab'), 0o755);
+      // A user manager that takes what it is told.
+      writeFiles(home, { 'bin/systemctl': '#!/bin/sh\n' });
+      chmodSync(join(home, 'bin/systemctl'), 0o755);
       const path = `${join(home, 'bin')}:${nocturne}:${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`;
       const environment: Environment = {
         ...{ HOME: home, PATH: path, LANG: 'C.UTF-8', TZ: 'UTC' },
@@ -95,13 +95,12 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       await until(() => texts(true).some((text) => text.includes(FACT)), 60_000);
       await until(() => processesWith(`HOME=${home}`).size === 0, 30_000);
 
-      // As cron runs its line: with little environment.
-      const line =
-        readFileSync(crontab, 'utf8')
-          .split('\n')
-          .find((each) => each.includes('--nightly')) ?? '';
-      const command = line.replace(/^(?:\S+ ){5}/, '').replaceAll('\\%', '%');
-      await exec('/usr/bin/env', ['-i', `HOME=${home}`, 'PATH=/usr/bin:/bin', '/bin/sh', '-c', command], { cwd: home });
+      // As systemd runs its unit: with little environment. To a shell these words are quoted as they are to it.
+      const unit = readFileSync(join(home, '.config/systemd/user/nocturne.service'), 'utf8');
+      const words = [...unit.matchAll(/^(?:Environment|ExecStart)=(.*)$/gm)].map(([, each]) => each);
+      const [start, ...given] = words;
+      const command = ['env -i', `HOME=${home}`, 'PATH=/usr/bin:/bin', ...given, start].join(' ');
+      await exec('/bin/sh', ['-c', command], { cwd: home });
       expect(texts(false).some((text) => text.includes(`- ${FACT}`))).toBe(true);
 
       const before = server.asked.length;
@@ -112,12 +111,3 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
     });
   }
 });
-
-/** Somebody's `crontab`, in a file. */
-const CRONTAB = `#!/bin/sh
-case "$1" in
-  -l) if [ -e 'FILE' ]; then cat 'FILE'; else echo 'no crontab' >&2; exit 1; fi ;;
-  -r) rm 'FILE' ;;
-  -) cat > 'FILE' ;;
-esac
-`;

@@ -1,7 +1,7 @@
 // What people have on their disks: a home and memories that an older nocturne wrote. They open, nothing of them is lost,
 // nothing is done twice, and everything that was begun can be ended.
 
-import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
@@ -281,8 +281,7 @@ test('the session that a hook told of, and nobody took in, is worked once', asyn
 
 test('setup takes out hooks and schedules that name an older place, and leaves what is the person’s', async () => {
   const before = copyBefore();
-  const person = aPerson({ has: ['cron', 'systemd'] });
-  copyFileSync(join(before.user, 'crontab'), person.crontab);
+  const person = aPerson({ hasSystemd: true });
   const environment = { ...before.environment(NOW), PATH: person.environment.PATH };
   expect(await runHere(['setup', '--remove', '--yes'], environment)).toMatchObject({ code: 0 });
   const read = (path: string) => readFileSync(join(before.user, path), 'utf8');
@@ -294,5 +293,4 @@ test('setup takes out hooks and schedules that name an older place, and leaves w
     '.config/systemd/user/nocturne.timer',
   ])
     expect(existsSync(join(before.user, path))).toBe(false);
-  expect(existsSync(person.crontab) && readFileSync(person.crontab, 'utf8')).toBe(false);
 });

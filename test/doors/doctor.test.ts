@@ -50,9 +50,11 @@ test('before install, doctor says what is missing and how it is got, makes nothi
 });
 
 test('after install with a key and a scheduler, doctor finds hook, key, queue, worker, schedule and home in order', async () => {
-  const person = aPerson({ has: ['cron'] });
+  const person = aPerson({ hasSystemd: true });
   const config = await installed(person, 'claude-code');
-  writeFileSync(person.crontab, '0 3 * * * x # nocturne nightly\n');
+  const units = join(person.user, '.config', 'systemd', 'user');
+  mkdirSync(units, { recursive: true });
+  writeFileSync(join(units, 'nocturne.timer'), '');
   await openHome(config.home, config.clock).close();
   const { checks, of, text } = await doctor(person);
   expect(text).not.toContain('sk-ant');
@@ -61,7 +63,7 @@ test('after install with a key and a scheduler, doctor finds hook, key, queue, w
   expect(hook.what).toBe('hook of Claude Code');
   expect(checks.filter((check) => check.state !== 'ok' && !check.what.startsWith('hook'))).toEqual([]);
   expect(of('key')).toMatchObject([{ found: join(person.user, '.nocturne', 'key') }]);
-  expect(of('schedule')).toMatchObject([{ found: 'cron; no night yet' }]);
+  expect(of('schedule')).toMatchObject([{ found: 'systemd; no night yet' }]);
   expect(of('worker')).toMatchObject([{ found: expect.stringContaining('the hook starts one') }]);
 });
 

@@ -48,12 +48,12 @@ test('hooks that name another place of nocturne are named anew, not doubled', as
 });
 
 test('--dry-run, and no terminal to ask at, change nothing: the latter ends with 3', async () => {
-  const person = aPerson({ has: ['cron'] });
+  const person = aPerson({ hasSystemd: true });
   const file = withSettings(person);
   const before = readdirSync(person.user);
   const dry = await runHere(['setup', 'claude-code', '--dry-run'], offline(person));
   expect(dry).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('+  "hooks"') });
-  expect(dry.stdout).toContain('worker --once --nightly');
+  expect(dry.stdout).toContain('"worker" "--once" "--nightly"');
   const unasked = await runHere(['setup', 'claude-code'], offline(person));
   expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') });
   expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
@@ -61,7 +61,7 @@ test('--dry-run, and no terminal to ask at, change nothing: the latter ends with
 });
 
 test('--json says the same as data, and writes nothing on a dry run', async () => {
-  const person = aPerson({ has: ['cron'] });
+  const person = aPerson({ hasSystemd: true });
   const { code, stderr, values } = await runJsonHere<object>(['setup', 'codex', '--dry-run'], offline(person));
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(values).toEqual([
@@ -75,7 +75,7 @@ test('--json says the same as data, and writes nothing on a dry run', async () =
           diff: expect.stringContaining('--- /dev/null'),
         },
       ],
-      schedule: 'cron',
+      schedule: 'systemd',
       model: 'offline',
     },
   ]);
@@ -100,30 +100,11 @@ test('an agent, a scheduler or two sources of a key that do not go are wrong usa
   ]) {
     expect(await runHere(args, offline(person))).toMatchObject({ code: 2, stdout: '' });
   }
-  const absent = await runHere(['setup', 'codex', '--yes', '--schedule', 'cron'], offline(person));
-  expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('no cron here') });
   expect(existsSync(join(person.user, '.codex'))).toBe(false);
 });
 
-test('the night goes into a crontab beside what is there, once, and out of it to the byte with the last agent', async () => {
-  const person = aPerson({ has: ['cron'] });
-  writeFileSync(person.crontab, '# mine\n0 1 * * * backup\n');
-  await runHere(['setup', 'claude-code', '--yes'], offline(person));
-  await runHere(['setup', 'gemini', '--yes'], offline(person));
-  const lines = readFileSync(person.crontab, 'utf8').split('\n');
-  expect(lines).toHaveLength(4);
-  expect(lines[2]).toMatch(
-    /^30 3 \* \* \* env NOCTURNE_HOME=\S+ PATH=\S+ NOCTURNE_MODEL=offline NOCTURNE_ZONE=UTC CLAUDE_CONFIG_DIR=\S+ \S+ \S+nocturne\.js worker --once --nightly >\S+ 2>&1 # nocturne nightly$/,
-  );
-  await runHere(['setup', 'claude-code', '--remove', '--yes'], offline(person));
-  expect(readFileSync(person.crontab, 'utf8')).toContain('# nocturne nightly');
-  const last = await runHere(['setup', 'gemini', '--remove', '--yes'], offline(person));
-  expect(last.stdout).toContain('out of cron');
-  expect(readFileSync(person.crontab, 'utf8')).toBe('# mine\n0 1 * * * backup\n');
-});
-
-test('where a systemd user manager answers, the night is a timer of it, unless --schedule says otherwise', async () => {
-  const person = aPerson({ has: ['systemd', 'cron'] });
+test('where a systemd user manager answers, the night is a timer of it, until the last agent is out, unless --schedule says otherwise', async () => {
+  const person = aPerson({ hasSystemd: true });
   const units = join(person.user, '.config', 'systemd', 'user');
   await runHere(['setup', 'codex', '--yes'], offline(person));
   expect(readdirSync(units)).toEqual(['nocturne.service', 'nocturne.timer']);
@@ -133,17 +114,15 @@ test('where a systemd user manager answers, the night is a timer of it, unless -
     '--user enable --now nocturne.timer',
     '',
   ]);
-  expect(existsSync(person.crontab)).toBe(false);
+  await runHere(['setup', 'gemini', '--yes', '--schedule', 'none'], offline(person));
   await runHere(['setup', 'codex', '--remove', '--yes'], offline(person));
+  expect(readdirSync(units)).toHaveLength(2);
+  const last = await runHere(['setup', 'gemini', '--remove', '--yes'], offline(person));
+  expect(last.stdout).toContain('out of systemd');
   expect(readdirSync(units)).toEqual([]);
   expect(readFileSync(person.systemctlCalls, 'utf8')).toContain('--user disable --now nocturne.timer\n');
   await runHere(['setup', 'codex', '--yes', '--schedule', 'none'], offline(person));
-  expect([existsSync(person.crontab), readdirSync(units)]).toEqual([false, []]);
-  await runHere(['setup', 'codex', '--yes', '--schedule', 'cron'], offline(person));
-  expect(existsSync(person.crontab)).toBe(true);
-  await runHere(['setup', 'codex', '--remove', '--yes'], offline(person));
-  // It was made for the night alone.
-  expect(existsSync(person.crontab)).toBe(false);
+  expect(readdirSync(units)).toEqual([]);
 });
 
 test('a key is kept from a file or by a command, 0600, and is in nothing that setup prints', async () => {

@@ -1,5 +1,4 @@
-// A person’s machine as `nocturne setup` finds it: a directory of the user, and other people's programs (`crontab`,
-// `systemctl`) that do what those do with files in it.
+// A person's machine as `nocturne setup` finds it: a directory of the user, and a `systemctl` that notes what it is asked.
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,40 +9,27 @@ import { tempDir } from './temp.ts';
 export interface Person {
   user: string;
   environment: Environment;
-  /** What `crontab -l` prints is in this file, if it is there. */
-  crontab: string;
   /** A line for each call of systemctl. */
   systemctlCalls: string;
 }
 
-/** `has`: the schedulers of the machine; a crontab without a `systemctl` that answers is what a container often has. */
-export function aPerson({ has = [] }: { has?: ('cron' | 'systemd')[] } = {}): Person {
+/** `hasSystemd`: there is a user manager that answers; a container often has none. */
+export function aPerson({ hasSystemd = false } = {}): Person {
   const user = tempDir();
   const bin = join(user, 'bin');
   mkdirSync(bin);
-  const [crontab, systemctlCalls] = [join(user, 'crontab-of-user'), join(user, 'systemctl-calls')];
+  const systemctlCalls = join(bin, 'systemctl-calls');
   const program = (name: string, body: string) => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
     chmodSync(join(bin, name), 0o755);
   };
-  if (has.includes('cron')) {
-    program(
-      'crontab',
-      `case "$1" in
-  -l) if [ -e '${crontab}' ]; then cat '${crontab}'; else echo 'no crontab for k' >&2; exit 1; fi ;;
-  -r) rm '${crontab}' ;;
-  -) cat > '${crontab}' ;;
-esac`,
-    );
-  }
-  if (has.includes('systemd')) {
+  if (hasSystemd) {
     program('systemctl', `echo "$@" >> '${systemctlCalls}'\n[ "$2" = is-active ] && echo active\nexit 0`);
   }
   // Coreutils of the fakes, and nothing that could reach the real schedulers.
   for (const name of ['cat', 'rm', 'echo']) program(name, `PATH=/usr/bin:/bin exec ${name} "$@"`);
   return {
     user,
-    crontab,
     systemctlCalls,
     environment: {
       NODE_COMPILE_CACHE: COMPILED,

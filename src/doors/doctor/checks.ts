@@ -21,7 +21,7 @@ import { withPrograms } from '../model-programs.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
-import { schedulers } from '../setup/schedules.ts';
+import { schedulerWithNight } from '../setup/schedules.ts';
 import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/hold.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
@@ -252,16 +252,13 @@ export async function checkSchedule(config: Config, home: Home): Promise<Checked
   const lastAt = await home.lastNightAt();
   const last = lastAt === null ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
   const isResident = (await home.workers.all()).length > 0;
-  const found: Checked[] = [];
-  for (const scheduler of schedulers(config.environment)) {
-    const state = await scheduler.state();
-    if (state === 'active') found.push(ok('schedule', `${scheduler.name}; ${last}`));
-    else if (state) found.push(fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.'));
-  }
-  if (found.length === 0) {
-    const who = isResident ? 'the worker that runs' : 'the first session after its time';
-    found.push(ok('schedule', `${who}; ${last}`));
-  }
+  const scheduler = await schedulerWithNight(config.environment);
+  const state = await scheduler?.state();
+  const catchesUp = isResident ? 'the worker that runs' : 'the first session after its time';
+  const found =
+    !scheduler || state === 'active'
+      ? [ok('schedule', `${scheduler?.name ?? catchesUp}; ${last}`)]
+      : [fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.')];
   if (lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS) {
     const said = `the last night was ${localTime(lastAt, config.zone)}`;
     found.push(warn('schedule', said, 'Run nocturne worker --once --nightly.'));

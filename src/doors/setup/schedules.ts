@@ -1,7 +1,7 @@
-// The system's own schedulers (a systemd user timer, a launchd agent, a line of crontab): which there is, the text that
-// tells it to run the night, putting that into it, taking it out, and looking whether it is there. The texts start
-// programs by absolute paths and bring the environment that a scheduler has not; never a key. Schedulers are other
-// people's programs: each is asked by its command, with a limit of time, and what it refuses is told.
+// The system's own scheduler: a systemd user timer on Linux, a launchd agent on macOS. What tells it to run the night,
+// putting that into it, taking it out, and looking whether it is there. Where there is none the hooks catch up. The texts
+// start programs by absolute paths and bring the environment that a scheduler has not; never a key. It is asked by its
+// command, with a limit of time, and what it refuses is told.
 
 import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
@@ -9,48 +9,43 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Config, type Environment, userDirectory } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
+import { removeFile, statNow, writeWhole } from '../../base/files/files.ts';
 import { machineZone } from '../../base/time.ts';
 import { configDirectory, type Programs } from './agents/agents.ts';
 
-export const SCHEDULER_NAMES = ['systemd', 'launchd', 'cron'] as const;
-type SchedulerName = (typeof SCHEDULER_NAMES)[number];
-
 export interface Scheduler {
-  name: SchedulerName;
-  /** Whether this machine has it, for this user. */
-  isHere(): Promise<boolean>;
-  /** The files and lines that `install` writes. */
+  name: 'systemd' | 'launchd';
+  /** The files that `install` writes. */
   texts(night: Night): { path: string; text: string }[];
   install(night: Night): Promise<void>;
-  /** Takes the night out; false where it was not in. */
-  remove(): Promise<boolean>;
-  /** `active`, what is wrong with it, or null where it is not in. */
+  /** Takes the night out. */
+  remove(): Promise<void>;
+  /** `active`, what is wrong with it, or null where the night is not in. */
   state(): Promise<string | null>;
 }
 
 const ANSWER_WITHIN_MS = 15_000;
 
-export function schedulers(environment: Environment): Scheduler[] {
-  const run = (program: string, args: string[], input?: string) => runProgram({ program, args, input, environment });
-  return [systemd(run, environment), launchd(run, environment), cron(run)];
-}
-
-/** The first that is there. */
+/** Null: the system has none, or none that answers to this user. */
 export async function schedulerHere(environment: Environment): Promise<Scheduler | null> {
-  for (const scheduler of schedulers(environment)) if (await scheduler.isHere()) return scheduler;
-  return null;
+  if (process.platform === 'darwin') return launchd(environment);
+  if (process.platform !== 'linux') return null;
+  const { code } = await runProgram(['systemctl', '--user', 'show-environment'], environment);
+  return code === 0 ? systemd(environment) : null;
 }
 
-type Run = (program: string, args: string[], input?: string) => Promise<Ended>;
+/** The one that has the night, though it may not answer now. */
+export async function schedulerWithNight(environment: Environment): Promise<Scheduler | null> {
+  const scheduler = process.platform === 'darwin' ? launchd(environment) : systemd(environment);
+  return (await scheduler.state()) === null ? null : scheduler;
+}
 
-function systemd(run: Run, environment: Environment): Scheduler {
+function systemd(environment: Environment): Scheduler {
   const dir = join(configDirectory(environment), 'systemd', 'user');
   const [service, timer] = [join(dir, 'nocturne.service'), join(dir, 'nocturne.timer')];
-  const control = (...args: string[]) => run('systemctl', ['--user', ...args]);
+  const control = (...args: string[]) => runProgram(['systemctl', '--user', ...args], environment);
   return {
     name: 'systemd',
-    isHere: async () => process.platform === 'linux' && (await control('show-environment')).code === 0,
     texts(night) {
       const units = systemdUnits(night);
       return [
@@ -60,116 +55,68 @@ function systemd(run: Run, environment: Environment): Scheduler {
     },
     async install(night) {
       for (const { path, text } of this.texts(night)) writeWhole(path, text);
-      refuse(await control('daemon-reload'), 'systemctl --user daemon-reload');
-      refuse(await control('enable', '--now', 'nocturne.timer'), 'systemctl --user enable --now nocturne.timer');
+      refuse(await control('daemon-reload'));
+      refuse(await control('enable', '--now', 'nocturne.timer'));
     },
     async remove() {
-      if (statNow(timer) === null && statNow(service) === null) return false;
       await control('disable', '--now', 'nocturne.timer');
       removeFile(timer);
       removeFile(service);
       await control('daemon-reload');
-      return true;
     },
     async state() {
-      if (statNow(timer) === null) return null;
+      if (statNow(timer) === null && statNow(service) === null) return null;
       const { stdout, stderr } = await control('is-active', 'nocturne.timer');
       return stdout.trim() || stderr.trim() || 'systemctl does not answer';
     },
   };
 }
 
-function launchd(run: Run, environment: Environment): Scheduler {
+function launchd(environment: Environment): Scheduler {
   const path = join(userDirectory(environment), 'Library', 'LaunchAgents', `${LABEL}.plist`);
   const domain = `gui/${userInfo().uid}`;
+  const control = (...args: string[]) => runProgram(['launchctl', ...args], environment);
   return {
     name: 'launchd',
-    isHere: async () => process.platform === 'darwin',
     texts: (night) => [{ path, text: launchdPlist(night) }],
     async install(night) {
       // One that is loaded is not loaded again.
-      await run('launchctl', ['bootout', `${domain}/${LABEL}`]);
+      await control('bootout', `${domain}/${LABEL}`);
       for (const { text } of this.texts(night)) writeWhole(path, text);
-      refuse(await run('launchctl', ['bootstrap', domain, path]), `launchctl bootstrap ${domain} ${path}`);
+      refuse(await control('bootstrap', domain, path));
     },
     async remove() {
-      if (statNow(path) === null) return false;
-      await run('launchctl', ['bootout', `${domain}/${LABEL}`]);
+      await control('bootout', `${domain}/${LABEL}`);
       removeFile(path);
-      return true;
     },
     async state() {
       if (statNow(path) === null) return null;
-      const { code } = await run('launchctl', ['print', `${domain}/${LABEL}`]);
+      const { code } = await control('print', `${domain}/${LABEL}`);
       return code === 0 ? 'active' : 'not loaded';
     },
   };
 }
 
-function cron(run: Run): Scheduler {
-  /** Null: this user has none. */
-  const read = async () => {
-    const { code, stdout } = await run('crontab', ['-l']);
-    return code === 0 ? stdout : null;
-  };
-  const write = async (text: string) =>
-    refuse(text === '' ? await run('crontab', ['-r']) : await run('crontab', ['-'], text), 'crontab');
-  return {
-    name: 'cron',
-    isHere: async () => process.platform !== 'win32' && (await run('crontab', ['-l'])).code !== null,
-    texts: (night) => [{ path: 'crontab', text: `${cronLine(night)}\n` }],
-    async install(night) {
-      const others = withoutNight((await read()) ?? '');
-      await write(`${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${cronLine(night)}\n`);
-    },
-    async remove() {
-      const text = await read();
-      if (text === null || !text.includes(CRON_MARK)) return false;
-      await write(withoutNight(text));
-      return true;
-    },
-    state: async () => ((await read())?.includes(CRON_MARK) ? 'active' : null),
-  };
-}
-
-function withoutNight(crontab: string): string {
-  return crontab
-    .split(/(?<=\n)/)
-    .filter((line) => !line.trimEnd().endsWith(CRON_MARK))
-    .join('');
-}
-
 interface Ended {
+  words: string[];
   /** Null: there is no such program, or it did not end. */
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-async function runProgram(ask: {
-  program: string;
-  args: string[];
-  input?: string;
-  environment: Environment;
-}): Promise<Ended> {
-  const options = { env: ask.environment, timeout: ANSWER_WITHIN_MS };
-  const running = promisify(execFile)(ask.program, ask.args, options);
-  // A program that ends without reading has told why by its exit code.
-  running.child.stdin?.on('error', () => {}).end(ask.input ?? '');
+async function runProgram(words: string[], environment: Environment): Promise<Ended> {
+  const [program = '', ...args] = words;
+  const running = promisify(execFile)(program, args, { env: environment, timeout: ANSWER_WITHIN_MS });
   const { code = 0, stdout, stderr } = await running.catch((error) => error);
-  return { code: typeof code === 'number' ? code : null, stdout, stderr };
+  return { words, code: typeof code === 'number' ? code : null, stdout, stderr };
 }
 
-function refuse({ code, stderr }: Ended, command: string): void {
+function refuse({ words, code, stderr }: Ended): void {
   if (code === 0) return;
-  throw new AppError('unexpected', `${command} failed: ${stderr.trim() || `exit code ${code}`}.`, {
-    remedy: 'Install with another --schedule, or with none: then the first session of a day catches up.',
+  throw new AppError('unexpected', `${words.join(' ')} failed: ${stderr.trim() || `exit code ${code}`}.`, {
+    remedy: 'Give --schedule none: then the first session of a day catches up.',
   });
-}
-
-/** What stands in a file that `install` would write; the empty text for none, and for what is no file. */
-export function standing(path: string): string {
-  return path.includes('/') || path.includes('\\') ? (readTextNow(path) ?? '') : '';
 }
 
 /** Everything a scheduler has to know of the night. */
@@ -186,9 +133,6 @@ export interface Night {
 }
 
 const LABEL = 'nocturne.nightly';
-const CRON_MARK = '# nocturne nightly';
-/** A longer line is cut by some crons. */
-const CRON_LINE_CHARS = 990;
 
 /** What is taken over from the shell of the person who installs: where things are, never a secret. */
 const TAKEN_OVER = [
@@ -207,7 +151,7 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
   const [, minute, hour] = /^(\d{1,2}) (\d{1,2}) \* \* \*$/.exec(config.dreamCron) ?? [];
   if (minute === undefined || hour === undefined || Number(minute) > 59 || Number(hour) > 23) {
     throw new AppError('bad-input', `dreamCron is "${config.dreamCron}", which is not one time a day.`, {
-      remedy: 'Set one like "30 3 * * *" in config.json of the nocturne home, or install with --schedule none.',
+      remedy: 'Set one like "30 3 * * *" in config.json of the nocturne home, or give --schedule none.',
     });
   }
   const night: Night = {
@@ -221,7 +165,7 @@ export function nightOf(config: Config, { node, nocturne }: Programs): Night {
   const unfit = [...night.command, night.log, ...Object.values(night.environment)].find((text) => /\p{Cc}/u.test(text));
   if (unfit === undefined) return night;
   throw new AppError('bad-input', `${JSON.stringify(unfit)} holds a control character, which no scheduler takes.`, {
-    remedy: 'Rename what it names, or take it out of the environment; or install with --schedule none.',
+    remedy: 'Rename what it names, or take it out of the environment; or give --schedule none.',
   });
 }
 
@@ -304,23 +248,6 @@ ${environment.join('\n')}
 </dict>
 </plist>
 `;
-}
-
-/** Throws `bad-input` for a line that cron would cut. */
-export function cronLine(night: Night): string {
-  const quote = (word: string) => (/^[\w@+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`);
-  const environment = Object.entries(night.environment).map(([name, value]) => quote(`${name}=${value}`));
-  const command = ['env', ...environment, ...night.command.map(quote)].join(' ');
-  // To cron a bare % is the end of the line.
-  const line = `${night.minute} ${night.hour} * * * ${`${command} >${quote(night.log)} 2>&1`.replaceAll('%', '\\%')} ${CRON_MARK}`;
-  if (line.length <= CRON_LINE_CHARS) return line;
-  throw new AppError(
-    'bad-input',
-    `The line for crontab would have ${line.length} characters; cron takes ${CRON_LINE_CHARS}.`,
-    {
-      remedy: 'Install with a shorter PATH, or with --schedule none.',
-    },
-  );
 }
 
 function twoDigits(value: number): string {

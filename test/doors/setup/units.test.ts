@@ -1,9 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { cronLine, launchdPlist, type Night, nightOf, systemdUnits } from '../../../src/doors/setup/schedules.ts';
+import { launchdPlist, type Night, nightOf, systemdUnits } from '../../../src/doors/setup/schedules.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const NIGHT: Night = {
@@ -83,23 +83,6 @@ test('the launchd agent is a property list with the same night', () => {
       StandardErrorPath: NIGHT.log,
     });
   }
-});
-
-test('the line of crontab runs the night as a shell reads it', () => {
-  const dir = tempDir();
-  const log = join(dir, "it's 100%.log");
-  const program = 'console.log(process.env.WHO, ...process.argv.slice(1))';
-  const line = cronLine({
-    ...NIGHT,
-    environment: { WHO: "k's %" },
-    command: [process.execPath, '-e', program, 'a b', '$x'],
-    log,
-  });
-  const [, command = ''] = /^5 3 \* \* \* (.*) # nocturne nightly$/.exec(line) ?? [];
-  expect(command).not.toMatch(/(^|[^\\])%/);
-  execFileSync('/bin/sh', ['-c', command.replaceAll('\\%', '%')]);
-  expect(execFileSync('cat', [log], { encoding: 'utf8' })).toBe("k's % a b $x\n");
-  expect(() => cronLine({ ...NIGHT, environment: { PATH: '/x'.repeat(600) } })).toThrow('cron takes 990');
 });
 
 test('the night takes over where things are, and never a key', async () => {

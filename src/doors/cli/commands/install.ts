@@ -9,15 +9,7 @@ import { keepKey } from '../../../base/key.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { type AgentName, findAgent, findPrograms, refusePassing } from '../../setup/agents/agents.ts';
 import { applyChange, type Change, planInstall } from '../../setup/agents/installing.ts';
-import {
-  type Night,
-  nightOf,
-  SCHEDULER_NAMES,
-  type Scheduler,
-  schedulerHere,
-  schedulers,
-  standing,
-} from '../../setup/schedules.ts';
+import { type Night, nightOf, type Scheduler, schedulerHere } from '../../setup/schedules.ts';
 import { type NewSettings, planSettings, writeSettings } from '../../setup/settings-file.ts';
 import type { OptionSpec } from '../spec.ts';
 import type { Questions } from '../terminal/ask.ts';
@@ -49,8 +41,8 @@ export interface Plan {
 export const NIGHT_AND_KEY: OptionSpec[] = [
   [
     '--schedule <which>',
-    'what starts the nightly run',
-    { choices: ['auto', ...SCHEDULER_NAMES, 'none'], default: 'auto' },
+    "what starts the nightly run: the system's scheduler, or nothing but sessions",
+    { choices: ['auto', 'none'], default: 'auto' },
   ],
   ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
   ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
@@ -66,7 +58,7 @@ export async function planFor(
   const { keyCommand, schedule, allowMemoryWrites = false } = options;
   // The key first: the scheduler brings more of the environment where a command gives the key.
   const keyed = { ...config, keyCommand: keyCommand ? commandWords(keyCommand) : config.keyCommand };
-  const scheduler = await chosenScheduler(config, schedule);
+  const scheduler = schedule === 'none' ? null : await schedulerHere(config.environment);
   return {
     changes: agents.map((agent) => planInstall(keyed, { agent, programs, allowMemoryWrites })),
     scheduler,
@@ -94,22 +86,12 @@ export function leftAsItIs(isAsking: boolean): false {
   return false;
 }
 
-async function chosenScheduler({ environment }: Config, name: string): Promise<Scheduler | null> {
-  if (name === 'none') return null;
-  if (name === 'auto') return schedulerHere(environment);
-  const scheduler = schedulers(environment).find((each) => each.name === name) as Scheduler;
-  if (await scheduler.isHere()) return scheduler;
-  throw new AppError('bad-input', `There is no ${name} here that this user could use.`, {
-    remedy: 'Choose another --schedule, or none: then the first session of a day catches up.',
-  });
-}
-
 export async function showAll({ changes, scheduler, night, settings = {} }: Plan, { home }: Config): Promise<void> {
   for (const change of changes) printRaw(changeDiff(change));
   const { file, from, to } = await planSettings(home, settings);
   if (to !== from) printRaw(unifiedDiff({ name: file, text: from }, { name: file, text: to }));
   for (const { path, text } of (night && scheduler?.texts(night)) ?? []) {
-    printRaw(unifiedDiff({ name: path, text: standing(path) }, { name: path, text }));
+    printRaw(unifiedDiff({ name: path, text: readTextNow(path) ?? '' }, { name: path, text }));
   }
 }
 

@@ -25,7 +25,7 @@ import {
   offerNamed,
   offersOf,
 } from '../../setup/choose-model.ts';
-import { type Scheduler, schedulers } from '../../setup/schedules.ts';
+import { schedulerWithNight } from '../../setup/schedules.ts';
 import { keepingOf } from '../../wing.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
@@ -241,14 +241,14 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const all = named.map((name) => planUninstall(config, name));
   const changes = all.filter(({ from, to }) => from !== to);
   const isLast = AGENT_NAMES.every((name) => named.includes(name) || !hasOurs(config, name));
-  const nights = isLast ? await standingNights(config) : [];
-  const plan = { changes, scheduler: nights[0] ?? null, night: null };
+  const scheduler = isLast ? await schedulerWithNight(config.environment) : null;
+  const plan = { changes, scheduler, night: null };
   const end = (isDone: boolean, words = '') => {
     if (options.json) print({ isDone, ...toldOf(plan) });
     else if (words !== '') print(words);
   };
   const apply = () => all.forEach((change) => void applyChange(config, change));
-  if (changes.length + nights.length === 0) {
+  if (changes.length === 0 && !scheduler) {
     // A person took the hooks out: only what was kept of the file before is left.
     if (!options.dryRun) apply();
     return end(true, "Nothing of nocturne's is in the settings of any agent.");
@@ -256,7 +256,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const hasKey = statNow(keyPath(config)) !== null;
   const out = [
     ...changes.map(({ agent, file }) => row(findAgent(agent).title, `out of ${fromHome(file, config)}`)),
-    ...nights.map(({ name }) => row('Nightly run', `out of ${name}`)),
+    ...(scheduler ? [row('Nightly run', `out of ${scheduler.name}`)] : []),
     row('The rest', `memory stays, and so does ${fromHome(config.home, config)}${hasKey ? ' with the key' : ''}`),
   ];
   if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
@@ -265,14 +265,8 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   const isSure = await isWanted(plan, { config, questions, yes: options.yes }).finally(() => questions?.close());
   if (!isSure) return end(false);
   apply();
-  for (const scheduler of nights) await scheduler.remove();
+  await scheduler?.remove();
   end(true, 'Done.');
-}
-
-async function standingNights({ environment }: Config): Promise<Scheduler[]> {
-  const all = schedulers(environment);
-  const states = await Promise.all(all.map((each) => each.state()));
-  return all.filter((_, at) => states[at] !== null);
 }
 
 const MOST_ASKED = 3;

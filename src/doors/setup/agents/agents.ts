@@ -217,7 +217,7 @@ function isOurHook(value: unknown, path: Path, agent: AgentName): boolean {
 function isOurHandler(handler: unknown, agent: AgentName): boolean {
   const { command, args } = recordOf(handler);
   const words = [command, ...listOf(args)].join(' ').replace(/["']/g, '');
-  const isHook = new RegExp(`[\\\\/](dist|doors[\\\\/]hook)[\\\\/]hook\\.[jt]s ${agent}$`).test(words);
+  const isHook = new RegExp(`[\\\\/]hook\\.[jt]s ${agent}$`).test(words);
   const isRecall = new RegExp(`[\\\\/]nocturne\\.js recall --hook --agent ${agent}$`).test(words);
   // Others may call a program so, too.
   return isRecall || (isHook && (words.includes('nocturne') || words.includes(packagePath())));
