@@ -213,39 +213,26 @@ WantedBy=timers.target
 
 export function launchdPlist(night: Night): string {
   const string = (text: string) => `<string>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</string>`;
-  const environment = Object.entries(night.environment).map(
-    ([name, value]) => `    <key>${name}</key>\n    ${string(value)}`,
-  );
+  const dict = (values: Record<string, string>) =>
+    ['<dict>', ...Object.entries(values).map(([key, value]) => `<key>${key}</key>${value}`), '</dict>'].join('\n');
+  const environment = Object.entries(night.environment).map(([name, value]) => [name, string(value)] as const);
+  const plist = dict({
+    Label: string(LABEL),
+    ProgramArguments: ['<array>', ...night.command.map(string), '</array>'].join('\n'),
+    EnvironmentVariables: dict(Object.fromEntries(environment)),
+    StartCalendarInterval: dict({
+      Hour: `<integer>${night.hour}</integer>`,
+      Minute: `<integer>${night.minute}</integer>`,
+    }),
+    ProcessType: string('Background'),
+    LowPriorityIO: '<true/>',
+    StandardOutPath: string('/dev/null'),
+    StandardErrorPath: string(night.log),
+  });
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>${LABEL}</string>
-  <key>ProgramArguments</key>
-  <array>
-${night.command.map((word) => `    ${string(word)}`).join('\n')}
-  </array>
-  <key>EnvironmentVariables</key>
-  <dict>
-${environment.join('\n')}
-  </dict>
-  <key>StartCalendarInterval</key>
-  <dict>
-    <key>Hour</key>
-    <integer>${night.hour}</integer>
-    <key>Minute</key>
-    <integer>${night.minute}</integer>
-  </dict>
-  <key>ProcessType</key>
-  <string>Background</string>
-  <key>LowPriorityIO</key>
-  <true/>
-  <key>StandardOutPath</key>
-  <string>/dev/null</string>
-  <key>StandardErrorPath</key>
-  ${string(night.log)}
-</dict>
+${plist}
 </plist>
 `;
 }

@@ -59,9 +59,9 @@ test.skipIf(!hasSystemd)('systemd itself finds nothing wrong with the units', ()
 
 test('the launchd agent is a property list with the same night', () => {
   const plist = launchdPlist({ ...NIGHT, environment: { A: 'x<y & z' } });
-  expect(plist).toContain('<string>/opt/node 24/bin/node</string>\n    <string>/opt/100%/$x/nocturne.js</string>');
-  expect(plist).toContain('<key>A</key>\n    <string>x&lt;y &amp; z</string>');
-  expect(plist).toContain('<key>Hour</key>\n    <integer>3</integer>\n    <key>Minute</key>\n    <integer>5</integer>');
+  expect(plist).toContain('<string>/opt/node 24/bin/node</string>\n<string>/opt/100%/$x/nocturne.js</string>');
+  expect(plist).toContain('<key>A</key><string>x&lt;y &amp; z</string>');
+  expect(plist).toContain('<key>Hour</key><integer>3</integer>\n<key>Minute</key><integer>5</integer>');
   const read = spawnSync(
     'python3',
     ['-c', 'import plistlib,sys,json;print(json.dumps(plistlib.load(sys.stdin.buffer)))'],
