@@ -10,7 +10,6 @@ import {
   cpSync,
   existsSync,
   globSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
