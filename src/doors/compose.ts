@@ -131,7 +131,8 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     withLease(at, { key, config, work });
   const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(config.concurrency) });
-  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest);
+  const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
+  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
   const job = ({ model = config.model, item, mayCommit, onUsage, signal }: JobOptions) => ({
     clock: config.clock,
     zone: config.zone,
@@ -168,7 +169,6 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     memoriesOf: ({ cwd }, memory) => memoriesOf(config, { cwd, memory }),
     userMemoryOf: config.userScope && !options.keepsUserMemory ? (at) => userScope.beside(at) : undefined,
   });
-  const log = openLog({ home: config.home, maxBytes: config.logBytes, clock: config.clock });
   const userScope = new UserScope({ config, home, keeping, store: knownStore, withLease: leased, log });
   /** A job with its span and its line in the log. */
   const observed = async <T extends ExtractReport | DreamReport>(

@@ -6,6 +6,7 @@ import { needsKey, type Refusal, type RunAgent, requireAccess } from '../agent/t
 import type { Config } from '../base/config/config.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
+import type { Log } from '../base/logger.ts';
 import { thisProcess } from '../base/process.ts';
 import type { SpentTokens } from '../memory/home/spend.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
@@ -75,7 +76,7 @@ export function wallOf(jobWallMs: number): AbortSignal {
 }
 
 /** The same runs with the key, each request in a slot; `onRequest` is told of them. */
-export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest']): RunAgent {
+export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest'], log?: Log): RunAgent {
   const told = around(run, {
     reserved: () => onRequest?.(undefined),
     settled: (_, refused) => onRequest?.(refused ?? null),
@@ -87,7 +88,7 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     requireAccess(keyedRequest);
     return told(keyedRequest, ports, signal);
   };
-  return withPrograms(config, withinSlots(keyed, new ModelSlots(config.concurrency)));
+  return withPrograms(config, withinSlots(keyed, new ModelSlots(config.concurrency)), log);
 }
 
 /** Tells what each request of a run used. */

@@ -24,6 +24,7 @@ import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
+import type { Log } from '../base/logger.ts';
 import { parseJson } from '../base/text/json.ts';
 import { newId } from '../memory/ledger/ledger.ts';
 import { StoreLock } from '../memory/store/store-lock.ts';
@@ -208,13 +209,17 @@ async function inEmptyDirectory<T>(
   }
 }
 
-/** The same runs, by the program that a request's model names. */
-export function withPrograms(config: Runs, run: RunAgent): RunAgent {
+/** The same runs, by the program that a request's model names. `log`: is told where it was looked up anew. */
+export function withPrograms(config: Runs, run: RunAgent, log?: Log): RunAgent {
   return async (request, ports, signal) => {
     const named = programOf(request.model);
     if (!named) return run(request, ports, signal);
     const program = programNamed(named.name);
-    const { path, login, problem } = await findProgram(named.name, config);
+    const { path, login, problem, movedFrom } = await findProgram(named.name, config);
+    if (movedFrom && path !== null) {
+      const error = `${program.title} is gone from ${movedFrom}, where set-up found it: ${path} is asked.`;
+      await log?.('warn', { event: 'trouble', error });
+    }
     if (problem || path === null || login === undefined) throw problem;
     const release = await takeTurn(config, signal);
     const over = new AbortController();

@@ -338,6 +338,8 @@ test('a program that is gone from where set-up found it is looked up again, whic
   const testing = await withProgram({ fake, settings: { agentPrograms } });
   expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
   expect(fake.starts()).toHaveLength(1);
+  const log = readFileSync(join(testing.home, 'logs', 'nocturne.log'), 'utf8');
+  expect(log).toContain(`Claude Code is gone from /gone/claude, where set-up found it: ${fake.path} is asked.`);
   const found = await findProgram('claude-code', await loadConfig({}, testing.environment));
   expect(found).toMatchObject({ path: fake.path, movedFrom: '/gone/claude', version: '2.1.197' });
   expect(found.login).toEqual({ isLoggedIn: true, paidBy: 'plan', said: 'claude.ai (max)' });
