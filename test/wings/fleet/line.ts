@@ -7,8 +7,11 @@ const SYNC = Buffer.from('S\0\0\0\u0004');
 
 export interface Line {
   url: string;
-  /** From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost. Then it is whole again. */
-  cutAt(what: 'request' | 'answer'): void;
+  /**
+   * From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost, not before
+   * `once` has resolved. Then it is whole again.
+   */
+  cutAt(what: 'request' | 'answer', once?: () => Promise<unknown>): void;
   /** Resolves when it was cut. */
   cut: Promise<void>;
   /** Nobody can connect any more. */
@@ -20,6 +23,7 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
   const sockets = new Set<Socket>();
   const { promise: cut, resolve } = Promise.withResolvers<void>();
   let next: 'request' | 'answer' | null = null;
+  let mayCut: () => Promise<unknown> = async () => {};
   const cutNow = () => {
     next = null;
     for (const socket of sockets) socket.destroy();
@@ -33,9 +37,12 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
       // The client is told nothing more; what it sent is on its way.
       if (next === 'answer' && bytes.subarray(-SYNC.length).equals(SYNC)) {
         next = null;
-        sockets.delete(database);
-        database.end();
-        cutNow();
+        const cutAnswer = () => {
+          sockets.delete(database);
+          database.end();
+          cutNow();
+        };
+        void mayCut().then(cutAnswer, cutAnswer);
       }
     });
     database.on('data', (bytes) => client.write(bytes));
@@ -57,8 +64,9 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
   via.port = String((server.address() as { port: number }).port);
   return {
     url: via.href,
-    cutAt(what) {
+    cutAt(what, once = async () => {}) {
       next = what;
+      mayCut = once;
     },
     cut,
     close() {
