@@ -1,5 +1,6 @@
 // A way to the database that a test can cut: before what was sent reaches it, or before the answer comes back.
 
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** Ends what is asked: it may come in several parts. */
@@ -8,10 +9,10 @@ const SYNC = Buffer.from('S\0\0\0\u0004');
 export interface Line {
   url: string;
   /**
-   * From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost, not before
-   * `once` has resolved. Then it is whole again.
+   * From the next bytes on: `request`: they are lost; `answer`: they arrive, and what answers them is lost, when it comes or
+   * once `before` has resolved. Then it is whole again.
    */
-  cutAt(what: 'request' | 'answer', once?: () => Promise<unknown>): void;
+  cutAt(what: 'request' | 'answer', before?: () => Promise<unknown>): void;
   /** Resolves when it was cut. */
   cut: Promise<void>;
   /** Nobody can connect any more. */
@@ -23,7 +24,7 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
   const sockets = new Set<Socket>();
   const { promise: cut, resolve } = Promise.withResolvers<void>();
   let next: 'request' | 'answer' | null = null;
-  let mayCut: () => Promise<unknown> = async () => {};
+  let before: (() => Promise<unknown>) | undefined;
   const cutNow = () => {
     next = null;
     for (const socket of sockets) socket.destroy();
@@ -31,6 +32,7 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
   };
   const server = createServer((client) => {
     const database = connect(Number(to.port || 5432), to.hostname);
+    let isLost = false;
     client.on('data', (bytes) => {
       if (next === 'request') return cutNow();
       database.write(bytes);
@@ -42,10 +44,12 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
           database.end();
           cutNow();
         };
-        void mayCut().then(cutAnswer, cutAnswer);
+        isLost = true;
+        const answered = before?.() ?? once(database, 'data');
+        void answered.then(cutAnswer, cutAnswer);
       }
     });
-    database.on('data', (bytes) => client.write(bytes));
+    database.on('data', (bytes) => isLost || client.write(bytes));
     for (const [one, other] of [
       [client, database],
       [database, client],
@@ -64,9 +68,9 @@ export async function lineTo(url: string, port = 0): Promise<Line> {
   via.port = String((server.address() as { port: number }).port);
   return {
     url: via.href,
-    cutAt(what, once = async () => {}) {
+    cutAt(what, when) {
       next = what;
-      mayCut = once;
+      before = when;
     },
     cut,
     close() {
