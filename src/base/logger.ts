@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ErrorCode, isAppError } from './errors.ts';
 import { appendText, isAbsence, makeDirectory, moveFile, statNow } from './files/files.ts';
-import { redact } from './text/redact.ts';
 import type { Clock } from './time.ts';
 
 /** What a line may hold. `error` only for failures whose words are nocturne's, a server's or the system's own. */
@@ -97,5 +96,7 @@ function beginAnew(path: string): void {
 
 async function wordsOf(error: string, code: ErrorCode | undefined): Promise<string | undefined> {
   if (code !== undefined && QUOTING.has(code)) return undefined;
+  // Loaded with the first failure: its rules take 10 MB that a worker which waits has no use for.
+  const { redact } = await import('./text/redact.ts');
   return (await redact(error)).text.slice(0, MAX_ERROR_CHARACTERS);
 }

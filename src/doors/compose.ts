@@ -19,13 +19,11 @@ import { AppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { keySource } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
-import { dropOldVersions } from '../memory/history/versions.ts';
 import { limitDifferences } from '../memory/home/day-spend.ts';
 import type { Enablement } from '../memory/home/paths.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
-import { openStore, refuseSentLedger } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { boundRun, type JobOptions, lanesFor, type Parts, wallOf, withLease, withUsage } from './job-bounds.ts';
@@ -97,9 +95,10 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
   const open = (dir: string) => {
     // Where the user's own directory is a repository, memory in it is the user's all the same.
     const isCheckedIn = dir === join(config.claudeDir, 'memory') ? false : undefined;
-    const opened = refuseSentLedger(dir, { config, home, isCheckedIn }).then(() =>
-      openStore(dir, { clock: config.clock, limits, isCheckedIn, startedBy: parts.startedBy }),
-    );
+    const opened = import('../memory/open.ts').then(async ({ openStore, refuseSentLedger }) => {
+      await refuseSentLedger(dir, { config, home, isCheckedIn });
+      return openStore(dir, { clock: config.clock, limits, isCheckedIn, startedBy: parts.startedBy });
+    });
     stores.set(dir, opened);
     // What could not be opened is tried anew the next time.
     opened.catch(() => stores.delete(dir));
@@ -113,6 +112,14 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     // Another work may still hold it.
     if (stores.get(dir) === before && stores.delete(dir)) moved.push(opened);
     return store(dir);
+  };
+  const closeBut = async (kept: readonly Store[]) => {
+    for (const [dir, opened] of stores) {
+      const each = await opened.catch(() => null);
+      if (each === null || kept.includes(each) || stores.get(dir) !== opened) continue;
+      stores.delete(dir);
+      each.close();
+    }
   };
   const standing = async ({ cwd }: { cwd?: string } = {}) =>
     enablementFor(config, { pauses: await home.pauses.all(), cwd });
@@ -211,7 +218,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     const each = await Promise.all(sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd })));
     return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
   };
-  const deskParts = { config, home, store, standingOf, deliver: (at: Store) => userScope.deliver(at) };
+  const deskParts = { config, home, store, closeBut, standingOf, deliver: (at: Store) => userScope.deliver(at) };
   return {
     ...forWings,
     log,
@@ -259,6 +266,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
         dream(request, { ...common, approval, store: at, requestTokens, holdDays, archiveAfterDays }),
       );
       const added = await forWings.afterDream({ job: report.job, own: at, options });
+      const { dropOldVersions } = await import('../memory/history/versions.ts');
       const kept = { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept };
       await at.enterRows((ledger) => dropOldVersions(ledger, kept));
       return { ...report, ...added };

@@ -17,7 +17,6 @@ import {
   projectMemoryDir,
 } from '../memory/home/paths.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
-import { readFrontmatter } from '../memory/text/frontmatter.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
 import { type Keeping, keepingOf, wings } from './wing.ts';
 
@@ -126,6 +125,11 @@ export function scopesBeside(
     .filter(({ scope, dir }) => (isElsewhere && scope === 'user') || isDirectory(dir));
 }
 
+/** Why nobody works there unasked, until settings say otherwise. Null for what is paused, or cannot be told. */
+export function whyTurnedOff({ enabled, pausedUntil, isUnknown, reason }: Enablement): string | null {
+  return enabled || isUnknown || pausedUntil !== undefined ? null : reason;
+}
+
 /** See `App.standing`. */
 export async function enablementFor(
   config: Config,
@@ -165,6 +169,7 @@ export function homeOf(
 export async function declaredScope(definition: string): Promise<MemoryScope | undefined> {
   const text = await readText(definition);
   if (text === null) throw new AppError('bad-input', `There is no agent definition at ${definition}.`);
+  const { readFrontmatter } = await import('../memory/text/frontmatter.ts');
   const { memory } = readFrontmatter(text).data;
   if (memory === undefined || memory === null) return undefined;
   const scope = MEMORY_SCOPES.find((each) => each === memory);
@@ -182,6 +187,7 @@ export async function findDefinition(
   name: string,
   { cwd, claudeDir }: { cwd: string; claudeDir: string },
 ): Promise<string | null> {
+  const { readFrontmatter } = await import('../memory/text/frontmatter.ts');
   for (const dir of [...projectDirs(cwd), claudeDir].map((each) => join(each, 'agents')).filter(isDirectory)) {
     for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
       const { data } = readFrontmatter((await readText(join(dir, path))) ?? '');

@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { listNames } from '../base/files/directories.ts';
 import { writePieces } from '../base/files/file-pieces.ts';
 import { moveFile, removeFile, statFile, statNow } from '../base/files/files.ts';
-import { redact } from '../base/text/redact.ts';
 import { inboxItems, putInInbox } from '../memory/ledger/inbox.ts';
 import type { Store } from '../memory/store/store.ts';
-import { type OpenOptions, openSession, type Session, snapshotLines } from '../transcript/session.ts';
+import type { OpenOptions, Session } from '../transcript/session.ts';
 
 /** Where transcripts are: their files, or where memory is kept elsewhere, copies that workers of other machines read, too. */
 export interface TranscriptPlace {
@@ -28,7 +27,8 @@ export interface TranscriptPlace {
 
 export const transcriptFiles: TranscriptPlace = {
   keep: async (path) => path,
-  open: openSession,
+  // Loaded with the first: a worker that waits needs none of it.
+  open: async (path, options) => (await import('../transcript/session.ts')).openSession(path, options),
   sizeOf: async (path) => (await statFile(path))?.sizeBytes ?? null,
 };
 
@@ -43,6 +43,10 @@ export async function takeSnapshot(
   const name = `${randomUUID()}.jsonl`;
   const path = snapshotPath(store, name);
   const unfinished = `${path}.tmp`;
+  const [{ redact }, { snapshotLines }] = await Promise.all([
+    import('../base/text/redact.ts'),
+    import('../transcript/session.ts'),
+  ]);
   await writePieces(unfinished, snapshotLines(session, redact));
   // In one transaction with its mention, so that it is not taken for one that is not needed.
   await store.enterRows((ledger) => {

@@ -18,7 +18,7 @@ import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { askWings, type Checked, fail, type Keeping, keepingOf, ok, warn } from '../wing.ts';
 import { dreamHolds } from '../worker/hold.ts';

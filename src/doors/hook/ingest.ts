@@ -8,7 +8,6 @@ import { hash } from 'node:crypto';
 import { dirname, resolve, sep } from 'node:path';
 import { describeError, ERRORS, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
-import type { Enablement } from '../../memory/home/paths.ts';
 import { coverageOfTurn, sessionRow } from '../../memory/ledger/coverage.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -26,7 +25,7 @@ import { isInteractive, openSession, type Session } from '../../transcript/sessi
 import { readTurns } from '../../transcript/turns.ts';
 import type { Message } from '../../transcript/types.ts';
 import type { App } from '../compose.ts';
-import { isByProject } from '../places.ts';
+import { isByProject, whyTurnedOff } from '../places.ts';
 import { wings } from '../wing.ts';
 
 export interface IngestOptions {
@@ -201,11 +200,6 @@ export async function whyLeft(
   if (verdict) return { verdict, why: WHY_LEFT[verdict] };
   const why = whyTurnedOff(await app.standing({ cwd: session.cwd }));
   return why === null ? null : { verdict: 'off', why };
-}
-
-/** Null for what is paused, or cannot be told. */
-export function whyTurnedOff({ enabled, pausedUntil, isUnknown, reason }: Enablement): string | null {
-  return enabled || isUnknown || pausedUntil !== undefined ? null : reason;
 }
 
 /** Work that is in an inbox. */

@@ -4,11 +4,9 @@
 
 import { refreshAgentSettings } from '../../base/config/config.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { awakeIn, spoolFiles } from '../../queue/spool.ts';
+import { awakeIn, isSpoolEmpty, spoolFiles } from '../../queue/spool.ts';
 import type { App } from '../compose.ts';
 import { runWorker, type TakenIn, type WorkerOptions } from '../worker/worker.ts';
-import { ingestSpool } from './ingest.ts';
-import { sweepSessions } from './sweep.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
 
@@ -32,20 +30,27 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
   if (isResident) awake.enter();
   const sweep = async () => {
     const since = new Date(clock.now().getTime() - sweepDays * DAY_MS);
+    const { sweepSessions } = await import('./sweep.ts');
     const report = await sweepSessions(app, { since, signal });
     for (const problem of report.problems) onError(problem);
+  };
+  const takeSpool = async () => {
+    // What is not needed to wait is loaded when it is.
+    if (isSpoolEmpty(home)) return { announced: 0, lagging: 0, sessionBegan: false };
+    const { ingestSpool } = await import('./ingest.ts');
+    return ingestSpool(app, { onProblem: onError });
   };
   return {
     /** By when all that hooks have told of so far is due, by its pace. */
     dueBy: () => new Date(announcedMs + Math.max(app.config.debounceMs, app.config.throttleMs)),
     async takeIn(): Promise<TakenIn> {
       if (app.config.agentMemory.settings.problem) await refreshAgentSettings(app.config);
-      const came = await ingestSpool(app, { onProblem: onError });
+      const came = await takeSpool();
       const nowMs = clock.now().getTime();
       if (came.announced + came.lagging > 0) announcedMs = nowMs;
       // What asks for a sweep while one is under way gets another: that one may have passed by already.
       isWanted ||= came.sessionBegan;
-      const taken = { hasCome: came.announced > 0 || hasSwept, mayCome: came.lagging > 0 };
+      const taken = { hasCome: came.announced > 0 || hasSwept, mayCome: came.lagging > 0, isSweeping: !!sweeping };
       hasSwept = false;
       if (sweeping || !(isWanted || nowMs >= sweepAtMs)) return taken;
       isWanted = false;
@@ -57,7 +62,7 @@ export function openIntake(app: App, { signal, isResident, isNight, onError }: I
       sweeping = sweep()
         .catch((error: unknown) => onError(`The sweep ended early: ${error instanceof Error ? error.message : error}`))
         .finally(ended);
-      if (isResident) return taken;
+      if (isResident) return { ...taken, isSweeping: true };
       await sweeping;
       return { ...taken, hasCome: true };
     },

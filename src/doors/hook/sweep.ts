@@ -4,19 +4,15 @@
 // once it is open, however old it is then. Asks no model.
 
 import { dirname, join, sep } from 'node:path';
-import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
-import { type AppError, attempt, describeError, ERRORS, isAppError } from '../../base/errors.ts';
+import { type AppError, attempt, describeError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { DAY_MS } from '../../base/time.ts';
 import type { BlockedPath, SweptTranscript } from '../../memory/home/home.ts';
-import { sessionRow } from '../../memory/ledger/coverage.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
-import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
-import { memoriesOf } from '../places.ts';
-import { openStores } from '../worker/desk.ts';
-import { announceSession, type SkipReason, whyLeft, whyTurnedOff } from './ingest.ts';
+import { whyTurnedOff } from '../places.ts';
+import type { SkipReason } from './ingest.ts';
 
 export type SweepVerdict =
   | 'enqueued'
@@ -80,12 +76,17 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
   await app.desk.deliver(onProblem);
   const looks = new Map((await app.home.swept.all()).map((look) => [look.path, look]));
   const waiting = new Set<string>();
-  for (const store of await openStores(app, onProblem)) {
+  for (const store of await app.desk.busy(onProblem)) {
     for (const { payload } of await store.work.items()) {
       const { transcript } = Object(payload) as { transcript?: unknown };
       if (typeof transcript === 'string') waiting.add(transcript);
     }
   }
+  const lookAt = async (file: FoundSession) => {
+    // Loaded with the first: a sweep that finds nothing new reads no session.
+    const { lookAt } = await import('./look-at.ts');
+    return lookAt(app, file, { report, instructions: options.instructions, block });
+  };
   let unsaved: SweptTranscript[] = [];
   for (const file of found) {
     if (options.signal?.aborted) break;
@@ -94,7 +95,7 @@ export async function sweepSessions(app: App, options: SweepOptions = {}): Promi
     if (waiting.has(file.path)) verdict = 'waiting';
     else {
       const isKnown = known && (await isStillTrue(app, known, file));
-      const look = isKnown ? known : await lookAt(app, file, { report, instructions: options.instructions, block });
+      const look = isKnown ? known : await lookAt(file);
       verdict = look.verdict as SweepVerdict;
       if (!isKnown && LASTING.has(verdict)) unsaved.push(look);
       if (verdict === 'off') await countOff(app, look, report);
@@ -160,64 +161,7 @@ async function isStillTrue(app: App, look: SweptTranscript, file: FoundSession):
   );
 }
 
-async function lookAt(
-  app: App,
-  file: FoundSession,
-  {
-    report,
-    instructions,
-    block,
-  }: { report: SweepReport; instructions?: string; block(found: { path: string; reason: string }): Promise<void> },
-): Promise<SweptTranscript> {
-  const { agent, path, sizeBytes, modifiedAt } = file;
-  const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };
-  try {
-    const session = await openSession(path, { isLive: true });
-    const left = await whyLeft(app, session);
-    if (left) return { ...look, cwd: session.cwd ?? null, verdict: left.verdict };
-    const dir = app.memoryDirOf(session);
-    const store = hasLedger(dir) ? dir : null;
-    const sorted = await sort(app, { session, store });
-    if (sorted.pending.size > 0) {
-      const { id, cwd = null } = session;
-      const found = { transcript: path, session: id, cwd, ended: false, instructions };
-      const { store } = await announceSession(app, { ...found, isDueNow: true });
-      report.enqueued.push({ agent, transcript: path, memory: store.id });
-      return { ...look, verdict: 'enqueued' };
-    }
-    const isDeclined = [...sorted.states.values()].includes('declined');
-    const verdict = sorted.unsettled > 0 ? 'still-open' : isDeclined ? 'declined' : 'nothing-new';
-    return { ...look, cwd: session.cwd ?? null, store, verdict };
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    const reason = describeError(error);
-    // What settings, the disk or a database refused today is looked at again.
-    if (ERRORS[error.code].tries === null) {
-      await block({ path, reason });
-      return { ...look, verdict: 'blocked' };
-    }
-    report.problems.push(`${path}: ${reason}`);
-    return look;
-  }
-}
-
-/** Which turns wait, by the ledger; where nocturne never worked, all of them. Reads on where the ledger says. */
-async function sort(app: App, { session, store }: { session: Session; store: string | null }) {
-  // A home that was lost knows the directory again, and with it what waits there.
-  const ledger = store === null ? null : (await app.storeFor(session)).ledger;
-  const memory = app.memoryDirOf(session);
-  return sortTurns(session, {
-    ledger,
-    memories: memoriesOf(app.config, { cwd: session.cwd, memory }),
-    ended: false,
-    now: app.config.clock.now(),
-    quietMs: app.config.quietMs,
-    reopened: new Set(),
-    declinedBefore: await app.home.declinedBefore(),
-    from: ledger ? sessionRow(ledger, session.id)?.readPoint : undefined,
-  });
-}
-
-function hasLedger(dir: string): boolean {
+/** Whether nocturne has worked in a memory directory. */
+export function hasLedger(dir: string): boolean {
   return isDirectory(join(dir, '.nocturne'));
 }

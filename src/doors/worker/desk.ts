@@ -7,10 +7,14 @@ import { isAbsolute } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
+import { statNow } from '../../base/files/files.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
+import { outboxRows } from '../../memory/ledger/entries.ts';
 import { type DueItem, inboxItem, isInboxEmpty, nextDueInInbox, putInInbox } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
+import { findLedger, ledgerPath } from '../../memory/ledger/ledger.ts';
+import { hasUnapplied } from '../../memory/ledger/version-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 
 /** An item that may be worked, and the id of its store. */
@@ -29,8 +33,12 @@ export interface Taken {
 }
 
 export interface Desk {
-  /** Everything that may be worked now; where `isQuick`, in the stores that were there at the look before. */
+  /** Everything that may be worked now; where `isQuick`, in the stores that were found to have work at the look before. */
   due(onError: OnError, isQuick?: boolean): Promise<Due[]>;
+  /** The stores of this machine in which something waits, be it for later. */
+  busy(onError: OnError): Promise<Store[]>;
+  /** Told when no work is under way: lets go of the stores in which nothing waits. */
+  rest?(): Promise<void>;
   /** The item that is due next after an instant, of the stores that `due` looked into last; undefined: none is. */
   nextDue(now: string): Promise<Due | undefined>;
   /** The item that a worker works which found this one due: this, or one whose turn it is; null: there is none. */
@@ -54,18 +62,22 @@ export interface DeskParts {
   standingOf(store: Store): Promise<Enablement>;
   /** Delivers what waits in a store's outbox. */
   deliver(store: Store): Promise<void>;
+  /** Lets go of all stores but these, which are opened anew when they are asked for. */
+  closeBut(stores: readonly Store[]): Promise<void>;
 }
 
 /** Over the memory directories of this machine. */
 export function localDesk(parts: DeskParts): Desk {
   const { config, home, standingOf } = parts;
-  let known: Store[] = [];
-  /** In which something waits; it is asked of all every second, so the others are asked no more. */
+  /** In which something waits: the others are not even opened. */
   let stores: Store[] = [];
+  const quiet = new QuietStores();
+  const busy = (onError: OnError) => openStores(parts, onError, (place) => !quiet.has(place));
   return {
+    busy,
     async due(onError, isQuick = false) {
-      if (!isQuick) known = await openStores(parts, onError);
-      stores = known.filter(({ ledger }) => !isInboxEmpty(ledger));
+      if (!isQuick) stores = await busy(onError);
+      stores = stores.filter(({ ledger }) => !isInboxEmpty(ledger));
       const due: Due[] = [];
       for (const store of stores) {
         for (const item of await dueItems(parts, store)) due.push({ store: store.id, ...item });
@@ -85,6 +97,7 @@ export function localDesk(parts: DeskParts): Desk {
       if (!isThere(store)) return null;
       return { store: await parts.store(store), kind, key, done: async () => {} };
     },
+    rest: () => parts.closeBut(stores),
     async beginNight(dueAt, onError) {
       const notBefore = config.clock.now().toISOString();
       const enabled: Store[] = [];
@@ -100,7 +113,7 @@ export function localDesk(parts: DeskParts): Desk {
       });
     },
     async deliver(onError) {
-      for (const store of await openStores(parts, onError)) {
+      for (const store of await busy(onError)) {
         const told = (error: AppError) =>
           onError(`${store.id}: what is about the user waits in the outbox: ${describeError(error)}`);
         await parts.deliver(store).catch(onAppError(told));
@@ -124,17 +137,41 @@ export async function dueItems({ config }: { config: Config }, { work }: Pick<St
 export async function openStores(
   { home, store }: Pick<DeskParts, 'home' | 'store'>,
   onError: OnError,
+  isMeant = (_place: string) => true,
 ): Promise<Store[]> {
   const stores: Store[] = [];
   for (const place of await home.stores()) {
     try {
-      if (isThere(place)) stores.push(await store(place));
+      if (isThere(place) && isMeant(place)) stores.push(await store(place));
     } catch (error) {
       if (!isAppError(error)) throw error;
       onError(`${place}: ${describeError(error)}`);
     }
   }
   return stores;
+}
+
+/** Which memory directories have nothing to do, told by how the files of their ledgers look, so that most are never opened. */
+class QuietStores {
+  readonly #looks = new Map<string, string>();
+
+  has(place: string): boolean {
+    const before = lookOf(place);
+    if (before === this.#looks.get(place)) return true;
+    const ledger = findLedger(place);
+    const isQuiet = ledger !== null && isInboxEmpty(ledger) && outboxRows(ledger).length === 0 && !hasUnapplied(ledger);
+    ledger?.close();
+    // What was written meanwhile is looked at the next time.
+    if (isQuiet && lookOf(place) === before) this.#looks.set(place, before);
+    return isQuiet;
+  }
+}
+
+/** Changes with every commit: with the ledger's log, or with the ledger once that is written back. */
+function lookOf(place: string): string {
+  const path = ledgerPath(place);
+  const looks = [path, `${path}-wal`].map((each) => statNow(each));
+  return looks.map((look) => (look?.bytes ? `${look.bytes} ${look.modifiedMs}` : '')).join('|');
 }
 
 /** A directory that is gone is not made again; of a store that is kept elsewhere only opening tells. */

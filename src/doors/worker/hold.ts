@@ -17,12 +17,11 @@ import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import { lastDreamAt, lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 import { loginSign } from '../model-programs.ts';
 import { wings } from '../wing.ts';
-import { openStores } from './desk.ts';
 
 interface Hold {
   outcome: 'ceiling' | 'breaker';
@@ -113,7 +112,7 @@ async function endWaitsOf(
   of: { isMeant(item: InboxItem, last: FailureRow | undefined): boolean | undefined; onError(message: string): void },
 ): Promise<void> {
   const now = app.config.clock.now().toISOString();
-  for (const { work } of await openStores(app, of.onError)) {
+  for (const { work } of await app.desk.busy(of.onError)) {
     for (const item of await work.items()) {
       const { id, kind, key, attempts, failure, notBefore } = item;
       const last = await work.failure(kind, key);

@@ -20,6 +20,8 @@ import { type WorkResult, workKey } from './work.ts';
 export interface TakenIn {
   hasCome: boolean;
   mayCome: boolean;
+  /** Sessions are being looked for beside the work. */
+  isSweeping?: boolean;
 }
 
 export interface WorkerOptions {
@@ -155,10 +157,11 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
       seenAt = performance.now();
       await home.workers.see();
     }
-    const { hasCome, mayCome } = await takeInAll(app, options);
+    const { hasCome, mayCome, isSweeping } = await takeInAll(app, options);
     const isSweep = performance.now() - sweptAt >= SWEEP_MS;
     const isDue = next !== undefined && next.notBefore <= config.clock.now().toISOString();
     if (!bell?.isHeard() || hasCome || isSweep || isDue || isWoken) await look({ isSweep, hasCome });
+    if (isSweep && !until && working.size === 0 && !isSweeping) await desk.rest?.();
     return mayCome;
   }
 

@@ -36,6 +36,11 @@ interface NewVersion extends Omit<Version, 'id' | 'sha'> {
   at: string;
 }
 
+/** Whether a crash left a commit whose files were not all brought to it. */
+export function hasUnapplied(ledger: Ledger): boolean {
+  return ledger.get('select 1 from "commit" where applied = 0 limit 1') !== undefined;
+}
+
 /** Begins a commit; `isApplied` where its versions are on the disk already. Answers its number. */
 export function beginCommit(ledger: Ledger, commit: { actor: Actor; at: string; isApplied: boolean }): number {
   const { actor, at, isApplied } = commit;

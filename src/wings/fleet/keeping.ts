@@ -127,6 +127,7 @@ export class FleetKeeping implements Keeping {
       return loaded;
     };
     return {
+      busy: async (onError) => (await desk()).busy(onError),
       due: async () => (await desk()).due(),
       nextDue: async (now) => (await desk()).nextDue(now),
       take: async () => (await desk()).take(),

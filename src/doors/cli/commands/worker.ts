@@ -10,7 +10,6 @@ import { namesInSpool } from '../../../queue/spool.ts';
 import type { App } from '../../compose.ts';
 import { openIntake, workAfterHook } from '../../hook/intake.ts';
 import { figuresOf, observeFigures } from '../../telemetry.ts';
-import { openStores } from '../../worker/desk.ts';
 import type { WorkResult } from '../../worker/work.ts';
 import { runWorker, untilIdle } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
@@ -151,7 +150,7 @@ function describeResult(result: WorkResult, store: Store, config: Config): strin
 }
 
 async function nameDelayed(app: App, onError: (message: string) => void): Promise<void> {
-  for (const store of await openStores(app, onError)) {
+  for (const store of await app.desk.busy(onError)) {
     for (const item of await store.work.items()) {
       note(
         `waits until ${toSecond(item.notBefore, app.config.zone)}: ${shortKey(store.ledger, item)}${item.failure ? ` (${plainly(item.failure, app.config)})` : ''} [${store.id}]`,

@@ -3,9 +3,10 @@
 
 import { isAppError } from '../../../base/errors.ts';
 import { thisProcess } from '../../../base/process.ts';
-import type { DeskParts, Due, Taken } from '../../../doors/worker/desk.ts';
+import { type DeskParts, type Due, openStores, type Taken } from '../../../doors/worker/desk.ts';
 import { outboxRows } from '../../../memory/ledger/entries.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Store } from '../../../memory/store/store.ts';
 import type { Ask } from '../database.ts';
 import { dropOlder } from '../transcripts/rows.ts';
 import { beginNight, type Claim, dueWork, nextDue, releaseClaim, renewClaim, takeNext } from './due.ts';
@@ -22,6 +23,10 @@ export class FleetDesk {
   constructor(parts: DeskParts, ask: Ask) {
     this.#parts = parts;
     this.#ask = ask;
+  }
+
+  busy(onError: (message: string) => void): Promise<Store[]> {
+    return openStores(this.#parts, onError);
   }
 
   async due(): Promise<Due[]> {
