@@ -208,3 +208,8 @@ function projectDirs(cwd: string): string[] {
     if (at === root || dirname(at) === at) return dirs;
   }
 }
+
+/** Whether nocturne has worked in a memory directory. */
+export function hasLedger(dir: string): boolean {
+  return isDirectory(join(dir, '.nocturne'));
+}

@@ -4,12 +4,11 @@ import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { describeError, ERRORS, isAppError } from '../../base/errors.ts';
 import type { SweptTranscript } from '../../memory/home/home.ts';
 import { sessionRow } from '../../memory/ledger/coverage.ts';
-import type { FoundSession } from '../../transcript/find-sessions.ts';
+import type { FoundAgent, FoundSession } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { App } from '../compose.ts';
-import { memoriesOf } from '../places.ts';
+import { hasLedger, memoriesOf } from '../places.ts';
 import { announceSession, whyLeft } from './ingest.ts';
-import { hasLedger, type SweepReport } from './sweep.ts';
 
 /** Puts a session that a sweep found into its inbox, where turns of it wait. */
 export async function lookAt(
@@ -19,7 +18,11 @@ export async function lookAt(
     report,
     instructions,
     block,
-  }: { report: SweepReport; instructions?: string; block(found: { path: string; reason: string }): Promise<void> },
+  }: {
+    report: { enqueued: { agent: FoundAgent; transcript: string; memory: string }[]; problems: string[] };
+    instructions?: string;
+    block(found: { path: string; reason: string }): Promise<void>;
+  },
 ): Promise<SweptTranscript> {
   const { agent, path, sizeBytes, modifiedAt } = file;
   const look: SweptTranscript = { path, sizeBytes, modifiedAt, cwd: null, store: null, verdict: 'unreadable' };

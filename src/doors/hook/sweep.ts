@@ -3,7 +3,7 @@
 // it again, or ending it anywhere, does no harm; what settings or permissions keep closed is named in the home, and taken
 // once it is open, however old it is then. Asks no model.
 
-import { dirname, join, sep } from 'node:path';
+import { dirname, sep } from 'node:path';
 import { type AppError, attempt, describeError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
@@ -11,7 +11,7 @@ import { DAY_MS } from '../../base/time.ts';
 import type { BlockedPath, SweptTranscript } from '../../memory/home/home.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
 import type { App } from '../compose.ts';
-import { whyTurnedOff } from '../places.ts';
+import { hasLedger, whyTurnedOff } from '../places.ts';
 import type { SkipReason } from './ingest.ts';
 
 export type SweepVerdict =
@@ -159,9 +159,4 @@ async function isStillTrue(app: App, look: SweptTranscript, file: FoundSession):
     () => store === app.memoryDirOf({ cwd: cwd ?? undefined }) && hasLedger(store),
     () => true,
   );
-}
-
-/** Whether nocturne has worked in a memory directory. */
-export function hasLedger(dir: string): boolean {
-  return isDirectory(join(dir, '.nocturne'));
 }
