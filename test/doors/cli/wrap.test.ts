@@ -36,14 +36,14 @@ test('at a terminal a text is broken whatever it begins with, and what is for a 
   }
 });
 
-test('a table whose last column has no room has it below each row, where it does not fit beside it', async () => {
+test('a table whose last column has no room has it below each row, where it does not fit beside it', () => {
   const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
   const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     Object.assign(process.stdout, { isTTY: true, columns: 60 });
     const long = 'Rules for the work, set by the user; read before changing or running anything.';
     const first = ['working-agreements', 'feedback', '14 days ago'];
-    await printTable(
+    printTable(
       ['topic', 'type', 'last changed', 'description'],
       [
         [...first, long],
@@ -61,12 +61,12 @@ test('a table whose last column has no room has it below each row, where it does
   }
 });
 
-test('a narrow table has room for letters that are two columns wide', async () => {
+test('a narrow table has room for letters that are two columns wide', () => {
   const [isTTY, columns] = [process.stdout.isTTY, process.stdout.columns];
   const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     Object.assign(process.stdout, { isTTY: true, columns: 50 });
-    await printTable(
+    printTable(
       ['topic', 'type', 'age', 'description'],
       [
         ['設計メモ設計メモ', 'project', '14 days ago', 'Rules for the work, set by the user.'],

@@ -23,7 +23,7 @@ import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
-import { progressBar } from '../terminal/progress.ts';
+import { progress } from '../terminal/progress.ts';
 import { AGAIN, FINDING, type FindingOptions, type ReprocessOptions, requestOf, sinceOf } from './extract.ts';
 
 const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems, off? }';
@@ -297,19 +297,22 @@ function givenUpSessions(ledger: Ledger, names: string[]): { name: string; work:
 }
 
 /**
- * Finds sessions and puts what is pending into the inboxes, with a bar on the way; prints what it found. A file that
+ * Finds sessions and puts what is pending into the inboxes; prints what it found. A file that
  * cannot be read is named and counted, and no failure: the rest has been found.
  */
 export async function find(app: App, options: FindingOptions): Promise<void> {
   const agents = options.agent === undefined ? undefined : [options.agent];
   const since = options.since === undefined ? undefined : sinceOf(options.since, app.config.clock.now());
-  const bar = progressBar('sessions');
+  const bar = progress('looking for sessions');
+  let [found, looked] = [0, 0];
   const report = await sweepSessions(app, {
     agents,
     since,
     instructions: options.instructions,
-    onFound: (count) => bar.start(count),
-    onLooked: () => bar.tick(),
+    onFound(count) {
+      found = count;
+    },
+    onLooked: () => bar.say(`looked at ${++looked} of ${sayCount(found, 'session')}`),
   }).finally(() => bar.stop());
   print(options.json ? report : describe(report));
   for (const problem of report.problems) note(problem);

@@ -69,7 +69,7 @@ const listHistory = inReader<HistoryOptions, [string | undefined]>(async (store,
   if (json) return print(found);
   if (found.versions.length === 0) note(`No version like that is kept in ${store.id}.`);
   const rows = found.versions.map((version) => rowOf(version, store, app.config));
-  await printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
+  printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], rows);
   if (found.nextPage) print(`… older ones: --page ${shortId(ledger, 'version', found.nextPage)}`);
 });
 

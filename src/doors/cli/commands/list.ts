@@ -70,17 +70,17 @@ const list: CommandSpec<ListOptions> = {
     const { type, day, all, json } = call.options;
     if (day !== undefined) return tellDay(call, day === true ? undefined : day);
     if (all) return listAll(call);
-    return withLooking(call, async (at) => {
+    return withLooking(call, (at) => {
       const listing = listingOf(at, type);
       if (json) print(listing);
-      else await showListing(listing, at);
+      else showListing(listing, at);
     });
   },
 };
 
 /** Every memory directory that is known: first how much is where, then each as it is listed alone. */
 function listAll(call: Call<ListOptions>): Promise<void> {
-  return withLookingAtAll(call, async (places) => {
+  return withLookingAtAll(call, (places) => {
     const { json, type } = call.options;
     const found = places.map((at) => {
       const { ledger, config } = at;
@@ -102,11 +102,11 @@ function listAll(call: Call<ListOptions>): Promise<void> {
         whose.name,
       ];
     });
-    await printTable(['topics', 'new', 'last learned', 'project'], rows);
+    printTable(['topics', 'new', 'last learned', 'project'], rows);
     for (const { at, whose, listing } of found) {
       if (listing.topics.length + listing.waiting.length === 0) continue;
       print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
-      await showListing(listing, at);
+      showListing(listing, at);
     }
   });
 }
@@ -122,7 +122,7 @@ function listingOf({ id: memory, dir, ledger }: Looking, type: MemoryType | unde
   };
 }
 
-async function showListing({ topics, waiting }: Listing, at: Looking): Promise<void> {
+function showListing({ topics, waiting }: Listing, at: Looking): void {
   const { config, ledger } = at;
   const now = config.clock.now();
   if (topics.length + waiting.length === 0) print(instead(at));
@@ -131,11 +131,11 @@ async function showListing({ topics, waiting }: Listing, at: Looking): Promise<v
       const said = cutDescription(description);
       return [name, type ?? '–', ageOf(modifiedAt, now), String(lines), pinned ? 'pinned' : '', said];
     });
-    await printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
+    printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
   }
   if (waiting.length === 0) return;
   print(style('bold', `${topics.length > 0 ? '\n' : ''}Not sorted into topics yet:`));
-  await printTable(
+  printTable(
     ['entry', 'type', 'day', 'text'],
     waiting.map(({ id, type, day, text, state }) => [
       shortId(ledger, 'entry', id),

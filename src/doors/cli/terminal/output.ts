@@ -208,56 +208,36 @@ function hangOf(line: string, columns: number): number {
   return labels <= columns / 2 ? labels : (/^\s*/.exec(plain)?.[0].length ?? 0);
 }
 
-function lengthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
-}
+/** Letters that a terminal shows two columns wide; what lies beyond is two units of a string by itself. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/g;
 
-const NO_BORDER = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
-    .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
-    .map((part) => [part, '']),
-);
+/** In columns of a terminal. */
+function lengthOf(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  return plain.length + (plain.match(WIDE)?.length ?? 0);
+}
 
 /**
  * Rows in columns under their names, the last one wrapped to the terminal, below the others where there is no room for
  * it; without names and padding where stdout is no terminal, one tab between.
  */
-export async function printTable(names: string[], rows: string[][]): Promise<void> {
+export function printTable(names: string[], rows: string[][]): void {
   if (!process.stdout.isTTY) {
     for (const row of rows) print(row.join('\t'));
     return;
   }
-  const firstColumns = names.slice(0, -1).map((_, at) => at);
-  const widths = firstColumns.map((at) => 2 + Math.max(...[names, ...rows].map((row) => row[at]?.length ?? 0)));
+  const all = [names.map((name) => name && style('bold', name)), ...rows];
+  const widths = names.slice(0, -1).map((_, at) => 2 + Math.max(...all.map((row) => lengthOf(row[at] ?? ''))));
   const taken = widths.reduce((sum, width) => sum + width, 0);
-  const room = (process.stdout.columns || 80) - taken;
+  const columns = process.stdout.columns || 80;
   // A path is never cut: who copies it needs all of it.
-  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map((word) => word.length)));
-  const isNarrow = room < Math.max(longestWord + 2, 24);
-  // Commands without a table load no package for it.
-  const { default: Table } = await import('cli-table3');
-  const head = names.map((name) => name && style('bold', name));
-  const shown = (row: string[]) => (isNarrow ? row.slice(0, -1) : row);
-  const table = new Table({
-    head: shown(head),
-    chars: NO_BORDER,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    colWidths: [...firstColumns.map(() => null), ...(isNarrow ? [] : [room])],
-    wordWrap: true,
+  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map(lengthOf)));
+  const isNarrow = columns - taken < Math.max(longestWord, 24);
+  const lines = all.map((row) => {
+    const last = row.at(-1) ?? '';
+    const first = widths.map((width, at) => `${row[at]}${' '.repeat(width - lengthOf(row[at] ?? ''))}`).join('');
+    const isBelow = isNarrow && taken + lengthOf(last) > columns;
+    return isBelow ? `${first.trimEnd()}\n  ${last}` : wrapLine(first + last, columns, taken);
   });
-  table.push(...rows.map(shown));
-  const text = table.toString().replace(/(?<![ \t])[ \t]+$/gm, '');
-  const withLast = (line: string, last = '') => {
-    // Below 2 where letters are two columns wide: the table has counted those.
-    const gap = taken - lengthOf(line);
-    return gap >= 2 && lengthOf(last) <= room ? `${line}${' '.repeat(gap)}${last}` : `${line}\n  ${last}`;
-  };
-  print(
-    isNarrow
-      ? text
-          .split('\n')
-          .map((line, at) => withLast(line, [head, ...rows][at]?.at(-1)))
-          .join('\n')
-      : text,
-  );
+  print(lines.join('\n'));
 }

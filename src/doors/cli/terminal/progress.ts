@@ -1,7 +1,6 @@
-// A line or a bar on stderr that says what is going on and what is waited for; silent where stderr is no terminal. Ctrl-C
+// A line on stderr that says what is going on and what is waited for; silent where stderr is no terminal. Ctrl-C
 // ends the process at once, with a word: nothing that was begun is half done, for work is committed whole.
 
-import { Presets, SingleBar } from 'cli-progress';
 import type { RequestNews } from '../../job-bounds.ts';
 import { note } from './output.ts';
 
@@ -73,27 +72,4 @@ function sayWaits(news: RequestNews): string {
   if (!isAskedAgain) return ` · the model refused (${status})`;
   const what = status === 529 || status === 429 ? 'the model is overloaded' : 'the model failed';
   return ` · ${what} (${status}), asked again ${waitMs === null ? 'shortly' : `in ${Math.ceil(waitMs / 1000)} s`}`;
-}
-
-/** A bar with how many of `what` are done, how fast that goes, and how long it will take. */
-export function progressBar(what: string) {
-  const startedMs = performance.now();
-  const bar = new SingleBar(
-    {
-      format: `{bar} {value}/{total} ${what} · {rate}/s · {eta_formatted} left`,
-      stream: process.stderr,
-      clearOnComplete: true,
-    },
-    Presets.shades_grey,
-  );
-  let done = 0;
-  const rate = () => Math.round((done * 1000) / Math.max(1, performance.now() - startedMs));
-  return {
-    start: (total: number) => bar.start(total, 0, { rate: 0 }),
-    tick(): void {
-      done += 1;
-      bar.update(done, { rate: rate() });
-    },
-    stop: () => bar.stop(),
-  };
 }
