@@ -25,6 +25,7 @@ import { schedulerWithNight } from '../setup/schedules.ts';
 import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/hold.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
+import { sayFirst } from './facts.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
@@ -272,15 +273,6 @@ export function checkAgentSettings({ agentMemory }: Config): Checked[] {
   return problem ? [fail('agent settings', problem, `Mend ${path}: what sessions taught waits until then.`)] : [];
 }
 
-/** Sessions that could not be taken, each with its reason. */
-export async function checkBlocked(home: Home): Promise<Checked[]> {
-  const blocked = await home.blocked.all();
-  return [...Map.groupBy(blocked, ({ reason }) => reason)].map(([reason, paths]) => {
-    const said = `${sayFirst(paths.map(({ path }) => path))}: ${reason}`;
-    return fail('sessions', said, 'Mend that: they are taken by themselves then.');
-  });
-}
-
 /** Sessions that hooks told of and no worker has taken up yet. */
 export async function checkSpool(config: Config): Promise<Checked> {
   const dir = spoolDir(config.home);
@@ -295,11 +287,4 @@ export async function checkSpool(config: Config): Promise<Checked> {
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
   const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
   return isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found);
-}
-
-const MOST_NAMED = 20;
-
-function sayFirst(names: string[]): string {
-  const rest = names.length - MOST_NAMED;
-  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
 }

@@ -9,22 +9,17 @@ import { type AppError, attempt, describeError, onAppError } from '../../base/er
 import { canLink, isDirectory } from '../../base/files/directories.ts';
 import { isPrivate, statNow } from '../../base/files/files.ts';
 import { localTime, machineZone } from '../../base/time.ts';
-import { countWaiting } from '../../memory/dream/proposals.ts';
-import { formatUnreadSpend, limitDifferences } from '../../memory/home/day-spend.ts';
-import { formatDamage, type Home, openHome } from '../../memory/home/home.ts';
+import { limitDifferences } from '../../memory/home/day-spend.ts';
+import type { Home } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
 import { type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
-import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { askWings, type Checked, fail, type Keeping, keepingOf, ok, warn } from '../wing.ts';
-import { dreamHolds } from '../worker/hold.ts';
 import {
   checkAgentSettings,
-  checkBlocked,
   checkBoard,
   checkEnablement,
   checkHome,
@@ -39,14 +34,14 @@ import {
   checkWorker,
   failed,
 } from './checks.ts';
+import { type Fact, factsOfHome, factsOfMemory } from './facts.ts';
 import { asAtNight, checkProgram } from './program-checks.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
   const keeping = keepingOf(given);
-  const looking = keeping ? lookIntoShared(homeOf(given, { keeping }), given) : lookIntoHome(given);
   const withoutHome = (error: AppError): FoundHome => ({ home: null, config: given, trouble: failed('home')(error) });
-  const { home, config, trouble } = await looking.catch(onAppError(withoutHome));
+  const { home, config, trouble } = await lookIntoHome(given, keeping).catch(onAppError(withoutHome));
   const own = memoryDirIfTold(config, { cwd: at.cwd });
   const now = () => config.clock.now();
   try {
@@ -54,6 +49,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       checkNode(),
       checkHome(config),
       ...trouble,
+      ...(home ? (await factsOfHome({ config, home }).catch(onAppError(failed('home')))).map(asChecked) : []),
       ...((home && (await keeping?.checks?.({ home, now }).catch(onAppError(failed('database'))))) ?? []),
       ...checkNight(config),
       ...checkHooks(config),
@@ -66,13 +62,17 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...(await checkBoard(config)),
       ...(home ? [await checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
       await checkSpool(config),
-      ...(home ? await checkBlocked(home) : []),
       ...(keeping && home
         ? await checkKept(keeping, { own, home, config, checkout: checkoutRoot(at.cwd) }).catch(
             onAppError(failed('memory')),
           )
         : [
-            ...(await checkMemories({ own, home }, config)),
+            // That of the project one stands in, and all that are known.
+            ...(
+              await Array.fromAsync(new Set([own ?? [], (await home?.stores()) ?? []].flat()), (dir) =>
+                checkMemoryDirectory(dir, home ? { config, home } : undefined),
+              )
+            ).flat(),
             ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
           ]),
     ];
@@ -89,39 +89,15 @@ interface FoundHome {
 }
 
 /** What crosses directories: null where nothing is kept of it yet, or where it cannot be opened. */
-async function lookIntoHome(config: Config): Promise<FoundHome> {
-  const { home: dir, clock, zone } = config;
-  if (statNow(join(dir, 'home.db')) === null) return { home: null, config, trouble: [] };
-  const home = openHome(dir, clock, zone);
-  const damage = await home.damage();
-  const seen = 'Look whether its directories and pauses are as they should be, then run nocturne pause --off.';
-  const trouble = damage ? [warn('home', formatDamage(damage), seen)] : [];
-  return { home, config, trouble: [...trouble, ...(await checkSpend(home))] };
-}
-
-/** The same of what several machines share. */
-async function lookIntoShared(home: Home, config: Config): Promise<FoundHome> {
+async function lookIntoHome(config: Config, keeping: Keeping | null): Promise<FoundHome> {
+  if (!keeping && statNow(join(config.home, 'home.db')) === null) return { home: null, config, trouble: [] };
+  const home = homeOf(config, { keeping });
+  if (!keeping) return { home, config, trouble: [] };
+  // Limits are those of all machines.
   const kept = await home.days.limits(config);
   const same = 'Say the same in config.json of the nocturne home, or change what counts for all.';
-  const overruled = limitDifferences(config, kept).map((found) => warn('limits', found, same));
-  const counting = { ...config, dayMoneyUsd: undefined, ...kept };
-  return { home, config: counting, trouble: [...overruled, ...(await checkSpend(home))] };
-}
-
-async function checkSpend(home: Home): Promise<Checked[]> {
-  const unread = await home.days.unreadDay();
-  const known = 'Look at what the account has used today, then run nocturne retry --failed.';
-  return unread ? [warn('spend', formatUnreadSpend(unread), known)] : [];
-}
-
-/** That of the project one stands in, and all that are known. */
-async function checkMemories(
-  { own, home }: { own: string | null; home: Home | null },
-  config: Config,
-): Promise<Checked[]> {
-  const dirs = new Set([...(own === null ? [] : [own]), ...((await home?.stores()) ?? [])]);
-  const by = home ? { config, home } : undefined;
-  return (await Array.fromAsync(dirs, (dir) => checkMemoryDirectory(dir, by))).flat();
+  const trouble = limitDifferences(config, kept).map((found) => warn('limits', found, same));
+  return { home, config: { ...config, dayMoneyUsd: undefined, ...kept }, trouble };
 }
 
 /** The same of what is kept elsewhere: the project's, and those that stand for directories of this machine. */
@@ -152,7 +128,13 @@ export async function checkMemoryDirectory(dir: string, by?: { config: Config; h
         fail('memory', `${dir}: the ledger is damaged: ${damage[0]}`, `Run nocturne check --repair --memory ${dir}.`),
       ];
     }
-    return [...checkModes(dir), ...checkLinks(dir), ...(await checkLedger(dir, by))];
+    const ledger = findLedger(dir);
+    if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
+    try {
+      return [...checkDisk(dir), ...(await checkWork({ dir, ledger, work: workRowsOf(ledger) }, by))];
+    } finally {
+      ledger.close();
+    }
   } catch (error) {
     return [fail('memory', `${dir}: ${describeError(error)}`, 'Check that this user may read and write there.')];
   }
@@ -174,26 +156,13 @@ export async function checkWings(dir: string, checkout: string | null): Promise<
   }
 }
 
-function checkModes(dir: string): Checked[] {
+function checkDisk(dir: string): Checked[] {
   const open = [dir, join(dir, '.nocturne'), join(dir, '.nocturne', 'ledger.db')].filter((path) => !isPrivate(path));
-  if (isPrivate(dir)) return [];
-  return [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)];
-}
-
-function checkLinks(dir: string): Checked[] {
-  if (canLink(join(dir, '.nocturne'))) return [];
   const risk = 'An edit in the same millisecond as one of ours may be lost; another file system is safer.';
-  return [warn('memory', `${dir}: this file system has no hard links`, risk)];
-}
-
-async function checkLedger(dir: string, by?: { config: Config; home: Home }): Promise<Checked[]> {
-  const ledger = findLedger(dir);
-  if (!ledger) return [ok('memory', `${dir}: nothing kept yet`)];
-  try {
-    return await checkWork({ dir, ledger, work: workRowsOf(ledger) }, by);
-  } finally {
-    ledger.close();
-  }
+  return [
+    ...(isPrivate(dir) ? [] : [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)]),
+    ...(canLink(join(dir, '.nocturne')) ? [] : [warn('memory', `${dir}: this file system has no hard links`, risk)]),
+  ];
 }
 
 async function checkWork(
@@ -202,26 +171,18 @@ async function checkWork(
 ): Promise<Checked[]> {
   const jobs = lastJobs(ledger, JOBS_LOOKED_AT).filter((job) => job.status === 'ended');
   const waiting = await work.items();
-  const proposals = countWaiting(ledger);
   const first = waiting.find((item) => item.failure !== null);
-  const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting${proposals > 0 ? `, proposed changes for nocturne review: ${proposals}` : ''}`;
-  const lost = formatMissing(missingIn(ledger));
-  const missing = lost.map(({ what, keepsDreams }) =>
-    fail(
-      'memory',
-      `${dir}: ${what}`,
-      keepsDreams ? `No dream runs: ${IF_MISSING}.` : `${IF_MISSING.charAt(0).toUpperCase()}${IF_MISSING.slice(1)}.`,
-    ),
-  );
-  const isSaid = (why: string) => lost.some(({ what }) => why.startsWith(what));
-  const holds = by ? (await dreamHolds(by, ledger)).filter(({ why }) => !isSaid(why)) : [];
-  const held = holds.map(({ why, needsPerson, remedy = 'nocturne dream tries again.' }) =>
-    (needsPerson ? fail : warn)('dream', `${dir}: ${why}`, remedy),
-  );
-  if (missing.length + held.length > 0) return [...missing, ...held];
-  if (!first) return [ok('memory', found)];
+  const found = `${dir}: ${lastOf(jobs, 'extract', by?.config.zone)}, ${lastOf(jobs, 'dream', by?.config.zone)}, ${waiting.length} waiting`;
+  const whose = { name: dir, command: (what: string) => `${what} --memory ${dir}` };
+  const facts = (await factsOfMemory({ ledger, whose }, by)).map(asChecked);
+  if (facts.some(({ what }) => what === 'memory' || what === 'dream')) return facts;
+  if (!first) return [ok('memory', found), ...facts];
   const failing = `${found}; ${shortKey(ledger, first)}: ${first.failure}`;
-  return [warn('memory', failing, 'It is tried again by itself; nocturne status says when.')];
+  return [warn('memory', failing, 'It is tried again by itself; nocturne status says when.'), ...facts];
+}
+
+function asChecked({ need: _, ...checked }: Fact): Checked {
+  return checked;
 }
 
 function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {

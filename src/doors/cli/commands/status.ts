@@ -12,12 +12,13 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { pauseEnd } from '../../../memory/home/paths.ts';
 import { ifWritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
+import type { Need } from '../../doctor/facts.ts';
 import type { Parts } from '../../job-bounds.ts';
 import type { Checked, SharedOverview } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
-import { type Learned, type Need, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
+import { type Learned, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
 import { plainly, type Seen, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> = {

@@ -3,15 +3,13 @@
 // a person. Asking makes no memory directory; what cannot be read is named, and the rest told all the same.
 
 import { join } from 'node:path';
-import { describeError, onAppError, ruleOf } from '../../../base/errors.ts';
+import { type AppError, describeError, onAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf } from '../../../base/time.ts';
-import { longUnplaced } from '../../../memory/dream/habits.ts';
 import { countWaiting } from '../../../memory/dream/proposals.ts';
 import type { BreakerState } from '../../../memory/home/breaker.ts';
-import { formatUnreadSpend, type Spend } from '../../../memory/home/day-spend.ts';
-import { formatDamage } from '../../../memory/home/home.ts';
+import type { Spend } from '../../../memory/home/day-spend.ts';
 import { checkoutRoot, projectMemoryDir } from '../../../memory/home/paths.ts';
 import { countDispositions } from '../../../memory/ledger/coverage.ts';
 import {
@@ -24,28 +22,17 @@ import {
 import { type FailureRow, type WorkRows, workRowsOf } from '../../../memory/ledger/inbox.ts';
 import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
-import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { formatTooLarge } from '../../../memory/store/apply.ts';
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
-import { formatMissing, IF_MISSING } from '../../../memory/store/missing-files.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
+import { type Fact, factsOfHome, factsOfMemory, type Need, type Whose } from '../../doctor/facts.ts';
 import { memoryDirIfTold } from '../../places.ts';
 import { wings } from '../../wing.ts';
-import { type DreamHold, dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
+import { dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
 import { withReader } from './options.ts';
-import { type Whose, whoseMemory } from './words.ts';
-
-/** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
-export interface Need {
-  text: string;
-  command?: string;
-  /** What work failed with, so that it is not told of each. */
-  cause?: string;
-  /** The code of that error. */
-  code?: string;
-}
+import { whoseMemory } from './words.ts';
 
 const MOST_LEARNED = 12;
 
@@ -76,46 +63,19 @@ export async function readOverview(
     failed: [] as (Pick<FailureRow, 'kind' | 'key' | 'code' | 'at' | 'message'> & { store: string; class: string })[],
     /** What dreams proposed and waits for a person. */
     proposals: 0,
-    /** Sentences; none: nobody is needed. */
-    attention: [] as string[],
-    /** The same for a person who may stand anywhere. */
+    /** None: nobody is needed. */
     needs: [] as Need[],
     learned: [] as Learned[],
   };
   const needed = new Map<string, { count: number; message: string }>();
-  const reviews: Need[] = [];
-  const tell = (attention: string, need: Need) => {
-    all.attention.push(attention);
-    all.needs.push(need);
-  };
+  const facts: Fact[] = [];
   const look = async (ledger: Ledger, store: string, work: WorkRows) => {
     all.directories += 1;
     const whose = whoseMemory({ dir: store, ledger }, config);
     const count = countLearned(ledger, since);
     if (count > 0) all.learned.push({ store, whose, count, entries: learnedSince(ledger, since, MOST_LEARNED) });
-    const proposals = countWaiting(ledger);
-    all.proposals += proposals;
-    if (proposals > 0) {
-      all.attention.push(`proposed changes wait for your word in ${store}: ${proposals} (nocturne review)`);
-      const command = whose.command('nocturne review');
-      const isHere = command === 'nocturne review';
-      // What waits where one stands comes first.
-      reviews[isHere ? 'unshift' : 'push']({
-        text: `${sayCount(proposals, 'proposed change')} in ${whose.name} ${proposals === 1 ? 'waits' : 'wait'} for your word`,
-        command,
-      });
-    }
-    const holds = store === here ? [] : await dreamHolds(app, ledger);
-    all.needs.push(...holds.filter(({ needsPerson }) => needsPerson).map((hold) => holdNeed(hold, whose)));
-    const stuck = longUnplaced(ledger);
-    const [first] = stuck;
-    if (first) {
-      const what = `${sayCount(stuck.length, 'entry')} found no place in the topics of ${store} for ${first.nights} nights`;
-      tell(`${what}, ${first.entry} since ${first.since.slice(0, 10)}: ${first.reason}`, {
-        text: `${sayCount(stuck.length, 'entry')} of ${whose.name} found no place in its topics for ${first.nights} nights: ${first.reason}`,
-        command: whose.command(`nocturne why ${shortId(ledger, 'entry', first.entry)}`),
-      });
-    }
+    all.proposals += countWaiting(ledger);
+    if (store !== here) facts.push(...(await factsOfMemory({ ledger, whose }, app)));
     const success = lastSuccessAt(ledger);
     if (success && success > (all.lastSuccessAt ?? '')) all.lastSuccessAt = success;
     for (const { kind, key, item, failure } of await knownWork(work)) {
@@ -135,55 +95,29 @@ export async function readOverview(
   };
   const unreadable = await eachLedger(app, { look });
   for (const { dir, message } of unreadable) {
-    const text = `${dir}: ${message}`;
-    tell(text, { text, command: whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair') });
+    const command = whoseMemory({ dir, ledger: null }, config).command('nocturne check --repair');
+    all.needs.push({ text: `${dir}: ${message}`, command });
   }
+  const crossing = needsOf(await factsOfHome(app));
   const breaker = await app.home.breaker.read();
   for (const [code, { count, message }] of needed) {
-    all.attention.push(`${code}, ${count} waiting: ${message}`);
     const text = `${sayCount(count, 'job')} ${count === 1 ? 'waits' : 'wait'}: ${message}`;
     // Else it is said of the model.
-    const isOfModel = breaker.state !== 'closed' && code === breaker.code;
-    if (!isOfModel) all.needs.push({ text, command: 'nocturne doctor', cause: message, code });
+    if (breaker.state === 'closed' || code !== breaker.code)
+      all.needs.push({ text, command: 'nocturne doctor', cause: message, code });
   }
-  for (const [reason, paths] of Map.groupBy(await app.home.blocked.all(), (each) => each.reason)) {
-    const text = `${sayCount(paths.length, 'session')} could not be taken yet`;
-    const unread = config.agentMemory.settings.problem;
-    // Where the agent's settings are what keeps them, that is said already.
-    const why = unread && reason.includes(config.agentMemory.settings.path) ? ', for the same reason' : `: ${reason}`;
-    tell(`${text}: ${reason}`, { text: `${text}${why}`, command: 'nocturne doctor' });
-  }
-  const damage = await app.home.damage();
-  if (damage) tell(formatDamage(damage), { text: formatDamage(damage), command: 'nocturne pause --off' });
-  const unread = await app.home.days.unreadDay();
-  if (unread) tell(formatUnreadSpend(unread), { text: formatUnreadSpend(unread), command: 'nocturne retry --failed' });
-  if (breaker.state !== 'closed') {
-    const next = breaker.state === 'open' ? `it is asked again ${breaker.until}` : 'the next job asks it again';
-    tell(sayBreaker(breaker), {
-      text: `The model could not be asked ${sayCount(breaker.failures, 'time')} in a row; ${next}: ${breaker.reason}`,
-      command: 'nocturne doctor',
-      cause: breaker.reason ?? undefined,
-    });
-  }
+  all.needs.push(...crossing);
   for (const [, [first, ...others]] of Map.groupBy(all.failed, ({ code, kind }) => `${code} ${kind}`)) {
     if (!first) continue;
     const what = first.kind === 'extract' ? sayCount(1 + others.length, 'session') : 'A dream';
     const text = `${what} could not be ${first.kind === 'extract' ? 'learned from' : 'done'}: ${first.message}`;
     all.needs.push({ text, command: 'nocturne retry --failed' });
   }
-  if (all.failed.length > 0) {
-    all.attention.push(
-      `${all.failed.length} given up: nocturne why SESSION says why, nocturne retry --failed tries again, with --dismiss it is forgotten`,
-    );
-  }
-  all.needs.push(...reviews);
-  return all;
+  return { ...all, needs: [...needsOf(facts), ...all.needs] };
 }
 
-/** `whose`: of a directory one does not stand in. */
-function holdNeed({ why }: DreamHold, whose?: Whose): Need {
-  const command = `nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`;
-  return { text: `No dream${whose ? ` in ${whose.name}` : ''}: ${why}`, command: whose?.command(command) ?? command };
+function needsOf(facts: Fact[]): Need[] {
+  return facts.flatMap(({ need }) => need ?? []);
 }
 
 export function sayBreaker({ state, failures, until, code, reason, skips }: BreakerState): string {
@@ -202,47 +136,22 @@ export async function readStatus(app: App, { isAll = false } = {}) {
   // Its usual place is named then, and not looked into.
   const memory = told ?? projectMemoryDir(config.claudeDir, cwd);
   const { settings } = config.agentMemory;
-  const problem = settings.problem ?? 'autoMemoryDirectory of the agent names no place that can be';
-  const untold = told === null ? [`Where memory lives cannot be told: ${problem}`] : [];
+  const said = settings.problem ? sayUnread(settings.problem) : UNTOLD;
+  const untold: Need[] = told === null ? [{ text: said, command: 'nocturne doctor' }] : [];
   const now = config.clock.now();
   const day = dayOf(now, config.zone);
   // Asking for the status of a project makes no memory directory for it.
-  const { kept, trouble } = await readKeptAt(app, told);
+  const { kept, ...own } = await readKeptAt(app, told);
   const lookedAt = await home.lookedAt();
-  const { attention, needs, learned, ...all } = await readOverview(app, { here: memory, since: lookedAt ?? undefined });
+  const { needs: ofAll, learned, ...all } = await readOverview(app, { here: own.id, since: lookedAt ?? undefined });
+  const needs = inOrder([...untold, ...own.needs, ...ofAll]);
   const { reservedMicroUsd, usedMicroUsd, ...tokens } = await home.days.spendOf(day);
-  const missing = formatMissing(kept.missing).flatMap(({ what, keepsDreams }) =>
-    keepsDreams ? [] : `${what}; ${IF_MISSING}`,
-  );
-  const tooLarge = kept.oversized.map(
-    ({ path, bytes }) => `${path} ${formatTooLarge(bytes)}: split it, or move it out`,
-  );
-  const holds = kept.dreamHolds.filter(({ needsPerson }) => needsPerson);
   return {
     memory,
-    standing: await app.standing({ cwd: process.cwd() }),
-    attention: [
-      ...untold,
-      ...trouble,
-      ...missing,
-      ...tooLarge,
-      ...holds.map(({ why }) => `no dream: ${why}`),
-      ...attention,
-    ],
-    /** The same as sentences, each with the command that deals with it from here. */
-    needs: onceEach([
-      ...untold.map(
-        (text): Need => ({ text: settings.problem ? sayUnread(settings.problem) : text, command: 'nocturne doctor' }),
-      ),
-      ...trouble
-        .filter((text) => !needs.some((need) => need.text.endsWith(text)))
-        .map((text): Need => ({ text, command: 'nocturne check --repair' })),
-      ...missing.map((text): Need => ({ text, command: 'nocturne dream --accept-missing' })),
-      ...tooLarge.map((text): Need => ({ text, command: 'nocturne check' })),
-      ...holds.map((hold) => holdNeed(hold)),
-      ...needs,
-      ...kept.addedNeeds,
-    ]),
+    standing: await app.standing({ cwd }),
+    attention: needs.map(({ text }) => text),
+    /** The same, each with the command that deals with it from here, and what may be dealt with. */
+    needs: needs.concat(kept.addedNeeds),
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt,
     learned,
@@ -277,12 +186,17 @@ async function readShared({ keeping }: App, { memory, isAll }: { memory: string;
   return all ? { ...all, memory: (await keeping?.findStore(memory))?.id ?? null } : null;
 }
 
-/** What failed for a cause that another tells of goes without saying. */
-function onceEach(needs: Need[]): Need[] {
+/** What failed for a cause that another tells of goes without saying; what is to be reviewed comes last. */
+function inOrder(needs: Need[]): Need[] {
   const isTold = (need: Need) =>
-    needs.some(({ cause }) => cause !== undefined && need.cause === undefined && need.text.includes(cause));
-  return needs.filter((need) => !isTold(need));
+    needs.some(({ cause, text }) =>
+      cause === undefined ? text !== need.text && text.endsWith(need.text) : !need.cause && need.text.includes(cause),
+    );
+  const isReview = ({ command = '' }: Need) => Number(command.includes('nocturne review'));
+  return needs.filter((need) => !isTold(need)).toSorted((a, b) => isReview(a) - isReview(b));
 }
+
+const UNTOLD = 'Where memory lives cannot be told: autoMemoryDirectory of the agent names no place that can be';
 
 /** Until the agent's settings are mended: nobody knows where memory lives, or whether it is wanted. */
 function sayUnread(problem: string): string {
@@ -296,15 +210,28 @@ function totalOf(days: Spend[]) {
   };
 }
 
-/** What cannot be read is named, and the rest told all the same. */
-async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; trouble: string[] }> {
-  if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, trouble: [] };
+/** What cannot be read is named, and the rest told all the same. `id`: what the memory is called, where it is there. */
+async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; id?: string; needs: Need[] }> {
+  if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, needs: [] };
   const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
   const isKept = app.keeping ? await app.hasMemory() : isDirectory(join(memory, '.nocturne'));
-  if (!isKept) return { kept: await nothing(), trouble: [] };
-  return withReader(app, async (store) => ({ kept: await readKept(app, store), trouble: [] as string[] })).catch(
-    onAppError(async (error) => ({ kept: await nothing(), trouble: [describeError(error)] }), 'storage'),
-  );
+  if (!isKept) return { kept: await nothing(), needs: [] };
+  const read = withReader(app, async (store) => {
+    const { ledger, id } = store;
+    const kept = await readKept(app, store);
+    const facts = ledger
+      ? await factsOfMemory({ ledger, whose: whoseMemory({ dir: id, ledger }, app.config) }, app)
+      : [];
+    const tooLarge = kept.oversized.map(
+      ({ path, bytes }) => `${path} ${formatTooLarge(bytes)}: split it, or move it out`,
+    );
+    return { kept, id, needs: [...needsOf(facts), ...tooLarge.map((text) => ({ text, command: 'nocturne check' }))] };
+  });
+  const unread = async (error: AppError) => {
+    const needs = [{ text: describeError(error), command: 'nocturne check --repair' }];
+    return { kept: await nothing(), needs };
+  };
+  return read.catch(onAppError(unread, 'storage'));
 }
 
 type Kept = Awaited<ReturnType<typeof readKept>>;

@@ -10,6 +10,7 @@ import { gitRoot } from '../../../memory/home/paths.ts';
 import { sessionDirs } from '../../../memory/ledger/coverage.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Disposition } from '../../../memory/types.ts';
+import type { Whose } from '../../doctor/facts.ts';
 import { memoryDirIfTold } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
@@ -74,13 +75,6 @@ export function sayUsd(microUsd: number): string {
 
 export function sayTokens(tokens: number): string {
   return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
-}
-
-/** Whose memory a directory is, and how a command is told to work on it from here. */
-export interface Whose {
-  /** A project by where it lies, else the directory. */
-  name: string;
-  command(what: string): string;
 }
 
 export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | null }, config: Config): Whose {
