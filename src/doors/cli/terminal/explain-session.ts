@@ -3,14 +3,14 @@
 
 import { resolve } from 'node:path';
 import type { TurnState } from '../../../../jobs/extract/sort-turns.ts';
-import { type Inspection, inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
+import { inspect, WHY_SKIPPED } from '../../../../jobs/inspect.ts';
 import { AppError, describeError, isAppError, ruleOf } from '../../../base/errors.ts';
 import { isStoreId } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { localTime } from '../../../base/time.ts';
 import { sayProposals } from '../../../memory/dream/proposals.ts';
 import { coverageOfTurn, sessionRow } from '../../../memory/ledger/coverage.ts';
-import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
+import { entriesOfSession } from '../../../memory/ledger/entries.ts';
 import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import { jobRow, jobsOfSession } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
@@ -48,37 +48,20 @@ interface TurnRange {
   at: string | null;
 }
 
-export interface Explanation {
-  session: string;
-  /** As much of it as tells it from others. */
-  shortId: string;
-  transcript: string;
-  /** What is wrong with the transcript, where it cannot be read. */
-  unreadable: string | null;
-  memory: string;
-  ranges: TurnRange[];
-  /** What it taught. */
-  entries: Pick<EntryRow, 'id' | 'type' | 'text' | 'state'>[];
-  /** What its transcript holds; null where it cannot be read. */
-  holds: Pick<Inspection, 'format' | 'sizeBytes' | 'speakers' | 'offered' | 'skipped'> | null;
-  /** What of it waits in the inbox: until when, and why. */
-  waiting: { key: string; notBefore: string; why: string | null }[];
-  failures: {
-    key: string | null;
-    state: 'retrying' | 'failed' | 'ended';
-    code: string | null;
-    class: string;
-    message: string;
-    attempts: number | null;
-    tries: number | null;
-    at: string;
-    /** The same work was done since, so that only data has it. */
-    isOver: boolean;
-  }[];
-  /** What waits for a person's word of what it gave, or was rejected. */
-  proposals: { entry: string; text: string; says: string }[];
-  next: string;
+interface Failure {
+  key: string | null;
+  state: 'retrying' | 'failed' | 'ended';
+  code: string | null;
+  class: string;
+  message: string;
+  attempts: number | null;
+  tries: number | null;
+  at: string;
+  /** The same work was done since, so that only data has it. */
+  isOver: boolean;
 }
+
+export type Explanation = Awaited<ReturnType<typeof explainSession>>;
 
 /** Of the sessions whose path has the given text in it. */
 const MOST_LOOKED_INTO = 20;
@@ -159,50 +142,51 @@ interface Known {
   isTold(session: string): boolean;
 }
 
-async function explainSession(app: App, known: Known): Promise<Explanation> {
+async function explainSession(app: App, known: Known) {
   const { ledger, dir, session, work, transcript, isTold } = known;
   const { ranges, holds, unreadable, cwd, left } = await readRanges(app, known);
   const waiting = work.flatMap(({ key, item }) =>
     item ? [{ key, notBefore: item.notBefore, why: item.failure }] : [],
   );
-  const listed = work.flatMap(({ key, failure }): Explanation['failures'] => {
+  const listed = work.flatMap(({ key, failure }): Failure[] => {
     if (!failure) return [];
     const { state, attempts, code } = failure;
     return [{ ...pick(failure), key, state, attempts, tries: ruleOf(code).tries, isOver: false }];
   });
+  const taught = ledger ? entriesOfSession(ledger, session) : [];
   const jobs = ledger ? jobsOfSession(ledger, session, 5) : [];
   const done = jobs.findIndex(
     ({ status, error, outcome }) => status === 'ended' && !error && outcome !== 'interrupted',
   );
   // What was given up was not done by whatever succeeded since.
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
-  const ended = jobs.flatMap(({ id: key, code, error, endedAt, createdAt }, at): Explanation['failures'] => {
+  const ended = jobs.flatMap(({ id: key, code, error, endedAt, createdAt }, at): Failure[] => {
     if (!error) return [];
     const failed = pick({ code, message: error, at: endedAt ?? createdAt });
     return [{ ...failed, key, state: 'ended', attempts: null, tries: null, isOver: isDone && at > done }];
   });
   const explanation = {
     session,
+    /** As much of it as tells it from others. */
     shortId: ledger ? shortId(ledger, 'session', session) : session.slice(0, 8),
     transcript,
+    /** What is wrong with the transcript, where it cannot be read. */
     unreadable,
     memory: dir,
     ranges,
-    entries: (ledger ? entriesOfSession(ledger, session) : []).map(({ id, type, text, state }) => {
-      return { id, type, text, state };
-    }),
+    /** What it taught. */
+    entries: taught.map(({ id, type, text, state }) => ({ id, type, text, state })),
+    /** What its transcript holds; null where it cannot be read. */
     holds,
+    /** What of it waits in the inbox: until when, and why. */
     waiting,
     failures: [...listed, ...ended],
-    proposals: ledger ? proposalsOf(ledger, session) : [],
+    /** What waits for a person's word of what it gave, or was rejected. */
+    proposals: taught.flatMap(({ id: entry, text }) =>
+      (ledger ? sayProposals(ledger, entry) : []).map((says) => ({ entry, text, says })),
+    ),
   };
   return { ...explanation, next: await nextOf(app, { ...explanation, work, cwd, left, isTold: isTold(session) }) };
-}
-
-function proposalsOf(ledger: Ledger, session: string): Explanation['proposals'] {
-  return entriesOfSession(ledger, session).flatMap(({ id: entry, text }) =>
-    sayProposals(ledger, entry).map((says) => ({ entry, text, says })),
-  );
 }
 
 function pick({ code, message, at }: { code: string | null; message: string; at: string }) {
@@ -267,7 +251,10 @@ async function readRanges(app: App, { ledger, dir, session, work, transcript }: 
   }
 }
 
-type Found = Omit<Explanation, 'next'> & {
+type Found = Pick<Known, 'session' | 'transcript'> & {
+  ranges: TurnRange[];
+  waiting: { notBefore: string }[];
+  unreadable: string | null;
   work: KnownWork[];
   cwd: string | undefined;
   left: Awaited<ReturnType<typeof whyLeft>>;

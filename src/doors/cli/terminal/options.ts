@@ -145,84 +145,74 @@ export interface Looking {
 }
 
 /** Runs a command that only reads: nothing is made or locked, also where there is no memory yet. */
-export async function withLooking<T>(
-  { options }: Pick<Call<CommonOptions>, 'options'>,
+export function withLooking<T>(
+  call: Pick<Call<CommonOptions>, 'options'>,
   work: (at: Looking) => T | Promise<T>,
+): Promise<T> {
+  return lookAt(call, { isAll: false }, ([at]) => work(at as Looking));
+}
+
+/** The same for all memory directories that this home knows, and the one here; of a database those of this machine. */
+export function withLookingAtAll<T>(
+  call: Pick<Call<CommonOptions>, 'options'>,
+  work: (places: Looking[]) => T | Promise<T>,
+): Promise<T> {
+  return lookAt(call, { isAll: true }, work);
+}
+
+async function lookAt<T>(
+  { options }: Pick<Call<CommonOptions>, 'options'>,
+  { isAll }: { isAll: boolean },
+  work: (places: Looking[]) => T | Promise<T>,
 ): Promise<T> {
   const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
   const dir = memoryDirFor(config, {});
   const keeping = keepingOf(config);
-  const onDisk = async () => {
-    const ledger = findLedger(dir);
-    if (keeping && ledger) {
+  const opened: Ledger[] = [];
+  const onDisk = (of: string): Looking => {
+    const ledger = findLedger(of);
+    if (ledger) opened.push(ledger);
+    return { config, id: of, dir: of, ledger };
+  };
+  try {
+    if (keeping && isAll) return await work(await keptPlaces(keeping, config));
+    // Null: there is no store that stands for the directory.
+    const kept = await keeping?.findStore(dir);
+    if (kept) return await work([{ config, id: kept.id, dir: kept.dir, ledger: kept.ledger }]);
+    if (isAll) return await work(await knownPlaces(config, { dir, onDisk }));
+    const at = onDisk(dir);
+    if (keeping && at.ledger) {
       note(`${dir} is on this disk and not in the database: nocturne move --to-database brings it there.`);
     }
-    const isUnread = !ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
+    const isUnread = !at.ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
     if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
-    try {
-      return await work({ config, id: dir, dir, ledger });
-    } finally {
-      ledger?.close();
-    }
-  };
-  if (!keeping) return onDisk();
-  return lookingAt(keeping, async () => {
-    const found = await lookFor(keeping, { config, dir });
-    return found ? work(found) : onDisk();
-  });
+    return await work([at]);
+  } finally {
+    for (const ledger of opened) ledger.close();
+    await keeping?.close();
+  }
 }
 
-/** The same for all memory directories that this home knows, and the one here; of a database those of this machine. */
-export async function withLookingAtAll<T>(
-  { options }: Pick<Call<CommonOptions>, 'options'>,
-  work: (places: Looking[]) => T | Promise<T>,
-): Promise<T> {
-  const [config, { findLedger }, { lookIntoHome }] = await Promise.all([
-    configFor(options),
-    import('../../../memory/ledger/ledger.ts'),
-    import('../../../memory/home/home.ts'),
-  ]);
-  const keeping = keepingOf(config);
-  if (keeping) {
-    return lookingAt(keeping, async () => {
-      const places: Looking[] = [];
-      for (const { id } of (await keeping.stores()).filter(({ isHere }) => isHere)) {
-        const found = await lookFor(keeping, { config, dir: id });
-        if (found) places.push(found);
-      }
-      return work(places);
-    });
-  }
+async function keptPlaces(keeping: Keeping, config: Config): Promise<Looking[]> {
+  const here = (await keeping.stores()).filter(({ isHere }) => isHere);
+  const stores = await Array.fromAsync(here, ({ id }) => keeping.findStore(id));
+  return stores.flatMap((store) => (store ? [{ config, id: store.id, dir: store.dir, ledger: store.ledger }] : []));
+}
+
+async function knownPlaces(
+  config: Config,
+  { dir, onDisk }: { dir: string; onDisk(of: string): Looking },
+): Promise<Looking[]> {
+  const { lookIntoHome } = await import('../../../memory/home/home.ts');
   const known = lookIntoHome(config.home, config.clock)?.stores ?? [];
-  const dirs = new Set([canonicalPath(memoryDirFor(config, {})), ...known].filter(isDirectory));
-  const places: Looking[] = [];
-  try {
-    for (const dir of dirs) {
-      try {
-        places.push({ config, id: dir, dir, ledger: findLedger(dir) });
-      } catch (error) {
-        note(`nocturne: ${describeError(error)}`);
-        places.push({ config, id: dir, dir, ledger: null });
-      }
+  return [...new Set([canonicalPath(dir), ...known].filter(isDirectory))].map((of) => {
+    try {
+      return onDisk(of);
+    } catch (error) {
+      note(`nocturne: ${describeError(error)}`);
+      return { config, id: of, dir: of, ledger: null };
     }
-    return await work(places);
-  } finally {
-    for (const { ledger } of places) ledger?.close();
-  }
-}
-
-async function lookingAt<T>(keeping: Keeping, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } finally {
-    await keeping.close();
-  }
-}
-
-/** What is kept elsewhere; null: there is no store that stands for the directory. */
-async function lookFor(keeping: Keeping, { config, dir }: { config: Config; dir: string }): Promise<Looking | null> {
-  const store = await keeping.findStore(dir);
-  return store && { config, id: store.id, dir: store.dir, ledger: store.ledger };
+  });
 }
 
 /** Reads an option that is a count. */
