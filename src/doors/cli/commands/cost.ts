@@ -3,7 +3,6 @@
 // killed, requests without an answer, jobs under way, and those of directories that are gone. Over a database the total is
 // of all machines, and what was used by the jobs of their stores is shown as theirs, or, where it is asked for, job by job.
 
-import { InvalidArgumentError } from 'commander';
 import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Spend } from '../../../memory/home/day-spend.ts';
@@ -13,7 +12,7 @@ import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
 import { eachLedger, everyLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, withApp } from '../terminal/options.ts';
+import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen, whoseMemory } from '../terminal/words.ts';
 
@@ -47,7 +46,11 @@ const cost: CommandSpec<CommonOptions & { month?: string; all?: boolean }> = {
   about: 'what a month cost, and what it will come to',
   group: 'Jobs and numbers',
   options: [
-    ['--month <YYYY-MM>', 'an earlier month (default: this one)', { parse: monthFrom }],
+    [
+      '--month <YYYY-MM>',
+      'an earlier month (default: this one)',
+      { parse: parsed(monthOf, 'It is no month; give it as YYYY-MM.') },
+    ],
     ['--all', 'of a database: the jobs of all its stores, of which each is read'],
   ],
   json: '{ month, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished, others, unreadable }, each with { usd, tokens, requests }',
@@ -61,9 +64,8 @@ const cost: CommandSpec<CommonOptions & { month?: string; all?: boolean }> = {
     }),
 };
 
-function monthFrom(text: string): string {
-  if (isDay(`${text}-01`)) return text;
-  throw new InvalidArgumentError('It is no month; give it as YYYY-MM.');
+function monthOf(text: string): string | undefined {
+  return isDay(`${text}-01`) ? text : undefined;
 }
 
 /** `isAll`: of all stores that several machines share, not only of this machine's. */

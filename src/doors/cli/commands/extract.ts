@@ -1,7 +1,6 @@
 // Jobs that a person starts one by one: learn (sessions given or new, now; and, where asked, dream after that), extract and
 // reprocess (sessions into the daily log), dream (the log into topics). What only learn needs is loaded for it.
 
-import { InvalidArgumentError } from 'commander';
 import type { Fork } from '../../../../jobs/extract/show.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import type { ReprocessRequest } from '../../../../jobs/reprocess.ts';
@@ -17,7 +16,7 @@ import type { App } from '../../compose.ts';
 import type { JobOptions } from '../../job-bounds.ts';
 import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, withApp } from '../terminal/options.ts';
+import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 import { plainly } from '../terminal/words.ts';
@@ -89,6 +88,8 @@ export interface ReprocessOptions extends CommonOptions {
   live?: boolean;
 }
 
+const reprocessedDay = parsed((text) => (isDay(text) ? text : undefined), 'It is no day of the form YYYY-MM-DD.');
+
 /** What is extracted again. */
 export const AGAIN: OptionSpec[] = [
   ['--session <id>', 'one session', { conflicts: ['day', 'all'] }],
@@ -135,11 +136,6 @@ export function requestOf({ options, wrong }: Call<ReprocessOptions>): Reprocess
     wrong('say what to reprocess: one of --session ID, --day YYYY-MM-DD and --all');
   }
   return { session, day, all, ended: !live };
-}
-
-function reprocessedDay(value: string): Day {
-  if (isDay(value)) return value;
-  throw new InvalidArgumentError('It is no day of the form YYYY-MM-DD.');
 }
 
 interface DreamOptions extends CommonOptions {
@@ -216,24 +212,20 @@ export interface FindingOptions extends CommonOptions {
   agent?: FoundAgent;
 }
 
+const agentFrom = parsed(
+  (name) => FOUND_AGENTS.find((each) => each === name),
+  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+);
+const whenFrom = parsed(
+  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
+  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
+);
+
 /** What is found on this disk. */
 export const FINDING: OptionSpec[] = [
   ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
   ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
 ];
-
-function agentFrom(name: string): FoundAgent {
-  const agent = FOUND_AGENTS.find((each) => each === name);
-  if (agent) return agent;
-  throw new InvalidArgumentError(
-    `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
-  );
-}
-
-function whenFrom(given: string): string {
-  if (/^\d{1,5}d$/.test(given) || isInstant(given)) return given;
-  throw new InvalidArgumentError('It is no time; give a date like 2026-11-20, an instant, or days like 7d.');
-}
 
 export function sinceOf(given: string, now: Date): Date {
   return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);

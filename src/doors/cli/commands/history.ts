@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { edit as editMemory, editText } from '../../../../jobs/edit.ts';
 import { AppError } from '../../../base/errors.ts';
 import { isDirectory, removeTree } from '../../../base/files/directories.ts';
@@ -33,6 +32,7 @@ import {
   inReader,
   MEMORY,
   memoryPath,
+  parsed,
   topicFile,
   undoCommand,
   withApp,
@@ -42,6 +42,12 @@ import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { type Seen, sayWhen } from '../terminal/words.ts';
 
 type HistoryOptions = CommonOptions & Omit<VersionFilter, 'path' | 'memory'>;
+
+/** As the ledger writes instants, so that they can be compared as texts. */
+const instantFrom = parsed(
+  (text) => toInstant(text) || undefined,
+  'It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.',
+);
 
 /** Which versions are listed. */
 const LISTED: OptionSpec[] = [
@@ -84,13 +90,6 @@ function rowOf(version: Version, { ledger }: MemoryReader, seen: Seen): string[]
 function actorFrom(ledger: Ledger, actor: string | undefined): string | undefined {
   const job = /^job:(.+)$/.exec(actor ?? '')?.[1];
   return job === undefined ? actor : `job:${wholeId(ledger, 'job', job)}`;
-}
-
-/** As the ledger writes instants, so that they can be compared as texts. */
-function instantFrom(text: string): string {
-  const at = toInstant(text);
-  if (at) return at;
-  throw new InvalidArgumentError('It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.');
 }
 
 interface ShowOptions extends HistoryOptions {

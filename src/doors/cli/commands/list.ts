@@ -26,7 +26,7 @@ import type { Call, CommandSpec } from '../spec.ts';
 import {
   type CommonOptions,
   countUpTo,
-  dayFrom,
+  dayAmong,
   type Looking,
   MEMORY,
   withLooking,
@@ -169,26 +169,15 @@ function ageOf(modifiedAt: string, now: Date): string {
 function tellDay(call: Pick<Call<CommonOptions>, 'options'>, given: string | undefined): Promise<void> {
   return withLooking(call, ({ config, id, dir, ledger }) => {
     const days = logDays(dir);
-    const { clock, zone } = config;
-    const day = given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days });
-    if (day === undefined || !days.includes(day)) throw noLog(day, { dir: id, days });
+    const none = new AppError('bad-input', `There is no daily log in ${id} yet.`, {
+      remedy: 'nocturne remember or nocturne extract begins one.',
+    });
+    const day = dayAmong(days, { given, config, none, what: `log in ${id}` });
     const path = logPath(day);
     const entries = catalogEntries(dir, [path], ledger);
     if (call.options.json) return print({ day, path, entries });
     print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
     for (const entry of entries) print(describeEntry(entry, config));
-  });
-}
-
-function noLog(day: string | undefined, { dir, days }: { dir: string; days: string[] }): AppError {
-  if (day === undefined) {
-    return new AppError('bad-input', `There is no daily log in ${dir} yet.`, {
-      remedy: 'nocturne remember or nocturne extract begins one.',
-    });
-  }
-  const near = [days.findLast((each) => each < day), days.find((each) => each > day)].filter(Boolean);
-  return new AppError('bad-input', `There is no log of ${day} in ${dir}.`, {
-    remedy: near.length > 0 ? `The nearest days with one: ${near.join(' and ')}.` : 'There is none of any day.',
   });
 }
 

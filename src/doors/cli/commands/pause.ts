@@ -1,6 +1,5 @@
 // pause: nothing is done unasked, everywhere or in a project, until the pause is ended or a time is over.
 
-import { InvalidArgumentError } from 'commander';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
 import { gitRoot, isPause, pauseEnd } from '../../../memory/home/paths.ts';
@@ -8,7 +7,7 @@ import type { WorkRows } from '../../../memory/ledger/inbox.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { eachLedger } from '../../worker/known-work.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, withApp } from '../terminal/options.ts';
+import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
 import { plainly, sayTime } from '../terminal/words.ts';
 
@@ -25,7 +24,11 @@ const pause: CommandSpec<PauseOptions> = {
   about: 'do nothing unasked for now',
   group: 'Every day',
   options: [
-    ['--for <time>', 'how long: 45m, 2h, 3d (default: until pause --off)', { parse: durationMs }],
+    [
+      '--for <time>',
+      'how long: 45m, 2h, 3d (default: until pause --off)',
+      { parse: parsed(durationMs, 'It is no length of time; give minutes, hours or days: 45m, 2h, 3d.') },
+    ],
     ['--off', 'end the pause', { conflicts: 'for' }],
     PROJECT,
   ],
@@ -90,10 +93,9 @@ export function projectFrom({ project }: PauseOptions): string | null {
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-function durationMs(text: string): number {
+function durationMs(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
-  if (count && Number(count) > 0) return Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
-  throw new InvalidArgumentError('It is no length of time; give minutes, hours or days: 45m, 2h, 3d.');
+  return count && Number(count) > 0 ? Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS] : undefined;
 }
 
 export const commands: CommandSpec[] = [pause];

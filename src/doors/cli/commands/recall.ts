@@ -1,12 +1,11 @@
 // recall: what is remembered, as a section for an agent's prompt; by hand, or as a hook of an agent that
 // starts.
 
-import { InvalidArgumentError } from 'commander';
 import { describeError } from '../../../base/errors.ts';
 import { readHookJson } from '../../hook/hook-input.ts';
 import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, configFor, MEMORY } from '../terminal/options.ts';
+import { type CommonOptions, configFor, countUpTo, MEMORY } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
 import { plainly } from '../terminal/words.ts';
 
@@ -27,8 +26,12 @@ const recall: CommandSpec<Given> = {
   options: [
     ['--query <words>', 'what the session is about: topics that match come first'],
     ['--agent <name>', 'for whom: claude-code loads MEMORY.md by itself, so it is left out'],
-    ['--tokens <number>', 'the most it may cost (default: recallTokens of config.json)', { parse: count }],
-    ['--characters <number>', `the longest it may be (default: ${MAX_CHARACTERS})`, { parse: count }],
+    [
+      '--tokens <number>',
+      'the most it may cost (default: recallTokens of config.json)',
+      { parse: countUpTo(999_999_999) },
+    ],
+    ['--characters <number>', `the longest it may be (default: ${MAX_CHARACTERS})`, { parse: countUpTo(999_999_999) }],
     ['--session <id>', 'a session: asked again for the same, it gets the same, until it is cleared or compacted'],
     ['--definition <file>', 'the file that defines the agent: it gets the memory that it declares, alone'],
     ['--hook', 'as a SessionStart or SubagentStart hook: reads its JSON from stdin, answers in kind, never fails'],
@@ -66,11 +69,6 @@ async function answerAgent(given: Given): Promise<void> {
 
 function optionsOf({ query, agent, scope, definition, tokens, characters, session }: Given): RecallOptions {
   return { query, agent, memory: scope, definition, tokens, characters, session };
-}
-
-function count(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a whole number above 0.');
 }
 
 export const commands: CommandSpec[] = [recall];

@@ -21,6 +21,7 @@ import { askWings, type Keeping, keepingOf } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, exitFor, note, print } from './output.ts';
 import { tellProgress } from './progress.ts';
+import { type Seen, shellWord } from './words.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -89,8 +90,7 @@ export function undoCommand(
   job: string | null,
   { memory, scope, ledger }: Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger },
 ): string {
-  const quoted = memory && (/^[\w./~-]+$/.test(memory) ? memory : `'${memory.replaceAll("'", "'\\''")}'`);
-  const where = quoted ? ` --memory ${quoted}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
+  const where = memory ? ` --memory ${shellWord(memory)}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
   return `nocturne undo${where} ${job && shortId(ledger, 'job', job)}`;
 }
 
@@ -215,34 +215,56 @@ async function knownPlaces(
   });
 }
 
-/** Reads an option that is a count. */
-export function countUpTo(most: number): (value: string) => number {
-  return (value) => {
-    const count = Number(value);
-    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-    throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
+/** Reads an option; `read` answers undefined for what it does not take. */
+export function parsed<T>(read: (text: string) => T | undefined, problem: string): (text: string) => T {
+  return (text) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    throw new InvalidArgumentError(problem);
   };
 }
 
-/** Reads an option that is a port; 0: a free one. */
-export function portOf(text: string): number {
-  const port = Number(text);
-  if (text !== '' && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+/** Reads an option that is a count. */
+export function countUpTo(most: number): (text: string) => number {
+  const count = (text: string) => (/^[1-9]\d*$/.test(text) && Number(text) <= most ? Number(text) : undefined);
+  return parsed(count, `It is no whole number from 1 to ${most}.`);
 }
+
+/** Reads an option that is a port; 0: a free one. */
+export const portOf = parsed(
+  (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
+  'It must be a port, 0 to 65535.',
+);
 
 /** The keys that wings add to the JSON, each with a comma before it. */
 export function keysOf(parts: { keys: string[] }[]): string {
   return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
 }
 
-/** Whether `dayFrom` reads it. */
+/** Whether `dayAmong` reads it. */
 export function isDayWord(given: string): boolean {
   return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
 }
 
+/**
+ * The day that is given, default the latest of `days`, those that there are. Throws `bad-input`: `none` where there is no day
+ * at all, else that there is no `what` of it, with the nearest days.
+ */
+export function dayAmong(
+  days: Day[],
+  { given, config, none, what }: { given?: string; config: Seen; none: AppError; what: string },
+): Day {
+  const day = given === undefined ? days.at(-1) : dayFrom(given, { now: config.clock.now(), zone: config.zone, days });
+  if (day === undefined || days.length === 0) throw none;
+  if (days.includes(day)) return day;
+  const near = [days.findLast((each) => each < day), days.find((each) => each > day)].filter(Boolean);
+  throw new AppError('bad-input', `There is no ${what} of ${day}.`, {
+    remedy: `The nearest days with one: ${near.join(' and ')}.`,
+  });
+}
+
 /** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
-export function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
+function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
   if (isDay(given)) return given;
   const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
   // Counted on the calendar: a day of 23 or 25 hours is a day.

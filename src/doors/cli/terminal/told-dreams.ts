@@ -20,7 +20,7 @@ import {
   splitMarkdown,
 } from '../../../memory/text/dream-report.ts';
 import type { Call } from '../spec.ts';
-import { type CommonOptions, dayFrom, withLooking } from './options.ts';
+import { type CommonOptions, dayAmong, withLooking } from './options.ts';
 import { print, style } from './output.ts';
 
 export type ReportedDream = ReturnType<typeof dreamsOf>[number];
@@ -34,12 +34,13 @@ interface Asked {
 
 export function reportDreams({ options }: Pick<Call<CommonOptions>, 'options'>, { given, job }: Asked): Promise<void> {
   return withLooking({ options }, ({ config, id, dir, ledger }) => {
-    const { clock, zone } = config;
     const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
     const read = (of: Day) => dreamsOf(readTextNow(join(dir, reportPath(of, 'json'))) ?? '', ledger);
     const ofJob = job && days.findLast((of) => read(of).some((dream) => dream.job === job));
-    const day = ofJob || (given === undefined ? days.at(-1) : dayFrom(given, { now: clock.now(), zone, days }));
-    if (day === undefined || !days.includes(day)) throw noReport(day, { dir: id, days });
+    const none = new AppError('bad-input', `No dream has done anything in ${id} yet.`, {
+      remedy: 'nocturne dream works the logs into topics now; nocturne status names the jobs that ran.',
+    });
+    const day = ofJob || dayAmong(days, { given, config, none, what: `report of a dream in ${id}` });
     const all = read(day);
     const last = given === undefined ? all.slice(-1) : all;
     const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;
@@ -47,7 +48,7 @@ export function reportDreams({ options }: Pick<Call<CommonOptions>, 'options'>, 
     else {
       const text = readTextNow(join(dir, reportPath(day, 'md'))) ?? '';
       const told = dreams.map(({ job, at, rows }) => {
-        const when = `${day}${at ? ` ${timeOf(at, zone)}` : ''}`;
+        const when = `${day}${at ? ` ${timeOf(at, config.zone)}` : ''}`;
         return `${style('bold', `Dream of ${when}, ${shortId(ledger, 'job', job)}: ${sayOps(rows)}`)}\n\n${textOf(job, text, ledger)}`;
       });
       print(told.join('\n\n'));
@@ -84,16 +85,4 @@ function textOf(job: string, report: string, ledger: Ledger | null): string {
     .join('\n\n')
     .replace(/ <!-- (\w+) -->/g, (_, entry: string) => ` (${shortId(ledger, 'entry', entry)})`)
     .replace(/^(- \*\*\w+\*\* → )\[(.+?)\]\((?:<.*?>|\S*?)\): /gm, '$1$2: ');
-}
-
-function noReport(day: Day | undefined, { dir, days }: { dir: string; days: Day[] }): AppError {
-  if (day === undefined) {
-    return new AppError('bad-input', `No dream has done anything in ${dir} yet.`, {
-      remedy: 'nocturne dream works the logs into topics now; nocturne status names the jobs that ran.',
-    });
-  }
-  const latest = days.at(-1);
-  return new AppError('bad-input', `No dream did anything on ${day}.`, {
-    remedy: latest ? `The last day with one: ${latest}.` : 'There is no report of any day.',
-  });
 }

@@ -64,8 +64,11 @@ export function fromHome(path: string, { userDir }: Config): string {
 /** A path as a word that a shell takes as it is. */
 export function shellPath(path: string, config: Config): string {
   const short = fromHome(path, config);
-  if (/^[\w@%+=:,./~-]+$/.test(short)) return short;
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return shellWord(short) === short ? short : shellWord(path);
+}
+
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export function sayUsd(microUsd: number): string {
