@@ -160,8 +160,13 @@ async function settle(
   }
   const isWanted = offer.kind === 'key' && !hasKeyInShell(config) && !isKept(config);
   if (!isWanted) return offer;
-  const apiKey = (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
+  const apiKey = await askForKey(questions);
   return apiKey ? { ...offer, apiKey } : undefined;
+}
+
+/** Undefined or empty: there is none. */
+export async function askForKey(questions: Questions): Promise<string | undefined> {
+  return (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
 }
 
 async function programOffer(program: FoundProgram, model: string, around: Around): Promise<Offer> {

@@ -17,6 +17,7 @@ import { applyChange, hasOurs, isInstalled, planUninstall } from '../../setup/ag
 import { type Backlog, type Looking, lookForBacklog, offerBacklog, usualDay } from '../../setup/backlog.ts';
 import {
   type Around,
+  askForKey,
   askForModel,
   type Choice,
   defaultOf,
@@ -25,27 +26,21 @@ import {
   offerNamed,
   offersOf,
 } from '../../setup/choose-model.ts';
+import { carryOut, dataOf, diffsOf, type KeyOptions, type Plan, planFor } from '../../setup/plan.ts';
 import { schedulerWithNight } from '../../setup/schedules.ts';
 import { keepingOf } from '../../wing.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
-import { EXIT, note, print } from '../terminal/output.ts';
+import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 import { fromHome } from '../terminal/words.ts';
-import {
-  askForApiKey,
-  carryOut,
-  dataOf,
-  type InstallOptions,
-  leftAsItIs,
-  leftToDo,
-  NIGHT_AND_KEY,
-  type Plan,
-  planFor,
-  showAll,
-} from './install.ts';
 
-interface SetupOptions extends InstallOptions {
+interface SetupOptions extends KeyOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
+  allowMemoryWrites?: boolean;
+  schedule: string;
   model?: string;
   learn?: boolean;
   remove?: boolean;
@@ -68,7 +63,14 @@ const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
     ['--remove', 'take it all out again; memory and the key stay'],
     ['--dry-run', 'show all that would be changed, and change nothing'],
     ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
-    ...NIGHT_AND_KEY,
+    [
+      '--schedule <which>',
+      "what starts the nightly run: the system's scheduler, or nothing but sessions",
+      { choices: ['auto', 'none'], default: 'auto' },
+    ],
+    ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
+    ['--key-stdin', 'read the key to keep from stdin', { conflicts: 'keyCommand' }],
+    ['--key-command <command>', 'a command that prints the key, run whenever one is needed'],
   ],
   json: '{ isDone, agents: [{ agent, file, isChanged, diff }], schedule, model?, canLearn?, backlog?, learned? }',
   examples: ['setup', 'setup --yes --learn', 'setup --model claude-code', 'setup --remove'],
@@ -104,7 +106,9 @@ async function setUp(call: SetupCall): Promise<void> {
       return;
     }
     await carryOut(config, plan, options);
-    for (const line of leftToDo(plan.changes)) say(line);
+    for (const { agent, from, to } of plan.changes) {
+      if (from !== to) findAgent(agent).afterwards.forEach(say);
+    }
     const canLearn = await settleModel(await loadConfig({ model: chosen.model }), {
       questions,
       say,
@@ -269,6 +273,17 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   end(true, 'Done.');
 }
 
+async function showAll(plan: Plan, config: Config): Promise<void> {
+  for (const diff of await diffsOf(plan, config)) printRaw(diff);
+}
+
+/** Nobody said yes. */
+function leftAsItIs(isAsking: boolean): false {
+  note(isAsking ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
+  process.exitCode = EXIT.attention;
+  return false;
+}
+
 const MOST_ASKED = 3;
 
 /** Answers whether the model can be asked now, and says why not; `given`: a key that was typed for it, or none for it. */
@@ -282,7 +297,7 @@ async function settleModel(config: Config, { questions, say, given }: Asking & {
     return isGood;
   }
   for (let asked = given ? -1 : 0; questions && asked < MOST_ASKED; asked += 1) {
-    const apiKey = asked < 0 ? given : await askForApiKey(questions);
+    const apiKey = asked < 0 ? given : await askForKey(questions);
     if (!apiKey) break;
     const state = await tryIt({ ...config, access: { ...config.access, apiKey } }, say);
     if (state === 'refused') continue;
