@@ -4,9 +4,9 @@
 
 import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
-import { programOf } from '../../agent/programs/programs.ts';
+import { programNamed, programOf } from '../../agent/programs/programs.ts';
 import { needsKey, OFFLINE_MODEL, type RunAgent } from '../../agent/types.ts';
-import type { Config } from '../../base/config/config.ts';
+import { type Config, loadConfig } from '../../base/config/config.ts';
 import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
@@ -17,11 +17,11 @@ import type { Enablement } from '../../memory/home/paths.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import { loadBoard } from '../../queue/drivers.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
-import { withPrograms } from '../model-programs.ts';
+import { directoryOf, findProgram, withPrograms } from '../model-programs.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
-import { schedulerWithNight } from '../setup/schedules.ts';
+import { nightOf, schedulerWithNight } from '../setup/schedules.ts';
 import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/hold.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
@@ -160,6 +160,48 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   } catch (error) {
     return [fail('key', describeError(error), `Run chmod 600 ${keyPath(config)}, or keep a key again.`)];
   }
+}
+
+/** The settings as the schedule's process has them, where a program stands as the model; else as they are. */
+export async function asAtNight(config: Config): Promise<Config> {
+  if (programOf(config.model) === null) return config;
+  const night = attempt(
+    () => nightOf(config, findPrograms(config.environment)),
+    () => null,
+  );
+  if (night === null) return config;
+  const { userDir, clock, model } = config;
+  return { ...(await loadConfig({ model }, { ...night.environment, HOME: userDir, USERPROFILE: userDir })), clock };
+}
+
+/**
+ * Which file an agent's program that stands as the model is, its version, how it pays, and what it sends along; no request
+ * is sent. It is tried as the schedule would start it: what works in a shell may not work at night.
+ */
+export async function checkProgram(config: Config): Promise<Checked[]> {
+  const name = programOf(config.model)?.name;
+  if (name === undefined) return [];
+  const night = await asAtNight(config);
+  const { title, path, version, login, movedFrom, problem } = await findProgram(name, night, { isFresh: true });
+  const shown = programNamed(name).alsoShown.map((file) => join(directoryOf(name, night), file));
+  const moved = movedFrom ? `; ${movedFrom}, where set-up found it, is gone` : '';
+  const again = `Run nocturne setup --model ${config.model}, which keeps where it is now.`;
+  if (problem) {
+    const isNightly = !(await findProgram(name, config, { isFresh: true })).problem;
+    const why = `${problem.message.replace(/\.$/, '')}${moved}`;
+    const remedy = problem.remedy ?? 'Mend it.';
+    if (!isNightly) return [fail('program', why, remedy)];
+    const found = `as the schedule starts it: ${why}; from this shell it can be asked`;
+    return [fail('program', found, path === null ? again : remedy)];
+  }
+  const paid = login?.paidBy === 'plan' ? `on your plan, ${login.said}` : `by ${login?.said}, which costs money`;
+  const found = `${title} ${version}, ${path}, ${paid}`;
+  return [
+    movedFrom ? warn('program', `${found}${moved}`, again) : ok('program', found),
+    ...shown
+      .filter((file) => statNow(file) !== null)
+      .map((file) => ok('program', `it sends ${file} along with each request`)),
+  ];
 }
 
 /** Whether the model takes the key, told by one request of a few tokens. */

@@ -19,6 +19,7 @@ import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
 import { askWings, type Checked, fail, type Keeping, keepingOf, ok, warn } from '../wing.ts';
 import {
+  asAtNight,
   checkAgentSettings,
   checkBoard,
   checkEnablement,
@@ -28,6 +29,7 @@ import {
   checkModel,
   checkNight,
   checkNode,
+  checkProgram,
   checkQueue,
   checkSchedule,
   checkSpool,
@@ -35,7 +37,6 @@ import {
   failed,
 } from './checks.ts';
 import { type Fact, factsOfHome, factsOfMemory } from './facts.ts';
-import { asAtNight, checkProgram } from './program-checks.ts';
 
 /** `isOnline`: ask the model, too. */
 export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {

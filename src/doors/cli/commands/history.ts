@@ -278,15 +278,9 @@ function editCopy(
     // The editor may have been open for hours.
     const store = await app.storeFor();
     try {
-      const job =
-        text === null || text === shown
-          ? null
-          : await editText({ path, shown, text }, { store, clock: app.config.clock });
-      note(
-        job
-          ? `Saved; ${undoCommand(job, { ...call.options, ledger: store.ledger })} takes it back.`
-          : 'Nothing was changed.',
-      );
+      const isSame = text === null || text === shown;
+      const job = isSame ? null : await editText({ path, shown, text }, { store, clock: app.config.clock });
+      noteSaved(job ? [job] : [], { ...call.options, ledger: store.ledger, nothing: 'Nothing was changed.' });
     } catch (error) {
       note(`What you wrote is in ${copy}.`);
       throw error;
@@ -301,12 +295,15 @@ function editFile(call: Call<CommonOptions>, { path, open }: { path: string; ope
   return withApp(call, async (app) => {
     const store = await app.storeFor();
     const { isFine, jobs } = await editMemory({ path: memoryPath(store, path), open }, { store });
-    const undo = jobs.map((job) => undoCommand(job, { ...call.options, ledger: store.ledger })).join(', ');
-    note(
-      jobs.length > 0 ? `Saved; ${undo} takes it back.` : 'Nothing was saved so far; what you save later is kept, too.',
-    );
+    const nothing = 'Nothing was saved so far; what you save later is kept, too.';
+    noteSaved(jobs, { ...call.options, ledger: store.ledger, nothing });
     return isFine;
   });
+}
+
+function noteSaved(jobs: string[], { nothing, ...at }: Parameters<typeof undoCommand>[1] & { nothing: string }): void {
+  const undo = jobs.map((job) => undoCommand(job, at)).join(', ');
+  note(jobs.length > 0 ? `Saved; ${undo} takes it back.` : nothing);
 }
 
 function pathIn(dir: string, given: string): string {
