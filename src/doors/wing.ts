@@ -12,7 +12,6 @@ import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/paths.ts';
 import type { JobKind } from '../memory/ledger/job-rows.ts';
 import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
-import { setWingSchemas, type WingSchema } from '../memory/ledger/schema.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import type { MemoryType } from '../memory/types.ts';
@@ -207,7 +206,8 @@ export interface Keeping {
   close(): Promise<void>;
 }
 
-export interface Wing extends WingSchema {
+export interface Wing {
+  name: string;
   /** The wings that it is made of: without one of them it is not there either. */
   standsOn?: string[];
   commands?: CommandModule;
@@ -279,7 +279,6 @@ let used: readonly Wing[] = [];
 /** Called once, by a program's own file, before anything else. */
 export function useWings(list: readonly Wing[]): void {
   used = list;
-  setWingSchemas(list);
 }
 
 /** The wings that are there, in their order. */

@@ -23,6 +23,7 @@ import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { copyBefore } from '../support/before.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -383,20 +384,30 @@ function breakPages(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 4096), Buffer.alloc(bytes.length - 4096, 0xab)]);
 }
 
-test('a ledger whose tables are not as nocturne makes them is refused by name, and repaired like a damaged one', async () => {
+test('a ledger that lacks a column is found, and repaired like a damaged one', async () => {
   const dir = copy();
   const path = join(dir, '.nocturne/ledger.db');
   const states = await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]));
-  const older = new Database(path);
-  older.exec('alter table memory drop column seen_bytes; pragma user_version = 1');
-  older.close();
-  await expect(openStore(dir, { clock })).rejects.toMatchObject({
-    code: 'storage',
-    message: `${path} is not as nocturne makes it: it lacks memory.seen_bytes.`,
-    remedy: expect.stringContaining('check --repair'),
-  });
+  const db = new Database(path);
+  db.exec('alter table memory drop column seen_bytes');
+  db.close();
+  expect(await check(dir)).toMatchObject([{ kind: 'ledger', what: expect.stringContaining('memory.seen_bytes') }]);
   expect(await check(dir, true)).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
   expect(await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]))).toEqual(states);
+});
+
+test('a damaged ledger of an earlier schema is refused as it is, and repaired like one of today', async () => {
+  const { memory: dir } = copyBefore('ordinary');
+  const path = join(dir, '.nocturne/ledger.db');
+  const bytes = breakPages(readFileSync(path));
+  writeFileSync(path, bytes);
+  await expect(openStore(dir, { clock })).rejects.toMatchObject({
+    code: 'storage',
+    remedy: expect.stringContaining('check --repair'),
+  });
+  expect(readFileSync(path)).toEqual(bytes);
+  expect(await check(dir, true)).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
+  expect(await withStore(dir, (store) => allEntries(store.ledger).length)).toBe(3);
 });
 
 test('a directory whose topics are gone at once is not taken for tidied: nothing is mended', async () => {

@@ -36,18 +36,19 @@ const OF_RUN = process.env.NOCTURNE_TEST_DATABASES ?? '';
 /** Of this process, emptied, and nobody is connected to them. */
 const free: string[] = [];
 
-/** No row is left but those that the tables are made with: of them all, and of the database, only its steps are known. */
+/** No row is left but those that the tables are made with, and it is another database. */
 const EMPTY = `do $$ declare each record; begin
   perform pg_terminate_backend(pid, 5000) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend';
   drop schema if exists bullmq cascade;
   set local session_replication_role = replica;
   for each in select schemaname as schema, tablename as name from pg_tables
-    where schemaname in ('nocturne', 'nocturne_home') and tablename not in ('part', 'change', 'breaker')
+    where schemaname in ('nocturne', 'nocturne_home') and tablename not in ('database', 'change', 'breaker')
   loop
     execute format('delete from %I.%I', each.schema, each.name);
   end loop;
-  if to_regclass('nocturne_home.breaker') is not null then
+  if to_regclass('nocturne.database') is not null then
+    update nocturne.database set id = gen_random_uuid()::text;
     update nocturne_home.breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,
       probe_until = null, prober_seen_at = null, skips = 0;
   end if;

@@ -129,11 +129,11 @@ export function makeDirectoryInNoHurry(path: string): string | undefined {
 }
 
 /** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */
-export function writeWhole(path: string, text: string): void {
+export function writeWhole(path: string, content: string | Buffer): void {
   makeDirectory(dirname(path));
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    writeSynced(temporary, text);
+    writeSynced(temporary, content);
     moveFile(temporary, path);
   } catch (error) {
     removeFile(temporary);

@@ -13,8 +13,8 @@ import { makeDirectory, moveFile, readTextNow, removeFile, writeNew } from '../.
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
 import { isDamagedFile, type Row, type Sql, type Value } from '../ledger/database.ts';
-import { makeTablesOfWings, openDatabase, requireSound, salvageRows } from '../ledger/opening.ts';
-import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
+import { openDatabase, requireSound, salvageRows } from '../ledger/opening.ts';
+import { HOME } from '../ledger/schema.ts';
 
 export type { Row, Value } from '../ledger/database.ts';
 
@@ -80,9 +80,6 @@ export abstract class HomeDatabase {
 
   /** A throw takes everything back. */
   abstract transaction<T>(work: () => Steps<T>): Promise<T>;
-
-  /** The same with the tables of a wing in it, which its steps make. */
-  abstract tablesOf(wing: WingSchema): HomeDatabase;
 
   /** Another one where another process wrote here. */
   abstract sign(): Promise<string>;
@@ -161,11 +158,6 @@ export class FileDatabase extends HomeDatabase {
     return this.#sql.transaction(() => answerNow(this.#sql, work()));
   }
 
-  tablesOf(wing: WingSchema): HomeDatabase {
-    this.#sql.takeStepsOf(wing);
-    return this;
-  }
-
   async sign(): Promise<string> {
     return String(this.#sql.get<{ data_version: number }>('pragma data_version')?.data_version);
   }
@@ -188,7 +180,6 @@ function answer(sql: Sql, { sql: text, values, wants }: Statement): unknown {
   return wants === 'row' ? sql.get(text, ...values) : sql.all(text, ...values);
 }
 
-const TABLES = ['store', 'spend', 'pause', 'breaker', 'nightly', 'look', 'blocked', 'declined'];
 const MOST_TRIES = 1_000;
 const BETWEEN_TRIES_MS = 10;
 
@@ -210,9 +201,9 @@ export function openSoundHome(file: HomeFile): Database.Database {
 }
 
 function openSound({ path, ifDamaged }: HomeFile): Database.Database {
-  const db = openDatabase(path, { steps: HOME_STEPS, ifDamaged });
+  const db = openDatabase(path, { schema: HOME, ifDamaged });
   try {
-    requireSound(db, { steps: HOME_STEPS, ifDamaged });
+    requireSound(db, { schema: HOME, ifDamaged });
     return db;
   } catch (error) {
     db.close();
@@ -229,9 +220,9 @@ function openOrMend(file: HomeFile): Database.Database {
   const { path, now, today } = file;
   const kept = `${path}.broken-${now.toISOString().replaceAll(':', '-')}`;
   for (const end of ['-shm', '-wal', '']) moveFile(path + end, kept + end);
-  const db = openDatabase(path, { steps: HOME_STEPS, ifDamaged: file.ifDamaged });
+  const db = openDatabase(path, { schema: HOME, ifDamaged: file.ifDamaged });
   db.transaction(() => {
-    const lacking = salvageRows(kept, db, [...TABLES, ...makeTablesOfWings(kept, db)]);
+    const lacking = salvageRows(kept, db);
     if (lacking.has('spend')) {
       db.prepare(
         `insert into spend (day, reserved, used, calls, full_from, unreadable) values (?, 0, 0, 0, ?, 1)

@@ -8,7 +8,7 @@ import { type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Clock, dayOf } from '../../base/time.ts';
 import { Sql } from '../ledger/database.ts';
 import { openForLooking } from '../ledger/opening.ts';
-import { HOME_STEPS, type WingSchema } from '../ledger/schema.ts';
+import { HOME } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
 import {
   answerNow,
@@ -54,7 +54,7 @@ function* lookAround(look: () => string[], now: string): Steps<void> {
 export function lookIntoHome(dir: string, clock: Clock): { pauses: Pause[]; stores: string[] } | null {
   const path = join(dir, 'home.db');
   if (!statNow(path)) return { pauses: [], stores: [] };
-  const db = openForLooking(path, { steps: HOME_STEPS, isInUse: statNow(`${path}-wal`) !== null });
+  const db = openForLooking(path, { schema: HOME, isInUse: statNow(`${path}-wal`) !== null });
   if (!db) return null;
   const sql = new Sql(db, IF_DAMAGED);
   try {
@@ -98,13 +98,14 @@ export class Home {
   readonly pauses: Pauses;
   readonly days: DaySpend;
   readonly workers: Workers;
-  readonly #database: HomeDatabase;
+  /** For those who keep rows of their own in the home. */
+  readonly database: HomeDatabase;
   readonly #clock: Clock;
 
   constructor(dir: string, { database, clock, zone }: { database: HomeDatabase; clock: Clock; zone: string }) {
     this.dir = dir;
     this.#clock = clock;
-    this.#database = database;
+    this.database = database;
     this.breaker = new Breaker(database, clock);
     this.swept = new SweptTranscripts(database, clock);
     this.blocked = new Blocked(database, clock);
@@ -115,7 +116,7 @@ export class Home {
 
   /** Set for a week after the database was made anew, or until someone resumes. */
   async damage(): Promise<HomeDamage | null> {
-    const row = await this.#database.get<{ at: string; kept: string; lost: string }>(
+    const row = await this.database.get<{ at: string; kept: string; lost: string }>(
       'select at, kept, lost from damage',
     );
     const isOver = !row || this.#clock.now().getTime() - Date.parse(row.at) > DAMAGE_TOLD_MS;
@@ -124,26 +125,21 @@ export class Home {
 
   /** A person has seen that the database was made anew. */
   async dismissDamage(): Promise<void> {
-    await this.#database.run('delete from damage');
+    await this.database.run('delete from damage');
   }
 
   /** Remembers a memory directory, so that workers look into its inbox. */
   addStore(path: string): Promise<void> {
-    return this.#database.do(addingStore(path, this.#now()));
+    return this.database.do(addingStore(path, this.#now()));
   }
 
   /** Its inbox is looked into no more. */
   async removeStore(path: string): Promise<void> {
-    await this.#database.run('delete from store where path = ?', path);
-  }
-
-  /** The home's database with a wing's own tables in it, which its steps make. */
-  tablesOf(wing: WingSchema): HomeDatabase {
-    return this.#database.tablesOf(wing);
+    await this.database.run('delete from store where path = ?', path);
   }
 
   stores(): Promise<string[]> {
-    return this.#database.do(storePaths());
+    return this.database.do(storePaths());
   }
 
   /**
@@ -151,13 +147,13 @@ export class Home {
    * asks after a clock that was ahead, which would keep the nights away until then.
    */
   nightlyAt(): Promise<Date> {
-    return this.#database.do(nightAt(this.#now()));
+    return this.database.do(nightAt(this.#now()));
   }
 
   /** Does the nightly round unless one was done since `dueAt`; of processes that ask at once, one does it. */
   nightlyRound(dueAt: Date | undefined, round: () => void): Promise<void> {
     const now = this.#now();
-    return this.#database.transaction(function* (): Steps<void> {
+    return this.database.transaction(function* (): Steps<void> {
       const lastAt = yield* nightAt(now);
       if (dueAt && lastAt >= dueAt) return;
       round();
@@ -167,35 +163,35 @@ export class Home {
 
   /** When the last nightly round was done; null: none was, here. */
   lastNightAt(): Promise<string | null> {
-    return this.#database.do(lastNight());
+    return this.database.do(lastNight());
   }
 
   /** What was said before this instant, ISO-8601, was declined at set-up: only who asks for it by name is given it. */
   async declinedBefore(): Promise<string | undefined> {
-    return (await this.#database.get<{ before: string }>('select before from declined'))?.before;
+    return (await this.database.get<{ before: string }>('select before from declined'))?.before;
   }
 
   decline(before: Date): Promise<void> {
-    return this.#database.put('declined', { id: 1, before: before.toISOString() }, ['id']);
+    return this.database.put('declined', { id: 1, before: before.toISOString() }, ['id']);
   }
 
   /** When a person last looked at what nocturne did; null: never. */
   async lookedAt(): Promise<string | null> {
-    return (await this.#database.get<{ at: string }>('select at from looked'))?.at ?? null;
+    return (await this.database.get<{ at: string }>('select at from looked'))?.at ?? null;
   }
 
   /** A person looks now. */
   noteLook(): Promise<void> {
-    return this.#database.put('looked', { id: 1, at: this.#now() }, ['id']);
+    return this.database.put('looked', { id: 1, at: this.#now() }, ['id']);
   }
 
   /** Another one where another process wrote the home. */
   sign(): Promise<string> {
-    return this.#database.sign();
+    return this.database.sign();
   }
 
   close(): Promise<void> {
-    return this.#database.close();
+    return this.database.close();
   }
 
   #now(): string {

@@ -4,7 +4,6 @@
 
 import Database from 'better-sqlite3';
 import { AppError, isAppError } from '../../base/errors.ts';
-import type { WingSchema } from './schema.ts';
 
 /** Whether it failed because nothing can be written there: this user may not, nobody may, or the disk is full. */
 export function isUnwritable(error: unknown): boolean {
@@ -119,31 +118,6 @@ export class Sql {
   /** The same, in place of a row with the same key. */
   replace(table: string, row: Row): void {
     this.#enter('insert or replace', table, row);
-  }
-
-  /** Takes the steps of a wing's own tables that the file has not taken yet, and notes the tables. */
-  takeStepsOf({ name, tables = [], schema = [] }: WingSchema): void {
-    const noted = JSON.stringify(tables);
-    const isBehind = () => {
-      const row = this.wingVersion(name);
-      return row?.version !== schema.length || row.tables !== noted;
-    };
-    if (!isBehind()) return;
-    this.transaction(() => {
-      if (!isBehind()) return;
-      const taken = this.wingVersion(name)?.version ?? 0;
-      if (taken > schema.length) {
-        throw new AppError('storage', `${this.db.name} was written by a newer nocturne (${name} ${taken}).`, {
-          remedy: 'Update nocturne on this machine.',
-        });
-      }
-      for (const step of schema.slice(taken)) this.db.exec(step);
-      this.replace('wing_version', { wing: name, version: schema.length, tables: noted });
-    });
-  }
-
-  protected wingVersion(wing: string): { version: number; tables: string } | undefined {
-    return this.get('select version, tables from wing_version where wing = ?', wing);
   }
 
   #enter(how: string, table: string, row: Row): void {

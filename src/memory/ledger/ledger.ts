@@ -13,7 +13,7 @@ import { readOverlapping } from '../../base/files/file-pieces.ts';
 import { moveFile, readText, removeFile, statNow } from '../../base/files/files.ts';
 import { isDamage, isUnwritable, type Row, Sql, type Value } from './database.ts';
 import { openBegun, openDatabase, openForLooking, schemaGaps } from './opening.ts';
-import { getWingSchemas, LEDGER_STEPS } from './schema.ts';
+import { LEDGER } from './schema.ts';
 
 const IF_DAMAGED =
   'Run nocturne check --repair: it keeps the damaged file and rebuilds the ledger from the logs and dream reports.';
@@ -153,21 +153,6 @@ export class Ledger extends Sql {
     return this.db.serialize();
   }
 
-  /** Whether the wings that are there find their tables as they know them. */
-  hasWingSteps(): boolean {
-    return getWingSchemas().every(({ name, schema = [] }) => (this.wingVersion(name)?.version ?? 0) === schema.length);
-  }
-
-  /** Tables with rows of wings that are not there. */
-  tablesWithoutWing(): { wing: string; table: string; rows: number }[] {
-    const there = new Set(getWingSchemas().map(({ name }) => name));
-    return this.all<{ wing: string; tables: string }>('select wing, tables from wing_version order by wing')
-      .filter(({ wing }) => !there.has(wing))
-      .flatMap(({ wing, tables }) => jsonOf<string[]>(tables).map((table) => ({ wing, table })))
-      .map((each) => ({ ...each, rows: this.get<{ n: number }>(`select count(*) as n from "${each.table}"`)?.n ?? 0 }))
-      .filter(({ rows }) => rows > 0);
-  }
-
   /** Copies the database, as it is at this moment, to a new file. */
   copyTo(path: string): void {
     this.#writing(() => this.telling(() => this.db.prepare('vacuum into ?').run(path)));
@@ -215,17 +200,10 @@ export function openLedger(
   startedBy?: StartedBy,
   { waitMs, isCopy }: { waitMs?: number; isCopy?: boolean } = {},
 ): Ledger {
-  const begun = { steps: LEDGER_STEPS, wings: getWingSchemas() };
-  const db = openDatabase(ledgerPath(dir), { ...begun, ifDamaged: IF_DAMAGED, waitMs, isCopy });
-  const ledger = new Ledger(db, startedBy);
-  try {
-    // What other wings left stays as it is.
-    for (const wing of begun.wings) ledger.takeStepsOf(wing);
-    return ledger;
-  } catch (error) {
-    ledger.close();
-    throw error;
-  }
+  return new Ledger(
+    openDatabase(ledgerPath(dir), { schema: LEDGER, ifDamaged: IF_DAMAGED, waitMs, isCopy }),
+    startedBy,
+  );
 }
 
 /** What is wrong with the ledger of a memory directory as a database; nothing where it is sound or not there. */
@@ -237,7 +215,7 @@ export function ledgerDamage(dir: string): string[] {
     db = new Database(path, { fileMustExist: true, timeout: 15_000 });
     const rows = db.pragma('integrity_check(10)') as { integrity_check: string }[];
     const damage = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-    const gaps = damage.length > 0 ? damage : schemaGaps(db, LEDGER_STEPS).map((column) => `it lacks ${column}`);
+    const gaps = damage.length > 0 ? damage : schemaGaps(db, LEDGER).map((column) => `it lacks ${column}`);
     return gaps.length > 0 ? gaps : brokenRows(db);
   } catch (error) {
     if (isDamage(error)) return [(error as Error).message];
@@ -306,21 +284,18 @@ export function findLedger(dir: string, { waitMs }: { waitMs?: number } = {}): L
 
 /**
  * The ledger of a memory directory for looking alone: whatever is asked of it, it changes nothing, and no file is left
- * behind. Null where nocturne has not worked, or another version of it, or where the ledger cannot be opened so.
+ * behind. Null where nocturne has not worked, or a newer one has, or where the ledger cannot be opened so.
  */
 export function lookIntoLedger(dir: string): Ledger | null {
   const path = ledgerPath(dir);
   if (!existsSync(path)) return null;
-  const db = openForLooking(path, { steps: LEDGER_STEPS, isInUse: existsSync(`${path}-wal`) });
-  const ledger = db && new Ledger(db);
-  if (!ledger || ledger.hasWingSteps()) return ledger;
-  ledger.close();
-  return null;
+  const db = openForLooking(path, { schema: LEDGER, isInUse: existsSync(`${path}-wal`) });
+  return db && new Ledger(db);
 }
 
 /** The ledger of a memory directory in which nothing is known, in memory. */
 export function emptyLedger(): Ledger {
-  const db = openBegun(LEDGER_STEPS, getWingSchemas());
+  const db = openBegun(LEDGER);
   db.pragma('query_only = on');
   return new Ledger(db);
 }

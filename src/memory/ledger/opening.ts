@@ -1,38 +1,33 @@
-// How SQLite files of ours are opened and made.
+// How SQLite files of ours are opened and made, and how one of an earlier schema is taken in.
 // Promises: private to the user, a write-ahead log, durable commits, 15 s of waiting for other writers. A new file is put
-// there whole, as one that took the steps one after the other is: a process takes them once, in memory. One that is
-// there already, however little of it, takes the steps that it lacks.
+// there whole. One of an earlier schema is copied to `.before-` and its number, then gets today's tables with its rows in
+// them, in one transaction: it is taken in whole or stays as it was, once, whoever else has it open. Who only looks takes it
+// in in memory.
 
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError, attempt } from '../../base/errors.ts';
-import { makeDirectory, makeFile, makeWhole, readBytesNow, statNow } from '../../base/files/files.ts';
-import { damaged, isDamage, isUnwritable, Sql, telling, type Value } from './database.ts';
-import type { WingSchema } from './schema.ts';
+import { makeDirectory, makeFile, makeWhole, readBytesNow, statNow, writeWhole } from '../../base/files/files.ts';
+import { damaged, isDamage, isUnwritable, telling, type Value } from './database.ts';
+import { DERIVED, SCHEMA_VERSION } from './schema.ts';
 
-/** Steps are counted from 1: so many there will never be. */
+/** A number that no schema will have: the header is damaged. */
 const NO_VERSION = 1_000;
 /** As long as SQLite itself waits for other writers, in all. */
 const MOST_TRIES = 1_500;
 const BETWEEN_TRIES_MS = 10;
 
-/**
- * @internal
- * Opens a SQLite file of ours: write-ahead log, durable commits, waits up to 15 s for other writers. `steps` of the
- * schema that the file has not seen yet are taken; how many it has is its `user_version`. `isCopy`: of what is kept
- * elsewhere; its log is emptied by `Ledger.emptyLog` alone, and nothing waits for the disk. `wings`: whose steps a new
- * file has taken, too.
- */
-export function openDatabase(
-  path: string,
-  options: {
-    steps: string[];
-    wings?: readonly WingSchema[];
-    ifDamaged?: string;
-    waitMs?: number;
-    isCopy?: boolean;
-  },
-): Database.Database {
+interface Opening {
+  /** The text that makes its tables. */
+  schema: string;
+  ifDamaged?: string;
+  waitMs?: number;
+  /** Of what is kept elsewhere: its log is emptied by `Ledger.emptyLog` alone, and nothing waits for the disk. */
+  isCopy?: boolean;
+}
+
+/** @internal Opens a SQLite file of ours, making it where it is missing. */
+export function openDatabase(path: string, options: Opening): Database.Database {
   makeDirectory(dirname(path));
   makeNew(path, options);
   let db: Database.Database | undefined;
@@ -44,31 +39,7 @@ export function openDatabase(
     db.pragma('secure_delete = on');
     db.pragma('temp_store = memory');
     const opened = db;
-    opened
-      .transaction(() => {
-        const found = opened.pragma('user_version', { simple: true }) as number;
-        if (found > NO_VERSION || found < 0) throw damaged(`its header names version ${found}`);
-        if (found > options.steps.length) {
-          throw new AppError('storage', `${path} was written by a newer nocturne (version ${found}).`, {
-            remedy: 'Update nocturne on this machine.',
-          });
-        }
-        if (found === options.steps.length) return;
-        const gaps = found === 0 ? [] : schemaGaps(opened, options.steps);
-        if (gaps.length > 0) {
-          throw new AppError(
-            'storage',
-            `${path} is not as nocturne makes it: it lacks ${gaps.slice(0, 3).join(', ')}.`,
-            {
-              remedy: options.ifDamaged,
-              cause: damaged('a column is missing'),
-            },
-          );
-        }
-        for (const step of options.steps.slice(found)) opened.exec(step);
-        opened.pragma(`user_version = ${options.steps.length}`);
-      })
-      .immediate();
+    opened.transaction(() => bringToSchema(opened, options.schema)).immediate();
     return db;
   } catch (error) {
     db?.close();
@@ -82,11 +53,46 @@ export function openDatabase(
   }
 }
 
+function bringToSchema(db: Database.Database, schema: string): void {
+  const found = versionOf(db);
+  if (found === SCHEMA_VERSION) return;
+  if (found > NO_VERSION || found < 0) throw damaged(`its header names version ${found}`);
+  if (found > SCHEMA_VERSION) {
+    throw new AppError('storage', `${db.name} was written by a newer nocturne (version ${found}).`, {
+      remedy: 'Update nocturne on this machine.',
+    });
+  }
+  if (found === 0) db.exec(schema);
+  else takeIn(db, { schema, found });
+  db.pragma(`user_version = ${SCHEMA_VERSION}`);
+}
+
+function versionOf(db: Database.Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
+}
+
+/** Makes the tables again, with the rows that are in them: all of it is part of the transaction that is open. */
+function takeIn(db: Database.Database, { schema, found }: { schema: string; found: number }): void {
+  const bytes = db.serialize().fill(UNLOGGED, ...MODE);
+  writeWhole(`${db.name}.before-${found}`, bytes);
+  // A virtual table first: those that it is made of go with it.
+  const tables = db.prepare<[], string>(
+    `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by sql not like 'create virtual%'`,
+  );
+  for (const name of tables.pluck().all()) db.exec(`drop table if exists "${name}"`);
+  db.exec(schema);
+  const old = new Database(bytes);
+  try {
+    copyAllRows(old, db);
+  } finally {
+    old.close();
+  }
+}
+
 interface Begun {
-  wings: readonly WingSchema[];
   /** The file. */
   bytes: Buffer;
-  /** What the steps alone make. */
+  /** As `table.column`. */
   columns: string[];
 }
 
@@ -95,23 +101,18 @@ const MODE = [18, 20] as const;
 const LOGGED = 2;
 const UNLOGGED = 1;
 
-const NO_WINGS: readonly WingSchema[] = [];
-/** By the steps: what was made last. */
-const begun = new WeakMap<string[], Begun>();
+const begun = new Map<string, Begun>();
 
-/** What a file is when all steps were taken and nothing else happened. */
-function begin(steps: string[], wings = NO_WINGS): Begun {
-  const known = begun.get(steps);
-  if (known?.wings === wings) return known;
+/** What a file is when its tables were made and nothing else happened. */
+function begin(schema: string): Begun {
+  const known = begun.get(schema);
+  if (known) return known;
   const db = new Database(':memory:');
   try {
-    for (const step of steps) db.exec(step);
-    db.pragma(`user_version = ${steps.length}`);
-    const columns = columnsOf(db);
-    const sql = new Sql(db, '');
-    for (const wing of wings) sql.takeStepsOf(wing);
-    const made = { wings, bytes: db.serialize().fill(LOGGED, ...MODE), columns };
-    begun.set(steps, made);
+    db.exec(schema);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
+    const made = { bytes: db.serialize().fill(LOGGED, ...MODE), columns: columnsOf(db) };
+    begun.set(schema, made);
     return made;
   } finally {
     db.close();
@@ -119,31 +120,24 @@ function begin(steps: string[], wings = NO_WINGS): Begun {
 }
 
 /** @internal In memory: what a new file is. */
-export function openBegun(steps: string[], wings: readonly WingSchema[]): Database.Database {
-  return new Database(Buffer.from(begin(steps, wings).bytes).fill(UNLOGGED, ...MODE));
+export function openBegun(schema: string): Database.Database {
+  return new Database(Buffer.from(begin(schema).bytes).fill(UNLOGGED, ...MODE));
 }
 
 /** Makes the file where none is. SQLite gives its other files the mode of this one, which it would let others read. */
-function makeNew(
-  path: string,
-  { steps, wings, isCopy = false }: { steps: string[]; wings?: readonly WingSchema[]; isCopy?: boolean },
-): void {
+function makeNew(path: string, { schema, isCopy = false }: Opening): void {
   if (statNow(path)) return;
   // What a copy does not have from elsewhere must be in its log. And a log that was left behind would be taken for this
   // file's: SQLite drops it next to an empty one.
   const isEmpty = isCopy || statNow(`${path}-wal`) !== null || statNow(`${path}-journal`) !== null;
-  if (isEmpty || !makeWhole(path, begin(steps, wings).bytes)) makeFile(path);
+  if (isEmpty || !makeWhole(path, begin(schema).bytes)) makeFile(path);
 }
 
-/**
- * @internal
- * The columns, as `table.column`, that a file lacks of what the steps make that it says it has taken.
- */
-export function schemaGaps(db: Database.Database, steps: string[]): string[] {
-  const taken = db.pragma('user_version', { simple: true }) as number;
+/** @internal The columns, as `table.column`, that a file of today's schema lacks. */
+export function schemaGaps(db: Database.Database, schema: string): string[] {
+  if (versionOf(db) !== SCHEMA_VERSION) return [];
   const there = new Set(columnsOf(db));
-  const { columns } = taken < steps.length ? begin(steps.slice(0, taken)) : (begun.get(steps) ?? begin(steps));
-  return columns.filter((column) => !there.has(column));
+  return begin(schema).columns.filter((column) => !there.has(column));
 }
 
 function columnsOf(db: Database.Database): string[] {
@@ -169,34 +163,42 @@ function keepLog(db: Database.Database): void {
 
 /**
  * @internal
- * Opens a SQLite file of ours that is there for looking alone: SQLite refuses every change. Null where it has not taken
- * exactly these steps, or this user may not read it.
+ * Opens a SQLite file of ours that is there for looking alone: SQLite refuses every change. Null where a newer nocturne wrote
+ * it, or nothing is in it yet, or this user may not read it.
  */
 export function openForLooking(
   path: string,
-  { steps, isInUse }: { steps: string[]; isInUse: boolean },
+  { schema, isInUse }: { schema: string; isInUse: boolean },
 ): Database.Database | null {
   let db: Database.Database | undefined;
   try {
     // A read-only connection would leave the files of the write-ahead log behind where there are none; one that may
     // write takes them away again, and has nothing to write.
     db = new Database(path, { readonly: isInUse, fileMustExist: true, timeout: 15_000 });
-    if (hasSteps(db, steps)) return db;
+    return lookInto(db, schema);
   } catch (error) {
     db?.close();
     const found = new AppError('storage', `Cannot look into ${path}: ${(error as Error).message}.`, { cause: error });
     if (!isUnwritable(found)) throw found;
-    db = openCopy(path) ?? undefined;
-    if (db && hasSteps(db, steps)) return db;
+    const copy = openCopy(path);
+    return copy && lookInto(copy, schema);
   }
-  db?.close();
-  return null;
 }
 
-function hasSteps(db: Database.Database, steps: string[]): boolean {
+function lookInto(db: Database.Database, schema: string): Database.Database | null {
   db.pragma('query_only = on');
   db.pragma('temp_store = memory');
-  return db.pragma('user_version', { simple: true }) === steps.length;
+  const found = versionOf(db);
+  if (found === SCHEMA_VERSION) return db;
+  try {
+    if (found <= 0 || found > SCHEMA_VERSION) return null;
+    const taken = openBegun(schema);
+    copyAllRows(db, taken);
+    taken.pragma('query_only = on');
+    return taken;
+  } finally {
+    db.close();
+  }
 }
 
 /**
@@ -214,18 +216,18 @@ function openCopy(path: string): Database.Database | null {
 
 /**
  * @internal
- * Throws what `isDamagedFile` knows where pages of an open database are damaged, or its tables are not those of `steps`.
+ * Throws what `isDamagedFile` knows where pages of an open database are damaged, or it lacks columns of the schema.
  */
 export function requireSound(
   db: Database.Database,
-  { steps, ifDamaged }: { steps: string[]; ifDamaged: string },
+  { schema, ifDamaged }: { schema: string; ifDamaged: string },
 ): void {
   telling(db, {
     ifDamaged,
     work() {
       const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
       if (row?.quick_check !== 'ok') throw damaged(row?.quick_check ?? 'it cannot be checked');
-      const [gap] = schemaGaps(db, steps);
+      const [gap] = schemaGaps(db, schema);
       if (gap) throw damaged(`it lacks ${gap}`);
     },
   });
@@ -236,7 +238,8 @@ export function requireSound(
  * Copies the rows that a damaged file still gives into a new database, table by table; answers the tables of which some
  * may be lacking.
  */
-export function salvageRows(from: string, into: Database.Database, tables: string[]): Set<string> {
+export function salvageRows(from: string, into: Database.Database): Set<string> {
+  const tables = tablesOf(into);
   let old: Database.Database;
   try {
     old = new Database(from, { readonly: true, fileMustExist: true });
@@ -244,62 +247,69 @@ export function salvageRows(from: string, into: Database.Database, tables: strin
     return new Set(tables);
   }
   try {
-    return new Set(tables.filter((table) => !salvageTable(old, { table, into })));
+    return copyRows(old, { into, tables });
   } finally {
     old.close();
   }
 }
 
-/**
- * @internal
- * Makes the tables that wings have in a damaged file in a new one, where it still says what they are; answers them, with
- * the table that notes them.
- */
-export function makeTablesOfWings(from: string, into: Database.Database): string[] {
-  let old: Database.Database | undefined;
-  try {
-    old = new Database(from, { readonly: true, fileMustExist: true });
-    const noted = old.prepare<[], string>('select tables from wing_version').pluck().all();
-    const tables = noted.flatMap((each) => JSON.parse(each) as string[]);
-    const made = old.prepare<[string], string>(
-      "select sql from sqlite_master where tbl_name = ? and sql is not null order by type = 'index'",
-    );
-    const steps = tables.flatMap((table) => made.pluck().all(table));
-    into.transaction(() => {
-      for (const sql of steps) into.exec(sql);
-    })();
-    return tables.length > 0 ? [...tables, 'wing_version'] : [];
-  } catch {
-    return [];
-  } finally {
-    old?.close();
-  }
+/** Copies the rows of a sound database into one that has just been made. */
+function copyAllRows(old: Database.Database, into: Database.Database): void {
+  const there = new Set(tablesOf(old));
+  const [lacking] = copyRows(old, { into, tables: tablesOf(into).filter((table) => there.has(table)) });
+  if (lacking) throw damaged(`rows of ${lacking} cannot be read`);
 }
 
-/** Whether all rows of the table are sure to be there. */
-function salvageTable(old: Database.Database, { table, into }: { table: string; into: Database.Database }): boolean {
+/** The tables whose rows are made of no others; numbers of rows that are given out but once come last. */
+function tablesOf(db: Database.Database): string[] {
+  const tables = `select name from pragma_table_list where schema = 'main' and type = 'table' and name <> 'sqlite_schema'
+    order by name = 'sqlite_sequence'`;
+  const found = db.prepare<[], string>(tables).pluck().all();
+  return found.filter((table) => !DERIVED.includes(table));
+}
+
+function copyRows(
+  old: Database.Database,
+  { into, tables }: { into: Database.Database; tables: string[] },
+): Set<string> {
+  const triggers = into
+    .prepare<[], { name: string; sql: string }>("select name, sql from sqlite_master where type = 'trigger'")
+    .all();
+  for (const { name } of triggers) into.exec(`drop trigger "${name}"`);
+  const lacking = tables.filter((table) => !copyTable(old, { table, into }));
+  for (const { sql } of triggers) into.exec(sql);
+  return new Set(lacking);
+}
+
+/** Copies the columns that both have. Whether all rows of the table are sure to be there. */
+function copyTable(old: Database.Database, { table, into }: { table: string; into: Database.Database }): boolean {
   try {
     const namesOf = (db: Database.Database) =>
-      (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+      (db.pragma(`table_info("${table}")`) as { name: string }[]).map(({ name }) => name);
     const known = new Set(namesOf(into));
     const columns = namesOf(old).filter((name) => known.has(name));
+    const named = columns.map((name) => `"${name}"`).join(', ');
+    if (table === 'sqlite_sequence') into.exec('delete from sqlite_sequence');
     const insert = into.prepare(
-      `insert or replace into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+      `insert or replace into "${table}" (${named}) values (${columns.map(() => '?').join(', ')})`,
     );
     let isWhole = true;
-    for (const row of old
-      .prepare<[], Value[]>(`select ${columns.join(', ')} from ${table}`)
-      .raw(true)
-      .iterate()) {
+    for (const row of old.prepare<[], Value[]>(`select ${named} from "${table}"`).raw(true).iterate()) {
       try {
         insert.run(...row);
-      } catch {
+      } catch (error) {
+        if (isDiskFull(error)) throw error;
         isWhole = false;
       }
     }
-    const [checked] = old.pragma(`quick_check('${table}')`) as { quick_check: string }[];
+    const [checked] = old.pragma(`quick_check("${table}")`) as { quick_check: string }[];
     return isWhole && checked?.quick_check === 'ok';
-  } catch {
+  } catch (error) {
+    if (isDiskFull(error)) throw error;
     return false;
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return /^SQLITE_(?:FULL|IOERR_WRITE)/.test((error as { code?: string }).code ?? '');
 }

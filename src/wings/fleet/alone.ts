@@ -4,12 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { thisProcess } from '../../base/process.ts';
-import type { Ask, DatabasePart } from './database.ts';
-
-export const ALONE: DatabasePart = {
-  name: 'alone',
-  steps: ['create table alone (name text primary key, owner text not null, until timestamptz not null)'],
-};
+import type { Ask } from './database.ts';
 
 const DEFAULT_LEASE_MS = 15_000;
 const UNTIL = `clock_timestamp() + $3 * interval '1 millisecond'`;

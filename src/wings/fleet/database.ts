@@ -1,15 +1,15 @@
-// The PostgreSQL database of memory that several machines share: its connections, and the steps by which its tables are
-// made. What the tables mean is told where they are read (stores/rows.ts and its neighbours).
+// The PostgreSQL database of memory that several machines share: its connections, and the making of its tables (schema.ts).
+// What the tables mean is told where they are read (stores/rows.ts and its neighbours).
 // Promises: nothing is loaded or reached before `openDatabase`; all times are the database's own (`clock_timestamp()`);
 // no statement waits for a lock, and no transaction stays open, for longer than 15 s; a database that is down, silent or
 // too busy, or refuses who asks, is an AppError `database-unavailable` that names the URL without its password.
 
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { SCHEMA_VERSION } from '../../memory/ledger/schema.ts';
 import { optionalPackage, withoutSecrets } from '../../queue/drivers.ts';
+import { SCHEMA, tablesBySchema } from './schema.ts';
 
-/** Where the tables are, and what is noted of them all. */
-const SCHEMA = 'nocturne';
 /** A statement without an answer must not hold its place for ever. The longest carry a whole ledger. */
 const WITHIN = { connectMs: 5_000, answerMs: 120_000 };
 const LOCKED_AT_MOST_MS = 15_000;
@@ -33,14 +33,8 @@ export type Ask = <Row extends object>(sql: string, values?: SqlValue[]) => Prom
 /** Asks one statement; answers how many rows it changed. */
 export type Run = (sql: string, values?: SqlValue[]) => Promise<number>;
 
-/** The tables of one part of the wing: a step that was released is never changed, only followed by another. */
-export interface DatabasePart {
-  name: string;
-  steps: string[];
-}
-
 export interface DatabaseOptions {
-  /** The PostgreSQL schema of the parts, where tables of other parts may have the same names; default: `nocturne`. */
+  /** The PostgreSQL schema whose tables are asked; default: `nocturne`. */
   schema?: string;
   connections?: number;
   /** For how long a transaction may stand open between two statements. */
@@ -60,21 +54,17 @@ export interface Database {
   readonly run: Run;
   /** Begins by `begin`, one statement or several; a throw takes everything back. */
   transaction<T>(begin: string, work: (ask: Ask, run: Run) => Promise<T>): Promise<T>;
-  /** Takes the steps of another part. */
-  take(part: DatabasePart): Promise<void>;
   /** Runs `work` over what stands at one moment; what it writes is refused. */
   readAtOnce<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Connects, and takes the steps of `parts` that the database has not taken; to be closed. Errors: `bad-input` for what is
- * no URL of PostgreSQL and where the package `pg` is not installed, `storage` where a newer nocturne made the tables,
- * `database-unavailable`.
+ * Connects, and makes the tables where there are none; to be closed. Errors: `bad-input` for what is no URL of PostgreSQL and
+ * where the package `pg` is not installed, `storage` where another nocturne made the tables, `database-unavailable`.
  */
 export async function openDatabase(
   url: string,
-  parts: DatabasePart[],
   { schema = SCHEMA, connections = CONNECTIONS, idleMs = LOCKED_AT_MOST_MS, within = WITHIN }: DatabaseOptions = {},
 ): Promise<Database> {
   if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
@@ -108,8 +98,9 @@ export async function openDatabase(
         `select current_setting('server_version') as version, to_regclass('${SCHEMA}.database') is not null as "isMade"`,
       );
       checkPostgresVersion(String(rows[0]?.version), server);
-      const id = rows[0]?.isMade ? await whereTaken(asking(pool), parts) : null;
-      return id ?? inTransaction(pool, 'begin', (ask) => takeSteps(ask, { schema, parts }));
+      return rows[0]?.isMade
+        ? idOf(asking(pool), server)
+        : inTransaction(pool, 'begin', (ask) => makeTables(ask, server));
     });
     return {
       id,
@@ -117,11 +108,6 @@ export async function openDatabase(
       ask: (sql, values) => telling(server, () => asking(pool)(sql, values)),
       run: (sql, values) => telling(server, () => running(pool)(sql, values)),
       transaction: (begin, work) => telling(server, () => inTransaction(pool, begin, work)),
-      take: (part) =>
-        telling(server, async () => {
-          if (await whereTaken(asking(pool), [part])) return;
-          await inTransaction(pool, 'begin', (ask) => takeSteps(ask, { schema, parts: [part] }));
-        }),
       readAtOnce: (work) =>
         telling(server, () => inTransaction(pool, 'begin isolation level repeatable read read only', work)),
       close: () => pool.end(),
@@ -148,37 +134,39 @@ export function withSessionOptions(url: string, options: string): { connectionSt
   return { connectionString: own === null ? url : at.href, options: own === null ? options : `${own} ${options}` };
 }
 
-/** The id of the database where all steps of the parts are taken, as they nearly always are; one look instead of a dozen. */
-async function whereTaken(ask: Ask, parts: DatabasePart[]): Promise<string | null> {
-  const [found] = await ask<{ id: string | null; taken: Record<string, number> | null }>(
-    `select (select id from ${SCHEMA}.database limit 1) as id, (select json_object_agg(name, version) from ${SCHEMA}.part) as taken`,
+/** The id of the database, whose tables are those that this nocturne knows. */
+async function idOf(ask: Ask, server: string): Promise<string> {
+  const [found] = await ask<{ id: string; schema: string | null }>(
+    `select id, to_jsonb(database) ->> 'schema' as schema from ${SCHEMA}.database`,
   );
-  const isTaken = parts.every(({ name, steps }) => (found?.taken?.[name] ?? 0) === steps.length);
-  return isTaken ? (found?.id ?? null) : null;
+  const schema = Number(found?.schema ?? 0);
+  if (schema === SCHEMA_VERSION) return found?.id as string;
+  if (schema > SCHEMA_VERSION) {
+    throw new AppError('storage', `The tables at ${server} were made by a newer nocturne (version ${schema}).`, {
+      remedy: 'Update nocturne on this machine.',
+    });
+  }
+  throw new AppError('storage', `The tables at ${server} were made by an earlier nocturne, and are not taken in.`, {
+    remedy:
+      'Bring its memory to the disk by that nocturne (nocturne move --to-directory), then into a new database by this one.',
+  });
 }
 
-/** Takes the steps that are lacking, one process after another; answers the id of the database. */
-async function takeSteps(ask: Ask, { schema, parts }: { schema: string; parts: DatabasePart[] }): Promise<string> {
+/** One process makes them; answers the id of the database. */
+async function makeTables(ask: Ask, server: string): Promise<string> {
   await ask("select pg_advisory_xact_lock(hashtext('nocturne'))");
-  for (const name of new Set([SCHEMA, schema])) await ask(`create schema if not exists ${name}`);
-  await ask(`create table if not exists ${SCHEMA}.part (name text primary key, version int not null)`);
-  await ask(`create table if not exists ${SCHEMA}.database (id text not null default gen_random_uuid()::text)`);
-  await ask(`insert into ${SCHEMA}.database select where not exists (select from ${SCHEMA}.database)`);
-  for (const { name, steps } of parts) {
-    const [row] = await ask<{ version: number }>(`select version from ${SCHEMA}.part where name = $1`, [name]);
-    const taken = row?.version ?? 0;
-    if (taken > steps.length) {
-      throw new AppError('storage', `The tables of the database were made by a newer nocturne (${name} ${taken}).`, {
-        remedy: 'Update nocturne on this machine.',
-      });
+  const [found] = await ask<{ isMade: boolean }>(`select to_regclass('${SCHEMA}.database') is not null as "isMade"`);
+  if (!found?.isMade) {
+    for (const [schema, tables] of tablesBySchema()) {
+      await ask(`create schema if not exists ${schema}; set local search_path = ${schema}`);
+      await ask(tables);
     }
-    if (taken === steps.length) continue;
-    for (const step of steps.slice(taken)) await ask(step);
-    const noting = `insert into ${SCHEMA}.part values ($1, $2) on conflict (name) do update set version = $2`;
-    await ask(noting, [name, steps.length]);
+    await ask(
+      `create table ${SCHEMA}.database (id text not null default gen_random_uuid()::text, schema int not null)`,
+    );
+    await ask(`insert into ${SCHEMA}.database (schema) values (${SCHEMA_VERSION})`);
   }
-  const [database] = await ask<{ id: string }>(`select id from ${SCHEMA}.database`);
-  return database?.id as string;
+  return idOf(ask, server);
 }
 
 async function inTransaction<T>(pool: pg.Pool, begin: string, work: (ask: Ask, run: Run) => Promise<T>): Promise<T> {

@@ -2,11 +2,9 @@
 // for who asks how it is; and what doctor looks at. The times of leases are the database's.
 
 import { sayCount } from '../../base/text/wording.ts';
-import { type Checked, fail, ok, type SharedOverview, type WorkFigures, warn } from '../../doors/wing.ts';
+import { type Checked, ok, type SharedOverview, type WorkFigures, warn } from '../../doors/wing.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Ask, Database } from './database.ts';
-import { MEMBER_GONE_MS } from './stores/rows.ts';
-import { ledgerVersion } from './stores/working-copy.ts';
 import { waiting } from './work/due.ts';
 
 /** Of what was given up so many are named, the newest. */
@@ -66,50 +64,15 @@ export async function checkDatabase(
   { home, now }: { home: Home; now(): Date },
 ): Promise<Checked[]> {
   const [beganAt, began] = [performance.now(), now()];
-  const [found] = await ask<{ now: Date; version: string; parts: string; stores: number }>(
+  const [found] = await ask<{ now: Date; version: string; stores: number }>(
     `select clock_timestamp() as now, split_part(current_setting('server_version'), ' ', 1) as version,
-       (select string_agg(name || ' ' || version, ', ' order by name) from part) as parts,
        (select count(*) from store where state = 'ready') as stores`,
   );
   const tookMs = performance.now() - beganAt;
   if (!found) return [];
   const how = `${server} answers in ${Math.ceil(tookMs)} ms; PostgreSQL ${found.version}, ${sayCount(found.stores, 'store')}`;
   const aheadMs = began.getTime() + tookMs / 2 - found.now.getTime();
-  return [
-    ok('database', `${how}; tables of version ${found.parts}`),
-    ...(await checkLedgers(ask)),
-    ...checkClock(aheadMs),
-    ...(await checkWaiting(ask, { home, now: now() })),
-  ];
-}
-
-async function checkLedgers(ask: Ask): Promise<Checked[]> {
-  const own = ledgerVersion();
-  const [stores] = await ask<{ older: number; newer: number }>(
-    `select count(*) filter (where ledger_version < $1) as older, count(*) filter (where ledger_version > $1) as newer from store`,
-    [own],
-  );
-  const members = await ask<{ process: string }>(
-    `select distinct split_part(id, '/', 1) as process from member
-     where ledger_version < $1 and seen_at > clock_timestamp() - $2 * interval '1 millisecond' order by process`,
-    [own, MEMBER_GONE_MS],
-  );
-  const { older = 0, newer = 0 } = stores ?? {};
-  if (newer > 0) {
-    const written = `${sayCount(newer, 'store')} ${newer === 1 ? 'was' : 'were'} written by a newer nocturne`;
-    return [fail('ledgers', written, 'Update nocturne on this machine: it works in none of them.')];
-  }
-  if (older === 0) return [ok('ledgers', `all of version ${own}`)];
-  const waits = `${sayCount(older, 'store')} of a version before ${own}`;
-  if (members.length === 0) return [ok('ledgers', `${waits}, which the next change brings to it`)];
-  const names = members.map(({ process }) => process).join(', ');
-  return [
-    warn(
-      'ledgers',
-      `${waits}, and older processes are seen: ${names}`,
-      'Update nocturne there; until then work waits.',
-    ),
-  ];
+  return [ok('database', how), ...checkClock(aheadMs), ...(await checkWaiting(ask, { home, now: now() }))];
 }
 
 function checkClock(aheadMs: number): Checked[] {

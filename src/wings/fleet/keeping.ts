@@ -164,17 +164,13 @@ export class FleetKeeping implements Keeping {
     const { home, clock, telemetry } = this.#config;
     const { memoryBytes, maxMemories: memories, totalMemoryBytes: totalBytes } = this.#config;
     // Loaded only here: without a database nothing of it is.
-    const [{ openDatabase }, { STORES }, { FleetStores }, { TRANSCRIPTS }, { Transcripts }, { WORK }] =
-      await Promise.all([
-        import('./database.ts'),
-        import('./stores/rows.ts'),
-        import('./stores/stores.ts'),
-        import('./transcripts/rows.ts'),
-        import('./transcripts/transcripts.ts'),
-        import('./work/tables.ts'),
-      ]);
+    const [{ openDatabase }, { FleetStores }, { Transcripts }] = await Promise.all([
+      import('./database.ts'),
+      import('./stores/stores.ts'),
+      import('./transcripts/transcripts.ts'),
+    ]);
     const count = checkedInCounter(telemetry);
-    const database = await openDatabase(this.#url, [STORES, TRANSCRIPTS, WORK], {
+    const database = await openDatabase(this.#url, {
       connections: CONNECTIONS,
       within: this.#within,
     });

@@ -10,7 +10,7 @@ import { HOME_SCHEMA } from './home/dialect.ts';
 /** More than a database makes between a backup and its restoring. */
 const RAISE = 1_000_000;
 
-/** The tables of parts that a database may not have yet, and what is done to them. */
+/** What is done to each table. */
 const STATEMENTS: [table: string, sql: string][] = [
   [
     'store',
@@ -39,11 +39,10 @@ export async function noteRestored(
   const day = dayOf(now, zone);
   // First: whoever reserves meanwhile does so on the day that counts as full.
   await home.days.forget(day);
-  const stores = await database.transaction('begin', async (ask, run) => {
+  const stores = await database.transaction('begin', async (_, run) => {
     let changed = 0;
     for (const [table, sql] of STATEMENTS) {
-      const [found] = await ask<{ isThere: boolean }>('select to_regclass($1) is not null as "isThere"', [table]);
-      const count = found?.isThere ? await run(sql) : 0;
+      const count = await run(sql);
       if (table === 'store') changed = count;
     }
     return changed;

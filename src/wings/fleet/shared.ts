@@ -73,13 +73,11 @@ export class FleetShared implements Shared {
 }
 
 async function loaded(open: () => Promise<Opened>): Promise<Loaded> {
-  const [{ Alone, ALONE }, { DatabasePlaces }, { DatabaseParts }, { database, stores, transcripts }] =
-    await Promise.all([
-      import('./alone.ts'),
-      import('./stores/places.ts'),
-      import('./transcripts/session-parts.ts'),
-      open(),
-    ]);
-  await database.take(ALONE);
+  const [{ Alone }, { DatabasePlaces }, { DatabaseParts }, { database, stores, transcripts }] = await Promise.all([
+    import('./alone.ts'),
+    import('./stores/places.ts'),
+    import('./transcripts/session-parts.ts'),
+    open(),
+  ]);
   return { places: new DatabasePlaces(stores), parts: new DatabaseParts(transcripts), alone: new Alone(database.ask) };
 }

@@ -4,9 +4,7 @@
 import type { Config } from '../../base/config/config.ts';
 import type { ThreadModule, ThreadStores } from '../../doors/shared.ts';
 import { openDatabase } from './database.ts';
-import { STORES } from './stores/rows.ts';
 import { FleetStores } from './stores/stores.ts';
-import { WORK } from './work/tables.ts';
 
 const CONNECTIONS = 2;
 /** Who asked is told within seconds. */
@@ -17,7 +15,7 @@ const KEEP = { bytes: 2 ** 28, stores: 64 };
 export const openStores: ThreadModule['openStores'] = async (config: Config): Promise<ThreadStores> => {
   const { databaseUrl = '', home, clock, leaseMs } = config;
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
-  const database = await openDatabase(databaseUrl, [STORES, WORK], { connections: CONNECTIONS });
+  const database = await openDatabase(databaseUrl, { connections: CONNECTIONS });
   const stores = await FleetStores.open({
     ...{ database, home, leaseMs, waitMs: 0, answerMs: ANSWER_MS, keep: KEEP },
     open: { clock, limits },

@@ -19,7 +19,6 @@ export const review: Wing = {
   name: 'review',
   commands: { names: ['review'], load: () => import('./review-command.ts') },
   jobKinds: ['review'],
-  tables: ['proposal'],
   approval: async (isOn) => (await import('./approval.ts')).reviewApproval({ isOn }),
   library: (app) =>
     ({

@@ -8,11 +8,10 @@ import { kindOf } from '../../base/files/directories.ts';
 import { makePrivate, removeFile } from '../../base/files/files.ts';
 import type { Log } from '../../base/logger.ts';
 import { type Pages, type WingApp, wings } from '../../doors/wing.ts';
-import { getWingSchemas, type WingSchema } from '../../memory/ledger/schema.ts';
 import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
 import { RateLimit, type ServerDeps } from './endpoint.ts';
-import { identityOf, openRows, rowsOf } from './rows/rows.ts';
+import { identityOf, rowsOf } from './rows/rows.ts';
 import { RecentMemories } from './store/recent.ts';
 import { StoreThreads } from './store/threads.ts';
 import { type StreamBounds, Streams } from './streams.ts';
@@ -53,13 +52,13 @@ const END_MS = 10_000;
 
 export async function startServer(app: WingApp & { log: Log }, options: ServeOptions = {}): Promise<Running> {
   const { config, home, log } = app;
-  const { user, secret } = await identityOf(openRows(home));
+  const { user, secret } = await identityOf(home.database);
   const closing = new AbortController();
   const rows = rowsOf(app);
   const threads = new StoreThreads({
     environment: config.environment,
     user,
-    shared: app.shared && { module: app.shared.threadModule, schemas: plainSchemas() },
+    shared: app.shared?.threadModule ?? null,
     count: options.storeThreads,
     entry: options.threadEntry,
     onTrouble: ({ dir, message }) => void log('error', { event: 'trouble', store: dir, error: message }),
@@ -137,11 +136,6 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
       return closed;
     },
   };
-}
-
-/** Of the wings that are there, as a thread can be told them. */
-function plainSchemas(): WingSchema[] {
-  return getWingSchemas().map(({ name, tables, schema }) => ({ name, tables, schema }));
 }
 
 async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {

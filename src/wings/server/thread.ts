@@ -9,7 +9,6 @@ import { type Config, type Environment, loadConfig } from '../../base/config/con
 import { describeError, isAppError } from '../../base/errors.ts';
 import type { ThreadModule, ThreadStores } from '../../doors/shared.ts';
 import { openHome } from '../../memory/home/home.ts';
-import { setWingSchemas, type WingSchema } from '../../memory/ledger/schema.ts';
 import { openStore, refuseSentLedger } from '../../memory/open.ts';
 import type { Store } from '../../memory/store/store.ts';
 import { ApiError, isHeld, type Told, toldOf } from './errors.ts';
@@ -19,8 +18,8 @@ import { ofCommits, ofNoStore, WORK, type WorkName } from './store/work.ts';
 export interface ThreadData {
   environment: Environment;
   user: string;
-  /** Where several machines share the stores. */
-  shared: { module: string; schemas: WingSchema[] } | null;
+  /** Where several machines share the stores: the module that opens them. */
+  shared: string | null;
 }
 
 export interface Asked {
@@ -106,9 +105,8 @@ async function doWork(dir: string, { work, args, looked }: Work): Promise<unknow
   });
 }
 
-function sharedStores(config: Config, { module, schemas }: NonNullable<ThreadData['shared']>): Promise<ThreadStores> {
+function sharedStores(config: Config, module: string): Promise<ThreadStores> {
   const open = async () => {
-    setWingSchemas(schemas);
     const { openStores } = (await import(module)) as ThreadModule;
     return openStores(config);
   };

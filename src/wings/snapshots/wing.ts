@@ -6,7 +6,6 @@ export const snapshots: Wing = {
   name: 'snapshots',
   commands: { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
   jobKinds: ['apply-snapshot'],
-  tables: ['memory_snapshot', 'snapshot_topic'],
   recallNotes: async (at) => {
     const offer = await offerAt(at);
     return offer ? [`Memory snapshots: ${offer.words}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];

@@ -8,7 +8,6 @@ import { systemClock } from '../../../src/base/time.ts';
 import { Home } from '../../../src/memory/home/home.ts';
 import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
 import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
-import { openRows } from '../../../src/wings/server/rows/rows.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';
@@ -83,7 +82,7 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
     const database = new PostgresHome(databaseUrl);
     const home = new Home(join(root, 'here'), { database, clock: systemClock, zone: 'UTC' });
     ends.push(() => home.close());
-    const made = new Keys(openRows(home), systemClock);
+    const made = new Keys(home.database, systemClock);
     const keys: string[] = [];
     for (const tenant of options.tenants) {
       const of = { name: tenant, rights: RIGHTS, stores: [], dayMicroUsd: null, tenant };

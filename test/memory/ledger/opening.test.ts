@@ -1,4 +1,4 @@
-// A new database is put at its place whole: as if it had taken every step there, whoever else makes it, and wherever its
+// A new database is put at its place whole: as if it had been made there, whoever else makes it, and wherever its
 // making is cut off.
 
 import { spawn } from 'node:child_process';
@@ -12,6 +12,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { beginJob } from '../../../src/memory/ledger/job-rows.ts';
 import { ledgerDamage, openLedger, readTextOrDatabase } from '../../../src/memory/ledger/ledger.ts';
+import { copyBefore } from '../../support/before.ts';
 import { sized } from '../../support/depth.ts';
 import { onFaultyDisk } from '../../support/faulty-files.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -23,6 +24,13 @@ const KINDS = [
   { name: 'home', file: 'home.db', open: (dir: string) => openHome(dir, clock) },
 ];
 const OPENER = join(import.meta.dirname, '../../fixtures/memory/opener.ts');
+
+/** What a new one is made of. */
+function schemaOf(kind = KINDS[0]) {
+  const dir = tempDir();
+  kind?.open(dir).close();
+  return contents(join(dir, kind?.file ?? '')).schema;
+}
 
 /** Everything that a database says of itself, but for where in the file it stands. */
 function contents(path: string) {
@@ -39,13 +47,13 @@ function contents(path: string) {
   }
 }
 
-/** The same of a file that took the steps in its place, one after the other: one that was there before, with nothing in it. */
-async function stepByStep({ file, open }: (typeof KINDS)[number]) {
+/** The same of a file that was made in its place: one that was there before, with nothing in it. */
+async function madeInPlace({ file, open }: (typeof KINDS)[number]) {
   const path = join(tempDir(), file);
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, '', { mode: 0o600 });
   const opened = open(path.slice(0, -file.length));
-  // Its steps are in its log.
+  // Its tables are in its log.
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   await opened.close();
   return contents(path);
@@ -64,7 +72,7 @@ async function callsOf({ open }: (typeof KINDS)[number]): Promise<string[]> {
 const leftovers = (dir: string) =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'));
 
-test.each(KINDS)('a new $name is what the steps make, private, and nothing is left beside it', async (kind) => {
+test.each(KINDS)('a new $name is what its schema makes, private, and nothing is left beside it', async (kind) => {
   const dir = tempDir();
   const path = join(dir, kind.file);
   const opened = kind.open(dir);
@@ -72,7 +80,7 @@ test.each(KINDS)('a new $name is what the steps make, private, and nothing is le
   for (const end of ['', '-wal', '-shm']) expect(statSync(path + end).mode & 0o777).toBe(0o600);
   await opened.close();
   const made = contents(path);
-  expect(made).toEqual(await stepByStep(kind));
+  expect(made).toEqual(await madeInPlace(kind));
   expect(made.isSound).toBe('ok');
   expect(made.pragmas).toContainEqual(['journal_mode', 'wal']);
   expect(made.schema.length).toBeGreaterThan(5);
@@ -97,7 +105,7 @@ test('of a new copy of what is kept elsewhere, all is in its log', () => {
 test.each(KINDS)(
   'whatever call fails while a $name is made, the next opening finds or makes it whole',
   async (kind) => {
-    const whole = await stepByStep(kind);
+    const whole = await madeInPlace(kind);
     const { calls } = await onFaultyDisk({ at: 0, kind: 'error' }, async () => kind.open(tempDir()).close());
     for (const fault of ['error', 'crash', 'after'] as const) {
       for (let at = 1; at <= calls; at += 1) {
@@ -110,7 +118,7 @@ test.each(KINDS)(
   },
 );
 
-test.each(KINDS)('where no file can have two names, a $name takes its steps in its place', async (kind) => {
+test.each(KINDS)('where no file can have two names, a $name is made in its place', async (kind) => {
   const dir = tempDir();
   const at = (await callsOf(kind)).indexOf('linkSync') + 1;
   await onFaultyDisk({ at, kind: 'error' }, async () => {
@@ -119,7 +127,7 @@ test.each(KINDS)('where no file can have two names, a $name takes its steps in i
     await opened.close();
   });
   expect(leftovers(dir)).toEqual([]);
-  expect(contents(join(dir, kind.file))).toEqual(await stepByStep(kind));
+  expect(contents(join(dir, kind.file))).toEqual(await madeInPlace(kind));
 });
 
 test('the log of a ledger that is gone does not come into the new one', () => {
@@ -165,7 +173,7 @@ test('processes that begin the same memory and the same home at once each find i
 
 test('beside what a process left that was killed while it made one, a ledger is begun and read as ever', async () => {
   const [kind] = KINDS as [(typeof KINDS)[number]];
-  const whole = await stepByStep(kind);
+  const whole = await madeInPlace(kind);
   const calls = await callsOf(kind);
   for (const [index, call] of calls.entries()) {
     // Before it has written anything, and while it has two names.
@@ -183,4 +191,49 @@ test('beside what a process left that was killed while it made one, a ledger is 
     expect(contents(path)).toEqual(whole);
     for (const name of left) expect(await Array.fromAsync(readTextOrDatabase(join(dir, name)))).toEqual([]);
   }
+});
+
+/** All rows that are in a database, but for those that are made of others. */
+function rowsOf(path: string): Record<string, unknown[]> {
+  const db = new Database(path, { readonly: true });
+  const tables = db
+    .prepare("select name from pragma_table_list where schema = 'main' and type = 'table'")
+    .pluck()
+    .all();
+  const kept = (tables as string[]).filter((name) => !/^(?:sqlite_schema|wing_version|topic|topic_line)$/.test(name));
+  const rows = kept.map((name) => [name, db.prepare(`select * from "${name}"`).all()]);
+  db.close();
+  return Object.fromEntries(rows.filter(([, found]) => (found as unknown[]).length > 0));
+}
+
+test('whatever call fails while a database of an earlier schema is taken in, it is what it was or has every row', async () => {
+  for (const kind of sized({ quick: ['crash'] as const, deep: ['error', 'crash', 'after'] as const })) {
+    for (let at = 1, isDone = false; !isDone; at += 1) {
+      const { home, memory } = copyBefore('waiting');
+      const [ledger, ofHome] = [join(memory, '.nocturne/ledger.db'), join(home, 'home.db')];
+      const before = [rowsOf(ledger), rowsOf(ofHome)];
+      const { failed } = await onFaultyDisk({ at, kind }, async () => {
+        openLedger(memory).close();
+        await openHome(home, clock).close();
+      });
+      isDone = failed === null;
+      openLedger(memory).close();
+      await openHome(home, clock).close();
+      expect([rowsOf(ledger), rowsOf(ofHome)]).toEqual(before);
+      expect([rowsOf(`${ledger}.before-21`), rowsOf(`${ofHome}.before-12`)]).toEqual(before);
+      expect([contents(ledger).schema, contents(ledger).isSound]).toEqual([schemaOf(KINDS[0]), 'ok']);
+    }
+  }
+});
+
+test('a database is taken in while another process has it open, which goes on in it', () => {
+  const { memory } = copyBefore('waiting');
+  const other = new Database(join(memory, '.nocturne/ledger.db'));
+  const waiting = other.prepare('select count(*) from inbox').pluck();
+  expect(waiting.get()).toBe(1);
+  const ledger = openLedger(memory);
+  other.prepare("delete from inbox where kind = 'extract'").run();
+  expect([waiting.get(), ledger.all('select * from inbox')]).toEqual([0, []]);
+  other.close();
+  ledger.close();
 });

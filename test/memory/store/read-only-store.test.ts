@@ -6,6 +6,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { ReadOnlyStore } from '../../../src/memory/store/live-files.ts';
+import { copyBefore } from '../../support/before.ts';
 import { treeHash } from '../../support/mcp.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -64,15 +65,28 @@ test('it knows ids and versions of what the store wrote, and shows an edit made 
   store.close();
 });
 
-test('a ledger of another version of nocturne is left alone: the files are shown without what it knows', async () => {
+test('a ledger of a newer nocturne is left alone: the files are shown without what it knows', async () => {
   const dir = await workedIn(tempDir());
   const db = new Database(join(dir, '.nocturne/ledger.db'));
-  db.pragma('user_version = 1');
+  db.pragma('user_version = 999');
   db.close();
   const store = new ReadOnlyStore(dir);
   expect(store.ledger.all('select * from memory')).toEqual([]);
   expect(await store.lookUp('a.md')).toMatchObject({ id: null, text: '- a\n' });
   store.close();
+});
+
+test('a ledger of an earlier schema is shown as it is once it is taken in, and stays as it was', async () => {
+  const { memory } = copyBefore('waiting');
+  const path = join(memory, '.nocturne/ledger.db');
+  const before = readFileSync(path);
+  const store = new ReadOnlyStore(memory);
+  expect(store.ledger.all("select state from entry where state = 'forgotten'")).toHaveLength(1);
+  expect(await store.lookUp('logging.md')).toMatchObject({ id: expect.any(String), version: expect.any(String) });
+  expect(() => store.ledger.run('delete from entry')).toThrow();
+  store.close();
+  expect(readFileSync(path)).toEqual(before);
+  expect(readdirSync(join(memory, '.nocturne')).sort()).toEqual(['dreams', 'ledger.db']);
 });
 
 test('a directory that is not there is an empty one, and is not made', async () => {

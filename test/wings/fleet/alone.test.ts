@@ -1,7 +1,7 @@
 // What one process of all does at a time, on a PostgreSQL database of the file's own.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALONE, Alone } from '../../../src/wings/fleet/alone.ts';
+import { Alone } from '../../../src/wings/fleet/alone.ts';
 import { type Database, openDatabase } from '../../../src/wings/fleet/database.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 
@@ -10,7 +10,7 @@ describe.skipIf(noPostgres)(`alone ${noPostgres}`, () => {
   let database: Database;
   beforeAll(async () => {
     own = await ownDatabase();
-    database = await openDatabase(own.url, [ALONE]);
+    database = await openDatabase(own.url);
   });
   afterAll(async () => {
     await database.close();

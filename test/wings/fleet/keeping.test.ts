@@ -7,8 +7,6 @@ import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
-import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
-import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
@@ -28,10 +26,10 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
   const machine = (dir: string) => testApp({ dir, settings: { databaseUrl: own.url } });
 
   test('who opens a database with all its tables waits for nobody who makes others there', async () => {
-    const maker = await openDatabase(own.url, [STORES, WORK]);
+    const maker = await openDatabase(own.url);
     onTestFinished(() => maker.close());
     await maker.transaction("begin; select pg_advisory_xact_lock(hashtext('nocturne'))", async () => {
-      const opened = await openDatabase(own.url, [STORES, WORK]);
+      const opened = await openDatabase(own.url);
       expect(opened.id).toBe(maker.id);
       await opened.close();
     });
@@ -43,7 +41,7 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
       change(url);
       return url.href;
     };
-    await (await openDatabase(own.url, [STORES, WORK])).close();
+    await (await openDatabase(own.url)).close();
     const refused = {
       'role "nobody_here" does not exist': at((url) => Object.assign(url, { username: 'nobody_here' })),
       'database "none_of_this_name" does not exist': at((url) =>
@@ -72,7 +70,7 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
   test('options of sessions that stand in the URL hold beside its own', async () => {
     const url = new URL(own.url);
     url.searchParams.set('options', '-c statement_timeout=61000 -c application_name=told\\ so');
-    const database = await openDatabase(url.href, [STORES, WORK]);
+    const database = await openDatabase(url.href);
     onTestFinished(() => database.close());
     const shown = `select current_setting('statement_timeout') as timeout, current_setting('application_name') as name,
       current_setting('search_path') as path, current_setting('lock_timeout') as lock`;

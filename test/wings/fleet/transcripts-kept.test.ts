@@ -90,7 +90,7 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
     const dir = join(tempDir(), 'memory');
     const opened = await openStore(dir);
     await own.ask(
-      `insert into store (id, name, state, revision, pages, page_bytes, ledger_version) values ($1, $1, 'ready', 0, 0, 4096, 0)`,
+      `insert into store (id, name, state, revision, pages, page_bytes) values ($1, $1, 'ready', 0, 0, 4096)`,
       [opened.id],
     );
     const wing: Wing = {

@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { redact } from '../../../src/base/text/redact.ts';
 import type { Message, Part, Session } from '../../../src/transcript/types.ts';
 import { type Database, openDatabase } from '../../../src/wings/fleet/database.ts';
-import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
-import { TRANSCRIPTS } from '../../../src/wings/fleet/transcripts/rows.ts';
 import { type TranscriptDeps, Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
-import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { tempDir } from '../../support/temp.ts';
 
 export function openTranscriptDatabase(url: string): Promise<Database> {
-  return openDatabase(url, [STORES, TRANSCRIPTS, WORK]);
+  return openDatabase(url);
 }
 
 /** A machine of its own. */
@@ -26,10 +23,9 @@ let stores = 0;
 export async function storeIn({ ask }: Pick<Database, 'ask'>): Promise<string> {
   stores += 1;
   const id = `memstore_${process.pid}_${stores}`;
-  await ask(
-    `insert into store (id, name, state, revision, pages, page_bytes, ledger_version) values ($1, $1, 'ready', 0, 0, 4096, 0)`,
-    [id],
-  );
+  await ask(`insert into store (id, name, state, revision, pages, page_bytes) values ($1, $1, 'ready', 0, 0, 4096)`, [
+    id,
+  ]);
   return id;
 }
 

@@ -3,9 +3,7 @@
 // `node test/wings/fleet/work.bench.ts [stores] [rounds]`.
 
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
-import { STORES } from '../../../src/wings/fleet/stores/rows.ts';
 import { dueWork, nextDue, releaseClaim, renewClaim, takeNext, waiting } from '../../../src/wings/fleet/work/due.ts';
-import { WORK } from '../../../src/wings/fleet/work/tables.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
 
 const stores = Number(process.argv[2] ?? 1_000);
@@ -19,7 +17,7 @@ if (noPostgres) {
   process.exit();
 }
 const own = await ownDatabase();
-const database = await openDatabase(own.url, [STORES, WORK]);
+const database = await openDatabase(own.url);
 const { ask } = database;
 
 function median(values: number[]): number {
@@ -46,8 +44,8 @@ function say(what: string, took: number[]): void {
 async function fill({ tenants, notBefore }: { tenants: number; notBefore: string }): Promise<void> {
   await ask('truncate store, tenant_turn cascade');
   await ask(
-    `insert into store (id, name, state, revision, pages, page_bytes, ledger_version, tenant)
-     select n, n, 'ready', 0, 0, 4096, 1, 'tenant ' || (n::int % $2) from (select generate_series(1, $1::int)::text as n) as made`,
+    `insert into store (id, name, state, revision, pages, page_bytes, tenant)
+     select n, n, 'ready', 0, 0, 4096, 'tenant ' || (n::int % $2) from (select generate_series(1, $1::int)::text as n) as made`,
     [stores, tenants],
   );
   await ask(

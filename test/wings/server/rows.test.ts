@@ -5,7 +5,7 @@ import { fixedClock } from '../../../src/base/time.ts';
 import { Dreams } from '../../../src/wings/server/rows/dreams.ts';
 import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
 import { DirectoryPlaces } from '../../../src/wings/server/rows/places.ts';
-import { identityOf, openRows } from '../../../src/wings/server/rows/rows.ts';
+import { identityOf } from '../../../src/wings/server/rows/rows.ts';
 import { Sessions } from '../../../src/wings/server/rows/sessions.ts';
 import { Stores } from '../../../src/wings/server/rows/stores.ts';
 import { HOMES } from '../../support/homes.ts';
@@ -22,7 +22,7 @@ describe.each(HOMES)('$name', ({ isShared, setUp, begin }) => {
   async function processes() {
     const { open, run } = await begin();
     const [one, two] = [open(clock), open(later)];
-    return { one, two, run, rows: [openRows(one), openRows(two)] as const };
+    return { one, two, run, rows: [one.database, two.database] as const };
   }
 
   test('a key that one process makes another knows, with what it spent, until it is revoked', async () => {

@@ -8,7 +8,6 @@ import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } fro
 import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
-import { openRows } from '../../../src/wings/server/rows/rows.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
@@ -118,7 +117,7 @@ export async function keyIn(home: string, of: Partial<Caller> = {}): Promise<{ i
   const opened = openHome(home, systemClock);
   try {
     const all = { name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null };
-    const { key, row } = await new Keys(openRows(opened), systemClock).create({ ...all, ...of });
+    const { key, row } = await new Keys(opened.database, systemClock).create({ ...all, ...of });
     return { id: row.id, key };
   } finally {
     await opened.close();

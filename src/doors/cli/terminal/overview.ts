@@ -240,14 +240,10 @@ type Kept = Awaited<ReturnType<typeof readKept>>;
 async function askWings(dir: string, ledger: Ledger | null) {
   const at = { dir, ledger, checkout: checkoutRoot(process.cwd()) };
   const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [], needs: [] }));
-  const left = ledger?.tablesWithoutWing() ?? [];
-  const added: Record<string, unknown> = Object.assign({ withoutWing: left }, ...found.map(({ values }) => values));
-  const rows = left.map(
-    (each) => `kept       ${sayCount(each.rows, 'row')} in ${each.table}, of the wing ${each.wing}, which is not there`,
-  );
+  const added: Record<string, unknown> = Object.assign({}, ...found.map(({ values }) => values));
   return {
     added,
-    addedLines: [...found.flatMap(({ lines }) => lines), ...rows],
+    addedLines: found.flatMap(({ lines }) => lines),
     addedNeeds: found.flatMap(({ needs = [] }) => needs),
   };
 }

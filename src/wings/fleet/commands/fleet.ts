@@ -153,15 +153,13 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
       remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
     });
   }
-  const [{ openDatabase }, { STORES }, { WORK }, { openHomeOf }] = await Promise.all([
+  const [{ openDatabase }, { openHomeOf }] = await Promise.all([
     import('../database.ts'),
-    import('../stores/rows.ts'),
-    import('../work/tables.ts'),
     import('../../../doors/places.ts'),
   ]);
   const { home, close } = openHomeOf(config);
   try {
-    const database = await openDatabase(url, [STORES, WORK], { connections: 1 });
+    const database = await openDatabase(url, { connections: 1 });
     try {
       await work({ config, database, home });
     } finally {

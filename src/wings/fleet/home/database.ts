@@ -5,77 +5,27 @@
 // by bytes; whole numbers are numbers.
 
 import { HomeDatabase, type Statement, type Steps } from '../../../memory/home/database.ts';
-import { HOME_STEPS, type WingSchema } from '../../../memory/ledger/schema.ts';
-import type { Ask, Database, DatabaseOptions, DatabasePart, Run, SqlValue } from '../database.ts';
-import { CHANGE, HOME_SCHEMA, toPostgres, toPostgresStep } from './dialect.ts';
+import type { Ask, Database, DatabaseOptions, Run, SqlValue } from '../database.ts';
+import { HOME_SCHEMA, toPostgres } from './dialect.ts';
 
-const HOME: DatabasePart = { name: 'home', steps: [CHANGE, ...HOME_STEPS.map(toPostgresStep)] };
 /** A transaction of a process that is stopped keeps nobody waiting for longer than a lock may be waited for. */
 const IDLE_MS = 8_000;
 const CONNECTIONS = 4;
 /** Every statement that writes a table does the same before it (dialect.ts), and so waits until this transaction is over. */
 const BEGIN = 'begin; update change set number = number + 1';
 
-/** One connection to the database for the home and all wings' tables in it. */
-class Connection {
+export class PostgresHome extends HomeDatabase {
+  readonly sharedTime = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  readonly limitsPlace = 'by nocturne fleet limits';
   readonly #url: string;
   readonly #within: DatabaseOptions['within'];
   #opening: Promise<Database> | undefined;
   #closing: Promise<void> | undefined;
-  readonly #taken = new Map<string, Promise<void>>();
 
-  constructor(url: string, within?: DatabaseOptions['within']) {
+  constructor(url: string, { within }: Pick<DatabaseOptions, 'within'> = {}) {
+    super();
     this.#url = url;
     this.#within = within;
-  }
-
-  /** With the tables of these parts in it. */
-  async with(parts: readonly DatabasePart[]): Promise<Database> {
-    this.#opening ??= this.#connect().catch((error) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    const database = await this.#opening;
-    for (const part of parts) {
-      const before = this.#taken.get(part.name);
-      const taking = before ?? database.take(part);
-      if (!before) {
-        this.#taken.set(part.name, taking);
-        taking.catch(() => this.#taken.delete(part.name));
-      }
-      await taking;
-    }
-    return database;
-  }
-
-  async #connect(): Promise<Database> {
-    const { openDatabase } = await import('../database.ts');
-    const options = { schema: HOME_SCHEMA, connections: CONNECTIONS, idleMs: IDLE_MS, within: this.#within };
-    return openDatabase(this.#url, [HOME], options);
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= Promise.resolve(this.#opening).then(
-      (database) => database?.close(),
-      () => {},
-    );
-    return this.#closing;
-  }
-}
-
-export class PostgresHome extends HomeDatabase {
-  readonly sharedTime = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  readonly limitsPlace = 'by nocturne fleet limits';
-  readonly #connection: Connection;
-  readonly #parts: readonly DatabasePart[];
-
-  constructor(
-    at: string | Connection,
-    { parts = [], within }: { parts?: readonly DatabasePart[]; within?: DatabaseOptions['within'] } = {},
-  ) {
-    super();
-    this.#connection = typeof at === 'string' ? new Connection(at, within) : at;
-    this.#parts = parts;
   }
 
   protected async ask(statement: Statement): Promise<unknown> {
@@ -93,21 +43,30 @@ export class PostgresHome extends HomeDatabase {
     });
   }
 
-  tablesOf({ name, schema = [] }: WingSchema): HomeDatabase {
-    const part = { name: `home-${name}`, steps: schema.map(toPostgresStep) };
-    return new PostgresHome(this.#connection, { parts: [...this.#parts, part] });
-  }
-
   async sign(): Promise<string> {
     return String((await this.get<{ number: number }>('select number from change'))?.number);
   }
 
   close(): Promise<void> {
-    return this.#connection.close();
+    this.#closing ??= Promise.resolve(this.#opening).then(
+      (database) => database?.close(),
+      () => {},
+    );
+    return this.#closing;
   }
 
   #open(): Promise<Database> {
-    return this.#connection.with(this.#parts);
+    this.#opening ??= this.#connect().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Database> {
+    const { openDatabase } = await import('../database.ts');
+    const options = { schema: HOME_SCHEMA, connections: CONNECTIONS, idleMs: IDLE_MS, within: this.#within };
+    return openDatabase(this.#url, options);
   }
 }
 

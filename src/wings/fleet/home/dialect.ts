@@ -1,5 +1,5 @@
-// The home's SQL as PostgreSQL speaks it: statements differ in how values are named, the steps that make tables in the
-// names of types and in what SQLite says of a table. What a step is not known to say is refused, not guessed.
+// The home's SQL as PostgreSQL speaks it: statements differ in how values are named, what makes tables in the
+// names of types and in what SQLite says of a table. What is not known to say the same is refused, not guessed.
 
 /** The PostgreSQL schema of the home's tables. */
 export const HOME_SCHEMA = 'nocturne_home';
@@ -21,7 +21,7 @@ const TYPES: Record<string, string> = {
   blob: 'bytea',
   real: 'double precision',
 };
-const STATEMENTS = /^(?:create table|create (?:unique )?index|alter table|insert into|delete from|update)\s/i;
+const STATEMENTS = /^(?:create table|create (?:unique )?index|insert into)\s/i;
 const known = new Map<string, string>();
 
 /** A statement with `?` for each value, with `$1` and so on for them. */
@@ -39,9 +39,9 @@ export function toPostgres(sql: string): string {
   return made;
 }
 
-/** A step of SQLite's that makes tables, or changes them. */
-export function toPostgresStep(step: string): string {
-  return statementsOf(step).map(toPostgresStatement).join(';\n');
+/** Statements of SQLite's that make tables. */
+export function toPostgresTables(sql: string): string {
+  return statementsOf(sql).map(toPostgresStatement).join(';\n');
 }
 
 function toPostgresStatement(sql: string): string {
@@ -52,7 +52,7 @@ function toPostgresStatement(sql: string): string {
     return `${made};
 create trigger note_change before insert or update or delete on ${table} for each statement execute function note_change()`;
   }
-  return /^alter table/i.test(sql) ? withTypes(sql) : sql;
+  return sql;
 }
 
 function withTypes(sql: string): string {
@@ -61,8 +61,8 @@ function withTypes(sql: string): string {
   );
 }
 
-function statementsOf(step: string): string[] {
-  const marked = outsideQuotes(step, (part) => part.replaceAll(';', '\0'));
+function statementsOf(sql: string): string[] {
+  const marked = outsideQuotes(sql, (part) => part.replaceAll(';', '\0'));
   return marked
     .split('\0')
     .map((each) => each.trim())

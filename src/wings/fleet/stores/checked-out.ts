@@ -25,7 +25,6 @@ import {
   bytesOf,
   type Changes,
   checkIn,
-  isReadByAll,
   readStore,
   releaseStore,
   renewStore,
@@ -37,7 +36,7 @@ import {
   wasCheckedIn,
 } from './rows.ts';
 import type { Fetch, Stage } from './stage.ts';
-import { ledgerVersion, WorkingCopy, type WorkingStep } from './working-copy.ts';
+import { WorkingCopy, type WorkingStep } from './working-copy.ts';
 
 /** Named before each is taken; tests end the process there. */
 export type Step = CopyStep | WorkingStep | 'take' | 'work' | 'check-in' | 'done';
@@ -85,12 +84,11 @@ export class CheckedOut {
   }
 
   /**
-   * Makes a copy of the store; to be closed. Errors: `bad-input` where there is no such store, `conflict` where its ledger is not
-   * to be read by this nocturne yet, or any more; `database-unavailable`.
+   * Makes a copy of the store; to be closed. Errors: `bad-input` where there is no such store, `conflict` where it is not there
+   * to work in; `database-unavailable`.
    */
   static async open(id: string, deps: CheckOutDeps): Promise<CheckedOut> {
     const opened = new CheckedOut(id, deps);
-    await opened.#refuseTooEarly(await storeRow(deps.database.ask, id));
     opened.#reading = await ReadingCopy.make(id, opened.#fetch, { ...deps.place, onStep: deps.onStep });
     return opened;
   }
@@ -197,7 +195,6 @@ export class CheckedOut {
     let isSent = false;
     try {
       // 2.
-      await this.#refuseTooEarly(row);
       await this.#bring(row);
       const copy = await this.#workingCopy();
       const store = await copy.open();
@@ -240,8 +237,8 @@ export class CheckedOut {
 
   /** The change is in the store, whatever becomes of the copies. */
   async #accept(copy: WorkingCopy, revision: number, changes: Changes): Promise<void> {
-    const { pages, pageBytes, ledgerVersion } = changes;
-    const row = { ...copy.row, revision, pages: pages.count, pageBytes, ledgerVersion };
+    const { pages, pageBytes } = changes;
+    const row = { ...copy.row, revision, pages: pages.count, pageBytes };
     try {
       this.#reading.take(row, changes, copy.dir);
       copy.accept(row, changes);
@@ -291,7 +288,6 @@ export class CheckedOut {
   async #bring(row: StoreRow | null): Promise<void> {
     const reading = this.#reading;
     if (reading.isWhole && row && isSameRevision(reading.row, row)) return;
-    await this.#refuseTooEarly(row);
     const working = this.#working?.isWhole ? this.#working : null;
     if (!working) this.#dropWorking();
     const whilePut = (stage: Stage) => {
@@ -319,7 +315,6 @@ export class CheckedOut {
   readonly #fetch: Fetch = async (since, to) => {
     const onRow = (found: StoreRow) => {
       if (found.state === 'arriving') throw notReady(this.id, found);
-      refuseUnreadable(found);
       // The database was restored since: what is there is no change of what is here.
       if (since >= 0 && found.lineage !== this.row.lineage) throw brokenCopy('all');
       to.onRow(found);
@@ -328,16 +323,6 @@ export class CheckedOut {
     if (!found) throw notReady(this.id, null);
     return found;
   };
-
-  async #refuseTooEarly(row: StoreRow | null): Promise<void> {
-    if (row) refuseUnreadable(row);
-    if (!row || row.ledgerVersion >= ledgerVersion()) return;
-    if (await isReadByAll(this.#deps.database.ask, ledgerVersion())) return;
-    throw passing(
-      `${this.id} waits until processes of an older nocturne have ended.`,
-      'Update them: this nocturne would write what they cannot read.',
-    );
-  }
 
   #dropWorking(): void {
     this.#working?.discard();
@@ -353,12 +338,6 @@ export class CheckedOut {
 
 function isSameRevision(a: StoreRow, b: StoreRow): boolean {
   return a.revision === b.revision && a.lineage === b.lineage;
-}
-
-/** Throws where a newer nocturne wrote it. */
-export function refuseUnreadable({ id, ledgerVersion: version }: StoreRow): void {
-  if (version <= ledgerVersion()) return;
-  throw passing(`${id} was written by a newer nocturne.`, 'Update nocturne on this machine; the work waits.');
 }
 
 /** A store that is not there to work in. */

@@ -22,11 +22,11 @@ export async function beginArrival(
   { id, name, source, changes }: { id: string; name: string; source: string; changes: Omit<Changes, 'files'> },
 ): Promise<Arrival | null> {
   const [row] = await ask<{ id: string }>(
-    `insert into store (id, name, source, state, revision, pages, page_bytes, ledger_version)
-     values ($1, $2, $3, 'arriving', 0, $4, $5, $6) on conflict (name) do update
-     set pages = excluded.pages, page_bytes = excluded.page_bytes, ledger_version = excluded.ledger_version
+    `insert into store (id, name, source, state, revision, pages, page_bytes)
+     values ($1, $2, $3, 'arriving', 0, $4, $5) on conflict (name) do update
+     set pages = excluded.pages, page_bytes = excluded.page_bytes
      where store.state = 'arriving' and store.source = $3 returning id`,
-    [id, name, source, changes.pages.count, changes.pageBytes, changes.ledgerVersion],
+    [id, name, source, changes.pages.count, changes.pageBytes],
   );
   if (!row) return null;
   const pages = await ask<{ number: number; sha: string }>(

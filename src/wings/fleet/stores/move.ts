@@ -40,7 +40,6 @@ import {
 } from './rows.ts';
 import type { Fetch } from './stage.ts';
 import type { FleetStores } from './stores.ts';
-import { ledgerVersion } from './working-copy.ts';
 
 export interface Moved {
   outcome: 'moved' | 'removed';
@@ -246,7 +245,7 @@ function snapshotOf(store: Store, beside: string): Changes {
     }
     // Nobody has it open any more.
     const bytes = readBytesNow(path) as Buffer;
-    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes), ledgerVersion: ledgerVersion(), files };
+    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes), files };
   } finally {
     removeTree(beside);
   }

@@ -9,15 +9,6 @@ import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { KEPT_DAYS, type RecallRows, timesForgotten } from '../../../memory/recall/recall-uses.ts';
 import type { Ask } from '../database.ts';
 
-/** Steps of the part `stores`. `forgotten`: how often something was forgotten in the store, as its ledger counts. */
-export const RECALL_STEPS = [
-  'alter table store add column forgotten int not null default 0',
-  `create table topic_use (store text not null references store on delete cascade, memory text not null, shown int not null,
-    shown_at text, used int not null, used_at text, primary key (store, memory))`,
-  `create table recalled (store text not null references store on delete cascade, session text collate "C" not null,
-    request text not null, text text not null, at text collate "C" not null, primary key (store, session, request))`,
-];
-
 interface UseRow {
   memory: string;
   shown: number;

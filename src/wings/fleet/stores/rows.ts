@@ -7,34 +7,8 @@
 // fence, so its owner is compared, too.
 
 import type { Lease } from '../../../memory/ledger/job-rows.ts';
-import type { Ask, Database, DatabasePart } from '../database.ts';
+import type { Ask, Database } from '../database.ts';
 import type { Pages } from './log-pages.ts';
-import { RECALL_STEPS } from './recalls.ts';
-
-export const STORES: DatabasePart = {
-  name: 'stores',
-  steps: [
-    // `lineage`: another after the database was restored, so that no copy is brought on from a revision that is gone.
-    `create table store (id text primary key, name text not null unique, source text unique, source_sum text, state text not null,
-      revision int not null, lineage text not null default gen_random_uuid()::text, pages int not null,
-      page_bytes int not null, ledger_version int not null, fence int not null default 0, owner text, until timestamptz,
-      created_at timestamptz not null default clock_timestamp())`,
-    `create table page (store text not null, number int not null, revision int not null, bytes bytea not null,
-      primary key (store, number))`,
-    'create index page_revision on page (store, revision)',
-    `create table file (store text not null, path text collate "C" not null, revision int not null, bytes bytea not null,
-      primary key (store, path))`,
-    'create index file_revision on file (store, revision)',
-    // The commits of a store that were checked in: what a worker asks whose answer was lost.
-    `create table checkin (store text not null, id text not null, revision int not null,
-      at timestamptz not null default clock_timestamp(), primary key (store, id))`,
-    // Processes that are alive, and which ledgers each of them can read.
-    'create table member (id text primary key, ledger_version int not null, seen_at timestamptz not null)',
-    // Whose it is, where several take turns; null: no one tenant's.
-    'alter table store add column tenant text',
-    ...RECALL_STEPS,
-  ],
-};
 
 /** A member that was not seen for so long counts as gone. */
 export const MEMBER_GONE_MS = 60_000;
@@ -53,8 +27,6 @@ export interface StoreRow {
   /** Pages of the ledger, and bytes of each. */
   pages: number;
   pageBytes: number;
-  /** See `ledgerVersion` in copy.ts. */
-  ledgerVersion: number;
 }
 
 /** The right to make the next revision of a store. */
@@ -68,7 +40,7 @@ export interface StoreLease {
 const HURRYING = `hurrying as materialized (select set_config('synchronous_commit', 'off', true))`;
 const HURRIES = 'exists (select from hurrying)';
 
-const ROW = `id, name, state, revision, lineage, pages, page_bytes as "pageBytes", ledger_version as "ledgerVersion"`;
+const ROW = `id, name, state, revision, lineage, pages, page_bytes as "pageBytes"`;
 
 export async function storeRow(ask: Ask, id: string): Promise<StoreRow | null> {
   return (await ask<StoreRow>(`select ${ROW} from store where id = $1`, [id]))[0] ?? null;
@@ -115,7 +87,6 @@ export async function releaseStore(ask: Ask, { store, owner, fence }: StoreLease
 export interface Changes {
   pages: Pages;
   pageBytes: number;
-  ledgerVersion: number;
   /** Null: the file is gone. */
   files: Map<string, Buffer | null>;
   /** How often something was forgotten, as the ledger counts. */
@@ -150,34 +121,33 @@ export async function checkIn(
   });
   // Locked, so that nobody takes it, nor the item that is worked, before the change is there.
   const held = only
-    ? 'select from work_lease where store = $1 and key = $19 and owner = $20 and fence = $21 for share'
+    ? 'select from work_lease where store = $1 and key = $17 and owner = $18 and fence = $19 for share'
     : 'select';
   const wanted =
-    only?.item === undefined ? 'select' : 'select from work_inbox where store = $1 and id = $22::bigint for share';
+    only?.item === undefined ? 'select' : 'select from work_inbox where store = $1 and id = $20::bigint for share';
   const [made] = await ask<{ revision: number }>(
     `with held as materialized (${held}), wanted as materialized (${wanted}), made as (
-       update store set revision = revision + 1, pages = $5::int, page_bytes = $6::int, ledger_version = $7::int, owner = null, until = null,
-         forgotten = greatest(forgotten, $18::int)
-       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and owner = $17 and (ledger_version = $7::int or not exists (
-         select from member where ledger_version < $7::int and seen_at > clock_timestamp() - $8 * interval '1 millisecond'))
+       update store set revision = revision + 1, pages = $5::int, page_bytes = $6::int, owner = null, until = null,
+         forgotten = greatest(forgotten, $16::int)
+       where id = $1 and state = 'ready' and revision = $2 and lineage = $3 and fence = $4 and owner = $15
          and exists (select from held) and exists (select from wanted) returning id as store, revision),
      fewer_pages as (delete from page using made where page.store = made.store and number > $5),
-     new_pages as (insert into page select store, n, revision, substring($10::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
-       from made, unnest($9::int[]) with ordinality as given (n, nth)
+     new_pages as (insert into page select store, n, revision, substring($8::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
+       from made, unnest($7::int[]) with ordinality as given (n, nth)
        on conflict (store, number) do update set revision = excluded.revision, bytes = excluded.bytes),
-     fewer_files as (delete from file using made where file.store = made.store and path = any($11::text[])),
-     new_files as (insert into file select store, path, revision, substring($15::bytea from start for size)
-       from made, unnest($12::text[], $13::int[], $14::int[]) as given (path, start, size)
+     fewer_files as (delete from file using made where file.store = made.store and path = any($9::text[])),
+     new_files as (insert into file select store, path, revision, substring($13::bytea from start for size)
+       from made, unnest($10::text[], $11::int[], $12::int[]) as given (path, start, size)
        on conflict (store, path) do update set revision = excluded.revision, bytes = excluded.bytes),
      fewer_checkins as (delete from checkin using made
        where checkin.store = made.store and checkin.revision < made.revision - ${REMEMBERED_REVISIONS}),
      unrecalled as (delete from recalled using made, store
-       where recalled.store = made.store and store.id = made.store and store.forgotten < $18::int),
-     noted as (insert into checkin select store, $16, revision from made)
+       where recalled.store = made.store and store.id = made.store and store.forgotten < $16::int),
+     noted as (insert into checkin select store, $14, revision from made)
      select revision from made`,
     [
       ...[lease.store, on.revision, on.lineage, lease.fence],
-      ...[changes.pages.count, changes.pageBytes, changes.ledgerVersion, MEMBER_GONE_MS],
+      ...[changes.pages.count, changes.pageBytes],
       ...[numbers, Buffer.concat([...changes.pages.changed.values()])],
       ...[gone, kept.map(([path]) => path), starts, kept.map(([, bytes]) => bytes.length)],
       ...[Buffer.concat(kept.map(([, bytes]) => bytes)), id, lease.owner, changes.forgotten ?? 0],
@@ -205,29 +175,16 @@ export async function wasCheckedIn(ask: Ask, { store, owner, fence }: StoreLease
   return row?.revision ?? null;
 }
 
-/** Says that a process is alive, and which ledgers it can read. */
-export async function beSeen(
-  ask: Ask,
-  { member, ledgerVersion }: { member: string; ledgerVersion: number },
-): Promise<void> {
+/** Says that a process is alive. */
+export async function beSeen(ask: Ask, member: string): Promise<void> {
   await ask(
-    `insert into member values ($1, $2, clock_timestamp())
-     on conflict (id) do update set ledger_version = excluded.ledger_version, seen_at = excluded.seen_at`,
-    [member, ledgerVersion],
+    'insert into member values ($1, clock_timestamp()) on conflict (id) do update set seen_at = excluded.seen_at',
+    [member],
   );
 }
 
 export async function leave(ask: Ask, member: string): Promise<void> {
   await ask('delete from member where id = $1', [member]);
-}
-
-/** Whether every process that is alive can read such a ledger. */
-export async function isReadByAll(ask: Ask, ledgerVersion: number): Promise<boolean> {
-  const others = await ask(
-    `select from member where ledger_version < $1 and seen_at > clock_timestamp() - $2 * interval '1 millisecond' limit 1`,
-    [ledgerVersion, MEMBER_GONE_MS],
-  );
-  return others.length === 0;
 }
 
 /** Told what a store holds, in this order. */
@@ -317,20 +274,20 @@ export async function addStore(
   ask: Ask,
   { id, name = id, source, tenant, ledger, files }: NewStore,
 ): Promise<{ isAdded: boolean; isAt: boolean }> {
-  const { pages, pageBytes, ledgerVersion } = ledger;
-  const origin = files ? 'select from store where id = $10 and revision = $11 and lineage = $12' : 'select';
+  const { pages, pageBytes } = ledger;
+  const origin = files ? 'select from store where id = $9 and revision = $10 and lineage = $11' : 'select';
   const copied = files
-    ? ', files as (insert into file select id, path, 0, bytes from made, (select path, bytes from file where store = $10) as found)'
+    ? ', files as (insert into file select id, path, 0, bytes from made, (select path, bytes from file where store = $9) as found)'
     : '';
   const [found] = await ask<{ isAdded: boolean; isAt: boolean }>(
     `with origin as materialized (${origin}),
-     made as (insert into store (id, name, source, tenant, state, revision, pages, page_bytes, ledger_version)
-       select $1, $2, $3, $4, 'ready', 0, $5, $6::int, $7 from origin on conflict do nothing returning id),
-     pages as (insert into page select id, n, 0, substring($9::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
-       from made, unnest($8::int[]) with ordinality as given (n, nth))${copied}
+     made as (insert into store (id, name, source, tenant, state, revision, pages, page_bytes)
+       select $1, $2, $3, $4, 'ready', 0, $5, $6::int from origin on conflict do nothing returning id),
+     pages as (insert into page select id, n, 0, substring($8::bytea from ((nth - 1) * $6::int + 1)::int for $6::int)
+       from made, unnest($7::int[]) with ordinality as given (n, nth))${copied}
      select exists (select from made) as "isAdded", exists (select from origin) as "isAt"`,
     [
-      ...[id, name, source ?? null, tenant ?? null, pages.count, pageBytes, ledgerVersion],
+      ...[id, name, source ?? null, tenant ?? null, pages.count, pageBytes],
       ...[[...pages.changed.keys()], Buffer.concat([...pages.changed.values()])],
       ...(files ? [files.of, files.revision, files.lineage] : []),
     ],

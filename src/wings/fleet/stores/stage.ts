@@ -27,7 +27,6 @@ export const NOTHING: StoreRow = {
   lineage: '',
   pages: 0,
   pageBytes: 4_096,
-  ledgerVersion: 0,
 };
 
 export class Stage {

@@ -12,29 +12,17 @@ import { makeDirectory, readBytesNow } from '../../../base/files/files.ts';
 import { thisProcess } from '../../../base/process.ts';
 import { type Ledger, newId, openLedger } from '../../../memory/ledger/ledger.ts';
 import { type Database, openDatabase } from '../database.ts';
-import { WORK } from '../work/tables.ts';
 import { DatabaseWorkRows } from '../work/work-rows.ts';
-import { CheckedOut, type CheckOutDeps, notReady, refuseUnreadable } from './checked-out.ts';
+import { CheckedOut, type CheckOutDeps, notReady } from './checked-out.ts';
 import { FleetStore } from './fleet-store.ts';
 import { pageBytesOf, pagesOfFile } from './log-pages.ts';
 import { sweepCopies } from './reading-copy.ts';
 import { DatabaseRecallRows } from './recalls.ts';
-import {
-  addStore,
-  beSeen,
-  type Changes,
-  leave,
-  MEMBER_GONE_MS,
-  readStore,
-  STORES,
-  storeFrom,
-  storeRows,
-} from './rows.ts';
+import { addStore, beSeen, type Changes, leave, MEMBER_GONE_MS, readStore, storeFrom, storeRows } from './rows.ts';
 import { LEDGER, Stage } from './stage.ts';
-import { ledgerVersion } from './working-copy.ts';
 
 export interface StoresOptions extends Omit<CheckOutDeps, 'database' | 'place'> {
-  /** Its tables are made, and it is closed with the stores; or one that is open, with the parts `STORES` and `WORK`, and stays so. */
+  /** Its tables are made, and it is closed with the stores; or one that is open, and stays so. */
   database: string | Database;
   /** The nocturne home of this machine: copies are in its `copies/`. */
   home: string;
@@ -80,10 +68,7 @@ export class FleetStores {
   /** Connects, where it is given a URL; to be closed. Errors: those of `openDatabase`. */
   static async open(options: StoresOptions): Promise<FleetStores> {
     const { database } = options;
-    const opened = new FleetStores(
-      typeof database === 'string' ? await openDatabase(database, [STORES, WORK]) : database,
-      options,
-    );
+    const opened = new FleetStores(typeof database === 'string' ? await openDatabase(database) : database, options);
     try {
       sweepCopies(join(options.home, 'copies'));
       await opened.#beSeen();
@@ -134,7 +119,6 @@ export class FleetStores {
     const stage = await Stage.fetched({ dir, since: -1 }, async (since, to) => {
       const row = await readStore(database, { id, since, isLedgerAlone: true }, to);
       if (row?.state !== 'ready') throw notReady(id, row);
-      refuseUnreadable(row);
       return row;
     });
     try {
@@ -231,7 +215,7 @@ export class FleetStores {
   }
 
   #beSeen(): Promise<void> {
-    return beSeen(this.database.ask, { member: this.#member, ledgerVersion: ledgerVersion() });
+    return beSeen(this.database.ask, this.#member);
   }
 }
 
@@ -251,7 +235,7 @@ export function newLedger(
       ledger.close();
     }
     const bytes = readBytesNow(join(dir, LEDGER)) as Buffer;
-    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes), ledgerVersion: ledgerVersion() };
+    return { pages: pagesOfFile(bytes), pageBytes: pageBytesOf(bytes) };
   } finally {
     removeTree(dir);
   }

@@ -8,7 +8,6 @@
 import { join } from 'node:path';
 import { removeTree } from '../../../base/files/directories.ts';
 import { moveFile, readBytesNow, type Stat } from '../../../base/files/files.ts';
-import { getWingSchemas, LEDGER_STEPS } from '../../../memory/ledger/schema.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { openStore } from '../../../memory/open.ts';
 import { timesForgotten } from '../../../memory/recall/recall-uses.ts';
@@ -24,14 +23,6 @@ import { type Held, LEDGER, type Stage } from './stage.ts';
 export type WorkingStep = 'link' | 'rename' | 'open' | 'read-log' | 'empty-log';
 
 type WorkingPlace = Omit<CopyPlace, 'onStep'> & { onStep?(step: WorkingStep): void };
-
-/** How many wings' steps there may be before the ledger's own step counts again. */
-const WING_STEPS = 1_000;
-
-/** Grows with each step of the schema that this nocturne knows, its wings' included. */
-export function ledgerVersion(): number {
-  return LEDGER_STEPS.length * WING_STEPS + getWingSchemas().reduce((sum, { schema = [] }) => sum + schema.length, 0);
-}
 
 export class WorkingCopy {
   readonly #dir: string;
@@ -171,7 +162,6 @@ export class WorkingCopy {
     return {
       pages,
       pageBytes: all ? pageBytesOf(all) : (pages.changed.values().next().value?.length ?? this.#row.pageBytes),
-      ledgerVersion: ledgerVersion(),
       files: this.#changedFiles(),
       forgotten: timesForgotten(ledger),
     };

@@ -5,25 +5,7 @@
 // shared between sessions, so that a redaction reaches every copy. Leases and ages are by the database's time.
 
 import { AppError } from '../../../base/errors.ts';
-import type { Ask, Database, DatabasePart } from '../database.ts';
-
-/** Stands on `STORES`: what a store has goes with it; and on `WORK`, whose inbox names what is to stay. */
-export const TRANSCRIPTS: DatabasePart = {
-  name: 'transcripts',
-  steps: [
-    // `name`: by which what is sent again is known. `pieces`: their sums, in order. `size_bytes`, `modified_at`: of the file that
-    // was read. `redacted`: sums of ids of messages in which a person redacted something.
-    `create table transcript (id text primary key, store text not null references store (id) on delete cascade, kind text not null,
-      name text not null, session text not null, format text not null, state text not null default 'arriving',
-      head text not null default '', tail text not null default '', pieces text[] not null default '{}', bytes bigint not null default 0,
-      size_bytes bigint not null default 0, modified_at text not null default '', redacted text[] not null default '{}',
-      fence int not null default 1, until timestamptz, created_at timestamptz not null default clock_timestamp(),
-      sent_at timestamptz not null default clock_timestamp(), unique (store, kind, name))`,
-    'create index transcript_sent on transcript (sent_at)',
-    `create table transcript_piece (transcript text not null references transcript (id) on delete cascade, sha text not null,
-      bytes bytea not null, primary key (transcript, sha))`,
-  ],
-};
+import type { Ask, Database } from '../database.ts';
 
 /** A session of an agent's file; or a part of one that a client of the server sent. */
 export type Kind = 'session' | 'part';

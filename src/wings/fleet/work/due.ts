@@ -7,7 +7,7 @@
 import type { DueItem } from '../../../memory/ledger/inbox.ts';
 import type { Ask } from '../database.ts';
 import { HOME_SCHEMA } from '../home/dialect.ts';
-import { isOpenAt } from './tables.ts';
+import { isOpenAt } from '../schema.ts';
 
 /** An item of a store's inbox that may be worked. */
 export interface DueWork extends DueItem {

@@ -8,7 +8,7 @@ import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../../doors/cli/terminal/words.ts';
 import { type KeyRow, Keys, RIGHTS, type Right } from '../rows/keys.ts';
-import { oneStore, openRows, storesOf } from '../rows/rows.ts';
+import { oneStore, storesOf } from '../rows/rows.ts';
 
 const GROUP = 'Under the hood';
 const MICRO_USD = 1_000_000;
@@ -101,7 +101,7 @@ const revoke: CommandSpec<{ json?: boolean }, [string]> = {
 };
 
 function keysOf({ home, config }: Parameters<typeof storesOf>[0]): Keys {
-  return new Keys(openRows(home), config.clock);
+  return new Keys(home.database, config.clock);
 }
 
 function shown({ dayMicroUsd, ...row }: KeyRow) {

@@ -7,60 +7,12 @@ import { AppError } from '../../../base/errors.ts';
 import { openHomeOf } from '../../../doors/places.ts';
 import type { Said, WingApp } from '../../../doors/wing.ts';
 import type { HomeDatabase } from '../../../memory/home/database.ts';
-import type { Home } from '../../../memory/home/home.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import { Dreams } from './dreams.ts';
 import { Keys } from './keys.ts';
 import { DirectoryPlaces } from './places.ts';
 import { Sessions } from './sessions.ts';
 import { type StoreRow, Stores } from './stores.ts';
-
-/** A step that was released is never changed, only followed by another. */
-const STEPS = [
-  `
-create table memory_store (id text primary key, dir text unique, name text not null, description text not null,
-  metadata text not null, created_at text not null, updated_at text not null, archived_at text, removed_at text,
-  owner text, allows_secrets integer not null) strict;
-create index memory_store_created on memory_store (created_at, id);
-create table api_key (id text primary key, name text not null, sha text not null unique, stores text, rights text not null,
-  day_micro_usd integer, created_at text not null, revoked_at text) strict;
-create table server (id integer primary key check (id = 1), "user" text not null, secret text not null) strict;
-`,
-  `
-create table sent_session (id text not null, store text not null, owner text not null, messages integer not null,
-  created_at text not null, updated_at text not null, extract_at text, primary key (store, id)) strict;
-create index sent_session_id on sent_session (id);
-create table sent_part (store text not null, session text not null, after integer not null, count integer not null,
-  sha text not null, file text not null, primary key (store, session, after)) strict, without rowid;
-create table dream (id text primary key, owner text not null, input text not null, target text, output text,
-  updates integer not null, began_at text,
-  sessions text not null, model text not null, speed text, instructions text, status text not null, error_type text,
-  error_message text, input_tokens integer not null default 0, output_tokens integer not null default 0,
-  cache_creation_tokens integer not null default 0, cache_read_tokens integer not null default 0, process text,
-  created_at text not null, ended_at text, archived_at text, closed_at text) strict;
-create table key_spend (key text not null, day text not null, micro_usd integer not null, primary key (key, day))
-  strict, without rowid;
-create index dream_created on dream (created_at, id);
-create unique index dream_target on dream (target) where closed_at is null;
-`,
-  `
-alter table api_key add column tenant text;
-alter table memory_store add column tenant text;
-create index sent_session_waiting on sent_session (extract_at) where extract_at is not null;
-`,
-  // From when a client asks until it was worked: `extract_at` only says what is not in an inbox yet.
-  `
-alter table sent_session add column waits integer not null default 0;
-create index sent_session_waits on sent_session (owner) where waits = 1;
-`,
-];
-
-const TABLES = ['memory_store', 'api_key', 'server', 'sent_session', 'sent_part', 'dream', 'key_spend'];
-
-/** The home's database with the server's tables. */
-export function openRows(home: Home): HomeDatabase {
-  return home.tablesOf({ name: 'server', tables: TABLES, schema: STEPS });
-}
 
 /** The same as long as the home is: who a person of this machine is to clients, and what cursors are sealed with. */
 export async function identityOf(rows: HomeDatabase): Promise<{ user: string; secret: Buffer }> {
@@ -83,7 +35,7 @@ export interface Rows {
 export type RowsOwner = Pick<WingApp, 'home' | 'shared'> & { config: Pick<WingApp['config'], 'clock'> };
 
 export function rowsOf({ home, config: { clock }, shared }: RowsOwner): Rows {
-  const rows = openRows(home);
+  const rows = home.database;
   return {
     dreams: new Dreams(rows, clock),
     keys: new Keys(rows, clock),

@@ -182,38 +182,6 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     await sameEverywhere(id);
   });
 
-  test('a store is not brought to a newer ledger while a process is alive that could not read it', async () => {
-    const id = await putStore(own.here, FILES);
-    const [{ version }] = (await own.database.ask<{ version: number }>(
-      'update store set ledger_version = ledger_version - 1 where id = $1 returning ledger_version as version',
-      [id],
-    )) as [{ version: number }];
-    await own.database.ask("insert into member values ('older', $1, clock_timestamp())", [version]);
-    await expect(own.here.open(id)).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringContaining('older'),
-    });
-    await own.database.ask("update member set seen_at = seen_at - interval '2 minutes' where id = 'older'");
-    const one = await heldStore(own.here, id);
-    const add = () => one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}more\n` }] }));
-    const late = one.asOne(async (at) => {
-      await at.write(by, { path: 'a.md', text: 'late' });
-      await own.database.ask("update member set seen_at = clock_timestamp() where id = 'older'");
-    });
-    await expect(late).rejects.toMatchObject({ code: 'fenced' });
-    await expect(add()).rejects.toMatchObject({ code: 'conflict' });
-    await own.database.ask("delete from member where id = 'older'");
-    await add();
-    expect(await own.database.ask('select ledger_version from store where id = $1', [id])).toEqual([
-      { ledger_version: version + 1 },
-    ]);
-    await own.database.ask('update store set ledger_version = ledger_version + 1 where id = $1', [id]);
-    await expect(own.there.open(id)).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringContaining('newer'),
-    });
-  });
-
   test.each(waysTaken(['fence = fence + 1', 'revision = revision + 1', "lineage = 'another'"]))(
     'where another moved the row meanwhile (%s) nothing of a change is kept',
     async (moved) => {

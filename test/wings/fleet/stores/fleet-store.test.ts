@@ -170,7 +170,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
         ledger.run('update job set process = ? where id = ?', process, job);
       }
     });
-    await own.database.ask("insert into member values ('alive:1:1/x', 1000000, clock_timestamp())");
+    await own.database.ask("insert into member values ('alive:1:1/x', clock_timestamp())");
     await other.refresh();
     const mine = await other.enterRows((ledger) => beginJob(ledger, { kind: 'dream', now }));
     expect(other.revision).toBe(2);

@@ -2,8 +2,6 @@
 
 import { afterAll, beforeAll } from 'vitest';
 import { type Database, openDatabase } from '../../../../src/wings/fleet/database.ts';
-import { STORES } from '../../../../src/wings/fleet/stores/rows.ts';
-import { WORK } from '../../../../src/wings/fleet/work/tables.ts';
 import { DatabaseWorkRows } from '../../../../src/wings/fleet/work/work-rows.ts';
 import { type OwnDatabase, ownDatabase } from '../own-database.ts';
 
@@ -23,8 +21,8 @@ export function world(): World {
       count += 1;
       const id = `s${String(count).padStart(6, '0')}`;
       await here.own.ask(
-        `insert into store (id, name, state, revision, pages, page_bytes, ledger_version, tenant)
-         values ($1, $1, 'ready', 0, 0, 4096, 1, $2)`,
+        `insert into store (id, name, state, revision, pages, page_bytes, tenant)
+         values ($1, $1, 'ready', 0, 0, 4096, $2)`,
         [id, tenant],
       );
       return id;
@@ -33,7 +31,7 @@ export function world(): World {
   } as World;
   beforeAll(async () => {
     here.own = await ownDatabase();
-    here.database = await openDatabase(here.own.url, [STORES, WORK]);
+    here.database = await openDatabase(here.own.url);
   });
   afterAll(async () => {
     await here.database?.close();
