@@ -3,8 +3,7 @@
 // 1. Take the directory's dream lease.
 // 2. Load the entries: join the logs with the ledger. Too much missing: stop.
 // 3. Write down in the ledger what the logs say.
-// 4. Change what needs no model: retire what rested on withdrawn entries alone, write down the habits that an older dream
-//    held back, and drop what the project's own files say, or memories that are no topics.
+// 4. Change what needs no model: retire what rested on withdrawn entries alone, and drop what the project's own files say, or memories that are no topics.
 // 5. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
 //    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
 //    again, and what is left waits for another night. Where operations need approval, they wait instead (seams.ts).
@@ -24,14 +23,7 @@ import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
 import { Guidance } from './agent-request.ts';
-import {
-  type ArchiveAfterDays,
-  commitArchiving,
-  dropSaid,
-  findArchivable,
-  retireWithdrawn,
-  writeHabits,
-} from './dream/by-code.ts';
+import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
 import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
@@ -161,7 +153,6 @@ async function distil(
   // 4.
   const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval: approval?.ask !== undefined });
   await commit(retired.checked);
-  await commit(await writeHabits(loaded.held, store));
   const guidance = await Guidance.read(store.ledger);
   await rehearseCommit(deps);
   const unsaid = await dropSaid(loaded.fresh, guidance, store);

@@ -1,5 +1,5 @@
-// What a dream changes without a model. Lines that rested on withdrawn entries alone go, habits that an older dream held
-// back get a line, entries that the project's own files say, or memories that are no topics, are dropped. What is past or unused is archived: habits that
+// What a dream changes without a model. Lines that rested on withdrawn entries alone go, entries that
+// the project's own files say, or memories that are no topics, are dropped. What is past or unused is archived: habits that
 // were seen once and never again, past dates, then what nobody asked for or changed in a long time; user and feedback
 // last. Archived means `archive/`: out of the index, found by a search and by the next dream, and back when that touches
 // it. Never touches what is pinned, what no dream wrote, or what was used or shown in the last month; deletes no topic.
@@ -28,7 +28,6 @@ import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } f
 import type { Guidance } from '../agent-request.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopicAt, readTopics, saidElsewhere } from './draft.ts';
-import { lineSeenOnce, resolveMeaning } from './meaning.ts';
 import { contextOf } from './select.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */
@@ -53,17 +52,6 @@ export async function retireWithdrawn(
   if (done.length + operations.length === 0) return { checked: null, rest };
   const context = await contextOf([], withdrawn, topics);
   return { checked: { operations, context, fresh: [], withdrawn: done }, rest };
-}
-
-/** Writes down the habits that an older dream held back without a line. */
-export async function writeHabits(held: EntryRow[], store: Store): Promise<Checked | null> {
-  if (held.length === 0) return null;
-  const context = await contextOf(held, []);
-  const operations: Operation[] = [];
-  for (const entry of context.entries.values()) {
-    operations.push(await lineSeenOnce([entry], { context, store, reason: 'A habit that one session showed.' }));
-  }
-  return { operations: await resolveMeaning(operations, { context, store }), context, fresh: held, withdrawn: [] };
 }
 
 /** Drops the entries that the project's own files say, or a memory that is no topic; what a person said is kept. */

@@ -127,9 +127,9 @@ export class Check {
     );
     const unreadable = await this.#read(shaped.map(({ operation }) => operation));
     if (unreadable) problems.push(unreadable);
-    const meant = await resolveMeaning(
+    const meant = resolveMeaning(
       shaped.map(({ operation }) => operation),
-      { context: this.#context, store: this.#at.store },
+      this.#context,
     );
     let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
     const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>

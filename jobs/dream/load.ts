@@ -36,8 +36,6 @@ interface Entries {
   changed: EntryRow[];
   /** Entries that no topic rests on yet: new ones, and those that a person wrote or changed. */
   fresh: EntryRow[];
-  /** Habits that an older dream held back without a line. */
-  held: EntryRow[];
   /** Entries that are no longer in the logs although topic lines rest on them. */
   withdrawn: EntryRow[];
   /** How many of the known entries are missing from the logs since the last look, of how many. */
@@ -90,7 +88,7 @@ export async function loadEntries(
   const isTonight = ({ id }: EntryRow) => !rested.has(id);
   const [fresh, withdrawn] = [entries.fresh.filter(isTonight), entries.withdrawn.filter(isTonight)];
   const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
-  const hasNews = fresh.length + withdrawn.length + entries.held.length + inVain.length > 0;
+  const hasNews = fresh.length + withdrawn.length + inVain.length > 0;
   const marks = await lateMarks(store);
   const isIdle = entries.changed.length + marks.length === 0 && !entries.pending?.isStale && !hasNews;
   return { ...entries, fresh, withdrawn, history, marks, hasNews, isIdle };
@@ -122,8 +120,7 @@ export async function readEntries(
   const open = found.fresh.filter(isFree);
   return {
     ...found,
-    fresh: open.filter(({ state }) => state === 'new'),
-    held: open.filter((row) => isWithoutLine(store.ledger, row)),
+    fresh: open.filter((row) => row.state === 'new' || isWithoutLine(store.ledger, row)),
     withdrawn: found.withdrawn.filter(isFree),
     pending,
   };
@@ -135,7 +132,7 @@ export async function newsOf(store: Store, { approval }: { approval?: Approval }
   return new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
 }
 
-type Found = Omit<Entries, 'held' | 'pending'>;
+type Found = Omit<Entries, 'pending'>;
 
 async function readPart(store: Store, { changed, stats }: HistoryStats): Promise<Found | null> {
   const { ledger } = store;

@@ -12,7 +12,7 @@ import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { noteLeft, reasonsLeft } from '../../src/memory/dream/habits.ts';
 import { sessionOf } from '../../src/memory/dream/operation-lines.ts';
-import { type KnownEntry, offeredSchema } from '../../src/memory/dream/operations.ts';
+import { type KnownEntry, proposalSchema } from '../../src/memory/dream/operations.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -150,5 +150,5 @@ export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
   description:
     'Proposes what becomes of every entry. Code checks each operation; where one is refused, the reply says what to mend. ' +
     'Send again only what was refused.',
-  inputSchema: z.toJSONSchema(offeredSchema, { io: 'input' }),
+  inputSchema: z.toJSONSchema(proposalSchema, { io: 'input' }),
 };

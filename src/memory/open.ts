@@ -36,8 +36,6 @@ export interface StoreOptions {
    * emptied by `Ledger.emptyLog` alone. How each file looked when it was last found to be its head is kept here, by path.
    */
   looks?: Map<string, Stat>;
-  /** The earlier name of `isCheckedIn`. */
-  isTeam?: boolean;
   /** Whose actions are done through it; default: a program's. */
   startedBy?: StartedBy;
 }
@@ -48,7 +46,7 @@ export interface StoreOptions {
  */
 export async function openStore(
   dir: string,
-  { clock = systemClock, limits, lockWaitMs, looks, isTeam, isCheckedIn = isTeam, startedBy }: StoreOptions = {},
+  { clock = systemClock, limits, lockWaitMs, looks, isCheckedIn, startedBy }: StoreOptions = {},
 ): Promise<Store> {
   makeDirectory(dir);
   const root = canonicalPath(resolve(dir));

@@ -15,7 +15,6 @@ const DONE: Record<string, string> = {
   supersede: 'superseded',
   retire: 'retired',
   archive: 'archived',
-  hold: 'held',
   rename: 'renamed',
   drop: 'dropped',
   propose: 'proposed',

@@ -13,7 +13,6 @@ import {
   isGivenUp,
   onAppError,
 } from '../../base/errors.ts';
-import { isObject } from '../../base/text/json.ts';
 import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { hasCovered } from '../../memory/ledger/coverage.ts';
@@ -104,14 +103,6 @@ const SEEN_MS = 30_000;
 const MINUTE_MS = 60_000;
 const PAUSE_LOOK_MS = 1_000;
 
-const OF_BATCH =
-  'Its entries were sent as a Message Batch, which nobody asks after any more; the next dream is about them.';
-
-/** What an earlier build put in for a night that it sent as a Message Batch. */
-function isOfBatch({ key, payload }: InboxItem): boolean {
-  return key === 'batch' || (isObject(payload) && 'viaBatch' in payload);
-}
-
 /** Works the item under a key if it is due; null where there is none. */
 export async function workKey(
   app: App,
@@ -123,12 +114,6 @@ export async function workKey(
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
   const skipped: WorkResult = { kind, key, outcome: 'skipped', delayedUntil: null, reason: null };
-  if (kind === 'dream' && isOfBatch(item)) {
-    await store.work.finish(item.id);
-    await store.work.dropFailure(item);
-    await app.log('warn', { event: 'trouble', kind, key, store: store.id, error: OF_BATCH });
-    return { ...skipped, reason: OF_BATCH };
-  }
   const terms = await firstOfWings(({ worker }) => worker?.termsOf(at, app));
   if (terms?.dropped !== undefined) {
     await store.work.finish(item.id);

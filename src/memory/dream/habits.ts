@@ -1,6 +1,6 @@
 // Entries that wait. A habit that one session showed and nobody stated is a line at once, marked as seen once, until
 // another session shows it too or someone states it. One that nobody showed again for `holdDays` is put away. Its entry
-// is in the state `held`; the table `held` knows since when. Held entries without a line are of older dreams: they get one.
+// is in the state `held`; the table `held` knows since when.
 // An entry that no dream could work into the topics stays new, with the nights it was tried and what stood in its way;
 // after three nights a person is told, and it is tried once a week.
 
@@ -9,7 +9,7 @@ import { type EntryRow, entriesIn, entryRow, supportsByEntry, writeEntry } from 
 import type { Ledger, Transaction } from '../ledger/ledger.ts';
 import { editLines, locateLines, withoutMark } from '../text/topic.ts';
 
-/** Whether an entry waits for a line: an older dream held it back. */
+/** Whether an entry waits for a line, although it is held. */
 export function isWithoutLine(ledger: Ledger, { id, state }: Pick<EntryRow, 'id' | 'state'>): boolean {
   return state === 'held' && supportsByEntry(ledger, id).length === 0;
 }

@@ -75,7 +75,6 @@ export function judgeOperations(
       }
       checkRemains(operation, check);
     }
-    if (operation.kind === 'hold') checkHeld(operation, check);
     if (operation.kind === 'drop') checkDropped(operation, check);
     if ('lines' in operation) checkLines(operation, check);
     if ('lines' in operation) checkSame(operation, check);
@@ -254,14 +253,6 @@ function unfitDrops(operations: Operation[], { entries }: DreamContext): number[
     }
     return [at];
   });
-}
-
-function checkHeld({ entries }: Extract<Operation, { kind: 'hold' }>, { context, say }: Check): void {
-  const known = entriesOf(context, entries);
-  const stated = known.filter((entry) => entry.strength === 'stated').map(({ id }) => id);
-  if (stated.length > 0) say(`${stated.join(', ')} was stated outright; only implied entries are held.`);
-  const withdrawn = known.filter((entry) => entry.isWithdrawn).map(({ id }) => id);
-  if (withdrawn.length > 0) say(`${withdrawn.join(', ')} is withdrawn and waits for nothing.`);
 }
 
 function checkDropped(drop: Drop, check: Check): void {

@@ -44,7 +44,7 @@ const over = z
 
 const same = z.boolean().optional().describe('What it takes for one thing is one and the same.');
 
-const offered = [
+export const operationSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('add'), entries: ids, reason, ...target, same }),
   z.strictObject({ kind: z.literal('merge'), entries: ids, reason, ...target, replaces: ids, over, same }),
   z.strictObject({ kind: z.literal('supersede'), entries: ids, reason, ...target, replaces: ids, over, same }),
@@ -65,21 +65,13 @@ const offered = [
     of: z.string().min(1).max(100).optional().describe('The line or entry that stands for what is dropped.'),
     same,
   }),
-] as const;
-
-/** `hold` is no longer offered; what was proposed before may hold one, and means a line that is seen once (habits.ts). */
-export const operationSchema = z.discriminatedUnion('kind', [
-  ...offered,
-  z.strictObject({ kind: z.literal('hold'), entries: ids, reason }),
 ]);
 
 const listOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ operations: z.array(item).min(1).max(2_000) });
 
-/** The input of the tool `propose_operations`, as a model is offered it. */
-export const offeredSchema = listOf(z.discriminatedUnion('kind', offered));
 /** A list as it is taken: the shape of each operation is judged by itself. */
 export const proposalListSchema = listOf(z.unknown());
-/** A whole list. */
+/** A whole list, as the tool `propose_operations` offers it to a model. */
 export const proposalSchema = listOf(operationSchema);
 
 export type Operation = z.infer<typeof operationSchema>;

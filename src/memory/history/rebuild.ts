@@ -137,7 +137,7 @@ function importEntries(
 /** What the last report row made of an entry. Text that no dream has read is new. */
 function stateAfter(row: ReportRow | undefined, text: string): EntryState {
   if (!row || (row.said !== undefined && row.said !== lineId(text))) return 'new';
-  return row.op === 'hold' ? 'held' : 'distilled';
+  return 'distilled';
 }
 
 /** What a line rests on is what the last dream that wrote it said, as far as the line still stands. */

@@ -37,7 +37,7 @@ const rowSchema = z.object({
   entry: z.string(),
   /**
    * `add`, `merge`, `supersede`, `retire`, `drop`, `archive`; `rename`, of a topic, and `failed`, of the dream, are about no
-   * entry; `propose`: it waits for a person; `hold`: in reports of before.
+   * entry; `propose`: it waits for a person.
    */
   op: z.string(),
   /** File of the topic; null where none was touched. */
@@ -47,7 +47,7 @@ const rowSchema = z.object({
   /** Hash of the entry's text as the dream read it (as of a line), so that a later edit of it is known as one. */
   said: z.string().optional(),
   reason: z.string(),
-  /** Rows with the same number are of one operation; in reports of before there is none. */
+  /** Rows with the same number are of one operation; in one that code did there is none. */
   operation: z.int().optional(),
   /** Ids of the lines that went, each in one row of its operation. */
   gone: z.array(z.string()).optional(),
@@ -167,7 +167,7 @@ export function numbered(rows: ReportRow[]): ReportRow[] {
   });
 }
 
-/** How many operations of each kind there were, as the dream itself counts them; in reports of before, by their entries. */
+/** How many operations of each kind there were, as the dream itself counts them: what code did, by its entries. */
 export function countOps(rows: Pick<ReportRow, 'op' | 'entry' | 'operation'>[]): [string, number][] {
   const named = (row: (typeof rows)[number]) => row.operation ?? row.entry;
   return [...Map.groupBy(rows, (row) => row.op)].map(([op, list]) => [op, new Set(list.map(named)).size]);

@@ -2,9 +2,8 @@
 // until it is told to end. What it prints opens the page once, within a minute. With --board it is the queue's board.
 
 import { spawn } from 'node:child_process';
-import { edit } from '../../doors/cli/commands/history.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, MEMORY, withApp } from '../../doors/cli/terminal/options.ts';
+import { type CommonOptions, withApp } from '../../doors/cli/terminal/options.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import { wakeQueueOptions } from '../../doors/worker/worker.ts';
@@ -19,25 +18,18 @@ interface Options extends CommonOptions {
 const PORT = 4114;
 const ANSWER_MS = 2_000;
 
-const open: CommandSpec<Options, [string | undefined]> = {
+const open: CommandSpec<Options> = {
   name: 'open',
   about: 'the memory in your browser: look, decide, undo',
   group: 'Every day',
-  args: [['[path]', 'as before: a file to open in your editor, which is show --edit now']],
   options: [
     ['--no-browser', 'only print the address'],
     ['--board', 'the queue on Redis instead (bull-board), read-only'],
-    ...MEMORY,
   ],
-  json: '{ url }; with a path { path }, and nothing is opened',
+  json: '{ url }',
   more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
   examples: ['open', 'open --no-browser', 'open --board'],
   run: (call) => {
-    const [path] = call.args;
-    if (path !== undefined) {
-      note(`nocturne open ${path} is nocturne show ${path} --edit now.`);
-      return edit(call);
-    }
     const { board } = call.options;
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       const running = board ? null : await findServer(app);

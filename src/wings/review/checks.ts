@@ -283,7 +283,7 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
   const { context } = await contextOfProposal(store, proposal, logged);
   const { archiving } = proposal;
-  const operations = await resolveMeaning(proposal.operations, { context, store });
+  const operations = resolveMeaning(proposal.operations, context);
   const changes: FileChange[] = archiving
     ? changesOfArchiving(archiving.topic, [archiving], new Map())
     : editsOf(operations, context).flatMap(changesOfEdit);

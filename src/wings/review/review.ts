@@ -179,7 +179,7 @@ async function wordingOf(
   { context, store }: { context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Wording & Pick<Proposal, 'archiving'>> {
   const { archiving } = proposal;
-  const operations = await resolveMeaning(proposal.operations, { context, store });
+  const operations = resolveMeaning(proposal.operations, context);
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
     return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), archiving: null };

@@ -1,6 +1,6 @@
 // The worker as a service manager and a person see it: how it ends, how often it tries.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
@@ -170,18 +170,4 @@ test('two resident workers on one home work what comes once', async () => {
   expect(said.filter((line) => line.endsWith(': recorded'))).toHaveLength(1);
   expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
   for (const worker of workers) await worker.stop();
-});
-
-test.each([
-  { key: 'batch', payload: {} },
-  { key: 'dream', payload: { viaBatch: true } },
-])('what waits for a Message Batch of an earlier build ends with a line in the log ($key)', async (item) => {
-  const model = await testModel([]);
-  const testing = await testApp({ server: model });
-  await testing.store.work.put({ kind: 'dream', notBefore: '2026-11-21T02:00:00.000Z', ...item });
-  expect(await workAt('2026-11-21T02:00:00Z', testing)).toMatchObject({ code: 0 });
-  expect(waiting(testing)).toEqual([]);
-  expect(model.requests).toEqual([]);
-  const log = readFileSync(join(testing.home, 'logs', 'nocturne.log'), 'utf8');
-  expect(log).toMatch(new RegExp(`"level":"warn".*"key":"${item.key}".*Message Batch`));
 });

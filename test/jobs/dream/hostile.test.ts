@@ -127,7 +127,7 @@ function anyOperations(): fc.Arbitrary<unknown[]> {
   );
   const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 1 });
   const wild = fc.record({
-    kind: fc.constantFrom('add', 'merge', 'supersede', 'retire', 'hold', 'drop', 'rewrite'),
+    kind: fc.constantFrom('add', 'merge', 'supersede', 'retire', 'drop', 'rewrite'),
     entries: fc.array(id, { maxLength: 4 }),
     reason: fc.oneof(fc.constant('Because.'), text),
     topic: rarely(topic),
@@ -149,11 +149,11 @@ function anyOperations(): fc.Arbitrary<unknown[]> {
         const replaces = kind === 'add' ? {} : { replaces: [old] };
         return { kind, entries: [entry.id], reason: 'Said.', ...(kind === 'retire' ? {} : target), ...replaces };
       }),
-      fc.constantFrom('hold', 'add').map((kind) => {
+      fc.constant('add' as const).map((kind) => {
         const topic = `about-${entry.id.slice(2, 6)}`;
         const target = { topic, description: 'About it', type: fresh.indexOf(entry) % 2 ? entry.type : 'project' };
         const lines = [{ text: entry.text, entries: [entry.id] }];
-        return { kind, entries: [entry.id], reason: 'Said.', ...(kind === 'add' ? { ...target, lines } : {}) };
+        return { kind, entries: [entry.id], reason: 'Said.', ...target, lines };
       }),
       fc
         .record({ of: fc.oneof(line, id), because: fc.constantFrom('duplicate', 'gave-way', 'ephemeral') })
@@ -169,19 +169,17 @@ function anyOperations(): fc.Arbitrary<unknown[]> {
   const safe = fc.tuple(
     ...fresh.map((entry) =>
       fc.boolean().map((isAdded) =>
-        entry.strength === 'implied'
-          ? { kind: 'hold', entries: [entry.id], reason: 'Once.' }
-          : isAdded
-            ? {
-                kind: 'add',
-                entries: [entry.id],
-                reason: 'New.',
-                topic: 'tonight',
-                description: 'Tonight',
-                type: 'project',
-                lines: [{ text: entry.text, entries: [entry.id] }],
-              }
-            : { kind: 'drop', entries: [entry.id], reason: 'Of the moment.', because: 'ephemeral' },
+        isAdded
+          ? {
+              kind: 'add',
+              entries: [entry.id],
+              reason: 'New.',
+              topic: 'tonight',
+              description: 'Tonight',
+              type: 'project',
+              lines: [{ text: entry.text, entries: [entry.id] }],
+            }
+          : { kind: 'drop', entries: [entry.id], reason: 'Of the moment.', because: 'ephemeral' },
       ),
     ),
   );

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { wingWith } from '../../../src/doors/wing.ts';
 import { allEntries, supportsByEntry, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { openStore } from '../../../src/memory/open.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
@@ -13,10 +12,6 @@ import { tempDir } from '../../support/temp.ts';
 
 const HABIT = 'The user has every change run through the review skill before it is pushed.';
 const SESSIONS = ['11111111-2222-4333-8444-555555555555', '22222222-2222-4333-8444-555555555555'];
-
-/** What an older model answered. */
-const hold: Orders['propose'] = (request) =>
-  entriesShown(request).map(({ id }) => ({ kind: 'hold', entries: [id], reason: 'Seen once.' }));
 
 /** One line for all that it is shown, in the place of the one that shows the habit already. */
 const together: Orders['propose'] = (request) => {
@@ -80,19 +75,16 @@ function world({ review = false } = {}) {
 
 const MARKED = `Seen once, 2026-11-01: ${HABIT}`;
 
-test.each([
-  ['a line', together, 'review'],
-  ['what an older model held back', hold, 'habits'],
-])('%s that one session shows is marked, and plain when another session shows it too', async (_, propose, topic) => {
+test('a line that one session shows is marked, and plain when another session shows it too', async () => {
   const { day, night, dir } = world();
   await day('2026-11-01', SESSIONS.slice(0, 1));
-  const first = await night('2026-11-02', propose);
+  const first = await night('2026-11-02', together);
   expect(first.report).toMatchObject({ outcome: 'dreamed', spend: { calls: 1 } });
   expect(first.states).toEqual([['habit', 'held']]);
-  const read = () => readFileSync(join(dir, `${topic}.md`), 'utf8');
+  const read = () => readFileSync(join(dir, 'review.md'), 'utf8');
   expect(read()).toContain(`- ${MARKED}\n`);
   // Nothing happened: it costs nothing.
-  expect((await night('2026-11-03', propose)).report).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
+  expect((await night('2026-11-03', together)).report).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
 
   await day('2026-11-06', SESSIONS.slice(1));
   const { report, states, ledger, model } = await night('2026-11-07', together);
@@ -105,7 +97,7 @@ test.each([
   expect(read()).toContain(`- ${HABIT}\n`);
   expect(read()).not.toContain('Seen once');
   const habits = allEntries(ledger).filter(({ text }) => text === HABIT);
-  for (const { id } of habits) expect(supportsByEntry(ledger, id)).toMatchObject([{ path: `${topic}.md` }]);
+  for (const { id } of habits) expect(supportsByEntry(ledger, id)).toMatchObject([{ path: 'review.md' }]);
   expect(new Set(habits.map(({ session }) => session)).size).toBe(2);
 });
 
@@ -166,22 +158,6 @@ test('a habit that nobody shows again within 30 days goes to the archive with th
   expect((await night('2026-11-02', together)).report.outcome).toBe('nothing-new');
 });
 
-test('what an older dream held back becomes a line at the next one, without a model, and has waited since then', async () => {
-  const { day, night, dir } = world();
-  await day('2026-10-01', SESSIONS.slice(0, 1));
-  const before = await openStore(dir);
-  const [habit] = allEntries(before.ledger);
-  before.ledger.run("update entry set state = 'held'");
-  before.ledger.run('insert into held (entry, since) values (?, ?)', habit?.id ?? '', '2026-10-02T03:00:00.000Z');
-  before.close();
-  const { report, states } = await night('2026-10-20', together);
-  expect(report).toMatchObject({ outcome: 'dreamed', spend: { calls: 0 } });
-  expect(states).toEqual([['habit', 'held']]);
-  expect(readFileSync(join(dir, 'habits.md'), 'utf8')).toContain(`- Seen once, 2026-10-01: ${HABIT}\n`);
-  expect((await night('2026-10-30', together)).report.outcome).toBe('nothing-new');
-  expect((await night('2026-11-01', together)).report.operations).toMatchObject([{ kind: 'archive' }]);
-});
-
 test('a line that a person edits is theirs: the mark goes, and it waits for nobody', async () => {
   const { day, night, dir } = world();
   await day('2026-11-01', SESSIONS.slice(0, 1));
@@ -200,13 +176,13 @@ test('a line that a person edits is theirs: the mark goes, and it waits for nobo
 test.runIf(wingWith('approval'))('in review it is a proposal like any other', async () => {
   const { day, night, dir } = world({ review: true });
   await day('2026-11-01', SESSIONS.slice(0, 1));
-  const { jobs, report } = await night('2026-11-02', hold);
+  const { jobs, report } = await night('2026-11-02', together);
   expect(report.outcome).toBe('proposed');
   expect(await jobs.proposals()).toMatchObject([
-    { kind: 'add', topic: 'habits.md', diff: expect.stringContaining(`+- ${MARKED}`) },
+    { kind: 'add', topic: 'review.md', diff: expect.stringContaining(`+- ${MARKED}`) },
   ]);
   expect((await jobs.review({ word: { kind: 'accept' } })).decided).toMatchObject([{ outcome: 'accepted' }]);
-  expect(readFileSync(join(dir, 'habits.md'), 'utf8')).toContain(`- ${MARKED}\n`);
+  expect(readFileSync(join(dir, 'review.md'), 'utf8')).toContain(`- ${MARKED}\n`);
   expect(allEntries(jobs.store.ledger)).toMatchObject([{ state: 'held' }]);
 });
 

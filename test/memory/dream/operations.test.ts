@@ -5,7 +5,6 @@ import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dr
 
 const PNPM = 'e_00000000000a';
 const PORT = 'e_00000000000b';
-const HABIT = 'e_00000000000c';
 const GONE = 'e_00000000000d';
 
 const plain = {
@@ -109,7 +108,6 @@ test.each<[string, Operation[], string]>([
   ],
   ['a line of the topic is said again', [add(PNPM, 'Use npm 10.'), drop(PORT)], 'stands there already'],
   ['a topic changes its type', [add(PNPM, 'Use pnpm.', { type: 'user' }), drop(PORT)], 'is of type feedback'],
-  ['what was stated is held', [{ kind: 'hold', entries: [PNPM], reason: 'x' }, drop(PORT)], 'stated outright'],
 ])('a list is refused, with the reason, when %s', (_, operations, reason) => {
   expect(checkOperations(operations, context()).join('\n')).toContain(reason);
 });
@@ -120,14 +118,6 @@ test('a withdrawn entry is accounted for but supports nothing', () => {
   const gone: Operation = { kind: 'drop', entries: [GONE], reason: 'Gone.', because: 'withdrawn' };
   expect(checkOperations([drop(PNPM, PORT), gone], withGone)).toEqual([]);
   expect(checkOperations([add(GONE, 'Use yarn.'), drop(PNPM, PORT)], withGone).join()).toContain('withdrawn');
-});
-
-test('a habit that was only implied may wait', () => {
-  const withHabit = context();
-  withHabit.entries.set(HABIT, { ...plain, id: HABIT, text: 'Reviews twice.', strength: 'implied', quotes: [] });
-  expect(checkOperations([drop(PNPM, PORT), { kind: 'hold', entries: [HABIT], reason: 'Once.' }], withHabit)).toEqual(
-    [],
-  );
 });
 
 test('a topic that would outgrow its file is refused in words, whatever else the operations make smaller', () => {

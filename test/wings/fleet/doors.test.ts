@@ -120,7 +120,7 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
   });
 
   test('an editor and a team are told that there is no directory for them', async () => {
-    const edited = await run('here', 'open', 'working-agreements');
+    const edited = await run('here', 'show', 'working-agreements', '--edit');
     expect(edited.stderr).toContain('no files that an editor could change');
     const shared = await runHere(['share', 'working-agreements'], machines.here);
     expect(shared.stderr).toContain("a team's memory is a directory of the repository");

@@ -34,7 +34,6 @@ export const DID: Record<string, string> = {
   drop: 'left out',
   archive: 'put away',
   rename: 'renamed',
-  hold: 'seen once',
   propose: 'waits for you',
   failed: 'failed',
 };
