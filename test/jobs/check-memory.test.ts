@@ -2,6 +2,7 @@ import {
   appendFileSync,
   chmodSync,
   cpSync,
+  existsSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -406,6 +407,7 @@ test('a damaged ledger of an earlier schema is refused as it is, and repaired li
     remedy: expect.stringContaining('check --repair'),
   });
   expect(readFileSync(path)).toEqual(bytes);
+  expect(existsSync(`${path}.before-21`)).toBe(false);
   expect(await check(dir, true)).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
   expect(await withStore(dir, (store) => allEntries(store.ledger).length)).toBe(3);
 });

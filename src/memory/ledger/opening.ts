@@ -71,10 +71,9 @@ function versionOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Makes the tables again, with the rows that are in them: all of it is part of the transaction that is open. */
+/** Makes the tables again, with the rows that are in them, and a copy of what there was: a part of the transaction that is open. */
 function takeIn(db: Database.Database, { schema, found }: { schema: string; found: number }): void {
   const bytes = db.serialize().fill(UNLOGGED, ...MODE);
-  writeWhole(`${db.name}.before-${found}`, bytes);
   // A virtual table first: those that it is made of go with it.
   const tables = db.prepare<[], string>(
     `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by sql not like 'create virtual%'`,
@@ -87,6 +86,7 @@ function takeIn(db: Database.Database, { schema, found }: { schema: string; foun
   } finally {
     old.close();
   }
+  writeWhole(`${db.name}.before-${found}`, bytes);
 }
 
 interface Begun {

@@ -17,6 +17,7 @@ import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
 import { formatDamage, type HomeDamage, openHome } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
 import { testApp } from '../../support/app.ts';
+import { copyBefore } from '../../support/before.ts';
 import { run } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -61,6 +62,19 @@ test.each(GARBAGE)('a home.db that is %s is kept aside and made anew, once, with
   await home.close();
   await openHome(dir, clock).close();
   expect(readdirSync(dir).filter((name) => name.includes('.broken-') && !/-(?:shm|wal)$/.test(name))).toEqual(kept);
+});
+
+test('a damaged home.db of an earlier schema is made anew with what can still be read', async () => {
+  const { home: dir } = copyBefore('waiting');
+  const path = join(dir, 'home.db');
+  const bytes = readFileSync(path);
+  const page = bytes.length - bytes.readUInt16BE(16);
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, page), Buffer.alloc(bytes.length - page, 0xab)]));
+  const home = openHome(dir, clock);
+  expect(await home.damage()).toMatchObject({ kept: expect.stringContaining('home.db.broken-') });
+  expect((await home.pauses.all()).map(({ project }) => project)).toContain('/home/kim/paused');
+  expect(await home.declinedBefore()).toBe('2026-11-01T00:00:00.000Z');
+  await home.close();
 });
 
 test('where nothing can be read, the day counts as spent and everything unasked is paused, until a person says otherwise', async () => {

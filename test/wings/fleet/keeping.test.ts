@@ -35,6 +35,29 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
     });
   });
 
+  test('a database whose tables another nocturne made is refused, with what to do, and stays as it is', async () => {
+    const other = await ownDatabase({ isNew: true });
+    onTestFinished(() => other.drop());
+    const refused = () =>
+      openDatabase(other.url).then(
+        () => null,
+        ({ code, message, remedy }) => ({ code, message, remedy }),
+      );
+    await other.ask('create schema nocturne');
+    await other.ask('create table nocturne.part (name text primary key, version int not null)');
+    await other.ask('create table nocturne.database (id text not null default gen_random_uuid()::text)');
+    await other.ask('insert into nocturne.database default values');
+    expect(await refused()).toEqual({
+      code: 'storage',
+      message: expect.stringContaining('were made by an earlier nocturne'),
+      remedy: expect.stringContaining('nocturne move --to-directory'),
+    });
+    expect(await other.ask("select from pg_tables where schemaname = 'nocturne'")).toHaveLength(2);
+    await other.ask('alter table nocturne.database add column schema int');
+    await other.ask('update nocturne.database set schema = 100000');
+    expect(await refused()).toMatchObject({ code: 'storage', remedy: 'Update nocturne on this machine.' });
+  });
+
   test('who is refused by the database is told so by every command in words, and a session begins with one line', async () => {
     const at = (change: (url: URL) => void) => {
       const url = new URL(own.url);
