@@ -104,8 +104,7 @@ export type WorkLease = Pick<Lease, 'key' | 'owner' | 'fence' | 'item'>;
 
 /**
  * Makes the next revision of a store and lets the lease go; answers its number. Null where the store is at another revision
- * by now, its lease or that of the work (`only`) was taken by another, the work's item is gone, or a process that is alive could not read the ledger:
- * nothing is changed.
+ * by now, its lease or that of the work (`only`) was taken by another, or the work's item is gone: nothing is changed.
  */
 export async function checkIn(
   ask: Ask,
