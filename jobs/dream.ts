@@ -6,7 +6,7 @@
 // 4. Change what needs no model: retire what rested on withdrawn entries alone, and drop what the project's own files say, or memories that are no topics.
 // 5. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
 //    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
-//    again, and what is left waits for another night. Where operations need approval, they wait instead (seams.ts).
+//    again, and what is left waits for another night. Where operations need approval, they wait instead (dream/approval.ts).
 // 6. Archive, by code, what is past, long unused, or was seen once and never again.
 // 7. Where nothing was committed, rebuild the index alone, for topics that a person added.
 // 8. End the job, and report.
@@ -23,13 +23,14 @@ import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
 import { Guidance } from './agent-request.ts';
+import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
 import { Check } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
-import type { Approval } from './dream/seams.ts';
 import { Slices, select } from './dream/select.ts';
+import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
   /** As which session its job is told, to whoever asked for it. */
@@ -47,7 +48,8 @@ interface DreamDeps extends ProposeDeps {
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   archiveAfterDays: ArchiveAfterDays;
-  approval?: Approval;
+  /** What would change waits for a person's word. */
+  needsApproval: boolean;
   withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
 }
 
@@ -58,7 +60,7 @@ type DreamEnd =
 
 export type DreamOutcome = DreamEnd['outcome'];
 
-/** What every dream tells, however it ended; wings declare keys of theirs. */
+/** What every dream tells, however it ended. */
 export interface DreamFacts {
   operations: { kind: Operation['kind'] | 'archive'; entries: string[]; topic: string | null; reason: string }[];
   /** Of those, what waits for a person. */
@@ -74,6 +76,8 @@ export interface DreamFacts {
   /** Its id in the ledger; null where there was nothing to do. */
   job: string | null;
   spend: SpentTotal;
+  /** What of it went to the team, where that was asked for or set. */
+  shared?: ShareReport;
 }
 
 export type DreamReport = DreamEnd & DreamFacts;
@@ -146,12 +150,12 @@ async function distil(
   deps: Night & { job: string },
   add: (done: Committed) => void,
 ): Promise<void> {
-  const { store, approval } = deps;
+  const { store, needsApproval } = deps;
   const commit = async (checked: Checked | null) => {
     if (checked) add(await commitChecked(checked, deps));
   };
   // 4.
-  const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval: approval?.ask !== undefined });
+  const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval });
   await commit(retired.checked);
   const guidance = await Guidance.read(store.ledger);
   await rehearseCommit(deps);
@@ -168,11 +172,12 @@ async function distil(
     else await commit({ ...check.checked(), spend: proposed.spend });
   }
   // 6.
-  const decided = approval?.linesDecided(store.ledger) ?? new Set<string>();
-  const found = await findArchivable(deps, { guidance, decided });
+  const found = await findArchivable(deps, guidance);
   if (found.length > 0) {
-    const waits = approval?.ask && { proposals: await approval.ask.archiving(found, deps), index: null };
-    add({ ...NOTHING, ...(waits ?? { index: await commitArchiving(found, deps) }), operations: found.map(told) });
+    const done = needsApproval
+      ? { proposals: await proposeArchiving(found, deps) }
+      : { index: await commitArchiving(found, deps) };
+    add({ ...NOTHING, ...done, operations: found.map(told) });
   }
 }
 
@@ -186,9 +191,9 @@ const NOTHING: Committed = { operations: [], proposals: [], refused: [], left: [
 /** Commits operations, or lets them wait for approval. */
 async function commitChecked(checked: Checked, deps: Night & { job: string }): Promise<Committed> {
   const { operations, refused = [], left = [] } = checked;
-  const ask = deps.approval?.ask;
-  const proposals = ask ? await ask.operations(checked, deps) : [];
-  const index = ask ? null : await commitOperations(checked, deps);
+  const { needsApproval } = deps;
+  const proposals = needsApproval ? await proposeOperations(checked, deps) : [];
+  const index = needsApproval ? null : await commitOperations(checked, deps);
   const placed = operations.flatMap(({ entries }) => entries);
   const now = deps.clock.now();
   await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed, now }));

@@ -22,14 +22,7 @@ import {
   pushedBy,
   type RowChange,
 } from '../src/memory/history/undo.ts';
-import {
-  enterPersonsJob,
-  JOB_KINDS,
-  type JobRow,
-  jobRow,
-  lastChangingJob,
-  undoneBy,
-} from '../src/memory/ledger/job-rows.ts';
+import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
 import { findId, shortId } from '../src/memory/ledger/short-ids.ts';
 import type { Actor } from '../src/memory/ledger/version-rows.ts';
@@ -38,20 +31,6 @@ import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
 import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
-
-/** Kinds of jobs that need no wing. */
-const OWN_KINDS: string[] = [
-  ...JOB_KINDS,
-  'undo',
-  'remember',
-  'forget',
-  'deliver',
-  'pin',
-  'unpin',
-  'restore',
-  'edit',
-  'import',
-];
 
 export interface UndoRequest {
   /** Exactly one of `job` and `last`. */
@@ -64,8 +43,6 @@ export interface UndoRequest {
 
 interface UndoDeps {
   store: Store;
-  /** Kinds of jobs that the wings enter; a job of a wing that is not there is left alone. */
-  wingKinds?: string[];
   clock: Clock;
   withLease: WithLease;
   /** Who takes it back; default: a person. */
@@ -97,7 +74,6 @@ export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoRe
   const { ledger } = deps.store;
   // 1.
   const job = findJob(ledger, request);
-  refuseUnknown(job, deps);
   const covered = changesOf(ledger, job.id).rows.filter((row) => row.table === 'coverage');
   const sessions = new Set(covered.map((row) => `session:${row.key.session}`));
   const done = await holdAll(['dream', ...sessions], deps, () => takeBack(job, request, deps));
@@ -132,21 +108,6 @@ function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRo
 }
 
 const NAMED = 'nocturne status and nocturne show --history name the jobs.';
-
-/** What a wing kept is put back with what it knows of it, or not at all. */
-function refuseUnknown(job: JobRow, { store: { ledger }, wingKinds = [] }: UndoDeps): void {
-  const jobs = [job, job.undoes ? jobRow(ledger, job.undoes) : null];
-  const unknown = jobs.find((each) => each && !OWN_KINDS.includes(each.kind) && !wingKinds.includes(each.kind));
-  if (!unknown) return;
-  throw new AppError(
-    'bad-input',
-    `${shortId(ledger, 'job', unknown.id)} is a job of a kind that this nocturne does not have: ${unknown.kind}.`,
-    {
-      remedy:
-        'Undo it with the nocturne that made it, or take the change out by hand: nocturne show --history names its files.',
-    },
-  );
-}
 
 async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>): Promise<T | null> {
   const [key, ...rest] = keys;

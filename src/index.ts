@@ -2,10 +2,10 @@
 // What fails is thrown as an AppError with a code of ERRORS, mostly with a remedy; a planned ending of a job is the
 // `outcome` of its report.
 
-import { useWings } from './doors/wing.ts';
-import { WINGS } from './wings/index.ts';
+import { useKeeping } from './doors/keeping.ts';
+import { keepInDatabase } from './wings/fleet/keeping.ts';
 
-useWings(WINGS);
+useKeeping(keepInDatabase);
 
 // Memory for an agent of one's own.
 
@@ -29,6 +29,9 @@ export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extr
 export type { Candidate, ForgetPlan, ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
+export type { ShownProposal } from '../jobs/review/waiting-proposals.ts';
+export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
+export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
 export type { Staying, UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
@@ -68,9 +71,6 @@ export type {
   Precondition,
   Store,
 } from './memory/store/store.ts';
-export type { ShownProposal } from './wings/review/checks.ts';
-export type { ReviewReport, ReviewRequest } from './wings/review/review.ts';
-export type { ShareReport, ShareRequest, ShareSource } from './wings/team/share.ts';
 
 // Transcripts, secrets in text, and time.
 

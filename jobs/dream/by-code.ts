@@ -9,6 +9,7 @@ import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-file.ts';
 import { type Archiving, isOthers, type Operation } from '../../src/memory/dream/operations.ts';
+import { linesDecided } from '../../src/memory/dream/proposals.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {
@@ -106,7 +107,7 @@ export interface ArchiveAfterDays {
 
 const RECENT_DAYS = 30;
 
-/** Finds what is to be put away tonight; changes nothing. `decided`: lines (`path`, a space, the id) that are not asked about. */
+/** Finds what is to be put away tonight; changes nothing. Lines whose archiving waits or was turned down are not asked about. */
 export async function findArchivable(
   {
     store,
@@ -115,12 +116,13 @@ export async function findArchivable(
     archiveAfterDays,
     holdDays,
   }: CommitDeps & { archiveAfterDays: ArchiveAfterDays; holdDays: number },
-  { guidance, decided }: { guidance: Guidance; decided: Set<string> },
+  guidance: Guidance,
 ): Promise<Archiving[]> {
   const { ledger } = store;
   refreshTopics(ledger);
   const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
   const use = new Uses(ledger);
+  const decided = linesDecided(ledger);
   const daysAgo = (days: number) => subDays(clock.now(), days);
   const found = new Map<string, Archiving>();
   const topics = new Map<string, DraftTopic>();

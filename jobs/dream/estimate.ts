@@ -7,7 +7,6 @@ import { statHistory } from '../../src/memory/history/log-items.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { readEntries } from './load.ts';
 import { type ProposeDeps, requestFor } from './propose.ts';
-import type { Approval } from './seams.ts';
 import { select, slicesOf } from './select.ts';
 
 export interface DreamEstimate {
@@ -32,12 +31,10 @@ export async function estimateDream(
   deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'requestTokens'> & {
     model: string;
     price?: Price;
-    approval?: Approval;
   },
 ): Promise<DreamEstimate> {
   const { store, model, price, requestTokens: mostTokens } = deps;
-  const { approval } = deps;
-  const { fresh, withdrawn } = await readEntries(store, { approval, history: await statHistory(store) });
+  const { fresh, withdrawn } = await readEntries(store, await statHistory(store));
   const requests: DreamEstimate['requests'] = [];
   for (const slice of slicesOf({ ...request, fresh, withdrawn }, mostTokens)) {
     const asked = await requestFor(await select(slice, { store, mostTokens }), deps);

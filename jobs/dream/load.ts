@@ -28,7 +28,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 
 import { parseTopic } from '../../src/memory/text/topic.ts';
-import type { Approval, Pending } from './seams.ts';
+import { type Pending, pendingProposals } from './approval.ts';
 
 /** What the logs and the ledger say together. */
 interface Entries {
@@ -42,7 +42,7 @@ interface Entries {
   missing: number;
   known: number;
   /** What waits for approval. */
-  pending: Pending | null;
+  pending: Pending;
 }
 
 /** What a dream begins with. */
@@ -59,7 +59,6 @@ interface LoadDeps {
   store: Store;
   clock: Clock;
   holdDays: number;
-  approval?: Approval;
 }
 
 /**
@@ -67,7 +66,7 @@ interface LoadDeps {
  * is missing that it looks like an accident, unless that is accepted (true: all; else the logs of these days).
  */
 export async function loadEntries(
-  { store, clock, holdDays, approval }: LoadDeps,
+  { store, clock, holdDays }: LoadDeps,
   { acceptMissing, lease }: { acceptMissing?: boolean | Day[]; lease: Lease },
 ): Promise<Loaded> {
   if (acceptMissing)
@@ -77,7 +76,7 @@ export async function loadEntries(
   const history = await statHistory(store);
   await rebuildFromFiles(store, history.changed);
   await takeUpReturned(store, { actor: 'tool:rebuild', lease }, history.changed.filter(logDay));
-  const entries = await readEntries(store, { history, approval });
+  const entries = await readEntries(store, history);
   if (isMassDeletion(entries) && !acceptMissing) {
     throw missingError(
       `${entries.missing} of ${entries.known} entries are missing from the logs at once.`,
@@ -90,7 +89,7 @@ export async function loadEntries(
   const inVain = waitedInVain(store.ledger, { now: clock.now(), holdDays });
   const hasNews = fresh.length + withdrawn.length + inVain.length > 0;
   const marks = await lateMarks(store);
-  const isIdle = entries.changed.length + marks.length === 0 && !entries.pending?.isStale && !hasNews;
+  const isIdle = entries.changed.length + marks.length === 0 && !entries.pending.isStale && !hasNews;
   return { ...entries, fresh, withdrawn, history, marks, hasNews, isIdle };
 }
 
@@ -109,14 +108,11 @@ function isMassDeletion({ missing, known }: Entries): boolean {
  * Reads the logs and says what changed; writes nothing. With a look at what changed since the last time it reads that
  * alone, and all where an entry seems to be gone: it may stand in another log. What waits for approval is left out.
  */
-export async function readEntries(
-  store: Store,
-  { history, approval }: { history?: HistoryStats; approval?: Approval } = {},
-): Promise<Entries> {
+export async function readEntries(store: Store, history?: HistoryStats): Promise<Entries> {
   const found = (history && (await readPart(store, history))) ?? (await readWhole(store));
   const changed = new Map(found.changed.map((row) => [row.id, row]));
-  const pending = (await approval?.pending(store, (id) => changed.get(id) ?? entryRow(store.ledger, id))) ?? null;
-  const isFree = ({ id }: EntryRow) => !pending?.entries.has(id);
+  const pending = await pendingProposals(store, (id) => changed.get(id) ?? entryRow(store.ledger, id));
+  const isFree = ({ id }: EntryRow) => !pending.entries.has(id);
   const open = found.fresh.filter(isFree);
   return {
     ...found,
@@ -127,8 +123,8 @@ export async function readEntries(
 }
 
 /** What a dream tonight would be about: entries that are new, changed or gone, without what waits. */
-export async function newsOf(store: Store, { approval }: { approval?: Approval }): Promise<Set<string>> {
-  const { fresh, changed, withdrawn } = await readEntries(store, { approval });
+export async function newsOf(store: Store): Promise<Set<string>> {
+  const { fresh, changed, withdrawn } = await readEntries(store);
   return new Set([...fresh, ...changed, ...withdrawn].map((entry) => entry.id));
 }
 
@@ -187,12 +183,12 @@ export async function commitLoaded(
   { store, clock, job, lease }: LoadDeps & { job: string; lease: Lease },
 ): Promise<void> {
   const by = { actor: `job:${job}` as const, lease };
-  if (changed.length > 0 || pending?.isStale) {
+  if (changed.length > 0 || pending.isStale) {
     await store.commit(by, () => ({
       files: [],
       rows(transaction) {
         for (const row of changed) writeEntry(transaction, row);
-        pending?.write(transaction);
+        pending.write(transaction);
       },
     }));
   }

@@ -5,11 +5,14 @@
 import { join, resolve } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
 import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
-import type { DreamFacts, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
+import type { DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { ReprocessRequest } from '../../jobs/reprocess.ts';
+import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
+import type { ReviewReport, ReviewRequest } from '../../jobs/review.ts';
+import type { ShareReport, ShareRequest } from '../../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
 import { forkAgent } from '../agent/forked.ts';
 import { requireAccess } from '../agent/types.ts';
@@ -20,21 +23,43 @@ import { isDirectory } from '../base/files/directories.ts';
 import { keySource } from '../base/key.ts';
 import { type Log, openLog } from '../base/logger.ts';
 import { limitDifferences } from '../memory/home/day-spend.ts';
+import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/paths.ts';
 import { JobSpend } from '../memory/home/spend.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
-import type { Store } from '../memory/store/store.ts';
+import type { Store, WithLease } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { boundRun, type JobOptions, lanesFor, type Parts, wallOf, withLease, withUsage } from './job-bounds.ts';
+import { type Keeping, keepingOf } from './keeping.ts';
 import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } from './places.ts';
+import type { Shared } from './shared.ts';
 import { tracing } from './telemetry.ts';
-import { transcriptFiles } from './transcripts.ts';
+import { type TranscriptPlace, transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
-import { keepingOf, type WingApp, wings, wingWith } from './wing.ts';
 import { type Desk, localDesk } from './worker/desk.ts';
 
-export interface App extends WingApp {
+export interface App {
+  config: Config;
+  home: Home;
+  /** Where the transcripts of sessions are. */
+  transcripts: TranscriptPlace;
+  /** What several machines share; null: this one has all of it. */
+  shared: Shared | null;
+  /** Where memory is kept, where that is elsewhere; null: all is on this machine. */
+  keeping: Keeping | null;
+  /** Where the memory of a project, default the one here, is kept, or would be: nothing is opened or made. */
+  memoryDirOf(session?: { cwd?: string }): string;
+  /** Whether anything is kept of it; nothing is made. */
+  hasMemory(session?: { cwd?: string }): Promise<boolean>;
+  /** Whether nocturne may work unasked for a session that ran in `cwd`; without one, whether it may anywhere. */
+  standing(session?: { cwd?: string }): Promise<Enablement>;
+  /** Opens a memory directory; one that is open already is not opened twice. */
+  store(dir: string): Promise<Store>;
+  /** The same, which the nightly dream knows from then on. */
+  knownStore(dir: string): Promise<Store>;
+  /** Runs `work` while no other process works on the key in the store; null where one does. */
+  withLease: WithLease;
   /** The same for all sessions that a memory directory has seen: off where every one of their projects is. */
   standingOf(store: Store): Promise<Enablement>;
   /** The memory directory of a project, default the one here, or, where one is set, the one for all; it is remembered in the home. */
@@ -55,6 +80,12 @@ export interface App extends WingApp {
   undo(store: Store, request: UndoRequest): Promise<UndoReport>;
   /** Keeps what a person says, without a model. */
   remember(store: Store, request: RememberRequest): Promise<RememberReport>;
+  /** What a dream proposed and waits for a person, as a person is shown it. */
+  listProposals(store: Store, ids?: string[]): Promise<ShownProposal[]>;
+  /** Does, or leaves for good, what was proposed, as a person says. */
+  review(store: Store, request: ReviewRequest): Promise<ReviewReport>;
+  /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
+  share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;
   /** Takes something out of the memory and does not learn it again from the same source. */
   forget(store: Store, request: ForgetRequest): Promise<ForgetReport>;
   /** What a worker sees of all memory directories. */
@@ -156,15 +187,9 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       leased(at, key, (lease) => work({ ...lease, item, mayCommit })),
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
   });
-  const approvalFor = async ({ review }: DreamRequest) => {
-    const isReviewed = review ?? config.review;
-    const approval = await wingWith('approval')?.approval?.(isReviewed);
-    if (isReviewed && !approval) {
-      throw new AppError('bad-input', 'What a dream would change is to wait for review, and this nocturne has none.', {
-        remedy: 'Set review to false in config.json, or use a nocturne that has it.',
-      });
-    }
-    return approval;
+  const shareAfter = async (job: string | null, own: Store, shareFrom?: string) => {
+    if (job === null || (config.team !== 'write' && shareFrom === undefined)) return undefined;
+    return (await import('./team.ts')).shareChanged(job, { app: { config, knownStore }, own, cwd: shareFrom });
   };
   const extraction = async (options: JobOptions): Promise<Omit<ExtractDeps, 'storeFor'>> => ({
     ...job(options),
@@ -190,7 +215,15 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: at.id, outcome, ...failed, spend });
     return report;
   };
-  const forWings: WingApp = {
+  const standingOf = async (at: Store) => {
+    const pauses = await home.pauses.all();
+    const overall = await enablementFor(config, { pauses });
+    if (!overall.enabled) return overall;
+    const each = await Promise.all(sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd })));
+    return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
+  };
+  const deskParts = { config, home, store, closeBut, standingOf, deliver: (at: Store) => userScope.deliver(at) };
+  return {
     config,
     home,
     shared: keeping?.shared ?? null,
@@ -205,22 +238,6 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     knownStore,
     withLease: leased,
     keeping,
-    async afterDream(done) {
-      const added: Partial<DreamFacts> = {};
-      for (const { dream } of wings()) Object.assign(added, await dream?.after(done, forWings));
-      return added;
-    },
-  };
-  const standingOf = async (at: Store) => {
-    const pauses = await home.pauses.all();
-    const overall = await enablementFor(config, { pauses });
-    if (!overall.enabled) return overall;
-    const each = await Promise.all(sessionDirs(at.ledger).map((cwd) => enablementFor(config, { pauses, cwd })));
-    return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
-  };
-  const deskParts = { config, home, store, closeBut, standingOf, deliver: (at: Store) => userScope.deliver(at) };
-  return {
-    ...forWings,
     log,
     overruled: [],
     userScope,
@@ -260,24 +277,23 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       const common = job(options);
       const { dream } = await import('../../jobs/dream.ts');
       await userScope.deliverBeforeDream(at);
-      const approval = await approvalFor(request);
+      const needsApproval = request.review ?? config.review;
       const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
       const report = await observed('dream', at, () =>
-        dream(request, { ...common, approval, store: at, requestTokens, holdDays, archiveAfterDays }),
+        dream(request, { ...common, needsApproval, store: at, requestTokens, holdDays, archiveAfterDays }),
       );
-      const added = await forWings.afterDream({ job: report.job, own: at, options });
+      const shared = await shareAfter(report.job, at, options.shareFrom);
       const { dropOldVersions } = await import('../memory/history/versions.ts');
       const kept = { now: config.clock.now(), days: config.versionDays, kept: config.versionsKept };
       await at.enterRows((ledger) => dropOldVersions(ledger, kept));
-      return { ...report, ...added };
+      return shared ? { ...report, shared } : report;
     },
     estimateDream: async (at, request) => {
       const { estimateDream } = await import('../../jobs/dream/estimate.ts');
       const price = priceOf(config.model, config.prices);
-      const approval = await approvalFor(request);
-      return estimateDream(request, { ...config, approval, store: at, requestTokens: config.excerptTokens, price });
+      return estimateDream(request, { ...config, store: at, requestTokens: config.excerptTokens, price });
     },
-    dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at, { approval: await approvalFor({}) }),
+    dreamNews: async (at) => (await import('../../jobs/dream/load.ts')).newsOf(at),
     reprocess: async (at, request, options = {}) => {
       const { extract } = await import('../../jobs/extract.ts');
       const { reprocess } = await import('../../jobs/reprocess.ts');
@@ -292,15 +308,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     },
     undo: async (at, request) => {
       const { undo } = await import('../../jobs/undo.ts');
-      return userScope.deliverAfter(
-        undo(request, {
-          ...config,
-          withLease: leased,
-          store: at,
-          wingKinds: wings().flatMap(({ jobKinds }) => jobKinds ?? []),
-        }),
-        () => at,
-      );
+      return userScope.deliverAfter(undo(request, { ...config, withLease: leased, store: at }), () => at);
     },
     remember: async (at, request) =>
       (await import('../../jobs/remember.ts')).remember(request, { ...config, store: at }),
@@ -308,6 +316,16 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       const { forget } = await import('../../jobs/forget.ts');
       return userScope.deliverAfter(forget(request, { ...config, store: at, withLease: leased }), () => at);
     },
+    listProposals: async (at, ids) => (await import('../../jobs/review/waiting-proposals.ts')).listProposals(at, ids),
+    review: async (at, request) => {
+      const { review } = await import('../../jobs/review.ts');
+      const { clock, zone, excerptTokens: requestTokens } = config;
+      const report = await review(request, { clock, zone, withLease: leased, store: at, requestTokens });
+      for (const { job } of report.decided) await shareAfter(job, at);
+      return report;
+    },
+    share: async (own, request, by) =>
+      (await import('./team.ts')).shareWithTeam(request, { app: { config, knownStore }, own, ...by }),
     async close() {
       forked.close();
       for (const gone of moved) gone.close();
@@ -321,8 +339,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
 function ignoreUnopened(): void {}
 
 /**
- * The jobs, and the memory directories they work on. Every job asks for its lease, and ends with a report. Wings declare
- * functions of theirs.
+ * The jobs, and the memory directories they work on. Every job asks for its lease, and ends with a report.
  */
 export interface Nocturne
   extends Pick<
@@ -339,6 +356,9 @@ export interface Nocturne
     | 'undo'
     | 'remember'
     | 'forget'
+    | 'listProposals'
+    | 'review'
+    | 'share'
     | 'check'
     | 'close'
   > {}
@@ -349,6 +369,5 @@ export interface Nocturne
  * cannot be used. Call `close()` when done: it closes the stores, too.
  */
 export async function openNocturne(config?: Config): Promise<Nocturne> {
-  const app = await openApp(config ?? (await loadConfig()));
-  return Object.assign({}, app, ...wings().map((wing) => wing.library?.(app)));
+  return openApp(config ?? (await loadConfig()));
 }

@@ -26,7 +26,7 @@ export interface Parts {
   startedBy?: StartedBy;
 }
 
-/** What may be asked for with a job; wings declare more of it. */
+/** What may be asked for with a job. */
 export interface JobOptions {
   /** Ends the job; what it did not commit is lost. */
   signal?: AbortSignal;
@@ -43,6 +43,8 @@ export interface JobOptions {
   onUsage?(usage: SpentTokens): void | Promise<void>;
   /** What is learned of the user stays in the store, whatever the settings. */
   keepsUserMemory?: boolean;
+  /** A dream shares what it changed with the team whose working tree holds this directory. */
+  shareFrom?: string;
 }
 
 /** Runs `work` while no other process works on the key in the store; null where one does. */

@@ -18,7 +18,7 @@ import {
 } from '../memory/home/paths.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
 import type { Memories } from '../transcript/writes/memory-writes.ts';
-import { type Keeping, keepingOf, wings } from './wing.ts';
+import { type Keeping, keepingOf } from './keeping.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
@@ -104,8 +104,7 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
 }
 
 /**
- * The memories that are recalled beside a project's, each where it is: the user's, where that is on, and what wings
- * add; `isElsewhere`: the user's is no directory. Where a link in the working tree leads elsewhere, what is there is not the repository's.
+ * The memories that are recalled beside a project's, each where it is: the user's and the team's, where that is on; `isElsewhere`: the user's is no directory. Where a link in the working tree leads elsewhere, what is there is not the repository's.
  */
 export function scopesBeside(
   config: Config,
@@ -117,7 +116,7 @@ export function scopesBeside(
   const isRepositorys = local.startsWith(`${tree}${sep}`) && local !== user && local !== memory;
   const scopes: ExtraScope[] = [
     ...(config.userScope ? ['user' as const] : []),
-    ...wings().flatMap((wing) => wing.extraScopes?.(config) ?? []),
+    ...(config.team === 'off' ? [] : ['local' as const]),
   ];
   return scopes
     .filter((scope) => (scope === 'user' ? user !== memory : isRepositorys))
@@ -146,7 +145,7 @@ export async function enablementFor(
   return decideEnablement({ ...switches, projectSwitch }, [cwd, canonical, gitRoot(cwd) ?? canonical]);
 }
 
-/** The home that the settings name, of this machine or where a wing keeps it, for doors without an app; to be closed. */
+/** The home that the settings name, of this machine or where several share it, for doors without an app; to be closed. */
 export function openHomeOf(config: Config): { home: Home } & Pick<Keeping, 'shared' | 'close'> {
   const keeping = keepingOf(config);
   const home = homeOf(config, { keeping });

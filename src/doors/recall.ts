@@ -23,6 +23,7 @@ import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../me
 import { countLines } from '../memory/recall/recall-part.ts';
 import { type RecallRows, recallRowsOf, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
+import { type Keeping, keepingOf } from './keeping.ts';
 import {
   declaredScope,
   enablementFor,
@@ -32,7 +33,6 @@ import {
   scopeDir,
   scopesBeside,
 } from './places.ts';
-import { askWings, type Keeping, keepingOf } from './wing.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
@@ -165,7 +165,7 @@ async function buildRecall(
   const limits = { ...request.limits, isWithinTokens };
   const checkout = scope === 'project' && !isAlone ? checkoutRoot(cwd) : null;
   const { dir, called, ledger } = own;
-  const notes = await askWings((wing) => wing.recallNotes?.({ dir, ledger, checkout }));
+  const notes = checkout === null ? [] : await notesOf(checkout, ledger);
   const found = await recall({ ...request, notices, dir, called, ledger, beside: looked, limits, tree, notes, now });
   await noteUses(own.rows, { topics: found.topics, now });
   for (const part of found.beside) {
@@ -176,6 +176,13 @@ async function buildRecall(
   const { text } = found;
   if (keeper && given && text !== '') await ifWritable(() => keeper.remember({ ...given, text, now }));
   return { ...result, ...found, sign: signed(text) };
+}
+
+/** What recall says in nocturne's own words, before what is remembered. */
+async function notesOf(checkout: string, ledger: Ledger | null): Promise<string[]> {
+  const { offeredSnapshot, sayOffer } = await import('../../jobs/snapshot/memory-snapshot.ts');
+  const offer = offeredSnapshot(checkout, ledger);
+  return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
 }
 
 /** What was forgotten beside since is not given again; nothing, where nothing ever was. */
@@ -307,7 +314,7 @@ interface Looked {
 }
 
 /**
- * Where it is looked: into directories of this machine, or into what a wing keeps elsewhere, which must answer soon. Nothing
+ * Where it is looked: into directories of this machine, or into what is kept elsewhere, which must answer soon. Nothing
  * is made. `onDamage`: told what cannot be read of a directory; what is in its files is recalled all the same.
  */
 function openPlaces(config: Config, onDamage: (message: string) => void) {

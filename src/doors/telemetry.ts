@@ -5,11 +5,12 @@
 
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api';
 import type { AgentPorts, RunAgent } from '../agent/types.ts';
+import type { Config } from '../base/config/config.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 import { type Clock, dayOf } from '../base/time.ts';
 import type { Home } from '../memory/home/home.ts';
 import { countLeased } from '../memory/ledger/job-rows.ts';
-import type { WingApp, WorkFigures } from './wing.ts';
+import type { Keeping, WorkFigures } from './keeping.ts';
 import { eachLedger } from './worker/known-work.ts';
 
 interface Tracing {
@@ -180,7 +181,11 @@ export async function figuresOf({
   home,
   config,
   keeping,
-}: Pick<WingApp, 'home' | 'config' | 'keeping'>): Promise<Figures> {
+}: {
+  home: Home;
+  config: Config;
+  keeping: Keeping | null;
+}): Promise<Figures> {
   const now = config.clock.now();
   const spend = await home.days.spendOf(dayOf(now, config.zone));
   return {

@@ -10,8 +10,8 @@ import type { Log } from '../base/logger.ts';
 import type { Home } from '../memory/home/home.ts';
 import { outboxRows } from '../memory/ledger/entries.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
+import type { Keeping } from './keeping.ts';
 import { scopeDir } from './places.ts';
-import type { Keeping } from './wing.ts';
 import { eachLedger } from './worker/known-work.ts';
 
 interface UserScopeParts {

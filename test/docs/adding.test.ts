@@ -36,14 +36,13 @@ function followed(): string {
 function nocturne(copy: string, ...commands: string[][]): string[] {
   const program = `
     import { main } from ${JSON.stringify(join(copy, 'src/doors/cli/cli.ts'))};
-    import { WINGS } from ${JSON.stringify(join(copy, 'src/wings/index.ts'))};
     import { runAgent } from ${JSON.stringify(join(copy, 'src/agent/loop.ts'))};
     const printed = [];
     const write = process.stdout.write.bind(process.stdout);
     process.stdout.write = (text) => { printed[printed.length - 1] += text; return true; };
     for (const args of ${JSON.stringify(commands)}) {
       printed.push('');
-      await main(['node', 'nocturne', ...args], { loadWings: async () => ({ WINGS }), parts: { runAgent } });
+      await main(['node', 'nocturne', ...args], { runAgent });
       if (process.exitCode) throw new Error(args.join(' '));
     }
     write(JSON.stringify(printed));`;

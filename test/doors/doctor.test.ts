@@ -5,12 +5,12 @@ import { type Config, type Environment, loadConfig } from '../../src/base/config
 import { makeDirectory } from '../../src/base/files/files.ts';
 import { keepKey } from '../../src/base/key.ts';
 import { systemClock } from '../../src/base/time.ts';
+import type { Checked } from '../../src/doors/doctor/checked.ts';
 import { checkNode, nodeIn } from '../../src/doors/doctor/checks.ts';
 import { checkMemoryDirectory, examine } from '../../src/doors/doctor/examine.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
-import type { Checked } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
+import { useKeeping } from '../../src/doors/keeping.ts';
 import { answerHook } from '../../src/doors/recall.ts';
 import { answerPrompt } from '../../src/doors/recall-prompt.ts';
-import { useWings } from '../../src/doors/wing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../src/transcript/session.ts';
-import { WINGS } from '../../src/wings/index.ts';
+import { keepInDatabase } from '../../src/wings/fleet/keeping.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
@@ -172,7 +172,7 @@ test('it waits for no job that is writing: then nothing is shown, as what cannot
 });
 
 test("the user's memory answers beside the project's, and where the project has none", async () => {
-  useWings(WINGS);
+  useKeeping(keepInDatabase);
   const world = await recallWorld({ userScope: true, ...ON });
   fill(world.user, 'plums', { 'taste.md': topic('Taste', 'user', ['Likes plums in autumn best.']) });
   (await world.open(world.user)).close();

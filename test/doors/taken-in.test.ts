@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { testModel } from '../support/app.ts';
 import { type Before, copyBefore, MADE_BY } from '../support/before.ts';
-import type { Proposed } from '../support/jobs-in-process.ts';
+import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { all, clientOf, refusal, served } from '../wings/server/served.ts';
@@ -112,7 +112,7 @@ test('what was forgotten stays forgotten, pins and pauses hold, and what waits i
   const { before, server, environment, at, run } = await begin('waiting');
   const { topics } = await jsonHere<Listed>(['list', ...at], environment);
   expect(topics).toMatchObject([{ name: 'logging', pinned: true }]);
-  const proposals = await jsonHere<Proposed[]>(['review', ...at], environment);
+  const proposals = await jsonHere<ShownProposal[]>(['review', ...at], environment);
   expect(proposals.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['add waiting']);
   expect((await run('worker', '--once')).code).toBe(0);
   expect(await timesKept(REDIS, before, environment)).toBe(1);

@@ -248,14 +248,3 @@ test.each([
   const { app, store } = await testApp();
   await expect(app.undo(store, request)).rejects.toThrow(message);
 });
-
-test('a job of a kind that is not there, as of a wing that was taken away, is left alone with a word', async () => {
-  const { app, store } = await extracted('Always use pnpm.');
-  const job = lastJobs(store.ledger, 1)[0]?.id as string;
-  const before = await store.read(LOG);
-  store.ledger.run("update job set kind = 'lantern' where id = ?", job);
-  await expect(app.undo(store, { job })).rejects.toThrow(
-    `${job?.slice(0, 12)} is a job of a kind that this nocturne does not have: lantern.`,
-  );
-  expect(await store.read(LOG)).toBe(before);
-});

@@ -7,6 +7,8 @@ import { extract } from '../../jobs/extract.ts';
 import { type ForgetRequest, forget } from '../../jobs/forget.ts';
 import { type RememberRequest, remember } from '../../jobs/remember.ts';
 import { reprocess } from '../../jobs/reprocess.ts';
+import { listProposals, type ShownProposal } from '../../jobs/review/waiting-proposals.ts';
+import { type ReviewReport, type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
@@ -14,15 +16,11 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import type { DreamRequest } from '../../src/doors/compose.ts';
-import { transcriptFiles } from '../../src/doors/transcripts.ts';
-import { wings, wingWith } from '../../src/doors/wing.ts';
 import { type Home, openHome } from '../../src/memory/home/home.ts';
-import type { Enablement } from '../../src/memory/home/paths.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
-import { WINGS } from '../../src/wings/index.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {
@@ -33,9 +31,9 @@ export interface JobsInProcess {
   /** Default: the last job. */
   undo(request?: Parameters<typeof undo>[0]): ReturnType<typeof undo>;
   reprocess(what: { session?: string; day?: string }): ReturnType<typeof reprocess>;
-  /** What waits for a person's word, where the wing is there. */
-  proposals(): Promise<Proposed[]>;
-  review(request: ReviewAsked): Promise<Reviewed>;
+  /** What waits for a person's word. */
+  proposals(): Promise<ShownProposal[]>;
+  review(request: ReviewRequest): Promise<ReviewReport>;
   remember(request: RememberRequest): ReturnType<typeof remember>;
   /** Confirms what is asked, unless told otherwise. */
   forget(target: string, more?: Partial<ForgetRequest>): ReturnType<typeof forget>;
@@ -43,33 +41,6 @@ export interface JobsInProcess {
   deliver(): Promise<void>;
   withLease: WithLease;
   close(): void;
-}
-
-/** What tests of the core see of a proposal, and of a review. */
-export interface Proposed {
-  id: string;
-  kind: string;
-  topic: string | null;
-  reason: string;
-  job: string;
-  at: string;
-  state: 'waiting' | 'stale';
-  why: string | null;
-  lines: string[];
-  diff: string;
-  entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
-}
-export interface ReviewAsked {
-  ids?: string[];
-  word: { kind: 'accept' } | { kind: 'reject'; because?: string } | { kind: 'edit'; text: string; topic?: string };
-}
-export interface Reviewed {
-  outcome: string;
-  decided: { id: string; outcome: string; why: string | null; job: string | null }[];
-}
-export interface ReviewMethods {
-  listProposals(store: Store, ids?: string[]): Promise<Proposed[]>;
-  review(store: Store, request: ReviewAsked): Promise<Reviewed>;
 }
 
 /** Which model is asked, and how it is reached. */
@@ -130,21 +101,6 @@ export async function jobsInProcess(
       userMemoryOf: async () => user?.dir ?? null,
     };
   };
-  const { withLease: leased } = common();
-  const app = { config: { ...config, clock, zone: 'UTC', excerptTokens: requestTokens }, home, withLease: leased };
-  const forWings = {
-    ...app,
-    shared: null,
-    transcripts: transcriptFiles,
-    memoryDirOf: () => dir,
-    hasMemory: async () => true,
-    standing: async () => ({ enabled: true }) as Enablement,
-    store: async () => store,
-    knownStore: async () => store,
-    keeping: null,
-    afterDream: async () => ({}),
-  };
-  const reviewing: ReviewMethods = Object.assign({}, ...wings().map(({ library }) => library?.(forWings)));
   const extractInto = (request: Parameters<typeof extract>[0]) =>
     extract(request, { ...extraction(), storeFor: async () => store });
   return {
@@ -152,18 +108,17 @@ export async function jobsInProcess(
     extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
     dream: async (request = {}) => {
       const deps = common();
-      const approval = await wingWith('approval')?.approval?.(request.review ?? isReviewed);
-      return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, approval, store });
+      const needsApproval = request.review ?? isReviewed;
+      return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, needsApproval, store });
     },
     undo: (request = { last: true }) =>
       undo(request, {
         ...common(),
         environment: {},
         store,
-        wingKinds: WINGS.flatMap(({ jobKinds }) => jobKinds ?? []),
       }),
-    proposals: () => reviewing.listProposals(store),
-    review: (request) => reviewing.review(store, request),
+    proposals: () => listProposals(store),
+    review: (request) => review(request, { ...common(), requestTokens, store }),
     reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),
     remember: (request) => remember(request, { store, clock, zone: 'UTC' }),
     forget: (target, more) => forget({ target, confirm: async () => true, ...more }, { ...common(), store }),

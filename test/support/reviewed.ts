@@ -4,8 +4,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
-import { type JobsInProcess, jobsInProcess, type Proposed } from './jobs-in-process.ts';
+import { type JobsInProcess, jobsInProcess } from './jobs-in-process.ts';
 import { tempDir } from './temp.ts';
 import { type TidyDreamer, tidyDreamer } from './tidy-dreamer.ts';
 
@@ -63,7 +64,7 @@ export function changedLines(diff: string): string[] {
 }
 
 /** What a proposal would do, by which two of the same would be known. */
-export function meaningOf({ kind, topic, lines, entries }: Proposed): string {
+export function meaningOf({ kind, topic, lines, entries }: ShownProposal): string {
   const about = lines.length > 0 ? lines : entries.map(({ id }) => id);
   return JSON.stringify([kind, topic, about]);
 }

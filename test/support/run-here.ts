@@ -7,7 +7,6 @@ import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { main } from '../../src/doors/cli/cli.ts';
-import { WINGS } from '../../src/wings/index.ts';
 
 export interface EndedHere {
   code: number;
@@ -36,8 +35,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Runs `nocturne ARGS` to its end with this environment; one at a time. */
 export function runHere(args: string[], environment: Environment, options: HereOptions = {}): Promise<EndedHere> {
-  const given = { loadWings: async () => ({ WINGS }), parts: options.isForked ? {} : { runAgent } };
-  return hereWith(() => main(['node', 'nocturne', ...args], given), environment, options);
+  const parts = options.isForked ? {} : { runAgent };
+  return hereWith(() => main(['node', 'nocturne', ...args], parts), environment, options);
 }
 
 /** Runs a program to its end as if it were a process of its own, with this environment; one at a time. */

@@ -4,8 +4,8 @@
 
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
-import { useWings } from '../../src/doors/wing.ts';
-import { WINGS } from '../../src/wings/index.ts';
+import { useKeeping } from '../../src/doors/keeping.ts';
+import { keepInDatabase } from '../../src/wings/fleet/keeping.ts';
 import { SEED } from './depth.ts';
 import { removeTempDirs } from './temp.ts';
 
@@ -14,4 +14,4 @@ fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
 afterAll(removeTempDirs);
 
 // For tests that use the core without its command line.
-useWings(WINGS);
+useKeeping(keepInDatabase);

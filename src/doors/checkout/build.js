@@ -43,12 +43,11 @@ const declarations = once(
 );
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-// What a wing starts as a thread of its own.
+// What is started as a thread of its own.
 const threads = globSync('src/wings/*/thread.ts').map((path) => [`${basename(dirname(path))}-thread`, path]);
 const library = await build({
   input: {
     cli: 'src/doors/cli/cli.ts',
-    wings: 'src/wings/index.ts',
     index: 'src/index.ts',
     'forked-child': 'src/agent/forked-child.ts',
     ...Object.fromEntries(threads),
@@ -72,7 +71,7 @@ const hook = await build({
   output: { file: 'dist/hook.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });
-// What the hook loads to answer a prompt, for which a person waits: all in one file, without what wings load when asked.
+// What the hook loads to answer a prompt, for which a person waits: all in one file, without what a database needs.
 const prompt = await build({
   input: 'src/doors/hook/prompt.js',
   platform: 'node',
@@ -80,9 +79,9 @@ const prompt = await build({
   plugins: [
     withoutItsYaml,
     {
-      name: 'wings-when-asked',
+      name: 'fleet-when-asked',
       resolveId: (id, from, { kind }) =>
-        kind === 'dynamic-import' && /[\\/]wings[\\/]/.test(from ?? '') ? { id, external: true } : null,
+        kind === 'dynamic-import' && /[\\/]wings[\\/]fleet[\\/]/.test(from ?? '') ? { id, external: true } : null,
     },
   ],
   checks: { eval: false },
@@ -92,12 +91,10 @@ const prompt = await build({
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
-// What wings send to a browser.
+// What the page sends to a browser.
 for (const dir of globSync('src/wings/*/assets'))
   cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });
-const door = readFileSync('src/doors/cli/nocturne.js', 'utf8')
-  .replace('./cli.ts', './lib/cli.js')
-  .replace('../../wings/index.ts', './lib/wings.js');
+const door = readFileSync('src/doors/cli/nocturne.js', 'utf8').replace('./cli.ts', './lib/cli.js');
 const [failed] = await declarations;
 if (failed !== 0) process.exit(1);
 keepDeclarationsOf('dist/src/index.d.ts');

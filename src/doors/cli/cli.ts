@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import type { Parts } from '../job-bounds.ts';
-import { useWings, type Wing, wings } from '../wing.ts';
+import { useKeeping } from '../keeping.ts';
 import type { CommandModule } from './spec.ts';
 import { EXIT, note, print } from './terminal/output.ts';
 
@@ -30,21 +30,24 @@ const MODULES: CommandModule[] = [
   { names: ['export', 'import'], load: () => import('./commands/carry.ts') },
   { names: ['recall'], load: () => import('./commands/recall.ts') },
   { names: ['mcp'], load: () => import('./commands/mcp.ts') },
+  { names: ['share'], load: () => import('./commands/share-command.ts') },
+  { names: ['review'], load: () => import('./commands/review-command.ts') },
+  { names: ['snapshot'], load: () => import('./commands/snapshot-command.ts') },
+  { names: ['serve'], load: () => import('../../wings/page/serve-command.ts') },
+  { names: ['stores'], load: () => import('../../wings/server/commands/stores.ts') },
+  { names: ['keys'], load: () => import('../../wings/server/commands/keys.ts') },
+  { names: ['open'], load: () => import('../../wings/page/open-command.ts') },
+  { names: ['move'], load: () => import('../../wings/fleet/commands/move.ts') },
+  { names: ['fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
 ];
 
-interface Given {
-  loadWings(): Promise<{ WINGS: readonly Wing[] }>;
-  /** What apps are made with in the place of the usual. */
-  parts?: Parts;
-}
-
-/** Runs the command line and sets the exit code, as the table in output.ts says. */
-export async function main(argv: string[], { loadWings, parts }: Given): Promise<void> {
+/** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
+export async function main(argv: string[], parts?: Parts): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
-    useWings((await loadWings()).WINGS);
+    useKeeping((await import('../../wings/fleet/keeping.ts')).keepInDatabase);
     if (asked === undefined) return await (await import('./commands/status.ts')).home(parts);
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
@@ -67,10 +70,9 @@ export async function programFor(argv: string[], parts: Parts = {}): Promise<Com
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText('after', `\nExit codes:\n${sayExitCodes()}`)
     .exitOverride();
-  const modules = [...MODULES, ...wings().flatMap(({ commands }) => commands ?? [])];
   const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
-  const known = modules.find(({ names }) => names.includes(asked));
-  const loaded = await Promise.all((known ? [known] : modules).map(({ load }) => load()));
+  const known = MODULES.find(({ names }) => names.includes(asked));
+  const loaded = await Promise.all((known ? [known] : MODULES).map(({ load }) => load()));
   const specs = loaded.flatMap(({ commands }) => commands);
   const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
   addCommands(program, wanted, { parts, version: version() });

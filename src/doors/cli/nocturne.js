@@ -18,4 +18,4 @@ void import('node:v8')
     setFlagsFromString('--heap-growing-percent=10');
     return import('./cli.ts');
   })
-  .then(({ main }) => main(process.argv, { loadWings: () => import('../../wings/index.ts') }));
+  .then(({ main }) => main(process.argv));

@@ -17,14 +17,15 @@ import type { Enablement } from '../../memory/home/paths.ts';
 import { JobSpend } from '../../memory/home/spend.ts';
 import { loadBoard } from '../../queue/drivers.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
+import { keepingOf } from '../keeping.ts';
 import { directoryOf, findProgram, withPrograms } from '../model-programs.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
 import { nightOf, schedulerWithNight } from '../setup/schedules.ts';
-import { type Checked, fail, keepingOf, ok, warn } from '../wing.ts';
 import { nextNightly } from '../worker/hold.ts';
 import { wakeQueueOptions } from '../worker/worker.ts';
+import { type Checked, fail, ok, warn } from './checked.ts';
 import { sayFirst } from './facts.ts';
 
 const OLDEST_NODE = [22, 18] as const;

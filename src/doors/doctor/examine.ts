@@ -16,8 +16,9 @@ import { type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
+import { type Keeping, keepingOf } from '../keeping.ts';
 import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
-import { askWings, type Checked, fail, type Keeping, keepingOf, ok, warn } from '../wing.ts';
+import { type Checked, fail, ok, warn } from './checked.ts';
 import {
   asAtNight,
   checkAgentSettings,
@@ -74,7 +75,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
                 checkMemoryDirectory(dir, home ? { config, home } : undefined),
               )
             ).flat(),
-            ...(own === null ? [] : await checkWings(own, checkoutRoot(at.cwd))),
+            ...(own === null ? [] : await checkSnapshot(own, checkoutRoot(at.cwd))),
           ]),
     ];
   } finally {
@@ -113,8 +114,7 @@ async function checkKept(
     const store = await keeping.findStore(id);
     if (store) found.push(...(await checkWork({ dir: id, ledger: store.ledger, work: store.work }, by)));
   }
-  const place = ownStore && { dir: ownStore.dir, ledger: ownStore.ledger, checkout };
-  return [...found, ...(place ? await askWings((wing) => wing.checks?.(place)) : [])];
+  return [...found, ...(ownStore ? await checkOffer(checkout, ownStore.ledger) : [])];
 }
 
 const JOBS_LOOKED_AT = 200;
@@ -141,8 +141,8 @@ export async function checkMemoryDirectory(dir: string, by?: { config: Config; h
   }
 }
 
-/** What the wings look at in the directory, in the working tree one stands in. */
-export async function checkWings(dir: string, checkout: string | null): Promise<Checked[]> {
+/** What the repository hands on, in the working tree one stands in, to the memory of `dir`. */
+export async function checkSnapshot(dir: string, checkout: string | null): Promise<Checked[]> {
   // A damaged one is told by the check of the directory.
   const ledger = isDirectory(join(dir, '.nocturne'))
     ? attempt(
@@ -151,9 +151,23 @@ export async function checkWings(dir: string, checkout: string | null): Promise<
       )
     : null;
   try {
-    return await askWings((wing) => wing.checks?.({ dir, ledger, checkout }));
+    return await checkOffer(checkout, ledger);
   } finally {
     ledger?.close();
+  }
+}
+
+async function checkOffer(checkout: string | null, ledger: Ledger | null): Promise<Checked[]> {
+  if (checkout === null) return [];
+  const { offeredSnapshot, readMemorySnapshot, sayOffer } = await import('../../../jobs/snapshot/memory-snapshot.ts');
+  try {
+    const snapshot = readMemorySnapshot(checkout);
+    if (!snapshot) return [];
+    const offer = offeredSnapshot(checkout, ledger);
+    if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
+    return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
+  } catch (error) {
+    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
   }
 }
 

@@ -12,8 +12,8 @@ import { shortId } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { App } from '../compose.ts';
-import { type Checked, fail, ok, warn } from '../wing.ts';
 import { dreamHolds } from '../worker/hold.ts';
+import { type Checked, fail, ok, warn } from './checked.ts';
 
 /** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
 export interface Need {

@@ -1,15 +1,20 @@
 // From the spool into the inboxes: what hooks have said becomes work of the memory directory the session belongs to.
 // Promises that a spool file goes only after its inbox has the work, so that a crash repeats and never loses it, and
 // that however many hooks named a session it waits once; what settings, permissions or a missing directory keep from
-// being taken stays, and the home names it (`blocked`). Never starts work, save what a wing does where a session begins.
+// being taken stays, and the home names it (`blocked`). Never starts work; where a session begins it settles
+// what a pull left in conflict in the team's memory there, where nocturne works and nobody has opened it since.
 // `announceSession`: how the news of a session reaches its inbox, at a pace, whoever noticed it.
 
 import { hash } from 'node:crypto';
-import { dirname, resolve, sep } from 'node:path';
-import { describeError, ERRORS, isAppError, onAppError } from '../../base/errors.ts';
+import { dirname, join, resolve, sep } from 'node:path';
+import { type AppError, describeError, ERRORS, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
+import { readTextNow } from '../../base/files/files.ts';
+import { shownText } from '../../memory/conflicts/conflict.ts';
+import { isCheckedInDir } from '../../memory/home/paths.ts';
 import { coverageOfTurn, sessionRow } from '../../memory/ledger/coverage.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
+import { liveFiles } from '../../memory/store/live-files.ts';
 import type { Store } from '../../memory/store/store.ts';
 import {
   kindOfEvent,
@@ -25,8 +30,7 @@ import { isInteractive, openSession, type Session } from '../../transcript/sessi
 import { readTurns } from '../../transcript/turns.ts';
 import type { Message } from '../../transcript/types.ts';
 import type { App } from '../compose.ts';
-import { isByProject, whyTurnedOff } from '../places.ts';
-import { wings } from '../wing.ts';
+import { isByProject, scopesBeside, whyTurnedOff } from '../places.ts';
 
 export interface IngestOptions {
   /** Told, in a sentence, of everything that will not become work. */
@@ -49,7 +53,9 @@ export async function ingestSpool(app: App, options: IngestOptions): Promise<Ing
   removeAbandoned(home, clock.now());
   const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
   for (const cwd of new Set(began.flatMap(({ item }) => item.cwd ?? []))) {
-    for (const wing of wings()) await wing.onSessionStart?.(cwd, { app, ...options });
+    // The next session, or whoever opens the directory, tries again.
+    const told = (error: AppError) => options.onProblem(`The team's memory at ${cwd}: ${describeError(error)}`);
+    await settleTeamMemory(app, cwd).catch(onAppError(told));
   }
   for (const each of began) removeSpooled(each);
   const sessions = Map.groupBy(
@@ -254,4 +260,23 @@ export async function announceSession(app: App, news: SessionNews): Promise<Wait
 /** The key of a session's extraction. Copies of one session in several files are worked one by one. */
 export function extractKey({ session, transcript }: { session: string; transcript: string }): string {
   return `${session}@${hash('sha256', canonicalPath(transcript)).slice(0, 8)}`;
+}
+
+async function settleTeamMemory(app: App, cwd: string): Promise<void> {
+  if (app.keeping) return;
+  const beside = scopesBeside(app.config, { cwd, memory: app.memoryDirOf({ cwd }) });
+  const dir = beside.find(({ scope }) => scope === 'local')?.dir;
+  if (dir === undefined || !isCheckedInDir(dir) || !(await app.standing({ cwd })).enabled) return;
+  const isKnown = (await app.home.stores()).includes(dir);
+  // What lies there of nocturne's came with the repository, and proves nothing of what happened here.
+  if (!isKnown && (isDirectory(join(dir, '.nocturne')) || !hasConflict(dir))) return;
+  await (await app.store(dir)).missing();
+  await app.home.addStore(dir);
+}
+
+function hasConflict(dir: string): boolean {
+  return liveFiles(dir, null).some(({ path, absolute }) => {
+    const text = readTextNow(absolute) ?? '';
+    return shownText(text, { path, ledger: null }) !== text;
+  });
 }

@@ -1,11 +1,11 @@
-// What the hook loads to answer a prompt: recall-prompt.ts with the settings of this machine and the wings.
+// What the hook loads to answer a prompt: recall-prompt.ts with the settings of this machine and the place where memory is kept.
 
 import { loadConfig } from '../../base/config/config.ts';
-import { WINGS } from '../../wings/index.ts';
+import { keepInDatabase } from '../../wings/fleet/keeping.ts';
+import { useKeeping } from '../keeping.ts';
 import { answerPrompt as answer } from '../recall-prompt.ts';
-import { useWings } from '../wing.ts';
 
 export async function answerPrompt(request) {
-  useWings(WINGS);
+  useKeeping(keepInDatabase);
   return answer(await loadConfig(), request);
 }

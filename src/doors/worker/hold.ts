@@ -21,7 +21,6 @@ import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 import { loginSign } from '../model-programs.ts';
-import { wings } from '../wing.ts';
 
 interface Hold {
   outcome: 'ceiling' | 'breaker';
@@ -217,9 +216,9 @@ export async function shutGate(
 ): Promise<string | null> {
   if (!payload.isNightly) return null;
   const { config, dreamNews } = app;
-  for (const wing of wings()) {
-    const reason = wing.keepsNightFrom?.(store, app) ?? null;
-    if (reason !== null) return reason;
+  // Two clones would both distil what stands in a log there, and what is shared was distilled already.
+  if (store.isCheckedIn && app.memoryDirOf() !== store.dir) {
+    return "a team's memory: only its index is kept up to date";
   }
   const now = config.clock.now();
   const lastAt = lastDreamAt(store.ledger, now);

@@ -8,7 +8,7 @@ import type { Home } from '../../memory/home/home.ts';
 import { type FailureRow, type InboxItem, type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
-import type { Keeping } from '../wing.ts';
+import type { Keeping } from '../keeping.ts';
 
 export interface KnownWork {
   kind: JobKind;

@@ -19,9 +19,9 @@ import { hasCovered } from '../../memory/ledger/coverage.ts';
 import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
+import { termsOf, type WorkTerms } from '../clients/client-work.ts';
 import type { App } from '../compose.ts';
 import { dropSnapshots, snapshotPath } from '../transcripts.ts';
-import { firstOfWings, type WorkTerms } from '../wing.ts';
 import { dueItems } from './desk.ts';
 import { admit, shutGate, tellBreaker } from './hold.ts';
 
@@ -114,7 +114,7 @@ export async function workKey(
   if (!item || item.notBefore > now.toISOString()) return null;
   if (kind === 'dream' && !(await dueItems(app, store)).some(({ id }) => id === item.id)) return null;
   const skipped: WorkResult = { kind, key, outcome: 'skipped', delayedUntil: null, reason: null };
-  const terms = await firstOfWings(({ worker }) => worker?.termsOf(at, app));
+  const terms = await termsOf(at, app);
   if (terms?.dropped !== undefined) {
     await store.work.finish(item.id);
     return { ...skipped, reason: terms.dropped };

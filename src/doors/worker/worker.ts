@@ -9,9 +9,10 @@ import { type AppError, describeError, isAppError, onAppError } from '../../base
 import type { Store } from '../../memory/store/store.ts';
 import { checkQueueUrl } from '../../queue/drivers.ts';
 import type { WakeQueue } from '../../queue/queue.ts';
+import { takeIn as takeInOfClients } from '../clients/client-work.ts';
 import type { App } from '../compose.ts';
 import { lanesFor } from '../job-bounds.ts';
-import { type Keeping, wings } from '../wing.ts';
+import type { Keeping } from '../keeping.ts';
 import type { Due, Taken } from './desk.ts';
 import { endWaitsForCeiling, endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
 import { type WorkResult, workKey } from './work.ts';
@@ -272,13 +273,11 @@ function openBell(app: App, { wake, onError }: { wake(): void; onError(message: 
   };
 }
 
-/** Puts into the inboxes what has come for the worker, and for wings; what goes wrong with one is named. */
+/** Puts into the inboxes what has come for the worker, and what clients of a server asked for; what goes wrong there is named. */
 async function takeInAll(app: App, options: Pick<WorkerOptions, 'takeIn' | 'onError'>): Promise<TakenIn> {
   const taken = (await options.takeIn?.()) ?? { hasCome: false, mayCome: false };
-  for (const { worker } of wings()) {
-    const told = (error: AppError) => options.onError(describeError(error));
-    if (await worker?.takeIn(app).catch(onAppError(told))) taken.hasCome = true;
-  }
+  const told = (error: AppError) => options.onError(describeError(error));
+  if (await takeInOfClients(app).catch(onAppError(told))) taken.hasCome = true;
   return taken;
 }
 

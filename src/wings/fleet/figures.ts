@@ -2,7 +2,8 @@
 // for who asks how it is; and what doctor looks at. The times of leases are the database's.
 
 import { sayCount } from '../../base/text/wording.ts';
-import { type Checked, ok, type SharedOverview, type WorkFigures, warn } from '../../doors/wing.ts';
+import { type Checked, ok, warn } from '../../doors/doctor/checked.ts';
+import type { SharedOverview, WorkFigures } from '../../doors/keeping.ts';
 import type { Home } from '../../memory/home/home.ts';
 import type { Ask, Database } from './database.ts';
 import { waiting } from './work/due.ts';

@@ -7,9 +7,10 @@ import { hash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { canonicalPath } from '../../base/files/directories.ts';
+import type { Checked } from '../../doors/doctor/checked.ts';
+import type { Keep, Keeping, KeepingParts, SharedOverview, WorkFigures } from '../../doors/keeping.ts';
 import { checkedInCounter } from '../../doors/telemetry.ts';
 import type { TranscriptPlace } from '../../doors/transcripts.ts';
-import type { Checked, Keeping, KeepingParts, SharedOverview, WorkFigures } from '../../doors/wing.ts';
 import type { Desk, DeskParts } from '../../doors/worker/desk.ts';
 import type { RedactElsewhere } from '../../memory/history/redact/redaction.ts';
 import type { Home } from '../../memory/home/home.ts';
@@ -35,7 +36,7 @@ interface Held {
   letGo: NodeJS.Timeout;
 }
 
-export class FleetKeeping implements Keeping {
+class FleetKeeping implements Keeping {
   readonly homeDatabase: PostgresHome;
   readonly shared = new FleetShared(() => this.#open());
   readonly #url: string;
@@ -219,3 +220,7 @@ export class FleetKeeping implements Keeping {
     return store;
   }
 }
+
+/** Without a database's URL memory is on this machine, and nothing of the fleet but this file and what it names is loaded. */
+export const keepInDatabase: Keep = (config, parts) =>
+  config.databaseUrl ? new FleetKeeping(config.databaseUrl, config, parts) : null;

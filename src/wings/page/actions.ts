@@ -3,12 +3,11 @@
 
 import { html } from 'hono/html';
 import { editLine, editTopic, pin } from '../../../jobs/edit.ts';
+import type { Word } from '../../../jobs/review.ts';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
-import { reviewIn, type Word } from '../review/review.ts';
-import { shareWithTeam } from '../team/share.ts';
 import { markdown } from './markdown.ts';
 import { type MemoryPlace, memoryCalled, memoryId } from './places.ts';
 import type { At, View } from './shell.ts';
@@ -164,7 +163,7 @@ async function shareTopic(asked: Asked): Promise<Done> {
   if (memory.cwd === null)
     throw new AppError('bad-input', 'Its sessions ran in no one repository, so there is no team to share with.');
   const sources = [{ path, text: (await memory.store.read(path)) ?? '' }];
-  const report = await shareWithTeam({ sources }, { app: at.app, own: memory.store, cwd: memory.cwd });
+  const report = await at.app.share(memory.store, { sources }, { cwd: memory.cwd });
   if (report.outcome === 'known') return { text: "All of it stands in the team's memory already." };
   if (report.outcome === 'refused') {
     const where = report.secrets.map(({ line, rule }) => `line ${line} (${rule})`).join(', ');
@@ -198,7 +197,7 @@ async function decide({ at, memory, field }: Asked): Promise<Done> {
   const word = words[field('word')];
   if (!word) throw new AppError('bad-input', 'That is no decision.');
   const ids = field('id') === 'all' ? undefined : [field('id')];
-  const { outcome, decided } = await reviewIn(at.app, { at: memory.store, request: { ids, word } });
+  const { outcome, decided } = await at.app.review(memory.store, { ids, word });
   if (outcome === 'busy') return { text: 'A dream works there; try again in a moment.', isProblem: true };
   const done = decided.filter(({ job }) => job !== null);
   const [first] = done;

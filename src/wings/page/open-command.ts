@@ -8,6 +8,7 @@ import { note, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import { wakeQueueOptions } from '../../doors/worker/worker.ts';
 import { type Running, startServer } from '../server/serve.ts';
+import { openPages } from './page.ts';
 import { makeTicket, servedAt } from './visits.ts';
 
 interface Options extends CommonOptions {
@@ -60,9 +61,9 @@ async function findServer({ home }: App): Promise<string | null> {
 /** On the usual port, or where another program has that one, on a free one. */
 async function startHere(app: App): Promise<Running> {
   try {
-    return await startServer(app, { port: PORT });
+    return await startServer(app, { port: PORT, openPages });
   } catch {
-    return startServer(app, { port: 0 });
+    return startServer(app, { port: 0, openPages });
   }
 }
 

@@ -8,8 +8,8 @@ import { html } from 'hono/html';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import { openApp } from '../../doors/compose.ts';
-import type { Pages, Wing } from '../../doors/wing.ts';
 import { countWaiting } from '../../memory/dream/proposals.ts';
+import type { Pages, ServeOptions } from '../server/serve.ts';
 import { act } from './actions.ts';
 import { Live } from './live.ts';
 import { readPlaces } from './places.ts';
@@ -57,7 +57,11 @@ const HEADERS = {
 const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 
-export async function openPages({ config, url, urls }: Parameters<NonNullable<Wing['pages']>>[0]): Promise<Pages> {
+export async function openPages({
+  config,
+  url,
+  urls,
+}: Parameters<NonNullable<ServeOptions['openPages']>>[0]): Promise<Pages> {
   const app = await openApp(config, { startedBy: 'person' });
   const visits = new Visits({ url, urls, clock: config.clock });
   const live = new Live(app);

@@ -5,6 +5,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import { describeError } from '../../base/errors.ts';
+import type { Caller } from '../../doors/clients/keys.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import { type Endpoint, type Env, headerOf, mount, type ServerDeps } from './endpoint.ts';
 import { ApiError, toldOf } from './errors.ts';
@@ -14,7 +15,6 @@ import { memoryRoutes } from './routes/memories.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { storeRoutes } from './routes/stores.ts';
 import { versionRoutes } from './routes/versions.ts';
-import type { Caller } from './rows/keys.ts';
 
 /** Who is answered besides those who ask this machine by its own name. */
 export interface Reached {

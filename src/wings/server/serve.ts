@@ -3,15 +3,15 @@
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import { kindOf } from '../../base/files/directories.ts';
 import { makePrivate, removeFile } from '../../base/files/files.ts';
-import type { Log } from '../../base/logger.ts';
-import { type Pages, type WingApp, wings } from '../../doors/wing.ts';
+import { identityOf, rowsOf } from '../../doors/clients/rows.ts';
+import type { App } from '../../doors/compose.ts';
 import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
 import { RateLimit, type ServerDeps } from './endpoint.ts';
-import { identityOf, rowsOf } from './rows/rows.ts';
 import { RecentMemories } from './store/recent.ts';
 import { StoreThreads } from './store/threads.ts';
 import { type StreamBounds, Streams } from './streams.ts';
@@ -36,6 +36,16 @@ export interface ServeOptions {
   threadEntry?: URL;
   /** Of nocturne, as clients are told. */
   version?: string;
+  /** Answers what no endpoint does; `url`: where it listens, `urls`: what it is called elsewhere. Default: nothing is. */
+  openPages?(at: { config: Config; url: string; urls: readonly string[] }): Promise<Pages>;
+}
+
+/** What a person sees in a browser beside the stores. */
+export interface Pages {
+  /** Null where there is nothing of it at this address. */
+  answer(request: Request): Promise<Response | null>;
+  /** Ends what is still being sent. */
+  close(): Promise<void>;
 }
 
 export interface Running {
@@ -50,7 +60,7 @@ const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
 const END_MS = 10_000;
 
-export async function startServer(app: WingApp & { log: Log }, options: ServeOptions = {}): Promise<Running> {
+export async function startServer(app: App, options: ServeOptions = {}): Promise<Running> {
   const { config, home, log } = app;
   const { user, secret } = await identityOf(home.database);
   const closing = new AbortController();
@@ -84,14 +94,8 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   await deps.sessions.dropLost(config.sessionDays);
   await deps.stores.findLost();
   if (deps.withProjects) await deps.stores.adoptProjects();
-  let pages: Pages[] = [];
-  const otherwise = async (request: Request) => {
-    for (const each of pages) {
-      const answer = await each.answer(request);
-      if (answer) return answer;
-    }
-    return null;
-  };
+  let pages: Pages | undefined;
+  const otherwise = async (request: Request) => (await pages?.answer(request)) ?? null;
   const reached = { urls: [], origins: [], ...options.reached };
   const { fetch } = createApp(deps, { ...reached, otherwise });
   const { requestMs = REQUEST_MS } = options;
@@ -107,7 +111,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   );
   const close = async (withinMs: number) => {
     closing.abort();
-    const pagesClosed = Promise.all(pages.map((each) => each.close()));
+    const pagesClosed = pages?.close();
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
     const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
     await ended;
@@ -118,10 +122,7 @@ export async function startServer(app: WingApp & { log: Log }, options: ServeOpt
   try {
     url = await listen(server, options);
     // Of a socket there is no address that a browser could open.
-    const shown = options.socket === undefined ? wings() : [];
-    pages = (await Promise.all(shown.map((wing) => wing.pages?.({ config, url, urls: reached.urls })))).filter(
-      (each) => each !== undefined,
-    );
+    if (options.socket === undefined) pages = await options.openPages?.({ config, url, urls: reached.urls });
   } catch (error) {
     // What listens, or works on a thread, would keep the process alive.
     await close(0);

@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { isInstant } from '../../base/time.ts';
-import type { StoreRow } from './rows/stores.ts';
+import type { StoreRow } from '../../doors/clients/stores.ts';
 import type { Listed, Memory } from './store/memories.ts';
 import type { MemoryVersion } from './store/versions.ts';
 

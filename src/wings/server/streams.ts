@@ -2,8 +2,8 @@
 // Promises: at most eight of a key at once; one ends after five minutes in which nothing came, where the server ends, and
 // within seconds where its key was revoked.
 
+import type { Keys } from '../../doors/clients/keys.ts';
 import { ApiError } from './errors.ts';
-import type { Keys } from './rows/keys.ts';
 
 const MOST = 8;
 

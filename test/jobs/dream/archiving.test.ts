@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { wingWith } from '../../../src/doors/wing.ts';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
 import { supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
@@ -166,26 +165,23 @@ test('a project whose CLAUDE.md leads to a device says nothing, and the dream en
   expect(await dreamAt('2026-01-10', said)).toMatchObject({ outcome: 'dreamed' });
 });
 
-test.runIf(wingWith('approval'))(
-  'in review mode what would be put away waits once, is put away when a person says so, and stays when not',
-  async () => {
-    const { dreamAt, jobs, isThere, file, ledger } = await memory({ review: true });
-    await dreamAt('2026-01-10', DUE, { type: 'project', text: 'Audit is due by 2026-02-02.' });
-    await jobs.review({ word: { kind: 'accept' } });
-    expect(await dreamAt('2026-04-10')).toMatchObject({ outcome: 'nothing-new' });
-    await dreamAt('2026-04-11', NEWS(1));
-    await dreamAt('2026-04-12', NEWS(2));
-    const away = (await jobs.proposals()).filter(({ kind }) => kind === 'archive');
-    expect(away.map(({ topic }) => topic)).toEqual(['audit.md', 'release.md']);
-    expect(away[1]?.diff).toContain('+++ archive/release.md');
-    expect(away[1]?.entries).toMatchObject([{ text: DUE.text }]);
-    const [audit, release] = away.map(({ id }) => id);
-    await jobs.review({ ids: [release ?? ''], word: { kind: 'accept' } });
-    await jobs.review({ ids: [audit ?? ''], word: { kind: 'reject', because: 'It goes on.' } });
-    expect([isThere('release.md'), isThere('audit.md')]).toEqual([false, true]);
-    expect(file('archive/release.md')).toContain(DUE.text);
-    expect(supportsOf(ledger, 'archive/release.md')).toHaveLength(1);
-    await dreamAt('2026-05-12', NEWS(3));
-    expect((await jobs.proposals()).filter(({ kind }) => kind === 'archive')).toEqual([]);
-  },
-);
+test('in review mode what would be put away waits once, is put away when a person says so, and stays when not', async () => {
+  const { dreamAt, jobs, isThere, file, ledger } = await memory({ review: true });
+  await dreamAt('2026-01-10', DUE, { type: 'project', text: 'Audit is due by 2026-02-02.' });
+  await jobs.review({ word: { kind: 'accept' } });
+  expect(await dreamAt('2026-04-10')).toMatchObject({ outcome: 'nothing-new' });
+  await dreamAt('2026-04-11', NEWS(1));
+  await dreamAt('2026-04-12', NEWS(2));
+  const away = (await jobs.proposals()).filter(({ kind }) => kind === 'archive');
+  expect(away.map(({ topic }) => topic)).toEqual(['audit.md', 'release.md']);
+  expect(away[1]?.diff).toContain('+++ archive/release.md');
+  expect(away[1]?.entries).toMatchObject([{ text: DUE.text }]);
+  const [audit, release] = away.map(({ id }) => id);
+  await jobs.review({ ids: [release ?? ''], word: { kind: 'accept' } });
+  await jobs.review({ ids: [audit ?? ''], word: { kind: 'reject', because: 'It goes on.' } });
+  expect([isThere('release.md'), isThere('audit.md')]).toEqual([false, true]);
+  expect(file('archive/release.md')).toContain(DUE.text);
+  expect(supportsOf(ledger, 'archive/release.md')).toHaveLength(1);
+  await dreamAt('2026-05-12', NEWS(3));
+  expect((await jobs.proposals()).filter(({ kind }) => kind === 'archive')).toEqual([]);
+});

@@ -7,7 +7,6 @@ import { beforeAll, expect, test } from 'vitest';
 import type { RunAgent } from '../../../src/agent/types.ts';
 import { denialIn } from '../../../src/base/text/change-words.ts';
 import { asSeen, containsLiteral, literals } from '../../../src/base/text/wording.ts';
-import { wingWith } from '../../../src/doors/wing.ts';
 import { sessionOf } from '../../../src/memory/dream/operation-lines.ts';
 import { allEntries, type EntryRow, entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import type { Store } from '../../../src/memory/store/store.ts';
@@ -266,42 +265,39 @@ test('whatever a model proposes, the commit keeps every promise or nothing is ch
   expect(outcomes.get('failed')).toBeGreaterThan(least);
 });
 
-test.runIf(wingWith('approval'))(
-  'whatever a model proposes, a person who accepts all of it in review gets what a dream may do, and no more',
-  async () => {
-    let accepted = 0;
-    await fc.assert(
-      fc.asyncProperty(anyOperations(), async (operations) => {
-        const dir = tempDir();
-        cpSync(base, dir, { recursive: true });
-        const runAgent: RunAgent = async (_, ports) => {
-          await ports.callTool('propose_operations', { operations });
-          return 'done';
-        };
-        const jobs = await jobsInProcess(dir, '2026-11-21T03:00:00Z', { runAgent, review: true });
-        const before = await filesOf(jobs.store);
-        const report = await jobs.dream();
-        const context = JSON.stringify({ operations, report });
-        // The index may take up what the person wrote.
-        const left = [...(await filesOf(jobs.store))].filter(([path]) => path !== 'MEMORY.md');
-        expect(left, context).toEqual([...before].filter(([path]) => path !== 'MEMORY.md'));
-        if (report.outcome === 'proposed') {
-          const { decided } = await jobs.review({ word: { kind: 'accept' } });
-          accepted += decided.filter(({ outcome }) => outcome === 'accepted').length;
-          expect(
-            decided.map(({ outcome }) => outcome),
-            context,
-          ).not.toContain('stale');
-          const waiting = (await jobs.proposals()).flatMap(({ entries }) => entries.map(({ id }) => id));
-          keepsItsPromises(jobs.store, { before, after: await filesOf(jobs.store), context, waiting });
-        }
-        jobs.close();
-      }),
-      { numRuns: sized({ quick: 12, deep: 120 }) },
-    );
-    expect(accepted).toBeGreaterThan(10);
-  },
-);
+test('whatever a model proposes, a person who accepts all of it in review gets what a dream may do, and no more', async () => {
+  let accepted = 0;
+  await fc.assert(
+    fc.asyncProperty(anyOperations(), async (operations) => {
+      const dir = tempDir();
+      cpSync(base, dir, { recursive: true });
+      const runAgent: RunAgent = async (_, ports) => {
+        await ports.callTool('propose_operations', { operations });
+        return 'done';
+      };
+      const jobs = await jobsInProcess(dir, '2026-11-21T03:00:00Z', { runAgent, review: true });
+      const before = await filesOf(jobs.store);
+      const report = await jobs.dream();
+      const context = JSON.stringify({ operations, report });
+      // The index may take up what the person wrote.
+      const left = [...(await filesOf(jobs.store))].filter(([path]) => path !== 'MEMORY.md');
+      expect(left, context).toEqual([...before].filter(([path]) => path !== 'MEMORY.md'));
+      if (report.outcome === 'proposed') {
+        const { decided } = await jobs.review({ word: { kind: 'accept' } });
+        accepted += decided.filter(({ outcome }) => outcome === 'accepted').length;
+        expect(
+          decided.map(({ outcome }) => outcome),
+          context,
+        ).not.toContain('stale');
+        const waiting = (await jobs.proposals()).flatMap(({ entries }) => entries.map(({ id }) => id));
+        keepsItsPromises(jobs.store, { before, after: await filesOf(jobs.store), context, waiting });
+      }
+      jobs.close();
+    }),
+    { numRuns: sized({ quick: 12, deep: 120 }) },
+  );
+  expect(accepted).toBeGreaterThan(10);
+});
 
 function keepsItsPromises(
   store: Store,

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { wingWith } from '../../../src/doors/wing.ts';
 import { allEntries, supportsByEntry, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { testModel } from '../../support/app.ts';
@@ -173,7 +172,7 @@ test('a line that a person edits is theirs: the mark goes, and it waits for nobo
   expect(readFileSync(path, 'utf8')).toContain('before anything is pushed');
 });
 
-test.runIf(wingWith('approval'))('in review it is a proposal like any other', async () => {
+test('in review it is a proposal like any other', async () => {
   const { day, night, dir } = world({ review: true });
   await day('2026-11-01', SESSIONS.slice(0, 1));
   const { jobs, report } = await night('2026-11-02', together);

@@ -1,4 +1,4 @@
-// Without a database's URL nothing of this wing is loaded but what says that there is none, and no driver.
+// Without a database's URL nothing of the fleet is loaded but what says that there is none, and no driver.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { waysTaken } from '../../support/depth.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
-/** Notes the files of the wing and of its driver, and the settings, that a process loads, by a hook of Node's own. */
+/** Notes the files of the fleet and of its driver, and the settings, that a process loads, by a hook of Node's own. */
 const NOTING = `
   import { appendFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';
@@ -21,7 +21,7 @@ const NOTING = `
     },
   });`;
 /** The home and what is shared are classes that a keeping is made of at once; each loads the rest where it is asked. */
-const OF_THE_WING = ['home/database.ts', 'home/dialect.ts', 'keeping.ts', 'shared.ts', 'wing.ts'];
+const LOADED = ['home/database.ts', 'home/dialect.ts', 'keeping.ts', 'shared.ts'];
 
 function loadedBy(args: string[], { input = '', env = {} }: { input?: string; env?: object } = {}): string[] {
   const home = tempDir();
@@ -43,14 +43,14 @@ const NOCTURNE = packagePath('src', 'doors', 'cli', 'nocturne.js');
 
 const WAYS = ['--version', 'the hook', 'an extraction without anything new'] as const;
 
-test.each(waysTaken(WAYS, 2))('%s loads no driver, and of the wing at most what a list of wings needs', (way) => {
+test.each(waysTaken(WAYS, 2))('%s loads no driver, and of the fleet at most what a keeping is made of', (way) => {
   if (way === '--version') return expect(loadedBy([NOCTURNE, '--version'])).toEqual([]);
   const session = sessionFile(tempDir(), { cwd: '/work/shop' });
   session.add('Thanks, that is all.');
   if (way === 'an extraction without anything new') {
     return expect(loadedBy([NOCTURNE, 'extract', session.path])).toEqual([
       'base/config/config.ts',
-      ...OF_THE_WING.map((name) => `wings/fleet/${name}`),
+      ...LOADED.map((name) => `wings/fleet/${name}`),
     ]);
   }
   const ended = {

@@ -5,16 +5,16 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
-import { useWings, type Wing } from '../../../src/doors/wing.ts';
+import { useKeeping } from '../../../src/doors/keeping.ts';
 import { localDesk } from '../../../src/doors/worker/desk.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Database } from '../../../src/wings/fleet/database.ts';
 import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
+import { keepInDatabase } from '../../../src/wings/fleet/keeping.ts';
 import { DatabaseParts } from '../../../src/wings/fleet/transcripts/session-parts.ts';
 import type { Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
-import { WINGS } from '../../../src/wings/index.ts';
 import { testApp } from '../../support/app.ts';
 import { workDue } from '../../support/due-work.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -34,7 +34,7 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
     here = machine(database);
   });
 
-  afterEach(() => useWings(WINGS));
+  afterEach(() => useKeeping(keepInDatabase));
 
   afterAll(async () => {
     await database?.close();
@@ -93,23 +93,19 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
       `insert into store (id, name, state, revision, pages, page_bytes) values ($1, $1, 'ready', 0, 0, 4096)`,
       [opened.id],
     );
-    const wing: Wing = {
-      name: 'kept-for-test',
-      keeping: () => {
-        const homeDatabase = new PostgresHome(own.url);
-        return {
-          ...{ homeDatabase, transcripts, shared: null },
-          ...{ openStore: async () => opened, findStore: async () => opened, stores: async () => [] },
-          ...{ desk: (parts) => localDesk(parts) },
-          queueNamespace: async () => 'test',
-          close: async () => {
-            opened.close();
-            await homeDatabase.close();
-          },
-        };
-      },
-    };
-    useWings([wing]);
+    useKeeping(() => {
+      const homeDatabase = new PostgresHome(own.url);
+      return {
+        ...{ homeDatabase, transcripts, shared: null },
+        ...{ openStore: async () => opened, findStore: async () => opened, stores: async () => [] },
+        ...{ desk: (parts) => localDesk(parts) },
+        queueNamespace: async () => 'test',
+        close: async () => {
+          opened.close();
+          await homeDatabase.close();
+        },
+      };
+    });
     return { ...(await testApp({ dir })), transcripts };
   }
 

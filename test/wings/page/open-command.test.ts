@@ -3,13 +3,14 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { openPages } from '../../../src/wings/page/page.ts';
 import { startServer } from '../../../src/wings/server/serve.ts';
 import { testApp } from '../../support/app.ts';
 import { run } from '../../support/run.ts';
 
 test('where the page cannot begin, open says why and ends: nothing goes on listening', async () => {
   const { app, home, environment } = await testApp();
-  await (await startServer(app, { port: 0 })).close();
+  await (await startServer(app, { port: 0, openPages })).close();
   await app.close();
   // As on a disk that is full or read-only, where what is noted of the page cannot be written.
   const database = new Database(join(home, 'home.db'));

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { compose } from '../../../src/doors/compose.ts';
-import { useWings } from '../../../src/doors/wing.ts';
-import { WINGS } from '../../../src/wings/index.ts';
+import { useKeeping } from '../../../src/doors/keeping.ts';
+import { keepInDatabase } from '../../../src/wings/fleet/keeping.ts';
+import { openPages } from '../../../src/wings/page/page.ts';
 import { makeTicket } from '../../../src/wings/page/visits.ts';
 import { startServer } from '../../../src/wings/server/serve.ts';
 import { fill } from './filled.ts';
@@ -18,7 +19,7 @@ const topics = Number(process.argv[2] ?? 5_000);
 const root = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
 const MOST = { kB: 200, ms: 300, paintMs: 1_000 };
 
-useWings(WINGS);
+useKeeping(keepInDatabase);
 const environment = {
   PATH: process.env.PATH,
   HOME: root,
@@ -51,7 +52,7 @@ for (let day = 1; day <= now.getUTCDate(); day += 1)
     at: new Date(`${now.toISOString().slice(0, 8)}${String(day).padStart(2, '0')}T12:00:00Z`),
   });
 
-const server = await startServer(app, { port: 0 });
+const server = await startServer(app, { port: 0, openPages });
 const path = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((each) =>
   existsSync(each),
 );

@@ -3,8 +3,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../../src/wings/review/checks.ts';
-import type { ReviewReport } from '../../../src/wings/review/review.ts';
+import type { ShownProposal } from '../../../jobs/review/waiting-proposals.ts';
+import type { ReviewReport } from '../../../jobs/review.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, utimesS
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { StoreRow } from '../../../src/doors/clients/stores.ts';
 import { openStore } from '../../../src/memory/open.ts';
-import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
 import { tempDir } from '../../support/temp.ts';
 import { ask, refusal, servedForAll } from './served.ts';
 

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { StoreRow } from '../../../src/wings/server/rows/stores.ts';
+import type { StoreRow } from '../../../src/doors/clients/stores.ts';
 import { CLIENTS, expectAnswers, expectData, lostRemedies, NOTES, VERSIONS } from '../../support/mcp-errors.ts';
 import { served } from './served.ts';
 

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { Dreams } from '../../../src/wings/server/rows/dreams.ts';
-import { Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
-import { DirectoryPlaces } from '../../../src/wings/server/rows/places.ts';
-import { identityOf } from '../../../src/wings/server/rows/rows.ts';
-import { Sessions } from '../../../src/wings/server/rows/sessions.ts';
-import { Stores } from '../../../src/wings/server/rows/stores.ts';
+import { Dreams } from '../../../src/doors/clients/dreams.ts';
+import { Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
+import { identityOf } from '../../../src/doors/clients/rows.ts';
+import { Sessions } from '../../../src/doors/clients/sessions.ts';
+import { DirectoryPlaces } from '../../../src/doors/clients/store-places.ts';
+import { Stores } from '../../../src/doors/clients/stores.ts';
 import { HOMES } from '../../support/homes.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');

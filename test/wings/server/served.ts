@@ -6,8 +6,9 @@ import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk'
 import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
 
 import { systemClock } from '../../../src/base/time.ts';
+import { type Caller, Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
-import { type Caller, Keys, RIGHTS } from '../../../src/wings/server/rows/keys.ts';
+import { openPages } from '../../../src/wings/page/page.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
@@ -84,7 +85,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
     const app = await testApp(of);
     // What machines share is loaded from where this process has it.
     const threadEntry = app.app.shared ? undefined : THREAD;
-    const server = await startServer(app.app, { ...cheap, threadEntry, ...options });
+    const server = await startServer(app.app, { ...cheap, threadEntry, openPages, ...options });
     whenDone(() => server.close(0));
     return { app, server };
   };

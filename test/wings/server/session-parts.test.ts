@@ -1,7 +1,7 @@
 // Parts of sessions that clients sent, in files of this machine.
 
 import { test } from 'vitest';
-import { PartFiles } from '../../../src/wings/server/rows/sessions.ts';
+import { PartFiles } from '../../../src/doors/clients/sessions.ts';
 import { expectPartsKept } from '../../support/session-parts.ts';
 import { tempDir } from '../../support/temp.ts';
 

@@ -1,9 +1,9 @@
 // Whose a key is, and with it the stores that it makes; and how many sessions may wait before further ones are refused.
 
 import { expect, test } from 'vitest';
+import { takeIn } from '../../../src/doors/clients/client-work.ts';
+import type { KeyRow } from '../../../src/doors/clients/keys.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
-import { takeIn } from '../../../src/wings/server/dreams/work.ts';
-import type { KeyRow } from '../../../src/wings/server/rows/keys.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 import { ask, type Client, type Served, served } from './served.ts';

@@ -4,17 +4,17 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { readTextNow } from '../../../src/base/files/files.ts';
-import { fixedClock } from '../../../src/base/time.ts';
-import { newTopic } from '../../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../../src/memory/types.ts';
-import { offeredSnapshot, screenTopic } from '../../../src/wings/snapshots/memory-snapshot.ts';
+import { offeredSnapshot, screenTopic } from '../../../jobs/snapshot/memory-snapshot.ts';
 import {
   applyMemorySnapshot,
   type CreateRequest,
   checkMemorySnapshot,
   createMemorySnapshot,
-} from '../../../src/wings/snapshots/snapshots.ts';
+} from '../../../jobs/snapshot.ts';
+import { readTextNow } from '../../../src/base/files/files.ts';
+import { fixedClock } from '../../../src/base/time.ts';
+import { newTopic } from '../../../src/memory/text/topic.ts';
+import type { MemoryType } from '../../../src/memory/types.ts';
 import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { tempDir } from '../../support/temp.ts';

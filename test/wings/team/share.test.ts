@@ -4,13 +4,11 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { RememberReport } from '../../../jobs/remember.ts';
-import { type WingApp, wings, wingWith } from '../../../src/doors/wing.ts';
+import type { ShareReport } from '../../../jobs/share.ts';
 import { shutGate } from '../../../src/doors/worker/hold.ts';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
-import type { ShareReport } from '../../../src/wings/team/share.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
-import type { ReviewMethods } from '../../support/jobs-in-process.ts';
 import { type EndedHere, runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -359,18 +357,15 @@ test('with team: write every dream shares, but leaves topics alone that are pinn
   expect(at.shared('references.md')).toBe(pinned);
 });
 
-test.runIf(wingWith('approval'))(
-  'with review and team: write a dream shares nothing until a person accepts what it proposes',
-  async () => {
-    const at = await world({ team: 'write', review: true });
-    await entriesWait(at, at.tree.dir);
-    expect((await at.app.dream(at.store, {})).outcome).toBe('proposed');
-    expect(existsSync(at.team)).toBe(false);
-    const { decided } = await reviewOf(at.app).review(at.store, { word: { kind: 'accept' } });
-    expect(decided.map(({ outcome }) => outcome)).toContain('accepted');
-    expect(at.shared('project-facts.md')).toContain('shared by Kim Lee');
-  },
-);
+test('with review and team: write a dream shares nothing until a person accepts what it proposes', async () => {
+  const at = await world({ team: 'write', review: true });
+  await entriesWait(at, at.tree.dir);
+  expect((await at.app.dream(at.store, {})).outcome).toBe('proposed');
+  expect(existsSync(at.team)).toBe(false);
+  const { decided } = await at.app.review(at.store, { word: { kind: 'accept' } });
+  expect(decided.map(({ outcome }) => outcome)).toContain('accepted');
+  expect(at.shared('project-facts.md')).toContain('shared by Kim Lee');
+});
 
 test('a memory of two repositories shares nothing by itself', async () => {
   const at = await world({ team: 'write' });
@@ -400,8 +395,3 @@ test('what one session only showed is not shared', async () => {
   expect(shared('hosts.md')).toContain('Live is beta.');
   expect(shared('hosts.md')).not.toContain('gamma');
 });
-
-/** What the review wing adds for programs. */
-function reviewOf(app: WingApp): ReviewMethods {
-  return Object.assign({}, ...wings().map(({ library }) => library?.(app)));
-}

@@ -3,9 +3,9 @@
 import type { CheckReport } from '../../../../jobs/check-memory.ts';
 import { type Config, loadConfig } from '../../../base/config/config.ts';
 import { describeError } from '../../../base/errors.ts';
+import { type Checked, fail } from '../../doctor/checked.ts';
 import { checkNode } from '../../doctor/checks.ts';
 import { examine } from '../../doctor/examine.ts';
-import { type Checked, fail } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';

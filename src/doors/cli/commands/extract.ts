@@ -13,10 +13,8 @@ import { DAY_MS, type Day, isDay, isInstant } from '../../../base/time.ts';
 import type { Enablement } from '../../../memory/home/paths.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import type { App } from '../../compose.ts';
-import type { JobOptions } from '../../job-bounds.ts';
-import { wings } from '../../wing.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
-import { type CommonOptions, INSTRUCTIONS, keysOf, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
+import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract } from '../terminal/output.ts';
 import { progress } from '../terminal/progress.ts';
 import { plainly } from '../terminal/words.ts';
@@ -142,34 +140,28 @@ interface DreamOptions extends CommonOptions {
   acceptMissing?: boolean | string[];
   dryRun?: boolean;
   review?: boolean;
+  share?: boolean;
 }
-
-/** What wings add to a dream. */
-const parts = () => wings().flatMap(({ dream }) => dream ?? []);
 
 const dream: CommandSpec<DreamOptions> = {
   name: 'dream',
   about: 'sort the daily logs into topic files and the index now',
   group: 'Jobs and numbers',
-  get options(): OptionSpec[] {
-    return [
-      ['--now', 'at once, past the gates of the nightly dream; nocturne dream does this without it, too'],
-      ...parts().flatMap(({ options }) => options),
-      ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
-      ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
-      ['--no-review', '', { isHidden: true }],
-      [
-        '--accept-missing [day...]',
-        'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
-      ],
-      ...MEMORY,
-      MODEL,
-      INSTRUCTIONS,
-    ];
-  },
-  get json() {
-    return `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend${keysOf(parts())}, error? }`;
-  },
+  options: [
+    ['--now', 'at once, past the gates of the nightly dream; nocturne dream does this without it, too'],
+    ['--share', "share what it changed in topics of the project and references with the working tree's team"],
+    ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
+    ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
+    ['--no-review', '', { isHidden: true }],
+    [
+      '--accept-missing [day...]',
+      'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
+    ],
+    ...MEMORY,
+    MODEL,
+    INSTRUCTIONS,
+  ],
+  json: '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }',
   examples: ['dream --memory ./memory --json'],
   run: dreamNow,
 };
@@ -186,15 +178,13 @@ function dreamNow(call: Call<DreamOptions>): Promise<void> {
       return;
     }
     const bar = progress('dreaming');
-    const asked: JobOptions = Object.assign(
-      {},
-      ...parts().map((part) => part.asks({ ...options }, { cwd: process.cwd() })),
-    );
-    const dreaming = app.dream(store, { instructions, acceptMissing, review }, asked);
+    const shareFrom = options.share ? process.cwd() : undefined;
+    const dreaming = app.dream(store, { instructions, acceptMissing, review }, { shareFrom });
     const report = await dreaming.finally(() => bar.stop());
-    const said = (await Promise.all(parts().map((part) => part.say(report)))).flatMap((each) => each ?? []);
-    printDream(report, { ...options, more: said.flatMap(({ lines }) => lines) });
-    process.exitCode = exitFor([report.outcome, ...said.map(({ outcome }) => outcome)]);
+    const { outcome, shared } = report;
+    const more = shared ? (await import('./share-command.ts')).sayShare(shared) : [];
+    printDream(report, { ...options, more });
+    process.exitCode = exitFor(shared ? [outcome, shared.outcome] : [outcome]);
   });
 }
 

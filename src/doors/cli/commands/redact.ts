@@ -1,20 +1,26 @@
 // redact: takes a version, or a text wherever it is, out of everything nocturne keeps.
 
+import { join } from 'node:path';
 import { removeLines } from '../../../../jobs/forget.ts';
 import { AppError } from '../../../base/errors.ts';
+import { canonicalPath, isDirectory, listFiles } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type RestingLine, restingOn } from '../../../memory/dream/provenance.ts';
 import {
+  holdsMatch,
   type Redaction,
   type RedactionPlace,
   redactMatches,
   redactVersion,
 } from '../../../memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../memory/history/redact/scrub.ts';
+import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { allEntries, type EntryRow, entriesIn } from '../../../memory/ledger/entries.ts';
 import { wholeId } from '../../../memory/ledger/short-ids.ts';
+import { findConfined } from '../../../memory/store/live-files.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import { askWings } from '../../wing.ts';
+import type { App } from '../../compose.ts';
+import { scopeDir } from '../../places.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -55,15 +61,31 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
     if (!options.json && sent) print(`in the user scope, where it was sent: ${describe(sent, options)}`);
     if (!options.json) tellLines(lines, options);
     if (options.match !== undefined) {
-      const at = { app, store, cwd: process.cwd() };
-      const { match } = options;
-      for (const each of await askWings((wing) => wing.afterRedact?.(match, at))) note(each);
+      const saying = await teamFilesSaying(options.match, { app, store });
+      if (saying.length > 0) {
+        note(
+          `It stands in the team's memory, too: ${saying.join(', ')}. The same with --scope local takes it out there.`,
+        );
+      }
     }
     if (wasSent && !isSentHere) note(SENT_ELSEWHERE);
     if ((wasSent && !isSentHere) || [...report.remaining, ...(sent?.remaining ?? [])].length > 0)
       process.exitCode = EXIT.failed;
   }),
 };
+
+/** The files of the team's memory here that hold it, unless that is the memory itself. */
+async function teamFilesSaying(match: string, { app, store }: { app: App; store: Store }): Promise<string[]> {
+  const dir = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
+  if (dir === store.dir || !isCheckedInDir(dir) || !isDirectory(dir)) return [];
+  const scrub = scrubOf(match);
+  const saying: string[] = [];
+  for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
+    const absolute = findConfined(dir, path);
+    if (absolute !== null && (await holdsMatch(absolute, scrub))) saying.push(join(dir, path));
+  }
+  return saying;
+}
 
 const SENT_ELSEWHERE =
   "What is about the user was sent to the user's memory of the machine whose memory this is: it is there still. Redact it there, too, " +

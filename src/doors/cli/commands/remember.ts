@@ -14,27 +14,29 @@ import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
-import { wings } from '../../wing.ts';
-import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
+import type { Call, CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { type CommonOptions, inApp, keysOf, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
-/** What wings add to what is remembered. */
-const parts = () => wings().flatMap(({ remember: part }) => part ?? []);
+interface RememberOptions extends CommonOptions {
+  type: MemoryType;
+  share?: boolean;
+  redacted?: boolean;
+}
 
-const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = {
+const remember: CommandSpec<RememberOptions, [string[]]> = {
   name: 'remember',
   about: 'keep something, in your own words',
   group: 'Every day',
   args: [['<words...>', 'what to remember; - reads it from stdin']],
-  get options(): OptionSpec[] {
-    const type: OptionSpec = ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }];
-    return [type, ...parts().flatMap(({ options }) => options), ...MEMORY];
-  },
-  get json() {
-    return `{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate${keysOf(parts())} }`;
-  },
+  options: [
+    ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }],
+    ['--share', "put it into the team's memory too, .claude/memory in the working tree"],
+    ['--redacted', 'with --share: share secrets as placeholders; without it, they keep the words from being shared'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate, shared? }',
   more: 'Types: feedback (how to work), user (about you), project (facts), reference (where things are).',
   examples: ['remember "Always use pnpm instead of npm."'],
   async run(call) {
@@ -44,21 +46,18 @@ const remember: CommandSpec<CommonOptions & { type: MemoryType }, [string[]]> = 
     await withApp(call, async (app) => {
       const { store, scope } = await placeFor(app, options);
       const { type } = options;
-      const at = { app, own: store, words: text, type, cwd: process.cwd() };
       // Before anything is kept: who asks for what cannot be is not left with half of it.
-      const begun = await Promise.all(parts().map((part) => part.begin({ ...options }, at)));
+      const sharing = options.share
+        ? (await import('./share-command.ts')).beginSharing(app, { ...options, own: store, words: text })
+        : undefined;
       const report = await app.remember(store, { text, type });
-      const added = await Promise.all(begun.flatMap((finish) => finish?.() ?? []));
-      const values: object = Object.assign({}, ...added.map((each) => each.values));
+      const { shared, lines = [] } = (await sharing?.()) ?? {};
       print(
         options.json
-          ? { ...report, memory: store.id, ...values }
-          : [
-              describeKept(report, { memory: options.memory, scope, ledger: store.ledger }),
-              ...added.flatMap(({ lines }) => lines),
-            ].join('\n'),
+          ? { ...report, memory: store.id, shared }
+          : [describeKept(report, { memory: options.memory, scope, ledger: store.ledger }), ...lines].join('\n'),
       );
-      if (added.length > 0) process.exitCode = exitFor(added.map(({ outcome }) => outcome));
+      if (shared) process.exitCode = exitFor([shared.outcome]);
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
       if (report.relativeDate) {
         note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);

@@ -11,6 +11,7 @@ import { isDirectory } from '../../../base/files/directories.ts';
 import { removeFile, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { tryModel } from '../../doctor/checks.ts';
+import { keepingOf } from '../../keeping.ts';
 import { enablementFor, memoryDirFor, openHomeOf } from '../../places.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
 import { applyChange, hasOurs, isInstalled, planUninstall } from '../../setup/agents/installing.ts';
@@ -28,7 +29,6 @@ import {
 } from '../../setup/choose-model.ts';
 import { carryOut, dataOf, diffsOf, type KeyOptions, type Plan, planFor } from '../../setup/plan.ts';
 import { schedulerWithNight } from '../../setup/schedules.ts';
-import { keepingOf } from '../../wing.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';

@@ -6,15 +6,17 @@
 // and how to begin.
 
 import { join } from 'node:path';
+import { sayOffer } from '../../../../jobs/snapshot/memory-snapshot.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { pauseEnd } from '../../../memory/home/paths.ts';
 import { ifWritable } from '../../../memory/ledger/database.ts';
 import type { App } from '../../compose.ts';
+import type { Checked } from '../../doctor/checked.ts';
 import type { Need } from '../../doctor/facts.ts';
 import type { Parts } from '../../job-bounds.ts';
-import type { Checked, SharedOverview } from '../../wing.ts';
+import type { SharedOverview } from '../../keeping.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
@@ -38,11 +40,11 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> 
       const read = await readStatus(app, { isAll: call.options.all });
       if (!call.options.json && !call.options.verbose) return showHome(app, read);
       const found = withKey(read, await checkSetup(app.config));
-      const { added, addedLines: _, addedNeeds: __, learned, ...own } = found;
+      const { learned, ...own } = found;
       const counts = learned.map(({ store: memory, whose, count: entries }) => {
         return { memory, project: whose.name, entries };
       });
-      print(call.options.json ? { ...own, learned: counts, ...added } : describe(found));
+      print(call.options.json ? { ...own, learned: counts } : describe(found));
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
     }),
 };
@@ -66,7 +68,9 @@ function describe(status: Status): string {
     `entries    ${sayCounts(status.entries)}`,
     `turns      ${sayCounts(status.turns)}`,
     `topics     ${status.topics}; index ${sayCount(status.index.lines, 'line')}, ${sayCount(status.index.bytes, 'byte')}`,
-    ...status.addedLines,
+    ...(status.snapshot
+      ? [`snapshot   ${sayOffer(status.snapshot)}; nocturne snapshot check tells what is in it`]
+      : []),
     `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
     `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd)}`,
     ...(spend.planRequests ? [`plan       ${sayPlan(spend)}`] : []),

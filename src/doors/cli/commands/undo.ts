@@ -13,7 +13,6 @@ import { findId, shortId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import { type MemoryScope, scopeDir } from '../../places.ts';
-import { firstOfWings } from '../../wing.ts';
 import type { CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
@@ -45,7 +44,7 @@ undo can be undone too. What an undone extraction covered is extracted again by 
     if (id !== undefined && (options.last || options.any)) {
       throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
     }
-    if (id !== undefined && (await undoneByWing(id, options, app))) return;
+    if (id?.startsWith('memstore_')) return restoreStore(id, options, app);
     const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
     if (!action) throw unknown(id, options);
     if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
@@ -55,11 +54,11 @@ undo can be undone too. What an undone extraction covered is extracted again by 
   }),
 };
 
-/** False where no wing did anything of this id. */
-async function undoneByWing(id: string, { json }: UndoOptions, app: App): Promise<boolean> {
-  const said = await firstOfWings((wing) => wing.undoes?.(id, app));
-  if (said) print(json ? { outcome: said.outcome, job: null, undo: id } : said.lines.join('\n'));
-  return said !== null;
+/** What `nocturne stores` removed. */
+async function restoreStore(id: string, { json }: UndoOptions, app: App): Promise<void> {
+  const { storesOf } = await import('../../clients/rows.ts');
+  const { name, dir } = await (await storesOf(app)).restore(id);
+  print(json ? { outcome: 'undone', job: null, undo: id } : `${id} ${name} is back: ${dir}`);
 }
 
 function unknown(id: string | undefined, { any }: UndoOptions): AppError {

@@ -16,8 +16,8 @@ import { locateFile } from '../../../memory/store/confine.ts';
 import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
 import { isTopicFile } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
+import { type Keeping, keepingOf } from '../../keeping.ts';
 import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
-import { askWings, type Keeping, keepingOf } from '../../wing.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, exitFor, note, print } from './output.ts';
 import { tellProgress } from './progress.ts';
@@ -70,8 +70,8 @@ export async function configFor(options: CommonOptions): Promise<Config> {
 
 /** Where the one memory store of this name is. Ends in wrong usage, with their ids, where there are several. */
 async function storeDir(name: string, config: Config): Promise<string> {
-  const found = await askWings((wing) => wing.storesNamed?.(name, config));
-  const [store, ...others] = [...new Map(found.map((each) => [each.id, each])).values()];
+  const found = await storesNamed(name, config);
+  const [store, ...others] = found;
   if (!store) {
     const isShared = config.databaseUrl !== undefined;
     const where = isShared ? 'the database' : config.home;
@@ -83,6 +83,20 @@ async function storeDir(name: string, config: Config): Promise<string> {
   note(`nocturne: ${found.length} memory stores have the name ${JSON.stringify(name)}. Give an id:`);
   for (const { id, dir } of found) note(`  ${id}  ${dir}`);
   throw new CommanderError(EXIT.usage, 'commander.severalStores', 'several stores have this name');
+}
+
+/** Those that clients have, and of a database all others. */
+async function storesNamed(name: string, config: Config): Promise<{ id: string; dir: string }[]> {
+  const sent = await (await import('../../clients/rows.ts')).storesNamed(name, config);
+  const found = new Map(sent.map(({ id, dir }) => [id, { id, dir }]));
+  const keeping = keepingOf(config);
+  try {
+    for (const each of (await keeping?.stores()) ?? [])
+      if (each.id === name || each.name === name) found.set(each.id, { id: each.id, dir: each.id });
+  } finally {
+    await keeping?.close();
+  }
+  return [...found.values()];
 }
 
 /** The command that undoes a job of the memory that these options name, as it can be pasted. */
@@ -235,11 +249,6 @@ export const portOf = parsed(
   (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
   'It must be a port, 0 to 65535.',
 );
-
-/** The keys that wings add to the JSON, each with a comma before it. */
-export function keysOf(parts: { keys: string[] }[]): string {
-  return parts.flatMap(({ keys }) => keys.map((key) => `, ${key}`)).join('');
-}
 
 /** Whether `dayAmong` reads it. */
 export function isDayWord(given: string): boolean {

@@ -3,6 +3,7 @@
 // a person. Asking makes no memory directory; what cannot be read is named, and the rest told all the same.
 
 import { join } from 'node:path';
+import { offeredSnapshot, type SnapshotOffer, sayOffer } from '../../../../jobs/snapshot/memory-snapshot.ts';
 import { type AppError, describeError, onAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -28,7 +29,6 @@ import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { type Fact, factsOfHome, factsOfMemory, type Need, type Whose } from '../../doctor/facts.ts';
 import { memoryDirIfTold } from '../../places.ts';
-import { wings } from '../../wing.ts';
 import { dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
 import { withReader } from './options.ts';
@@ -151,7 +151,9 @@ export async function readStatus(app: App, { isAll = false } = {}) {
     standing: await app.standing({ cwd }),
     attention: needs.map(({ text }) => text),
     /** The same, each with the command that deals with it from here, and what may be dealt with. */
-    needs: needs.concat(kept.addedNeeds),
+    needs: kept.snapshot
+      ? [...needs, { text: `Memory snapshots: ${sayOffer(kept.snapshot)}`, command: 'nocturne snapshot check' }]
+      : needs,
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt,
     learned,
@@ -212,10 +214,10 @@ function totalOf(days: Spend[]) {
 
 /** What cannot be read is named, and the rest told all the same. `id`: what the memory is called, where it is there. */
 async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept; id?: string; needs: Need[] }> {
-  if (memory === null) return { kept: { ...NOTHING_KEPT, added: {}, addedLines: [], addedNeeds: [] }, needs: [] };
-  const nothing = async (): Promise<Kept> => ({ ...NOTHING_KEPT, ...(await askWings(memory, null)) });
+  if (memory === null) return { kept: NOTHING_KEPT, needs: [] };
+  const nothing = (): Kept => ({ ...NOTHING_KEPT, snapshot: snapshotHere(null) });
   const isKept = app.keeping ? await app.hasMemory() : isDirectory(join(memory, '.nocturne'));
-  if (!isKept) return { kept: await nothing(), needs: [] };
+  if (!isKept) return { kept: nothing(), needs: [] };
   const read = withReader(app, async (store) => {
     const { ledger, id } = store;
     const kept = await readKept(app, store);
@@ -229,23 +231,17 @@ async function readKeptAt(app: App, memory: string | null): Promise<{ kept: Kept
   });
   const unread = async (error: AppError) => {
     const needs = [{ text: describeError(error), command: 'nocturne check --repair' }];
-    return { kept: await nothing(), needs };
+    return { kept: nothing(), needs };
   };
   return read.catch(onAppError(unread, 'storage'));
 }
 
 type Kept = Awaited<ReturnType<typeof readKept>>;
 
-/** What the wings add: keys of the JSON with their values, and lines that say them. */
-async function askWings(dir: string, ledger: Ledger | null) {
-  const at = { dir, ledger, checkout: checkoutRoot(process.cwd()) };
-  const found = await Promise.all(wings().map((wing) => wing.status?.(at) ?? { values: {}, lines: [], needs: [] }));
-  const added: Record<string, unknown> = Object.assign({}, ...found.map(({ values }) => values));
-  return {
-    added,
-    addedLines: found.flatMap(({ lines }) => lines),
-    addedNeeds: found.flatMap(({ needs = [] }) => needs),
-  };
+/** What the repository of the working tree one stands in hands on, and the memory never took in. */
+function snapshotHere(ledger: Ledger | null): SnapshotOffer | null {
+  const checkout = checkoutRoot(process.cwd());
+  return checkout === null ? null : offeredSnapshot(checkout, ledger);
 }
 
 async function readKept(app: App, store: MemoryReader & { work?: WorkRows }) {
@@ -262,7 +258,7 @@ async function readKept(app: App, store: MemoryReader & { work?: WorkRows }) {
     topics: paths.filter(isTopicPath).length,
     /** Files that are too large to be read whole. */
     oversized: oversized(store.dir, paths),
-    ...(await askWings(store.dir, store.ledger)),
+    snapshot: snapshotHere(store.ledger),
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
     waiting: (await work.items()).map(({ id: _, payload: __, ...item }) => item),
     /** Entries of which the user scope does not know yet what became of them. */
@@ -280,9 +276,7 @@ const NOTHING_KEPT: Kept = {
   dreamHolds: [],
   topics: 0,
   oversized: [],
-  added: {},
-  addedLines: [],
-  addedNeeds: [],
+  snapshot: null,
   index: { lines: 0, bytes: 0 },
   waiting: [],
   outbox: 0,

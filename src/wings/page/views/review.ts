@@ -1,7 +1,7 @@
 // Review: what dreams propose and waits for a person, one by one with the words it rests on and what it would change.
 
 import { html } from 'hono/html';
-import { listProposals, type ShownProposal, waitingIds } from '../../review/checks.ts';
+import { listProposals, type ShownProposal, waitingIds } from '../../../../jobs/review/waiting-proposals.ts';
 import { sideBySide } from '../diff.ts';
 import { inlineMarkdown } from '../markdown.ts';
 import type { MemoryPlace } from '../places.ts';

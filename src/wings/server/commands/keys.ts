@@ -7,8 +7,8 @@ import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../../doors/cli/terminal/words.ts';
-import { type KeyRow, Keys, RIGHTS, type Right } from '../rows/keys.ts';
-import { oneStore, storesOf } from '../rows/rows.ts';
+import { type KeyRow, Keys, RIGHTS, type Right } from '../../../doors/clients/keys.ts';
+import { oneStore, storesOf } from '../../../doors/clients/rows.ts';
 
 const GROUP = 'Under the hood';
 const MICRO_USD = 1_000_000;

@@ -6,8 +6,8 @@ import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../../doors/cli/terminal/words.ts';
-import { oneStore, storesOf } from '../rows/rows.ts';
-import type { StoreRow } from '../rows/stores.ts';
+import { oneStore, storesOf } from '../../../doors/clients/rows.ts';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 
 const GROUP = 'Under the hood';
 const SHAPE =

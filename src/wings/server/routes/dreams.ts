@@ -5,10 +5,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from '@hono/zod-openapi';
 import { needsKey } from '../../../agent/types.ts';
 import { priceOf } from '../../../base/config/prices.ts';
+import {
+  type DreamError,
+  type DreamRow,
+  type DreamSession,
+  STATUSES,
+  sessionOfDream,
+} from '../../../doors/clients/dreams.ts';
 import { pageOf } from '../cursor.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith, seenBy, visibleStore } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { type DreamError, type DreamRow, type DreamSession, STATUSES, sessionOfDream } from '../rows/dreams.ts';
 import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
 import { seenSession } from './sessions.ts';
 

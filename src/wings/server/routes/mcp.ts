@@ -4,10 +4,10 @@
 
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 import type { AttachedStore } from '../../../doors/mcp/server.ts';
 import { type Env, readBody, refuseMany, refuseWithout, type ServerDeps, storeNamed } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { StoreRow } from '../rows/stores.ts';
 
 const MOST_STORES = 8;
 const HEADER = 'nocturne-stores';

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { z } from '@hono/zod-openapi';
 import { writePieces } from '../../../base/files/file-pieces.ts';
 import { removeFile } from '../../../base/files/files.ts';
+import type { SessionPart, SessionRow } from '../../../doors/clients/sessions.ts';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 import type { SessionName } from '../../../doors/shared.ts';
 import { newId } from '../../../memory/ledger/ledger.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith, storeNamed, visibleStore } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { SessionPart, SessionRow } from '../rows/sessions.ts';
-import type { StoreRow } from '../rows/stores.ts';
 import { refuseArchived } from './stores.ts';
 
 const PATH = '/nocturne/v1/sessions';

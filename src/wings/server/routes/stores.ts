@@ -1,10 +1,10 @@
 // Memory stores: made, listed, read, changed, archived, deleted. What a store holds is the business of memories.ts.
 
 import { z } from '@hono/zod-openapi';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 import { pageOf } from '../cursor.ts';
 import { type Endpoint, endpointsWith, seenBy, storeOf } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { StoreRow } from '../rows/stores.ts';
 import {
   createdQuery,
   deletedSchema,

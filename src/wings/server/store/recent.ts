@@ -5,7 +5,7 @@
 // this thread uses anyway, none is kept: their disk may be slow, or gone. At most 16 MiB are kept.
 
 import { fileIdentity, looksNow } from '../../../base/files/files.ts';
-import type { StoreRow } from '../rows/stores.ts';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 import type { Memory, Retrieved } from './memories.ts';
 import type { StoreThreads } from './threads.ts';
 

@@ -2,8 +2,8 @@
 // through `StoreThreads.run`. What goes in and comes out is plain data.
 
 import { isAppError } from '../../../base/errors.ts';
+import { localSession } from '../../../doors/clients/dream-sessions.ts';
 import type { ToolCall } from '../../../doors/mcp/server.ts';
-import { localSession } from '../dreams/sessions.ts';
 import { isHeld } from '../errors.ts';
 import {
   type At,
@@ -40,7 +40,7 @@ export const WORK = {
   },
   /** False while someone works on the dream, which is canceled; then nothing of what it committed stands any more. */
   takeBackDream: async ({ store, config }: At, { id }: { id: string }) =>
-    (await import('../dreams/take-back.ts')).takeBackDream(store, { id, config }),
+    (await import('../../../doors/clients/take-back.ts')).takeBackDream(store, { id, config }),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
 
 /** What only begins where a store is: it is of the request. */

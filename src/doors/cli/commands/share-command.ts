@@ -1,14 +1,15 @@
 // share: topics of one's own memory into the team's, which is committed with the repository; and what the option
 // --share of remember does.
 
-import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, inApp, MEMORY, topicFile } from '../../doors/cli/terminal/options.ts';
-import { exitFor, print, shortIdIn } from '../../doors/cli/terminal/output.ts';
-import type { RememberPart } from '../../doors/wing.ts';
-import { fold } from '../../memory/text/blocks.ts';
-import type { MemoryType } from '../../memory/types.ts';
-import type { ShareReport, ShareSource } from './share.ts';
-import { orFailed, refuseInDatabase, shareWithTeam, teamDirFor } from './share.ts';
+import type { ShareReport, ShareSource } from '../../../../jobs/share.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import { fold } from '../../../memory/text/blocks.ts';
+import type { MemoryType } from '../../../memory/types.ts';
+import type { App } from '../../compose.ts';
+import { orFailed, refuseInDatabase, teamDirFor } from '../../team.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, inApp, MEMORY, topicFile } from '../terminal/options.ts';
+import { exitFor, print, shortIdIn } from '../terminal/output.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
@@ -38,7 +39,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
     const own = await app.storeFor({ cwd });
     const sources = await Array.fromAsync(paths, async (path) => ({ path, text: (await own.read(path)) ?? '' }));
     const request = { sources, isRedacted: redacted, isDryRun: dryRun };
-    const report = await shareWithTeam(request, { app, own, cwd, withEmail: email });
+    const report = await app.share(own, request, { cwd, withEmail: email });
     print(json ? report : sayShare(report, { dryRun }).join('\n'));
     process.exitCode = exitFor([report.outcome]);
   }),
@@ -65,16 +66,22 @@ export function sayShare(report: ShareReport, { dryRun = false } = {}): string[]
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
 }
 
-/** `nocturne remember --share`: what a person says, into one topic for each type. */
-export const beginRemember: RememberPart['begin'] = async ({ redacted }, { app, own, words, type, cwd }) => {
-  const at = { app, own, cwd };
-  teamDirFor(at);
+/**
+ * `nocturne remember --share`: what a person says, into one topic for each type. Throws at once what forbids it; what is answered shares
+ * the words, once they are kept.
+ */
+export function beginSharing(
+  app: App,
+  { own, words, type, redacted = false }: { own: Store; words: string; type: MemoryType; redacted?: boolean },
+): () => Promise<{ shared: ShareReport; lines: string[] }> {
+  const cwd = process.cwd();
+  teamDirFor({ app, own, cwd });
   return async () => {
-    const request = { sources: [sourceFor(type, words)], isRedacted: redacted === true };
-    const shared = await orFailed(shareWithTeam(request, at));
-    return { values: { shared }, outcome: shared.outcome, lines: sayShared(shared) };
+    const request = { sources: [sourceFor(type, words)], isRedacted: redacted };
+    const shared = await orFailed(app.share(own, request, { cwd }));
+    return { shared, lines: sayShared(shared) };
   };
-};
+}
 
 /** The topics of a team for what no dream has sorted yet. */
 const TEAM_TOPICS: Record<MemoryType, { name: string; description: string }> = {

@@ -2,15 +2,14 @@
 // (rows/sessions.ts), and those of this disk. Each of these belongs to the memory of its project, whose ledger names its
 // transcript. A client names one by its id, as it is or behind `sesn_`, as versions tell it.
 
-import { AppError, isAppError } from '../../../base/errors.ts';
-import type { SessionName } from '../../../doors/shared.ts';
-import { snapshotPath } from '../../../doors/transcripts.ts';
-import type { WingApp } from '../../../doors/wing.ts';
-import { sessionRow } from '../../../memory/ledger/coverage.ts';
-import type { Store } from '../../../memory/store/store.ts';
-import { openSnapshot } from '../../../transcript/session.ts';
-import type { Session } from '../../../transcript/types.ts';
-import type { Sessions } from '../rows/sessions.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { sessionRow } from '../../memory/ledger/coverage.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { Session } from '../../transcript/types.ts';
+import type { App } from '../compose.ts';
+import type { SessionName } from '../shared.ts';
+import { snapshotPath } from '../transcripts.ts';
+import type { Sessions } from './sessions.ts';
 
 interface Found {
   /** As agents name it. */
@@ -35,7 +34,7 @@ export async function localSession({ work, ledger }: Store, named: string): Prom
 /** Throws `transcript-gone` where it cannot be read any more, without a word of where it was. */
 export async function openLocal(
   store: Store,
-  { named, transcripts }: { named: string; transcripts: WingApp['transcripts'] },
+  { named, transcripts }: { named: string; transcripts: App['transcripts'] },
 ): Promise<Session> {
   const found = await localSession(store, named);
   const gone = (cause?: unknown) =>
@@ -52,6 +51,7 @@ export async function openLocal(
 /** Throws `transcript-gone` where it is not kept any more. */
 export async function openKept(sessions: Sessions, name: SessionName): Promise<Session> {
   const gone = () => new AppError('transcript-gone', `Session ${name.id} is not kept any more.`);
+  const { openSnapshot } = await import('../../transcript/session.ts');
   const parts = await sessions.parts(name);
   const discards: (() => void)[] = [];
   const discard = () => {

@@ -3,13 +3,8 @@
 // whether one that went stale still is the same change. What a review wrote itself of a proposal's files does not make it
 // stale: it is pinned to the text after, where nobody else changed the file in between (`OwnWrites`).
 
-import { changesOf as changesOfArchiving } from '../../../jobs/dream/by-code.ts';
-import { changesOf as changesOfEdit } from '../../../jobs/dream/commit.ts';
-import { type DraftTopic, editsOf, readTopics } from '../../../jobs/dream/draft.ts';
-import { resolveMeaning } from '../../../jobs/dream/meaning.ts';
-import { contextOf } from '../../../jobs/dream/select.ts';
-import { checkOperations } from '../../memory/dream/operation-checks.ts';
-import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../memory/dream/operations.ts';
+import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
+import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../src/memory/dream/operations.ts';
 import {
   type EntryPin,
   isPinned,
@@ -18,15 +13,20 @@ import {
   type TopicPin,
   waitingProposals,
   whatChanged,
-} from '../../memory/dream/proposals.ts';
-import { unifiedDiff } from '../../memory/history/line-diff.ts';
-import { entryOfItem, logItemsOf } from '../../memory/history/log-items.ts';
-import { type EntryRow, entryRow } from '../../memory/ledger/entries.ts';
-import type { Lease } from '../../memory/ledger/job-rows.ts';
-import type { Transaction } from '../../memory/ledger/ledger.ts';
-import type { FileChange, Store } from '../../memory/store/store.ts';
-import { logDay, logPath } from '../../memory/text/daily-log.ts';
-import { lineId } from '../../memory/text/topic.ts';
+} from '../../src/memory/dream/proposals.ts';
+import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
+import { entryOfItem, logItemsOf } from '../../src/memory/history/log-items.ts';
+import { type EntryRow, entryRow } from '../../src/memory/ledger/entries.ts';
+import type { Lease } from '../../src/memory/ledger/job-rows.ts';
+import type { Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { FileChange, Store } from '../../src/memory/store/store.ts';
+import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
+import { lineId } from '../../src/memory/text/topic.ts';
+import { changesOf as changesOfArchiving } from '../dream/by-code.ts';
+import { changesOf as changesOfEdit } from '../dream/commit.ts';
+import { type DraftTopic, editsOf, readTopics } from '../dream/draft.ts';
+import { resolveMeaning } from '../dream/meaning.ts';
+import { contextOf } from '../dream/select.ts';
 
 type Context = DreamContext<DraftTopic>;
 /** Entries as the logs say them now, and these logs. */

@@ -2,43 +2,36 @@
 // memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
-import {
-  type Checked,
-  type CommitAt,
-  reportOnly,
-  reportRows,
-  type Told,
-  writeStates,
-} from '../../../jobs/dream/commit.ts';
-import { type DraftTopic, readTopics } from '../../../jobs/dream/draft.ts';
-import type { Approval, Pending } from '../../../jobs/dream/seams.ts';
-import type { Archiving, Operation } from '../../memory/dream/operations.ts';
+import type { Archiving, Operation } from '../../src/memory/dream/operations.ts';
 import {
   dropProposal,
-  linesDecided,
   type Proposal,
   pinEntry,
   proposalId,
   putProposal,
   waitingProposals,
   whatChanged,
-} from '../../memory/dream/proposals.ts';
-import { refreshTopics } from '../../memory/dream/topic-table.ts';
-import type { EntryRow } from '../../memory/ledger/entries.ts';
-import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
-import type { Store } from '../../memory/store/store.ts';
-import type { ReportedRow } from '../../memory/text/dream-report.ts';
-import { archivePath, lineId } from '../../memory/text/topic.ts';
-import { pinTopics, type RowOf, renewProposal } from './checks.ts';
+} from '../../src/memory/dream/proposals.ts';
+import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
+import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
+import { archivePath, lineId } from '../../src/memory/text/topic.ts';
+import { pinTopics, type RowOf, renewProposal } from '../review/waiting-proposals.ts';
+import { type Checked, type CommitAt, reportOnly, reportRows, type Told, writeStates } from './commit.ts';
+import { type DraftTopic, readTopics } from './draft.ts';
 
-/** Operations wait for a person's word where `isOn`; what waits since earlier dreams is respected either way. */
-export function reviewApproval({ isOn }: { isOn: boolean }): Approval {
-  const ask = { operations: proposeOperations, archiving: proposeArchiving };
-  return { pending: pendingProposals, linesDecided, ...(isOn && { ask }) };
+export interface Pending {
+  /** Entries that wait, and are not asked about again. */
+  entries: Set<string>;
+  /** Something of it is no longer as it was made; `write` notes what becomes of that. */
+  isStale: boolean;
+  write(transaction: Transaction): void;
 }
 
-/** What waits: proposals that still hold, and those that went stale and still are the same change, which are pinned anew. */
-async function pendingProposals(store: Store, rowOf: RowOf): Promise<Pending> {
+/** What waits, whether tonight's operations do or not: proposals that still hold, and those that went stale and still are the same change, which are pinned anew. */
+export async function pendingProposals(store: Store, rowOf: RowOf): Promise<Pending> {
   const entries = new Set<string>();
   const [renewed, outdated]: [Proposal[], Proposal[]] = [[], []];
   for (const proposal of waitingProposals(store.ledger)) {
@@ -58,8 +51,8 @@ async function pendingProposals(store: Store, rowOf: RowOf): Promise<Pending> {
   };
 }
 
-/** Lets operations wait; answers the ids of what waits now. */
-async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<string[]> {
+/** Lets operations wait for a person's word; answers the ids of what waits now. */
+export async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<string[]> {
   const { store, clock, job } = commitAt;
   const { context, fresh, withdrawn, operations: all } = checked;
   refreshTopics(store.ledger);
@@ -93,7 +86,7 @@ async function proposeOperations(checked: Checked, commitAt: CommitAt): Promise<
 }
 
 /** The same for what would be put away. */
-async function proposeArchiving(archiving: Archiving[], commitAt: CommitAt): Promise<string[]> {
+export async function proposeArchiving(archiving: Archiving[], commitAt: CommitAt): Promise<string[]> {
   const { store, clock, job } = commitAt;
   const at = clock.now().toISOString();
   const filesOf = ({ kind, topic }: Archiving) => (kind === 'archive' ? [topic, archivePath(topic)] : [topic]);

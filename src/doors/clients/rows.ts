@@ -2,16 +2,16 @@
 // what is the same for all of them; and which store a person means.
 
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../../base/config/config.ts';
-import { AppError } from '../../../base/errors.ts';
-import { openHomeOf } from '../../../doors/places.ts';
-import type { Said, WingApp } from '../../../doors/wing.ts';
-import type { HomeDatabase } from '../../../memory/home/database.ts';
-import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Config } from '../../base/config/config.ts';
+import { AppError } from '../../base/errors.ts';
+import type { HomeDatabase } from '../../memory/home/database.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import type { App } from '../compose.ts';
+import { openHomeOf } from '../places.ts';
 import { Dreams } from './dreams.ts';
 import { Keys } from './keys.ts';
-import { DirectoryPlaces } from './places.ts';
 import { Sessions } from './sessions.ts';
+import { DirectoryPlaces } from './store-places.ts';
 import { type StoreRow, Stores } from './stores.ts';
 
 /** The same as long as the home is: who a person of this machine is to clients, and what cursors are sealed with. */
@@ -32,7 +32,7 @@ export interface Rows {
   stores: Stores;
 }
 
-export type RowsOwner = Pick<WingApp, 'home' | 'shared'> & { config: Pick<WingApp['config'], 'clock'> };
+export type RowsOwner = Pick<App, 'home' | 'shared'> & { config: Pick<Config, 'clock'> };
 
 export function rowsOf({ home, config: { clock }, shared }: RowsOwner): Rows {
   const rows = home.database;
@@ -74,10 +74,4 @@ export async function storesNamed(given: string, config: Config): Promise<StoreR
   } finally {
     await close();
   }
-}
-
-export async function undoRemoval(id: string, app: WingApp): Promise<Said> {
-  const stores = await storesOf(app);
-  const { name, dir } = await stores.restore(id);
-  return { outcome: 'undone', lines: [`${id} ${name} is back: ${dir}`] };
 }

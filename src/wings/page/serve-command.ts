@@ -1,18 +1,18 @@
-// nocturne serve: memory stores over HTTP, until it is told to end; and the worker beside the server: a process of its own,
+// nocturne serve: memory stores over HTTP and the page, until it is told to end; and the worker beside the server: a process of its own,
 // which does what clients ask a model for. Either outlives the other.
 // Promises: no worker is started where one of this home lives; one that ended is started again while the server lives.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { AppError } from '../../../base/errors.ts';
-import { openLog, readTextNow } from '../../../base/files/files.ts';
-import type { CommandSpec } from '../../../doors/cli/spec.ts';
-import { portOf, withApp } from '../../../doors/cli/terminal/options.ts';
-import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
-import type { WingApp } from '../../../doors/wing.ts';
-import { formatDamage } from '../../../memory/home/home.ts';
-import { checkQueueUrl } from '../../../queue/drivers.ts';
+import { AppError } from '../../base/errors.ts';
+import { openLog, readTextNow } from '../../base/files/files.ts';
+import type { CommandSpec } from '../../doors/cli/spec.ts';
+import { portOf, withApp } from '../../doors/cli/terminal/options.ts';
+import { EXIT, note, print } from '../../doors/cli/terminal/output.ts';
+import type { App } from '../../doors/compose.ts';
+import { formatDamage } from '../../memory/home/home.ts';
+import { checkQueueUrl } from '../../queue/drivers.ts';
 
 interface Options {
   host: string;
@@ -57,7 +57,7 @@ const serve: CommandSpec<Options> = {
     refuseOpen(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
-      const { startServer } = await import('../serve.ts');
+      const [{ startServer }, { openPages }] = await Promise.all([import('../server/serve.ts'), import('./page.ts')]);
       for (const error of app.overruled) await app.log('warn', { event: 'trouble', error });
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
       // Before it answers anybody: who sees it answer may end it.
@@ -68,6 +68,7 @@ const serve: CommandSpec<Options> = {
         createsPerMinute: creates,
         readsPerMinute: reads,
         version: call.version,
+        openPages,
       });
       try {
         const { keys } = server.deps;
@@ -126,7 +127,7 @@ export const commands: CommandSpec[] = [serve as CommandSpec];
 const LOOK_MS = 15_000;
 
 /** `door`: the file of the command line. Answers what ends the looking, not the worker. */
-function keepWorker({ config, home }: Pick<WingApp, 'config' | 'home'>, door: string): () => void {
+function keepWorker({ config, home }: Pick<App, 'config' | 'home'>, door: string): () => void {
   let started: ReturnType<typeof spawn> | undefined;
   const look = async () => {
     const isThere = started !== undefined && started.exitCode === null && started.signalCode === null;

@@ -2,12 +2,12 @@
 // itself is in the inbox of the store it writes to (dreams/work.ts).
 // Promises: a final status never changes; a store is the target of one open dream at a time.
 
-import { type ProcessName, thisProcess } from '../../../base/process.ts';
-import type { Clock } from '../../../base/time.ts';
-import type { SessionName } from '../../../doors/shared.ts';
-import { type HomeDatabase, insert, row, run, type Steps } from '../../../memory/home/database.ts';
-import type { SpentTokens } from '../../../memory/home/spend.ts';
-import { newId } from '../../../memory/ledger/ledger.ts';
+import { type ProcessName, thisProcess } from '../../base/process.ts';
+import type { Clock } from '../../base/time.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from '../../memory/home/database.ts';
+import type { SpentTokens } from '../../memory/home/spend.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import type { SessionName } from '../shared.ts';
 
 export const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
 export type DreamStatus = (typeof STATUSES)[number];

@@ -15,17 +15,16 @@
 // 4. Build the index, and enter which snapshot it was.
 
 import { join } from 'node:path';
-import { AppError, attempt } from '../../base/errors.ts';
-import { readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
-import { locateSecrets, redact } from '../../base/text/redact.ts';
-import type { Clock } from '../../base/time.ts';
-import type { OpensLate } from '../../doors/wing.ts';
-import { indexChange } from '../../memory/dream/index-file.ts';
-import { headVersion } from '../../memory/history/versions.ts';
-import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
-import type { Ledger } from '../../memory/ledger/ledger.ts';
-import type { Store } from '../../memory/store/store.ts';
-import { isTopicPath, parseTopic, partSeenOnce } from '../../memory/text/topic.ts';
+import { AppError, attempt } from '../src/base/errors.ts';
+import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { locateSecrets, redact } from '../src/base/text/redact.ts';
+import type { Clock } from '../src/base/time.ts';
+import { indexChange } from '../src/memory/dream/index-file.ts';
+import { headVersion } from '../src/memory/history/versions.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
+import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import {
   type AppliedSnapshot,
   bringTopic,
@@ -40,7 +39,7 @@ import {
   snapshotBases,
   type TopicStep,
   wasApplied,
-} from './memory-snapshot.ts';
+} from './snapshot/memory-snapshot.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {
@@ -101,11 +100,12 @@ export function checkMemorySnapshot(
 
 /**
  * `tree`: the top of the working tree; `isTrusted`: take what tells an agent what to do, too, since a person has read it.
+ * `openStore` is called, and so the memory made, only once there is something to do there.
  * Contract: throws `bad-input` for a broken snapshot, and nothing is changed; planned endings are the `outcome`.
  */
 export async function applyMemorySnapshot(
   { tree, isTrusted }: { tree: string; isTrusted: boolean },
-  deps: OpensLate,
+  deps: { openStore(): Promise<Store>; clock: Clock; withLease: WithLease },
 ): Promise<ApplyReport> {
   // 1.
   const snapshot = readMemorySnapshot(tree);

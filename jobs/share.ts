@@ -5,32 +5,22 @@
 // 3. In one commit of the team's memory put each statement that stands nowhere there yet into the topic of its name,
 //    with its author; build the index with it. Nothing that stands there is changed, but that what a dream replaced
 //    goes where nobody else shared it.
-//
-// `shareWithTeam` is how the doors do it: whose team it is, and in whose name.
 
-import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { Config } from '../../base/config/config.ts';
-import { AppError, type Failure, failureOf, onAppError } from '../../base/errors.ts';
-import { canonicalPath, isDirectory, kindOf } from '../../base/files/directories.ts';
-import { readTextNow, writeNew } from '../../base/files/files.ts';
-import { gitIdentity, isIgnored } from '../../base/files/working-tree.ts';
-import { locateSecrets, redact } from '../../base/text/redact.ts';
-import type { Clock } from '../../base/time.ts';
-import { scopeDir } from '../../doors/places.ts';
-import type { WingApp } from '../../doors/wing.ts';
-import { indexChange } from '../../memory/dream/index-file.ts';
-import { refreshTopics, saidId } from '../../memory/dream/topic-table.ts';
-import { changesOf } from '../../memory/history/undo.ts';
-import { checkoutRoot, gitRoot, isCheckedInDir } from '../../memory/home/paths.ts';
-import { sessionDirs } from '../../memory/ledger/coverage.ts';
-import { enterPersonsJob } from '../../memory/ledger/job-rows.ts';
-import { isPinned } from '../../memory/store/staging.ts';
-import type { FileChange, Store } from '../../memory/store/store.ts';
-import { authorName } from '../../memory/text/blocks.ts';
-import { editLines, parseTopic, seenOnceOn } from '../../memory/text/topic.ts';
-import type { MemoryType } from '../../memory/types.ts';
-import { sharedAlone, shareInto, statementsOf } from './team-memory.ts';
+import { join } from 'node:path';
+import type { Failure } from '../src/base/errors.ts';
+import { isDirectory } from '../src/base/files/directories.ts';
+import { readTextNow, writeNew } from '../src/base/files/files.ts';
+import { locateSecrets, redact } from '../src/base/text/redact.ts';
+import type { Clock } from '../src/base/time.ts';
+import { indexChange } from '../src/memory/dream/index-file.ts';
+import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
+import { changesOf } from '../src/memory/history/undo.ts';
+import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
+import { isPinned } from '../src/memory/store/staging.ts';
+import type { FileChange, Store } from '../src/memory/store/store.ts';
+import { editLines, parseTopic, seenOnceOn } from '../src/memory/text/topic.ts';
+import type { MemoryType } from '../src/memory/types.ts';
+import { sharedAlone, shareInto, statementsOf } from './share/team-topic.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {
@@ -80,33 +70,13 @@ export interface ShareReport {
   error?: Failure;
 }
 
-// Its keys and functions in what the core exports.
-declare module '../../../jobs/dream.ts' {
-  interface DreamFacts {
-    /** What of it went to the team, where that was asked for or set. */
-    shared?: ShareReport;
-  }
-}
-declare module '../../doors/job-bounds.ts' {
-  interface JobOptions {
-    /** A dream shares what it changed with the team whose working tree holds this directory. */
-    shareFrom?: string;
-  }
-}
-declare module '../../doors/compose.ts' {
-  interface Nocturne {
-    /** Puts statements of one's own memory into that of the team whose working tree holds `cwd`. */
-    share(own: Store, request: ShareRequest, by: { cwd: string; withEmail?: boolean }): Promise<ShareReport>;
-  }
-}
-
 const ATTRIBUTES = `# Memory of the team: what two people add at the same place is both kept, and nocturne tidies up behind it.
 *.md merge=union
 `;
 const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
 
 /** What a dream changed in topics of the project and in references, as it stands now. */
-async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
+export async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
   const sources: ShareSource[] = [];
   for (const { path, steps } of changesOf(own.ledger, job).files) {
     const text = await own.read(path);
@@ -123,7 +93,10 @@ async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
 /** Contract: every planned ending is the report's `outcome`. */
 export async function share(request: ShareRequest, deps: ShareDeps): Promise<ShareReport> {
   const { dir, author, clock } = deps;
-  const report: ShareReport = { ...nothing(), outcome: 'known', memory: dir, author };
+  const report: ShareReport = {
+    ...{ outcome: 'known', memory: dir, author, job: null },
+    ...{ topics: [], secrets: [], personalPaths: [] },
+  };
   // 1.
   const sharing = request.sources.map(read);
   // 2.
@@ -145,8 +118,6 @@ export async function share(request: ShareRequest, deps: ShareDeps): Promise<Sha
   report.topics = report.topics.filter(({ lines }) => lines.length > 0);
   return { ...report, outcome: report.topics.length > 0 ? 'shared' : 'known' };
 }
-
-const nothing = () => ({ topics: [], secrets: [], personalPaths: [], job: null });
 
 interface Statement {
   text: string;
@@ -260,100 +231,4 @@ function writeAttributes(dir: string): void {
   const path = join(dir, '.gitattributes');
   const isBegun = readTextNow(join(dir, 'MEMORY.md')) !== null || readTextNow(path) !== null;
   if (!isBegun) writeNew(path, ATTRIBUTES);
-}
-
-const GIT_TIMEOUT_MS = 5_000;
-
-interface Sharing {
-  app: WingApp;
-  /** One's own memory. */
-  own: Store;
-  /** A directory in the working tree whose team it is. */
-  cwd: string;
-  /** Name the author with the address of the mail, too. */
-  withEmail?: boolean;
-}
-
-/** Throws `bad-input` where there is no team to share with. */
-export async function shareWithTeam(request: ShareRequest, at: Sharing): Promise<ShareReport> {
-  const dir = teamDirFor(at);
-  const { environment, clock } = at.app.config;
-  const tree = { root: join(dir, '..', '..'), environment, timeoutMs: GIT_TIMEOUT_MS };
-  const author = await authorIn(tree, at);
-  const report = await share(request, { dir, openTeam: () => at.app.knownStore(dir), author, clock });
-  return { ...report, isIgnored: await isIgnored('.claude/memory/MEMORY.md', tree) };
-}
-
-/**
- * Shares what a dream changed, or what a person accepted of one: into the team's memory of the working tree at `cwd`, else, where the settings say so,
- * of the one repository that all sessions of the memory ran in.
- */
-export async function shareChanged(
-  job: string | null,
-  { cwd, ...at }: Omit<Sharing, 'cwd'> & { cwd?: string },
-): Promise<ShareReport | undefined> {
-  const from = cwd ?? onlyRepository(at.own);
-  if (job === null || from === undefined) return undefined;
-  const sources = await sourcesOfDream(at.own, job);
-  if (sources.length === 0) return undefined;
-  return orFailed(shareWithTeam({ sources, isUnasked: true }, { ...at, cwd: from }));
-}
-
-/** Where sharing comes behind other work that is done: what goes wrong is told in the report, and not instead of it. */
-export function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
-  const failed = { ...nothing(), outcome: 'failed', memory: '', author: '' } as const;
-  return sharing.catch(onAppError((error) => ({ ...failed, error: failureOf(error) })));
-}
-
-/** What the repository carries is no store of a database. */
-export function refuseInDatabase({ databaseUrl }: Config): void {
-  if (databaseUrl === undefined) return;
-  throw new AppError('refused', "Memory is kept in a database, and a team's memory is a directory of the repository.", {
-    remedy: 'Share from a machine without NOCTURNE_DATABASE_URL (nocturne move --to-directory brings a memory there).',
-  });
-}
-
-/** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
-export function teamDirFor({ app: { config }, own, cwd }: Sharing): string {
-  refuseInDatabase(config);
-  const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
-  const remedy = 'Share from inside of the repository whose team it is for.';
-  const link = linkTo(scopeDir(config, { memory: 'local', cwd }));
-  if (link !== undefined && checkoutRoot(cwd) !== null) {
-    const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
-    throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
-  }
-  if (!isCheckedInDir(dir)) {
-    const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
-    throw new AppError('bad-input', what, { remedy });
-  }
-  if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd }))) {
-    throw new AppError('bad-input', `${dir} is your own memory for all projects, and no team's.`, { remedy });
-  }
-  if (dir === own.dir) {
-    throw new AppError('bad-input', `${dir} is the team's memory: there is nothing of your own to share from it.`, {
-      remedy: 'Leave out --scope local, --memory and NOCTURNE_MEMORY_DIR to share from your own.',
-    });
-  }
-  return dir;
-}
-
-/** Which of `.claude` and `.claude/memory` is a link, if any. */
-function linkTo(dir: string): string | undefined {
-  return [dirname(dir), dir].find((path) => kindOf(path) === 'link');
-}
-
-/** A memory that serves several repositories tells one team nothing of another's by itself. */
-function onlyRepository({ ledger }: Store): string | undefined {
-  const roots = new Set(sessionDirs(ledger).map((dir) => (dir === undefined ? null : gitRoot(dir))));
-  const [root] = roots;
-  return roots.size === 1 ? (root ?? undefined) : undefined;
-}
-
-async function authorIn(tree: Parameters<typeof gitIdentity>[0], { withEmail }: Sharing): Promise<string> {
-  const { environment } = tree;
-  const { name, email } = await gitIdentity(tree);
-  const user = environment.USER ?? environment.LOGNAME ?? environment.USERNAME ?? userInfo().username;
-  const known = authorName(name ?? '') || authorName(user) || 'somebody';
-  return withEmail && email ? authorName(`${known} (${email})`) : known;
 }

@@ -1,17 +1,17 @@
 // snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
 
 import { join } from 'node:path';
-import type { Config } from '../../base/config/config.ts';
-import { readTextNow } from '../../base/files/files.ts';
-import { sayCount } from '../../base/text/wording.ts';
-import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { type CommonOptions, inApp, MEMORY, printDone, withLooking } from '../../doors/cli/terminal/options.ts';
-import { EXIT, note, print, printRaw } from '../../doors/cli/terminal/output.ts';
-import { sayTime } from '../../doors/cli/terminal/words.ts';
-import { unifiedDiff } from '../../memory/history/line-diff.ts';
-import { checkoutRoot } from '../../memory/home/paths.ts';
-import { memorySnapshotDir } from './memory-snapshot.ts';
-import type { ApplyReport, CreateReport, SnapshotCheck, SnapshotTopic } from './snapshots.ts';
+import { memorySnapshotDir } from '../../../../jobs/snapshot/memory-snapshot.ts';
+import type { ApplyReport, CreateReport, SnapshotCheck, SnapshotTopic } from '../../../../jobs/snapshot.ts';
+import type { Config } from '../../../base/config/config.ts';
+import { readTextNow } from '../../../base/files/files.ts';
+import { sayCount } from '../../../base/text/wording.ts';
+import { unifiedDiff } from '../../../memory/history/line-diff.ts';
+import { checkoutRoot } from '../../../memory/home/paths.ts';
+import type { CommandSpec } from '../spec.ts';
+import { type CommonOptions, inApp, MEMORY, printDone, withLooking } from '../terminal/options.ts';
+import { EXIT, note, print, printRaw } from '../terminal/output.ts';
+import { sayTime } from '../terminal/words.ts';
 
 const snapshot: CommandSpec = {
   name: 'snapshot',
@@ -33,7 +33,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
   more: 'The same topics give the same bytes. Logs and the ledger stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   run: inApp(async (app, { options, args }) => {
-    const { createMemorySnapshot } = await import('./snapshots.ts');
+    const { createMemorySnapshot } = await import('../../../../jobs/snapshot.ts');
     const report = await createMemorySnapshot(
       {
         tree: treeTop(),
@@ -59,7 +59,7 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
   examples: ['snapshot apply'],
   run: inApp(async (app, call) => {
-    const { applyMemorySnapshot } = await import('./snapshots.ts');
+    const { applyMemorySnapshot } = await import('../../../../jobs/snapshot.ts');
     const openStore = () => app.storeFor();
     const report = await applyMemorySnapshot(
       { tree: treeTop(), isTrusted: call.options.trusted ?? false },
@@ -79,7 +79,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   examples: ['snapshot check --diff'],
   run: (call) =>
     withLooking(call, async ({ config, dir, ledger }) => {
-      const { checkMemorySnapshot } = await import('./snapshots.ts');
+      const { checkMemorySnapshot } = await import('../../../../jobs/snapshot.ts');
       const { diff, json } = call.options;
       const tree = treeTop();
       const read = (path: string) => readTextNow(join(dir, path));

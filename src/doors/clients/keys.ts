@@ -2,9 +2,9 @@
 // SHA-256: the rows tell nobody a key. Promises: a key that was revoked is unknown from the next question on.
 
 import { hash, randomBytes } from 'node:crypto';
-import type { Clock, Day } from '../../../base/time.ts';
-import type { HomeDatabase } from '../../../memory/home/database.ts';
-import { newId } from '../../../memory/ledger/ledger.ts';
+import type { Clock, Day } from '../../base/time.ts';
+import type { HomeDatabase } from '../../memory/home/database.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
 
 export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;
 export type Right = (typeof RIGHTS)[number];

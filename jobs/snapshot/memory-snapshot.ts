@@ -9,17 +9,16 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { AppError, attempt, describeError } from '../../base/errors.ts';
-import { kindOf } from '../../base/files/directories.ts';
-import { readBytesNow, readTextNow, statNow } from '../../base/files/files.ts';
-import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
-import { parseJson } from '../../base/text/json.ts';
-import { type Checked, ok, type WingPlace, warn } from '../../doors/wing.ts';
-import type { Ledger, Transaction } from '../../memory/ledger/ledger.ts';
-import { shaOf } from '../../memory/ledger/version-rows.ts';
-import { isMemoryPath } from '../../memory/store/confine.ts';
-import { mergeLines } from '../../memory/store/edit-text.ts';
-import { isTopicPath, lineNumbers, parseTopic } from '../../memory/text/topic.ts';
+import { AppError, attempt } from '../../src/base/errors.ts';
+import { kindOf } from '../../src/base/files/directories.ts';
+import { readBytesNow, readTextNow, statNow } from '../../src/base/files/files.ts';
+import { hasWrapperTag, speaksToAgent } from '../../src/base/text/injection.ts';
+import { parseJson } from '../../src/base/text/json.ts';
+import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
+import { shaOf } from '../../src/memory/ledger/version-rows.ts';
+import { isMemoryPath } from '../../src/memory/store/confine.ts';
+import { mergeLines } from '../../src/memory/store/edit-text.ts';
+import { isTopicPath, lineNumbers, parseTopic } from '../../src/memory/text/topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
 export interface MemorySnapshot {
@@ -194,7 +193,7 @@ export function enterApplied(
 }
 
 /** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
-type SnapshotOffer = 'first' | 'newer';
+export type SnapshotOffer = 'first' | 'newer';
 
 export function sayOffer(offer: SnapshotOffer): string {
   return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';
@@ -230,17 +229,4 @@ export function bringTopic(topic: { base: string | undefined; ours: string | nul
   const merged = mergeLines(base, { ours: theirs, external: ours });
   if (merged.collisions > 0) return { step: 'collides', text: ours };
   return { step: merged.text === ours ? 'own' : 'merge', text: merged.text };
-}
-
-export function checkSnapshot({ checkout, ledger }: WingPlace): Checked[] {
-  if (checkout === null) return [];
-  try {
-    const snapshot = readMemorySnapshot(checkout);
-    if (!snapshot) return [];
-    const offer = offeredSnapshot(checkout, ledger);
-    if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
-    return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
-  } catch (error) {
-    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
-  }
 }

@@ -4,36 +4,37 @@
 // this process; nothing is committed for a dream that is over; an input store is read and never changed, unless it is the
 // target.
 
-import { costMicroUsd, priceOf } from '../../../base/config/prices.ts';
-import { AppError, isAppError } from '../../../base/errors.ts';
-import { dayOf, nextDayAt } from '../../../base/time.ts';
-import type { SessionName } from '../../../doors/shared.ts';
-import type { WingApp, WorkTerms } from '../../../doors/wing.ts';
-import type { InboxItem } from '../../../memory/ledger/inbox.ts';
-import type { JobKind } from '../../../memory/ledger/job-rows.ts';
-import type { Store } from '../../../memory/store/store.ts';
-import type { Session } from '../../../transcript/types.ts';
-import { type DreamRow, type DreamSession, sessionOfDream } from '../rows/dreams.ts';
-import { type Rows, rowsOf } from '../rows/rows.ts';
-import type { SessionRow } from '../rows/sessions.ts';
-import { localSession, openKept, openLocal } from './sessions.ts';
+import { costMicroUsd, priceOf } from '../../base/config/prices.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { dayOf, nextDayAt } from '../../base/time.ts';
+import type { InboxItem } from '../../memory/ledger/inbox.ts';
+import type { JobKind } from '../../memory/ledger/job-rows.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { Session } from '../../transcript/types.ts';
+import type { App } from '../compose.ts';
+import type { JobOptions } from '../job-bounds.ts';
+import type { SessionName } from '../shared.ts';
+import { localSession, openKept, openLocal } from './dream-sessions.ts';
+import { type DreamRow, type DreamSession, sessionOfDream } from './dreams.ts';
+import { type Rows, rowsOf } from './rows.ts';
+import type { SessionRow } from './sessions.ts';
 import { stopWork, takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
 const HOUR_MS = 3_600_000;
 /** When it was looked last for sessions that wait for nothing. */
-const lookedAt = new WeakMap<WingApp['home'], number>();
+const lookedAt = new WeakMap<App['home'], number>();
 /** Longer than from one look to the next. */
 const TAKER_KEPT_MS = 15_000;
 
 /** Puts into the inboxes what clients asked for meanwhile; answers whether it did. Of several machines one does it. */
-export async function takeIn(app: WingApp): Promise<boolean> {
+export async function takeIn(app: App): Promise<boolean> {
   if (!app.shared) return takeInNow(app);
   return (await app.shared.alone('take in', () => takeInNow(app), { keepMs: TAKER_KEPT_MS })) ?? false;
 }
 
-async function takeInNow(app: WingApp): Promise<boolean> {
+async function takeInNow(app: App): Promise<boolean> {
   const rows = rowsOf(app);
   await rows.dreams.endLate(app.config.dreamHours);
   await rows.sessions.dropOld(app.config.sessionDays);
@@ -54,10 +55,26 @@ async function takeInNow(app: WingApp): Promise<boolean> {
 }
 
 /** How an item is worked that was put in here. */
-export async function termsOf(
-  item: { store: Store; kind: JobKind; key: string },
-  app: WingApp,
-): Promise<WorkTerms | null> {
+export interface WorkTerms {
+  /** Why it is not worked any more; it is taken out. */
+  dropped?: string;
+  /** Until when it waits, and why. */
+  held?: { until: Date; reason: string };
+  options?: JobOptions;
+  /** Of an extraction: the session, where no file of an agent has it. */
+  session?: Session;
+  /** Of a dream: whether what would change waits for a person, whatever the setting. */
+  review?: boolean;
+  /** Of a dream: as which session its job is told. */
+  named?: string;
+  /** Told that it is worked now, which what waits is not; what it answers is called when the try is over, however it ends. */
+  begun?(): () => void;
+  /** Told what became of this try: it is done, given up, or waits. */
+  worked(result: { outcome: string; reason: string | null; delayedUntil: string | null }): Promise<void>;
+}
+
+/** Null for an item that no client asked for. */
+export async function termsOf(item: { store: Store; kind: JobKind; key: string }, app: App): Promise<WorkTerms | null> {
   const [id = '', ...rest] = item.key.split('/');
   const session = rest.length > 0 ? rest.join('/') : undefined;
   if (id.startsWith('drm_')) return termsOfDream({ id, session, item }, { app, rows: rowsOf(app) });
@@ -79,7 +96,7 @@ export async function termsOf(
 }
 
 interface At {
-  app: WingApp;
+  app: App;
   rows: Rows;
 }
 

@@ -5,12 +5,12 @@
 // Promises: the copy is of one moment, and is there whole or not at all.
 
 import { dirname, join } from 'node:path';
-import { canonicalPath, isDirectory, listNames, removeTree } from '../../../base/files/directories.ts';
-import { makeDirectory, moveFile, writeSynced } from '../../../base/files/files.ts';
-import type { StorePlaces } from '../../../doors/shared.ts';
-import type { Home } from '../../../memory/home/home.ts';
-import { type Ledger, openLedger } from '../../../memory/ledger/ledger.ts';
-import type { Store } from '../../../memory/store/store.ts';
+import { canonicalPath, isDirectory, listNames, removeTree } from '../../base/files/directories.ts';
+import { makeDirectory, moveFile, writeSynced } from '../../base/files/files.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { type Ledger, openLedger } from '../../memory/ledger/ledger.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { StorePlaces } from '../shared.ts';
 
 export class DirectoryPlaces implements StorePlaces {
   readonly #home: Home;

@@ -2,12 +2,11 @@
 // extracted stays, and so does what someone else built on since. A ledger is told that a dream is over by what leaves its
 // inbox: what is worked for one of its items commits no more, because each commit looks for the item that it is made for.
 
-import { undo } from '../../../../jobs/undo.ts';
-import type { Config } from '../../../base/config/config.ts';
-import { withLease } from '../../../doors/job-bounds.ts';
-import type { WorkRows } from '../../../memory/ledger/inbox.ts';
-import type { Store } from '../../../memory/store/store.ts';
-import { sessionOfDream } from '../rows/dreams.ts';
+import type { Config } from '../../base/config/config.ts';
+import type { WorkRows } from '../../memory/ledger/inbox.ts';
+import type { Store } from '../../memory/store/store.ts';
+import { withLease } from '../job-bounds.ts';
+import { sessionOfDream } from './dreams.ts';
 
 /** False where someone still works on it, who commits nothing more. */
 export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
@@ -21,6 +20,8 @@ export async function takeBackDream(store: Store, { id, config }: { id: string; 
        and not exists (select 1 from job as other where other.undoes = job.id) order by rowid desc`,
     sessionOfDream(id),
   );
+  // Loaded with the first: a worker that waits needs none of it.
+  const { undo } = await import('../../../jobs/undo.ts');
   for (const { id: job } of jobs) {
     const { outcome } = await undo(
       { job, partial: true },

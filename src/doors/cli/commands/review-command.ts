@@ -2,20 +2,20 @@
 // whole, then a key is asked for; what is decided is done at once.
 
 import { join } from 'node:path';
-import type { Config } from '../../base/config/config.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
-import { readTextNow, removeFile, writeWhole } from '../../base/files/files.ts';
-import { localTime } from '../../base/time.ts';
-import type { CommandSpec, OptionSpec } from '../../doors/cli/spec.ts';
-import { canAsk, openEditor, Questions } from '../../doors/cli/terminal/ask.ts';
-import { type CommonOptions, inApp, MEMORY, undoCommand } from '../../doors/cli/terminal/options.ts';
-import { EXIT, note, print, style } from '../../doors/cli/terminal/output.ts';
-import type { App } from '../../doors/compose.ts';
-import type { Ledger } from '../../memory/ledger/ledger.ts';
-import { shortId, wholeId } from '../../memory/ledger/short-ids.ts';
-import type { Store } from '../../memory/store/store.ts';
-import { listProposals, type ShownProposal } from './checks.ts';
-import { type Decided, type ReviewReport, reviewIn, type Word } from './review.ts';
+import { listProposals, type ShownProposal } from '../../../../jobs/review/waiting-proposals.ts';
+import type { Decided, ReviewReport, Word } from '../../../../jobs/review.ts';
+import type { Config } from '../../../base/config/config.ts';
+import { AppError, isAppError } from '../../../base/errors.ts';
+import { readTextNow, removeFile, writeWhole } from '../../../base/files/files.ts';
+import { localTime } from '../../../base/time.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';
+import type { Store } from '../../../memory/store/store.ts';
+import type { App } from '../../compose.ts';
+import type { CommandSpec, OptionSpec } from '../spec.ts';
+import { canAsk, openEditor, Questions } from '../terminal/ask.ts';
+import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
+import { EXIT, note, print, style } from '../terminal/output.ts';
 
 interface ReviewOptions extends CommonOptions {
   list?: boolean;
@@ -104,7 +104,7 @@ async function decide(
     const text = shown ? editText(app.config, shown) : '';
     [ids, word] = [[id], { kind: 'edit', text, topic: asked.topic }];
   }
-  const report = await reviewIn(app, { at: store, request: { ids, word: word as Word } });
+  const report = await app.review(store, { ids, word: word as Word });
   print(options.json ? report : describeReport(report, placeOf(app, store, options)));
   process.exitCode = exitOf(report);
 }
@@ -168,7 +168,7 @@ async function askUntilDone(app: App, store: Store, asking: Asking): Promise<Rev
     if (said === 'quit' || said === 'skip') return said;
     const word: Word = said === 'all' ? { kind: 'accept' } : said;
     const ids = said === 'all' ? asking.left : [asking.proposal.id];
-    const report = await reviewIn(app, { at: store, request: { ids, word } });
+    const report = await app.review(store, { ids, word });
     note(describeReport(report, asking.place));
     if (word.kind !== 'edit' || report.decided[0]?.outcome !== 'refused') return report;
   }

@@ -11,15 +11,9 @@
 // In a person's own words (`inWords`) a line keeps what it rests on where code finds support for the words in the
 // entries; else it is the person's, and rests on none. What a dream would leave out can be kept this way.
 
-import { commitArchiving } from '../../../jobs/dream/by-code.ts';
-import { type CommitDeps, commitOperations, type Decision } from '../../../jobs/dream/commit.ts';
-import { type DraftTopic, readNamed } from '../../../jobs/dream/draft.ts';
-import { resolveMeaning } from '../../../jobs/dream/meaning.ts';
-import { contextOf, select } from '../../../jobs/dream/select.ts';
-import { AppError, isAppError } from '../../base/errors.ts';
-import { redact } from '../../base/text/redact.ts';
-import type { WingApp } from '../../doors/wing.ts';
-import { checkOperations } from '../../memory/dream/operation-checks.ts';
+import { AppError, isAppError } from '../src/base/errors.ts';
+import { redact } from '../src/base/text/redact.ts';
+import { checkOperations } from '../src/memory/dream/operation-checks.ts';
 import {
   type DreamContext,
   isOthers,
@@ -27,7 +21,7 @@ import {
   proposalSchema,
   topicOfLine,
   type Writing,
-} from '../../memory/dream/operations.ts';
+} from '../src/memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -37,14 +31,26 @@ import {
   repinProposal,
   waitingProposals,
   whatChanged,
-} from '../../memory/dream/proposals.ts';
-import { entryRow } from '../../memory/ledger/entries.ts';
-import { enterPersonsJob, type Lease } from '../../memory/ledger/job-rows.ts';
-import { newId, type Transaction } from '../../memory/ledger/ledger.ts';
-import { shaOf } from '../../memory/ledger/version-rows.ts';
-import type { Store, WithLease } from '../../memory/store/store.ts';
-import { lineId } from '../../memory/text/topic.ts';
-import { checkProposal, contextOfProposal, type Logged, OwnWrites, pinTopics, readLogged } from './checks.ts';
+} from '../src/memory/dream/proposals.ts';
+import { entryRow } from '../src/memory/ledger/entries.ts';
+import { enterPersonsJob, type Lease } from '../src/memory/ledger/job-rows.ts';
+import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
+import { shaOf } from '../src/memory/ledger/version-rows.ts';
+import type { Store, WithLease } from '../src/memory/store/store.ts';
+import { lineId } from '../src/memory/text/topic.ts';
+import { commitArchiving } from './dream/by-code.ts';
+import { type CommitDeps, commitOperations, type Decision } from './dream/commit.ts';
+import { type DraftTopic, readNamed } from './dream/draft.ts';
+import { resolveMeaning } from './dream/meaning.ts';
+import { contextOf, select } from './dream/select.ts';
+import {
+  checkProposal,
+  contextOfProposal,
+  type Logged,
+  OwnWrites,
+  pinTopics,
+  readLogged,
+} from './review/waiting-proposals.ts';
 
 export type Word =
   | { kind: 'accept' }
@@ -99,17 +105,6 @@ export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Pr
     report.outcome = 'reviewed';
     return true;
   });
-  return report;
-}
-
-/** Reviews, and lets the other wings do what they do after a dream. */
-export async function reviewIn(
-  { config, withLease, afterDream }: Pick<WingApp, 'config' | 'withLease' | 'afterDream'>,
-  { at, request }: { at: Store; request: ReviewRequest },
-): Promise<ReviewReport> {
-  const { clock, zone, excerptTokens: requestTokens } = config;
-  const report = await review(request, { clock, zone, withLease, store: at, requestTokens });
-  for (const { job } of report.decided) await afterDream({ job, own: at, options: {} });
   return report;
 }
 

@@ -4,17 +4,17 @@
 // brought back; memory that a project or a team has is never moved.
 
 import { basename, dirname } from 'node:path';
-import { AppError } from '../../../base/errors.ts';
-import { isDirectory } from '../../../base/files/directories.ts';
-import { type Clock, DAY_MS } from '../../../base/time.ts';
-import type { StorePlaces } from '../../../doors/shared.ts';
-import type { HomeDatabase } from '../../../memory/home/database.ts';
-import type { Home } from '../../../memory/home/home.ts';
-import { isCheckedInDir } from '../../../memory/home/paths.ts';
-import { newId } from '../../../memory/ledger/ledger.ts';
-import type { Store } from '../../../memory/store/store.ts';
+import { AppError } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import { type Clock, DAY_MS } from '../../base/time.ts';
+import type { HomeDatabase } from '../../memory/home/database.ts';
+import type { Home } from '../../memory/home/home.ts';
+import { isCheckedInDir } from '../../memory/home/paths.ts';
+import { newId } from '../../memory/ledger/ledger.ts';
+import type { Store } from '../../memory/store/store.ts';
+import type { StorePlaces } from '../shared.ts';
 import type { Caller } from './keys.ts';
-import { leaveOut } from './places.ts';
+import { leaveOut } from './store-places.ts';
 
 export interface StoreRow {
   /** `memstore_…` */
