@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -14,7 +14,6 @@ const files = readdirSync(HERE, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   // Those of the agents' own programs are a run of their own (vitest.agents.config.ts).
   .filter((path) => path.endsWith('.test.ts') && !path.startsWith('agents/'));
-const HAS_FLEET = existsSync(join(HERE, '../src/wings/fleet'));
 const isSystem = (path: string) =>
   /^(doors|queue|chaos)\//.test(path) || STARTS_PROCESSES.test(readFileSync(join(HERE, path), 'utf8'));
 
@@ -45,7 +44,7 @@ const OF_SERVERS_QUICK = /^wings\/server\/memories\.test\.ts$/;
  */
 export function projects(of: string[]) {
   const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
-  const servers = HAS_FLEET ? files.filter((path) => (isDeep ? OF_SERVERS : OF_SERVERS_QUICK).test(path)) : [];
+  const servers = files.filter((path) => (isDeep ? OF_SERVERS : OF_SERVERS_QUICK).test(path));
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',

@@ -1,12 +1,12 @@
-// The homes that there are, for tests that hold for each: in a file, and in PostgreSQL where that wing is there.
+// The homes that there are, for tests that hold for each: in a file, and in PostgreSQL.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/base/time.ts';
 import type { DayLimits } from '../../src/memory/home/day-spend.ts';
 import { type Home, openHome } from '../../src/memory/home/home.ts';
+import { inPostgres } from '../wings/fleet/home/postgres-home.ts';
 import { tempDir } from './temp.ts';
 
 export interface HomeKind {
@@ -50,7 +50,4 @@ const inFile: HomeKind = {
   },
 };
 
-// By its address: tests of the core compile without the wing.
-const shared = new URL('../wings/fleet/home/postgres-home.ts', import.meta.url);
-
-export const HOMES: HomeKind[] = [inFile, ...(existsSync(shared) ? (await import(shared.href)).inPostgres : [])];
+export const HOMES: HomeKind[] = [inFile, ...inPostgres];

@@ -1,6 +1,6 @@
 // The desk: what a worker sees of all the stores that it works in, and what it does in each of them unasked. A worker looks
 // here, and opens a store only to work an item of it. Locally that is every known memory directory of this machine that is
-// there; where stores are kept elsewhere, a wing's desk answers by the rows that are due.
+// there; where stores are kept elsewhere, a desk of there answers by the rows that are due.
 // Promises: what is due of a store is named in the order in which it is to be worked; a night is begun once.
 
 import { isAbsolute } from 'node:path';

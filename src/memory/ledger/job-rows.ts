@@ -22,8 +22,10 @@ type PersonsJobKind =
   | 'unpin'
   | 'restore'
   | 'edit'
-  // Those of wings.
-  | (string & {});
+  | 'import'
+  | 'review'
+  | 'share'
+  | 'apply-snapshot';
 
 export interface JobRow {
   id: string;

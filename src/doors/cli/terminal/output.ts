@@ -72,7 +72,7 @@ function sayContinued(spend: ExtractReport['spend'], { by, why }: NonNullable<Ex
   return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached), ${outputTokens} output tokens`;
 }
 
-/** `more`: what wings say of their part. */
+/** `more`: what is said of its sharing. */
 export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
   print(json ? report : [describeDream(report), ...more].join('\n'));
   if (!json && report.error) note(`  ${report.error.message}`);
