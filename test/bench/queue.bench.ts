@@ -1,11 +1,8 @@
 // What the queue and the worker cost, on this machine, in one run:
 //   1. jobs a second through the inbox with a job that does nothing, beside bare BullMQ on the same Redis;
 //   2. what an extraction costs beside the model, split into child start, reading and commit;
-//   3. how busy ten model slots are with a model that answers after two seconds;
-//   4. extractions a second with the offline model, two side by side, with a process for each run and with processes that
-//      are kept for further ones.
+//   3. how busy ten model slots are with a model that answers after two seconds.
 // The forked child is the build's, as users have it: `node test/bench/queue.bench.ts --redis URL` after `npm run build`.
-// 2 and 3 are on Redis, 4 works the inboxes without a queue.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -14,7 +11,6 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import { forkAgent } from '../../src/agent/forked.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
@@ -29,7 +25,7 @@ const { values: given } = parseArgs({
     redis: { type: 'string', default: 'redis://127.0.0.1:6379' },
     jobs: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '120' },
-    only: { type: 'string', default: '1,2,3,4' },
+    only: { type: 'string', default: '1,2,3' },
   },
 });
 const root = join(import.meta.dirname, '../..');
@@ -44,7 +40,7 @@ say(`load ${loadavg()[0]?.toFixed(1)} before`);
 /** An app on a home of its own. */
 async function app(
   name: string,
-  settings: { model: string; baseURL?: string; concurrency: number; queueUrl?: string; maxIdle?: number },
+  { concurrency, ...settings }: { model: string; baseURL?: string; concurrency: number },
 ) {
   const home = join(dir, name);
   mkdirSync(home);
@@ -55,15 +51,12 @@ async function app(
       NOCTURNE_HOME: home,
       NOCTURNE_MEMORY_DIR: join(home, 'memory'),
       NOCTURNE_MODEL: settings.model,
-      NOCTURNE_QUEUE_URL: settings.queueUrl ?? given.redis,
+      NOCTURNE_QUEUE_URL: given.redis,
       ANTHROPIC_API_KEY: 'bench',
       ANTHROPIC_BASE_URL: settings.baseURL,
     },
   );
-  const { concurrency, maxIdle } = settings;
-  const fork = { ...config, memoryLimitMb: config.childMemoryMb, maxIdle };
-  const parts = maxIdle === undefined ? {} : { runAgent: forkAgent(fork) };
-  return compose({ ...config, concurrency, dayTokens: 1e12 }, parts);
+  return compose({ ...config, concurrency, dayTokens: 1e12 });
 }
 
 /** A bare queue of BullMQ. */
@@ -292,30 +285,9 @@ async function busySlots(slots: number, count: number): Promise<void> {
   model.close();
 }
 
-/** Extractions a second with the offline model, two side by side. */
-async function extractions(name: string, maxIdle: number, count: number): Promise<number> {
-  const made = await app(name, { model: 'offline', concurrency: 2, queueUrl: '', maxIdle });
-  for (const transcript of sessions(count)) await enqueueExtract(made, { transcript, ended: true });
-  const began = performance.now();
-  const signal = new AbortController().signal;
-  await runWorker(made, { until: untilIdle, signal, onResult() {}, onError: say });
-  const perSecond = (count / (performance.now() - began)) * 1_000;
-  await made.close();
-  return perSecond;
-}
-
-async function offlineExtractions(count: number): Promise<void> {
-  const alone = await extractions('alone', 0, count);
-  const kept = await extractions('kept', 3, count);
-  say(
-    `offline extractions, two side by side: ${kept.toFixed(1)} a second, ${alone.toFixed(1)} with a process each: ${(kept / alone).toFixed(1)} ×`,
-  );
-}
-
 try {
   if (parts.includes('1')) await noOpJobs(Number(given.jobs));
   if (parts.includes('2')) await overhead();
-  if (parts.includes('4')) await offlineExtractions(60);
   if (parts.includes('3')) await busySlots(10, Number(given.sessions));
   say(`load ${loadavg()[0]?.toFixed(1)} after`);
 } finally {

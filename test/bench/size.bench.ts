@@ -1,4 +1,4 @@
-// How long a person waits at size: list, status, check, a dream with nothing new and a dry run, over 5,000 topics that
+// How long a person waits at size: list, search, status, check, a dream with nothing new and a dry run, over 5,000 topics that
 // rest on 20,000 entries, as the built command, median of 5; what of it is beyond the same command over an empty memory;
 // and that beside one pass which stats, reads and hashes all files. Then how long `npx` of the packed tarball takes, all it
 // needs being in npm's cache but not installed. After `npm run build`:
@@ -17,6 +17,7 @@ const topics = Number(process.argv[2] ?? 5_000);
 /** Limits for 5,000 topics, and at most how many passes beyond start-up. */
 const COMMANDS: [name: string, args: string[], limitMs: number, passes: number | null][] = [
   ['list', ['list'], 800, 10],
+  ['search', ['search', 'port', '10077'], 1_500, 10],
   ['status', ['status'], 500, 10],
   ['check', ['check'], 4_000, 20],
   ['dream, nothing new', ['dream'], 1_000, 20],

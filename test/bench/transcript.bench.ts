@@ -1,30 +1,17 @@
-// How large transcripts are read, and what a session costs. Run: node test/bench/transcript.bench.ts [--megabytes 1024]
+// How large transcripts are read. Run: node test/bench/transcript.bench.ts [--megabytes 1024]
 //
 // 1. Memory and speed: a Claude Code file made by repeating real sessions with fresh ids, against a bare JSON.parse of
 //    each line of the same bytes in the same run, each in a process of its own with the heap that the command line has.
 //    What `nocturne why FILE` does with that file, of which nothing is covered, in a process of its own too.
 // 2. Reading on: 100 MB read before, 1 KB appended, against a session of 1 KB.
-// 3. Tokens: what is sent per session to a model that records once and ends, divided by the o200k tokens of the file
-//    without base64.
 // Without ../shared/transcripts the sessions are the project's own fixtures.
 
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  createReadStream,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isAppError } from '../../src/base/errors.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
 import { openSession, type ReadPoint, readPointAt } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { writeRepeated } from './repeated-sessions.ts';
@@ -95,7 +82,6 @@ if (values.measure) {
     const isWanted = (part: string) => values.only === undefined || values.only === part;
     if (isWanted('speed')) speed(dir, sources);
     if (isWanted('growth')) await growth(dir, sources);
-    if (isWanted('tokens')) await tokens(dir, { root, files });
   } finally {
     rmSync(dir, { recursive: true });
   }
@@ -158,31 +144,4 @@ async function growth(dir: string, sources: string[]): Promise<void> {
     `100 MB and 1 KB more: ${grown.toFixed(2)} ms; 1 KB: ${base.toFixed(2)} ms (${(grown / base).toFixed(2)}; wanted 2)`,
   );
   rmSync(large);
-}
-
-async function tokens(dir: string, { root, files }: { root: string; files: string[] }): Promise<void> {
-  // Not at the top: the processes that measure memory should hold no more than reading needs.
-  const { sentTokens } = await import('./sent-tokens.ts');
-  const ratios: number[] = [];
-  const weighted: number[] = [];
-  for (const [index, file] of files.entries()) {
-    try {
-      await openSession(file);
-    } catch (error) {
-      if (isAppError(error, 'unknown-format')) continue;
-      throw error;
-    }
-    const ofFile = countO200k(readFileSync(file, 'utf8').replaceAll(/[A-Za-z0-9+/]{400,}={0,2}/g, ''));
-    const sent = await sentTokens(file, join(dir, String(index)));
-    ratios.push(sent.raw / ofFile);
-    weighted.push(sent.weighted / ofFile);
-    console.log(
-      `${(sent.raw / ofFile).toFixed(2)} raw, ${(sent.weighted / ofFile).toFixed(2)} cache-weighted: ${sent.raw} of ${ofFile} tokens, ` +
-        `${sent.requests} requests, ${sent.outcome}  ${file.slice(root.length + 1)}`,
-    );
-  }
-  const median = (of: number[]) => of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)]?.toFixed(2);
-  console.log(
-    `median ${median(ratios)} raw (wanted 0.35), ${median(weighted)} cache-weighted, ${ratios.length} sessions`,
-  );
 }

@@ -1,5 +1,3 @@
-// 1,000 rounds of the same are run by `node test/bench/editors.bench.ts`.
-
 import { expect, test } from 'vitest';
 import { sized } from '../../support/depth.ts';
 import { raceEditor } from '../../support/editor-race.ts';
