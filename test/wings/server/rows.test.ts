@@ -6,8 +6,6 @@ import { Dreams } from '../../../src/doors/clients/dreams.ts';
 import { Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { identityOf } from '../../../src/doors/clients/rows.ts';
 import { Sessions } from '../../../src/doors/clients/sessions.ts';
-import { DirectoryPlaces } from '../../../src/doors/clients/store-places.ts';
-import { Stores } from '../../../src/doors/clients/stores.ts';
 import { HOMES } from '../../support/homes.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
@@ -46,48 +44,6 @@ describe.each(HOMES)('$name', ({ isShared, setUp, begin }) => {
     const { rows } = await processes();
     const [one, two] = await Promise.all(rows.map((each) => identityOf(each)));
     expect(one).toEqual(two);
-  });
-
-  test('stores are listed newest first, page by page, and a key sees its own and those it was given', async () => {
-    const { one, rows } = await processes();
-    const stores = new Stores(rows[0], { home: one, clock, places: new DirectoryPlaces(one) });
-    const made = [];
-    for (const name of ['a', 'b', 'c'])
-      made.push(await stores.create({ name, owner: 'apikey_1', metadata: { of: name } }));
-    const [a, b] = made.toSorted((x, y) => (x.id < y.id ? 1 : -1));
-    if (!a || !b) throw new Error('none was made');
-    expect((await stores.list({ seenBy: 'all', limit: 1 })).map(({ id }) => id)).toEqual([a.id]);
-    const next = await stores.list({ seenBy: 'all', limit: 1, after: a, since: clock.now().toISOString() });
-    expect(next).toMatchObject([{ id: b.id, metadata: b.metadata, allowsSecrets: false }]);
-    const caller = { ...ofKey, id: 'apikey_2', tenant: null, stores: [b.id] };
-    expect((await stores.list({ seenBy: { caller, withProjects: false } })).map(({ id }) => id)).toEqual([b.id]);
-    await stores.archive(a.id);
-    expect(await stores.update(b.id, { name: 'new' })).toMatchObject({ name: 'new', description: '' });
-    expect((await stores.list({ seenBy: 'all' })).map(({ id }) => id)).not.toContain(a.id);
-  });
-
-  test('a store belongs to the tenant of the key that made it, in whichever process, and what waits for it is counted there', async () => {
-    const { one, two, rows } = await processes();
-    const { row: key } = await new Keys(rows[0], clock).create({ ...ofKey, tenant: 'acme' });
-    const make = (owner: string) =>
-      new Stores(rows[1], { home: two, clock: later, places: new DirectoryPlaces(two) }).create({
-        name: 'notes',
-        owner,
-      });
-    const [theirs, nobodys] = [await make(key.id), await make('apikey_unknown')];
-    expect([theirs.tenant, nobodys.tenant]).toEqual(['acme', null]);
-    const sessions = new Sessions(rows[0], { home: one, clock });
-    for (const [store, id] of [
-      [theirs.id, 'sesn_1'],
-      [theirs.id, 'sesn_2'],
-      [nobodys.id, 'sesn_1'],
-    ] as const) {
-      const part = { after: 0, count: 2, sha: 'x', file: 'f' };
-      await sessions.create({ store, id, owner: 'apikey_other' }, part);
-      await sessions.askToExtract({ store, id });
-    }
-    const asked = ['all', { tenant: 'acme' }, { tenant: 'other' }, { owner: 'apikey_other' }] as const;
-    expect(await Promise.all(asked.map((of) => sessions.waiting(of)))).toEqual([3, 2, 0, 3]);
   });
 
   test('of messages that are appended at once behind the same one those of one process are kept', async () => {
