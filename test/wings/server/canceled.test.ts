@@ -1,5 +1,6 @@
 // A dream of several requests that is canceled between them: nothing of it stands.
 
+import { ConflictError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
@@ -84,6 +85,9 @@ test('a dream that is canceled between two of its requests leaves no line of it,
   const [version] = await all(at.sdk.beta.memoryStores.memoryVersions.list(at.store, { limit: 1 }));
   expect(version?.created_by).toEqual({ type: 'session_actor', session_id: id.replace('drm_', 'sesn_') });
 
+  const running = await at.sdk.beta.dreams.retrieve(id);
+  expect(running).toMatchObject({ status: 'running', outputs: [{ memory_store_id: at.store }] });
+  expect(running.usage.input_tokens).toBeGreaterThan(0);
   expect((await at.sdk.beta.dreams.cancel(id)).status).toBe('canceled');
   const [versions, texts] = [await at.versions(), await at.texts()];
   expect([...texts.keys()].toSorted()).toEqual(['/logs/2026/11/2026-11-21.md', own.path]);
@@ -96,6 +100,7 @@ test('a dream that is canceled between two of its requests leaves no line of it,
   const again = await at.dream();
   await at.work();
   expect((await at.sdk.beta.dreams.retrieve(again.id)).status).toBe('completed');
+  expect((await at.sdk.beta.dreams.retrieve(id)).status).toBe('canceled');
   const services = (await at.texts()).get('/services.md') ?? '';
   for (const fact of FACTS) expect(services.split(fact).length - 1).toBe(1);
   expect((await at.texts()).get('/own/note.md')).toBe('Mine.\n');
@@ -109,7 +114,9 @@ test('where the server ends before it could take a canceled dream back, the work
   // As far as a server comes that is killed in the middle of it.
   await at.server.deps.dreams.cancel(id);
   expect([...(await at.texts()).keys()]).toContain('/services.md');
-  expect(await at.dream().catch(({ status }) => status)).toBe(409);
+  const held = await at.dream().catch((error) => error);
+  expect([held instanceof ConflictError, held.error.error.type]).toEqual([true, 'conflict_error']);
+  expect(held.message).toContain(id);
   ended.resolve();
   await working;
   await at.work();

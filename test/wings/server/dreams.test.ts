@@ -3,15 +3,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { BadRequestError, ConflictError, PermissionDeniedError } from '@anthropic-ai/sdk';
+import { BadRequestError, PermissionDeniedError } from '@anthropic-ai/sdk';
 import type { DreamCreateParams, DreamListParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { expect, test } from 'vitest';
 import type { StoreRow } from '../../../src/doors/clients/stores.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
-import { testModel } from '../../support/app.ts';
-import { entriesShown, messagesBy, obey } from '../../support/obedient.ts';
-import { entry } from '../../support/recorder.ts';
 import { tempDir } from '../../support/temp.ts';
 import { all, type Client, clientOf, isOne, type Served, served, servedForAll } from './served.ts';
 
@@ -211,77 +208,6 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   );
   const seen = [...answers, JSON.stringify(ended), ...(await texts(mine, own.id)).values()].join('\n');
   expect(seen).not.toContain('zanzibar');
-});
-
-test('after a cancel nothing more is committed, though the model answers; what was extracted stays, and the target is held until all stopped', async () => {
-  const [asked, canceled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const reply = obey({
-    record: (request) => [
-      entry({
-        ...{ type: 'project', text: 'Deploy the shop with `make ship` on Fridays only.' },
-        evidence: [
-          { message: messagesBy(request, 'human')[0], quote: 'we deploy the shop with `make ship` on Fridays only' },
-        ],
-      }),
-    ],
-    propose: (request) =>
-      entriesShown(request).map(({ id, text }) => ({
-        ...{
-          kind: 'add',
-          entries: [id],
-          topic: 'shipping',
-          type: 'project',
-          description: 'How to ship',
-          reason: 'New.',
-        },
-        lines: [{ text, entries: [id] }],
-      })),
-  });
-  const model = await testModel(async (request) => {
-    if (request.tools.some(({ name }) => name === 'propose_operations')) {
-      asked.resolve();
-      await canceled.promise;
-    }
-    return reply(request);
-  });
-  const at = await served({ app: { server: model } });
-  const client = await at.client();
-  const { memoryStores, dreams } = client.sdk.beta;
-  const { id: store } = await memoryStores.create({ name: 'notes' });
-  const session = await send(at, client, store, JSON.stringify(TALK));
-  const updating = { model: 'test-model', output_behavior: { type: 'update_existing', memory_store_id: store } };
-  const { id } = await dreams.create(asking(store, [session.body.id], updating));
-  const working = work(at);
-  await asked.promise;
-  const running = await dreams.retrieve(id);
-  expect(running).toMatchObject({ status: 'running', outputs: [{ memory_store_id: store }] });
-  expect(running.usage).toMatchObject({ input_tokens: expect.any(Number), output_tokens: expect.any(Number) });
-  expect(running.usage.input_tokens).toBeGreaterThan(0);
-  expect(await dreams.cancel(id)).toMatchObject({ status: 'canceled', outputs: [{ memory_store_id: store }] });
-  const versions = async () => (await all(memoryStores.memoryVersions.list(store))).map((each) => each.id);
-  const before = await versions();
-  const held = await dreams
-    .create(asking(store, [session.body.id], updating), { maxRetries: 2 })
-    .catch((error) => error);
-  // Of two servers to answer so many questions takes so long that the worker may have stopped.
-  if (isOne) {
-    expect([held instanceof ConflictError, held.error.error.type, held.message.includes(id)]).toEqual([
-      true,
-      'conflict_error',
-      true,
-    ]);
-    expect(client.sent.filter(({ status }) => status === 409)).toHaveLength(1);
-  }
-  canceled.resolve();
-  await working;
-  expect(await versions()).toEqual(before);
-  expect([...(await texts(client, store)).keys()].map((path) => path.split('/')[1])).toEqual(['logs']);
-  await work(at);
-  const again = await dreams.create(asking(store, [session.body.id], updating));
-  await work(at);
-  expect((await dreams.retrieve(again.id)).status).toBe('completed');
-  expect((await texts(client, store)).get('/shipping.md')).toContain('Deploy the shop with `make ship`');
-  expect((await dreams.retrieve(id)).status).toBe('canceled');
 });
 
 test('what a dream is asked for is checked before it is one: inputs, model, speed, price, rights', async () => {

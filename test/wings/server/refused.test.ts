@@ -200,24 +200,6 @@ test('a cursor holds for its own list, filters and key, names no path, and loses
   expect((await ask(at, key, `/v1/memory_stores/${one.id}/memories?limit=20&page=${cursor}`)).status).toBe(200);
 });
 
-test('the form of the April documents is refused, whatever flag asks for it', async () => {
-  const at = await shared();
-  const { key } = await at.client();
-  const headers = { 'anthropic-beta': 'managed-agents-2026-04-01', 'content-type': 'application/json' };
-  const send = (method: string, path: string, body: object) =>
-    ask(at, key, path, { method, body: JSON.stringify(body), headers });
-  const { id } = (await send('POST', '/v1/memory_stores', { name: 'notes' })).body;
-  const memories = `/v1/memory_stores/${id}/memories`;
-  const made = await send('POST', memories, { path: '/a.md', content: 'one' });
-  expect([made.status, made.body.size_bytes]).toEqual([200, undefined]);
-  expect((await send('POST', memories, { path: '/a.md', content: 'two' })).status).toBe(409);
-  const absent = { path: '/b.md', content: 'b', precondition: { type: 'not_exists' } };
-  expect((await send('POST', memories, absent)).status).toBe(400);
-  for (const path of [`/v1/memory_stores/${id}`, `${memories}/${made.body.id}`])
-    expect((await send('PATCH', path, { name: 'x' })).status).toBe(405);
-  expect((await ask(at, key, `/v1/memory_stores?created_at_gte=2100-01-01T00:00:00Z`, { headers })).status).toBe(400);
-});
-
 test('a key is needed, two that differ are none, and a key sees, in lists too, only what is its own', async () => {
   const at = await shared();
   const [a, b] = [await at.client(), await at.client()];
