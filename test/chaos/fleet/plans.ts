@@ -8,8 +8,8 @@ export const PLANS = {
     ...{ everyMs: 900, disturbForMs: 2_500, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
   },
   deep: {
-    ...{ workers: 4, servers: 2, stores: 40, sessions: 120, dreams: 12, beyond: 20 },
-    ...{ everyMs: 3_000, disturbForMs: 60_000, leaseMs: 4_000, restarts: 3, limitMs: 400_000 },
+    ...{ workers: 4, servers: 2, stores: 24, sessions: 90, dreams: 8, beyond: 12 },
+    ...{ everyMs: 2_500, disturbForMs: 35_000, leaseMs: 3_000, restarts: 2, limitMs: 400_000 },
   },
   whole: {
     ...{ workers: 4, servers: 2, stores: 300, sessions: 1_000, dreams: 100, beyond: 60 },
