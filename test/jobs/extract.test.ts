@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { testApp, testModel } from '../support/app.ts';
-import { calls, error, says } from '../support/messages-server.ts';
+import { calls, says } from '../support/messages-server.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -267,41 +266,6 @@ test('a secret reaches neither the model nor the disk, the rest of its sentence 
   expect(report.entries).toHaveLength(1);
   expect(JSON.stringify(model.requests)).not.toContain(secret);
   expect(readFileSync(join(dir, LOG), 'utf8')).toMatch(/with the token \[redacted:[\w-]+\] from the vault/);
-});
-
-test('a daily ceiling stops the request that would pass it, before it is sent', async () => {
-  const view = calls('memory', { command: 'view', path: '/memories' });
-  const model = await testModel(() => ({ ...view, usage: { input_tokens: 20_000 } }));
-  const { app } = await testApp({ server: model, settings: { dayTokens: 65_000 } });
-  const report = await app.extract({ transcript: threeTurns().path, ended: true });
-  expect(report).toMatchObject({ outcome: 'ceiling', error: { code: 'ceiling' }, coverage: [] });
-  const spent = await app.home.days.spendOf('2026-11-21');
-  expect(spent.usedTokens + spent.reservedTokens).toBeLessThanOrEqual(65_000);
-  expect(model.requests).toHaveLength(spent.calls);
-  expect(spent.calls).toBeGreaterThan(0);
-});
-
-test('every request counts that the SDK sends, also those it tries again', async () => {
-  const model = await testModel([error(529, 'overloaded'), says('Nothing worth keeping.')]);
-  const { app } = await testApp({ server: model });
-  const report = await app.extract({ transcript: threeTurns().path, ended: true });
-  expect(report.spend).toMatchObject({ calls: 2, inputTokens: 100, outputTokens: 10 });
-});
-
-test('a transcript that is gone and a file of no known format are named outcomes', async () => {
-  const { app } = await testApp();
-  const odd = join(tempDir(), 'odd.txt');
-  writeFileSync(odd, 'no transcript at all\n');
-  expect((await app.extract({ transcript: `${odd}.gone`, ended: true })).outcome).toBe('transcript-gone');
-  expect((await app.extract({ transcript: odd, ended: true })).outcome).toBe('unknown-format');
-});
-
-test('two extractions of one session at once cover it once', async () => {
-  const { app, store } = await testApp();
-  const session = threeTurns();
-  const reports = await Promise.all([1, 2].map(() => app.extract({ transcript: session.path, ended: true })));
-  expect(reports.map((report) => report.outcome).sort()).toEqual(['busy', 'recorded']);
-  expect(coverageWhere(store.ledger)).toHaveLength(3);
 });
 
 test('a resumed copy of a session under another id is covered already', async () => {

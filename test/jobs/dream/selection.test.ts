@@ -2,8 +2,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { TopicSearch } from '../../../src/memory/dream/topic-table.ts';
-import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { reportLine } from '../../../src/memory/text/dream-report.ts';
 import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
@@ -162,17 +160,6 @@ test('the search follows edits, removals, restores and a lost table, in the arch
   rmSync(join(dir, 'archive/svc-1.md'));
   await store.missing();
   expect(pathsOf('quetzal')).toEqual([]);
-});
-
-test('a redacted word is in no table of the search and not in the ledger’s bytes', async () => {
-  const { jobs, dir } = await night({ topics: 3 });
-  const { store } = jobs;
-  writeFileSync(join(dir, 'svc-1.md'), '- The code word is xylophonequartz.\n');
-  await store.missing();
-  expect(new TopicSearch(store.ledger).find('xylophonequartz', 5)).not.toEqual([]);
-  await redactMatches(scrubOf('xylophonequartz'), { store, home: tempDir(), now: new Date(NOW) });
-  expect(new TopicSearch(store.ledger).find('xylophonequartz', 5)).toEqual([]);
-  expect(readFileSync(join(dir, '.nocturne/ledger.db')).includes('xylophonequartz')).toBe(false);
 });
 
 test('the report counts what was before and after, what it cost and what code refused, and says it in a line', async () => {

@@ -1,17 +1,12 @@
 // Sessions that grow, are rewritten, or are caught in the middle of a write.
 
-import { appendFileSync, copyFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { appendFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { sessionRow } from '../../../src/memory/ledger/coverage.ts';
-import { resolveId } from '../../../src/transcript/excerpt/render.ts';
-import { openSession } from '../../../src/transcript/session.ts';
-import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { type MessagesRequest, says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -115,37 +110,4 @@ test('a turn that fails keeps the point of reading before it', async () => {
   const again = await testApp({ server: failing, dir: store.dir, now: NOW });
   expect((await again.app.extract({ transcript: session.path, ended: true })).outcome).toBe('failed');
   expect(sessionRow(store.ledger, session.id)?.readPoint).toEqual(before);
-});
-
-describe.skipIf(!hasReal)('a real session that grows (skipped where it is not there)', () => {
-  test('has every human message offered exactly once over its snapshots, and nothing twice', async () => {
-    const { app, model } = await nothingEver({
-      excerptTokens: 2_000_000,
-      jobTokens: 100_000_000,
-      dayTokens: 100_000_000,
-    });
-    const files = (await realFiles(/^claude-code-growth.*\d\d\.jsonl$/)).map((file) => join(real, file));
-    expect(files.length).toBeGreaterThan(2);
-    const path = join(tempDir(), 'session.jsonl');
-    for (const file of files) {
-      copyFileSync(file, path);
-      touch(path);
-      await app.extract({ transcript: path, ended: false });
-    }
-    await app.extract({ transcript: path, ended: true });
-    const idsIn = (request: MessagesRequest) =>
-      new Set(offeredIn(request).map((header) => header.split(' ')[0] as string));
-    const offered = model.requests.flatMap((request) => [...idsIn(request)]);
-    const turns = await collect(readTurns((await openSession(path)).messages()));
-    const said = turns
-      .flatMap((turn) => turn.messages)
-      .filter(({ speaker, parts }) => speaker !== 'harness' && parts.length > 0)
-      .filter(({ parts }) => parts.some((part) => part.kind !== 'result' || part.text.trim() !== ''));
-    const ids = said.map(({ id }) => id);
-    const counts = Object.groupBy(offered, (short) => resolveId(ids, short) ?? short);
-    const typed = said.filter(({ speaker }) => speaker === 'human').map(({ id }) => id);
-    expect(typed.length).toBeGreaterThan(0);
-    expect(typed.filter((id) => counts[id]?.length !== 1)).toEqual([]);
-    expect(Object.keys(counts).filter((id) => counts[id]?.length !== 1 || !ids.includes(id))).toEqual([]);
-  });
 });

@@ -2,19 +2,14 @@
 
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runAgent } from '../../../src/agent/loop.ts';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
-import { compose } from '../../../src/doors/compose.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openDatabase } from '../../../src/wings/fleet/database.ts';
-import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
-
-const noRedis = noOwnRedis();
 
 describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () => {
   let own: OwnDatabase;
@@ -129,51 +124,4 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
     expect(await own.ask('select from work_inbox')).toEqual([]);
     expect(await own.ask('select from store where owner is not null')).toEqual([]);
   });
-
-  test.skipIf(noRedis)(
-    `a worker whose Redis is gone works what comes all the same, each once ${noRedis ?? ''}`,
-    async () => {
-      const redis = await ownRedis();
-      onTestFinished(() => redis.close());
-      const dir = tempDir();
-      const here = await machine(dir);
-      const { config } = (await machine(dir)).app;
-      const there = compose({ ...config, queueUrl: redis.url }, { runAgent });
-      onTestFinished(() => there.close());
-      const ids = ['01', '02', '03'].map((n) => `${n}112222-2222-4333-8444-555555555555`);
-      const results = ids.map(() => Promise.withResolvers<string>());
-      const away = Promise.withResolvers<void>();
-      const ending = new AbortController();
-      let done = 0;
-      const ended = runWorker(there, {
-        signal: ending.signal,
-        onResult: ({ outcome }) => results[done++]?.resolve(outcome),
-        onError: (message) => void (/Cannot notify the queue/.test(message) && away.resolve()),
-      });
-      const hand = async (id = '') => {
-        const session = sessionFile(tempDir(), { id, cwd: '/work/shop' });
-        session.add(`Always close gate ${id.slice(0, 2)} at night.`);
-        await enqueueExtract(here.app, { transcript: session.path, ended: true });
-      };
-      await hand(ids[0]);
-      expect(await results[0]?.promise).toBe('recorded');
-      await redis.kill();
-      await hand(ids[1]);
-      expect(await results[1]?.promise).toBe('recorded');
-      await away.promise;
-      await redis.start();
-      await redis.flush();
-      await hand(ids[2]);
-      expect(await results[2]?.promise).toBe('recorded');
-      ending.abort();
-      await ended;
-      const store = await here.app.storeFor({});
-      const log = await store.read((await store.list()).find((path) => path.startsWith('logs/')) as string);
-      expect(log?.match(/(?<=^- .*)close gate 0\d/gm)?.sort()).toEqual([
-        'close gate 01',
-        'close gate 02',
-        'close gate 03',
-      ]);
-    },
-  );
 });

@@ -5,11 +5,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { thisProcess } from '../../../../src/base/process.ts';
-import { redactMatches } from '../../../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
 import { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
 import { censusOf, difference } from '../../../../src/wings/fleet/stores/compare.ts';
-import type { FleetStore } from '../../../../src/wings/fleet/stores/fleet-store.ts';
 import { waysTaken } from '../../../support/depth.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { heldStore, noPostgres, openStores, putStore, textsOf, withStores } from '../own-database.ts';
@@ -74,19 +71,6 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     ]);
   });
 
-  test('two writers of one store at once: every line of both is there, in an order that both agree on', async () => {
-    const id = await putStore(own.here, FILES);
-    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
-    const add = (writer: FleetStore, line: string) =>
-      writer.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${line}\n` }] }));
-    const lines = Array.from({ length: 8 }, (_, n) => `line ${n}`);
-    await Promise.all(lines.map((line, n) => add(n % 2 ? one : other, line)));
-    const text = (await textsOf(own.here, id))['a.md'];
-    expect(text?.split('\n').sort()).toEqual(['', ...lines, 'one'].sort());
-    await sameEverywhere(id);
-    expect(await own.database.ask('select revision from store where id = $1', [id])).toEqual([{ revision: 8 }]);
-  });
-
   test('what work throws takes everything back, and the copy goes on', async () => {
     const id = await putStore(own.here, FILES);
     const one = await heldStore(own.here, id);
@@ -122,31 +106,6 @@ describe.skipIf(noPostgres)(`stores in the database ${noPostgres}`, () => {
     expect(await textsOf(own.there, id)).toEqual(after);
     expect(await one.list()).toEqual(Object.keys(after).sort());
     expect(Object.keys(after).map((each) => readFileSync(join(one.dir, each), 'utf8'))).toEqual(Object.values(after));
-    await sameEverywhere(id);
-  });
-
-  test('after a redaction the secret is in no row of the database, nor in a copy that was brought on', async () => {
-    const secret = 'hunter2-correct-horse';
-    const id = await putStore(own.here, { ...FILES, 'secrets.md': `the password is ${secret}\n` });
-    const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];
-    await one.commit(by, () => ({ files: [{ path: 'a.md', change: (text) => `${text}${secret}\n` }] }));
-    const holding = async () => {
-      const [{ n }] = (await own.database.ask<{ n: string }>(
-        `select (select count(*) from page where position($1::bytea in bytes) > 0)
-          + (select count(*) from file where position($1::bytea in bytes) > 0) as n`,
-        [Buffer.from(secret)],
-      )) as [{ n: string }];
-      return Number(n);
-    };
-    expect(await holding()).toBeGreaterThan(2);
-    const done = await one.asOne((store) =>
-      redactMatches(scrubOf(secret), { store, home: join(store.dir, '..'), now: new Date() }),
-    );
-    expect(done).toMatchObject({ files: ['a.md', 'secrets.md'], remaining: [] });
-    expect(await holding()).toBe(0);
-    await other.refresh();
-    expect(await other.read('secrets.md')).toBe('the password is [redacted]\n');
-    expect(other.ledger.bytes().includes(secret)).toBe(false);
     await sameEverywhere(id);
   });
 
