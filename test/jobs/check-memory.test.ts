@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
@@ -102,6 +101,8 @@ function add(dir: string, path: string, text: string): void {
   writeFileSync(join(dir, path), text, { mode: 0o600 });
 }
 
+const BROKEN_REPORT = '.nocturne/dreams/2026-11-19.json';
+const LEFTOVER = '.nocturne/aside/new.1.tmp';
 const files = (dir: string) =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((path) => !/ledger/.test(path))
@@ -153,38 +154,45 @@ test('what a program of a person’s wrote readable in a directory that is close
 });
 
 type Damage = (dir: string) => void | Promise<void>;
+const changed =
+  (path: string, edit: (text: string) => string): Damage =>
+  (dir) =>
+    change(dir, path, edit);
+const added =
+  (path: string, text: string): Damage =>
+  (dir) =>
+    add(dir, path, text);
+const inLedger =
+  (sql: string): Damage =>
+  (dir) =>
+    withStore(dir, ({ ledger }) => void ledger.run(sql));
+
 const mendable: [string, string, string, Damage][] = [
   [
     'a topic is called otherwise than its file',
     'name',
     TOPIC,
-    (dir) => change(dir, TOPIC, (text) => text.replace('name: working-agreements', 'name: rules # mine')),
+    changed(TOPIC, (text) => text.replace('name: working-agreements', 'name: rules # mine')),
   ],
   [
     'a line rests on an entry that nobody knows',
     'support',
     TOPIC,
-    (dir) =>
-      withStore(
-        dir,
-        ({ ledger }) =>
-          void ledger.run(
-            "update support set entry = 'e_000000000000' where entry = (select min(entry) from support where path = ?)",
-            TOPIC,
-          ),
-      ),
+    inLedger(
+      `update support set entry = 'e_000000000000' where entry = (select min(entry) from support where path = '${TOPIC}')`,
+    ),
   ],
   [
     'an index line was taken out',
     'index-line',
     'MEMORY.md',
-    (dir) => change(dir, 'MEMORY.md', (text) => text.replace(/^- Rules .*\n/m, '')),
+    changed('MEMORY.md', (text) => text.replace(/^- Rules .*\n/m, '')),
   ],
   [
     'a topic’s description changed',
     'index-stale',
     'MEMORY.md',
-    (dir) => change(dir, TOPIC, (text) => text.replace(/^description: .*/m, 'description: How we work')),
+    changed(TOPIC, (text) => text.replace(/^description: .*/m, 'description: How we work')),
   ],
   ['a topic was removed', 'index-stale', 'MEMORY.md', (dir) => rmSync(join(dir, TOPIC))],
   ['the index is gone', 'index-line', 'MEMORY.md', (dir) => rmSync(join(dir, 'MEMORY.md'))],
@@ -193,43 +201,17 @@ const mendable: [string, string, string, Damage][] = [
     'index-line',
     'MEMORY.md',
     (dir) => {
-      for (let n = 0; n < 250; n += 1)
-        add(
-          dir,
-          `many-${String(n).padStart(3, '0')}.md`,
-          `---\nname: many-${String(n).padStart(3, '0')}\ndescription: One of many ${n}\ntype: project\n---\n- Fact ${n}.\n`,
-        );
+      for (let n = 100; n < 350; n += 1)
+        add(dir, `many-${n}.md`, `---\nname: many-${n}\ndescription: One of ${n}\ntype: project\n---\n- Fact ${n}.\n`);
     },
   ],
   [
-    'others may read a file',
+    'others may read a directory',
     'mode',
     '.',
-    (dir) => {
-      chmodSync(dir, 0o755);
-      chmodSync(join(dir, TOPIC), 0o644);
-    },
+    (dir) => [dir, join(dir, TOPIC)].forEach((each) => chmodSync(each, 0o755)),
   ],
-  ['others may read a directory', 'mode', '.', (dir) => chmodSync(dir, 0o755)],
-  [
-    'an entry’s turn is not covered',
-    'coverage',
-    '.nocturne/ledger.db',
-    (dir) => withStore(dir, (store) => void store.ledger.run('delete from coverage')),
-  ],
-  [
-    'a support names an entry that nobody knows',
-    'support',
-    TOPIC,
-    (dir) =>
-      withStore(
-        dir,
-        (store) =>
-          void store.ledger.run(
-            "insert into support values ('working-agreements.md', (select line from support limit 1), 'e_000000000000')",
-          ),
-      ),
-  ],
+  ['an entry’s turn is not covered', 'coverage', '.nocturne/ledger.db', inLedger('delete from coverage')],
 ];
 
 test.each(mendable)(
@@ -254,40 +236,38 @@ const forPeople: [string, string, string, Damage][] = [
     'frontmatter cannot be read',
     'frontmatter',
     'odd.md',
-    (dir) => add(dir, 'odd.md', '---\nname: odd\ndescription: a: b: [c\n---\n- x\n'),
+    added('odd.md', '---\nname: odd\ndescription: a: b: [c\n---\n- x\n'),
   ],
-  ['a topic has no type', 'type', 'odd.md', (dir) => add(dir, 'odd.md', '---\nname: odd\n---\n- x\n')],
+  ['a topic has no type', 'type', 'odd.md', added('odd.md', '---\nname: odd\n---\n- x\n')],
   [
     'a pinned topic is called otherwise',
     'name',
     'odd.md',
-    (dir) => add(dir, 'odd.md', '---\nname: even\ntype: user\npinned: true\n---\n- x\n'),
+    added('odd.md', '---\nname: even\ntype: user\npinned: true\n---\n- x\n'),
   ],
   [
     'a topic links what is not there',
     'link',
     'odd.md',
-    (dir) =>
-      add(
-        dir,
-        'odd.md',
-        '---\nname: odd\ntype: user\n---\n- See [[nowhere]] and [x](gone.md#top), not [y](https://example.org/a.md).\n',
-      ),
+    added(
+      'odd.md',
+      '---\nname: odd\ntype: user\n---\n- See [[nowhere]] and [x](gone.md#top), not [y](https://example.org/a.md).\n',
+    ),
   ],
   [
     'a hand-written index line links what is not there',
     'link',
     'MEMORY.md',
-    (dir) => appendFileSync(join(dir, 'MEMORY.md'), '- [Old](old.md) — was here\n'),
+    changed('MEMORY.md', (text) => `${text}- [Old](old.md) — was here\n`),
   ],
   [
     'a line stands in two topics',
     'duplicate',
     'again.md',
-    (dir) => add(dir, 'again.md', '---\nname: again\ntype: feedback\n---\n- Always use pnpm instead of npm.\n'),
+    added('again.md', '---\nname: again\ntype: feedback\n---\n- Always use pnpm instead of npm.\n'),
   ],
-  ['a topic outgrew a memory', 'size', 'big.md', (dir) => add(dir, 'big.md', `- ${'Much. '.repeat(20_000)}\n`)],
-  ['a name is one that is left alone', 'left-alone', 'Plan: B.md', (dir) => add(dir, 'Plan: B.md', 'x\n')],
+  ['a topic outgrew a memory', 'size', 'big.md', added('big.md', `- ${'Much. '.repeat(20_000)}\n`)],
+  ['a name is one that is left alone', 'left-alone', 'Plan: B.md', added('Plan: B.md', 'x\n')],
   ['a link leads out', 'left-alone', 'notes.md', (dir) => symlinkSync(join(original, TOPIC), join(dir, 'notes.md'))],
   [
     'the logs are a link that leads out',
@@ -304,35 +284,20 @@ const forPeople: [string, string, string, Damage][] = [
     'User-Profile.md',
     (dir) => cpSync(join(dir, 'user-profile.md'), join(dir, 'User-Profile.md')),
   ],
-  [
-    'an entry stands twice',
-    'duplicate',
-    LOG,
-    (dir) => change(dir, LOG, (text) => text + text.slice(text.indexOf('- '))),
-  ],
+  ['an entry stands twice', 'duplicate', LOG, changed(LOG, (text) => text + text.slice(text.indexOf('- ')))],
   [
     'an entry is missing from its log',
     'missing-entry',
     LOG,
-    (dir) => change(dir, LOG, (text) => text.slice(0, text.lastIndexOf('\n- ') + 1)),
+    changed(LOG, (text) => text.slice(0, text.lastIndexOf('\n- ') + 1)),
   ],
-  [
-    'a report cannot be read',
-    'report',
-    '.nocturne/dreams/2026-11-19.json',
-    (dir) => add(dir, '.nocturne/dreams/2026-11-19.json', '{'),
-  ],
-  [
-    'a crash left a temporary file',
-    'leftover',
-    '.nocturne/aside/new.1.tmp',
-    (dir) => add(dir, '.nocturne/aside/new.1.tmp', 'x'),
-  ],
+  ['a report cannot be read', 'report', BROKEN_REPORT, added(BROKEN_REPORT, '{')],
+  ['a crash left a temporary file', 'leftover', LEFTOVER, added(LEFTOVER, 'x')],
   [
     'hand-written lines alone fill the index',
     'index-caps',
     'MEMORY.md',
-    (dir) => appendFileSync(join(dir, 'MEMORY.md'), 'More.\n'.repeat(300)),
+    changed('MEMORY.md', (text) => text + 'More.\n'.repeat(300)),
   ],
   [
     'an overflow file is not needed',
@@ -343,12 +308,7 @@ const forPeople: [string, string, string, Damage][] = [
       add(dir, 'index/user.md', '# User\n');
     },
   ],
-  [
-    'a transcript’s place is not known',
-    'session',
-    '.nocturne/ledger.db',
-    (dir) => withStore(dir, (store) => void store.ledger.run('delete from session')),
-  ],
+  ['a transcript’s place is not known', 'session', '.nocturne/ledger.db', inLedger('delete from session')],
 ];
 
 test.each(forPeople)('where %s it is found and left to a person', async (_, kind, where, damage) => {
@@ -426,15 +386,6 @@ test('a directory whose topics are gone at once is not taken for tidied: nothing
   expect(findings[0]).toMatchObject({ kind: 'wiped', mend: null });
   expect(findings.every((finding) => finding.mend === null && !finding.isMended)).toBe(true);
   expect(readFileSync(join(dir, 'MEMORY.md'), 'utf8')).toBe(index);
-});
-
-test('a damaged ledger is not opened, and the error says what to do', async () => {
-  const dir = copy();
-  writeFileSync(join(dir, '.nocturne/ledger.db'), 'nonsense '.repeat(1000));
-  await expect(openStore(dir, { clock })).rejects.toMatchObject({
-    code: 'storage',
-    remedy: expect.stringContaining('check --repair'),
-  });
 });
 
 test('a repair waits for no dream: it says that one runs', async () => {
