@@ -11,20 +11,11 @@ describe('a line says a fact', () => {
     expect(isSaid('freeze & 3.0|three', 'Release 3.0 is near.')).toBe(false);
   });
 
-  test('but not where a forbidden word stands', () => {
-    expect(isSaid('jira & !linear|github', 'Bugs are in Jira.')).toBe(true);
-    expect(isSaid('jira & !linear|github', 'Bugs are in Linear, not in Jira.')).toBe(false);
-  });
-
   test('by whole words, unless the pattern lets them go on', () => {
     expect(isSaid('port', 'Support is closed.')).toBe(false);
     expect(isSaid('18', 'It takes 180 pounds.')).toBe(false);
     expect(isSaid('commit', 'Commits are small.')).toBe(false);
     expect(isSaid('commit*', 'Commits are small.')).toBe(true);
-  });
-
-  test('whatever the case, the width and the apostrophe', () => {
-    expect(isSaid("don't & vpn", 'Don’t use the ＶＰＮ.')).toBe(true);
   });
 
   test('in Japanese wherever the word stands, numbers and Latin words between included', () => {

@@ -3,7 +3,7 @@ import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { lines } from '../support/transcripts.ts';
 import type { Observed } from './nights.ts';
 import { recognise } from './recognise.ts';
-import { ratio, score, sum } from './score.ts';
+import { score } from './score.ts';
 import { readSample } from './set-file.ts';
 
 const SAMPLE = readSample(
@@ -82,19 +82,6 @@ const spent = (inputTokens: number) => ({
 });
 
 describe('extraction', () => {
-  test('recall counts facts that an entry says, precision entries that say a fact', () => {
-    const { figures, details } = given({ entries: ['Staging: 4810.', 'Staging is on port 4810', 'The sky is blue.'] });
-    expect(figures.extraction.recall).toEqual({ count: 1, of: 4 });
-    expect(figures.extraction.precision).toEqual({ count: 2, of: 3 });
-    expect(details.unrecognised).toEqual(['The sky is blue.']);
-  });
-
-  test('evidence counts only what rests on a message that says the fact', () => {
-    const elsewhere = { text: 'Staging: 4810.', evidence: [{ message: 'other', quote: 'x' }] };
-    expect(given({ entries: [elsewhere] }).figures.extraction.evidence).toEqual({ count: 0, of: 4 });
-    expect(given({ entries: ['Staging: 4810.'] }).figures.extraction.evidence).toEqual({ count: 1, of: 4 });
-  });
-
   test('an entry that says what must not be kept is wrong, whatever else it says', () => {
     const { figures } = given({ entries: ['Staging is on 4810 and sends to Kafka.'] });
     expect(figures.extraction.precision).toEqual({ count: 0, of: 1 });
@@ -110,29 +97,6 @@ describe('retention', () => {
     });
     expect(figures.retention).toEqual({ count: 1, of: 2 });
     expect(details.lost).toEqual(['s/prod: Production is on port 4180.']);
-  });
-
-  test('asks nothing of a value that a later entry replaced, and everything of one that none replaced', () => {
-    expect(given({ entries: ['Bugs are in Jira.', 'Bugs are in Linear.'] }).figures.retention.of).toBe(1);
-    expect(given({ entries: ['Bugs are in Jira.'] }).figures.retention).toEqual({ count: 0, of: 1 });
-  });
-
-  test('asks for a habit that was seen once, too, whose line is marked', () => {
-    const habit = { text: 'Staging is on 4810.', state: 'held' as const };
-    expect(given({ entries: [habit] }).figures).toMatchObject({ retention: { count: 0, of: 1 }, waiting: 1 });
-    const marked = given({ entries: [habit], lines: [['Seen once, 2026-09-01: staging is on 4810.', 0]] });
-    expect(marked.figures.retention).toEqual({ count: 1, of: 1 });
-  });
-});
-
-describe('recall by tier', () => {
-  test('counts what must be kept apart from what should, and a fact without a tier as one that must', () => {
-    const { figures } = given({ entries: ['Staging is on 4810.', 'Production is on 4180.'] });
-    expect(figures.extraction.tiers).toEqual({
-      must: { count: 1, of: 3 },
-      should: { count: 1, of: 1 },
-      may: { count: 0, of: 0 },
-    });
   });
 });
 
@@ -176,10 +140,6 @@ describe('changes', () => {
     expect(given({ entries: known }).figures.memory.updates.count).toBe(0);
   });
 
-  test('are no question where one side was never recorded', () => {
-    expect(given({ entries: ['Bugs are in Linear.'] }).figures.memory.updates).toEqual({ count: 0, of: 0 });
-  });
-
   test('a value that came back is the newest only to who was told so', () => {
     const sample = readSample(
       lines(
@@ -205,13 +165,6 @@ describe('changes', () => {
 });
 
 describe('lines', () => {
-  test('look-alikes count where two of them were recorded', () => {
-    const entries = ['Staging is on 4810.', 'Production is on 4180.'];
-    const { figures } = given({ entries, lines: [['Staging: 4810.', 0]] });
-    expect(figures.memory.beside).toEqual({ count: 1, of: 2 });
-    expect(given({ entries: entries.slice(1) }).figures.memory.beside.of).toBe(0);
-  });
-
   test('that say the same facts are duplicates, and so are strangers with the same words', () => {
     const { figures, details } = given({
       lines: [
@@ -237,27 +190,4 @@ describe('lines', () => {
       'notes.md: Staging is elsewhere.',
     ]);
   });
-});
-
-test('the memory costs both jobs, plain append the extraction, the transcript nothing but its length', () => {
-  const { memory, append, transcript } = given({}).figures;
-  expect([memory, append, transcript].map(({ tokens, calls }) => [tokens, calls])).toEqual([
-    [520, 4],
-    [360, 2],
-    [0, 0],
-  ]);
-  expect([memory, append, transcript].map(({ size }) => size.bytes)).toEqual([250, 500, 1_000]);
-});
-
-test('samples add up count by count', () => {
-  const one = given({ entries: ['Staging is on 4810.'], lines: [['Staging: 4810.', 0]] }).figures;
-  const total = sum([one, one]);
-  expect(total.retention).toEqual({ count: 2, of: 2 });
-  expect(total.memory.size.bytes).toBe(500);
-  expect(total.facts).toBe(8);
-});
-
-test('a share of nothing is whole', () => {
-  expect(ratio({ count: 0, of: 0 })).toBe(1);
-  expect(ratio({ count: 1, of: 4 })).toBe(0.25);
 });

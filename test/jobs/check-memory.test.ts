@@ -209,7 +209,9 @@ const mendable: [string, string, string, Damage][] = [
     'others may read a directory',
     'mode',
     '.',
-    (dir) => [dir, join(dir, TOPIC)].forEach((each) => chmodSync(each, 0o755)),
+    (dir) => {
+      for (const each of [dir, join(dir, TOPIC)]) chmodSync(each, 0o755);
+    },
   ],
   ['an entry’s turn is not covered', 'coverage', '.nocturne/ledger.db', inLedger('delete from coverage')],
 ];
