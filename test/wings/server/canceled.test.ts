@@ -2,12 +2,11 @@
 
 import { ConflictError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { entriesShown, messagesBy, obey, shown } from '../../support/obedient.ts';
 import { entry } from '../../support/recorder.ts';
-import { all, served } from './served.ts';
+import { all, asking, send, served, texts, work } from './served.ts';
 
 const FACTS = Array.from({ length: 8 }, (_, at) => `The service number ${at + 1} listens on port ${4_001 + at}.`);
 const isDreaming = ({ tools }: MessagesRequest) => tools.some(({ name }) => name === 'propose_operations');
@@ -47,31 +46,17 @@ async function withDreamHeld() {
     { role: 'user', content },
     { role: 'assistant', content: 'Noted.' },
   ]);
-  const sent = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${store}`, {
-    ...{ method: 'POST', headers: { 'x-api-key': key }, body: JSON.stringify(talk) },
-  });
-  const session = ((await sent.json()) as { id: string }).id;
-  const texts = async () => {
-    const found = await all(sdk.beta.memoryStores.memories.list(store, { view: 'full' }));
-    return new Map(found.flatMap((each) => (each.type === 'memory' ? [[each.path, each.content ?? ''] as const] : [])));
-  };
+  const session = (await send(at, { key }, store, talk)).body.id;
   return {
-    ...{ ...at, asked, ended, sdk, store, texts, requests: () => requests },
+    ...{ ...at, asked, ended, sdk, store, texts: () => texts({ sdk }, store), requests: () => requests },
     dream: () =>
-      sdk.beta.dreams.create({
-        inputs: [
-          { type: 'memory_store', memory_store_id: store },
-          { type: 'sessions', session_ids: [session] },
-        ],
-        model: 'test-model',
-        output_behavior: { type: 'update_existing', memory_store_id: store },
-      }),
+      sdk.beta.dreams.create(
+        asking(store, [session], {
+          ...{ model: 'test-model', output_behavior: { type: 'update_existing', memory_store_id: store } },
+        }),
+      ),
     versions: async () => (await all(sdk.beta.memoryStores.memoryVersions.list(store))).map((each) => each.id),
-    work: () =>
-      runWorker(at.app, {
-        until: untilIdle,
-        ...{ signal: new AbortController().signal, onResult: () => {}, onError: (message) => expect.fail(message) },
-      }),
+    work: () => work(at),
   };
 }
 

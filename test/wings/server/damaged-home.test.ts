@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { AuthenticationError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { all, clientOf, served } from './served.ts';
+import { all, asking, clientOf, send, served } from './served.ts';
 
 /** A home with a store, a key, a session and a dream, which nobody has open any more. */
 async function before() {
@@ -16,16 +16,9 @@ async function before() {
   const memory = await memoryStores.memories.create(store, { path: '/a.md', content: 'Kept.\n' });
   const gone = await memoryStores.create({ name: 'gone' });
   await memoryStores.delete(gone.id);
-  const sent = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${store}&id=sesn_a`, {
-    ...{ method: 'POST', headers: { 'x-api-key': client.key } },
-    body: JSON.stringify([{ role: 'user', content: 'We ship on Fridays.' }]),
-  });
+  const sent = await send(at, client, store, [{ role: 'user', content: 'We ship on Fridays.' }], '&id=sesn_a');
   expect(sent.status).toBe(200);
-  const inputs = [
-    { type: 'memory_store', memory_store_id: store },
-    { type: 'sessions', session_ids: ['sesn_a'] },
-  ];
-  const dream = await dreams.create({ inputs, model: 'offline' } as Parameters<typeof dreams.create>[0]);
+  const dream = await dreams.create(asking(store, ['sesn_a']));
   await at.server.close(0);
   await at.app.close();
   const damage = (how: (bytes: Buffer) => Buffer) => {

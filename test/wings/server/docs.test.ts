@@ -5,9 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { until } from '../../support/run.ts';
-import { servedForAll } from './served.ts';
+import { servedForAll, work } from './served.ts';
 
 const shared = servedForAll();
 
@@ -42,12 +41,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
     env: { ...environment, STORE: store.id, MODEL: 'offline' },
   });
   await until(async () => (await at.server.deps.dreams.open()).length > 0);
-  await runWorker(at.app, {
-    until: untilIdle,
-    signal: new AbortController().signal,
-    onResult: () => {},
-    onError: () => {},
-  });
+  await work(at);
   const dreamt = (await dreaming).stdout;
   expect(dreamt).toMatch(/^completed\n/);
   for (const said of ['We ship on Fridays.', 'The shop listens on port 8443.']) expect(dreamt).toContain(`- ${said}\n`);

@@ -7,7 +7,7 @@ import { openHome } from '../../../src/memory/home/home.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { start, until } from '../../support/run.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, clientOf, keyIn } from './served.ts';
+import { all, clientOf, keyIn, send } from './served.ts';
 
 const MEMORIES = sized({ quick: 8, deep: 40 });
 const SAID_AGAIN = sized({ quick: 3, deep: 10 });
@@ -68,16 +68,11 @@ test('of what sessions say each new thing stands once and nothing twice, what ca
   const sessions = await Promise.all(
     Array.from({ length: SESSIONS }, async (_, number) => {
       const facts = said.filter((at) => at % SESSIONS === number);
-      const body = JSON.stringify(
-        facts.flatMap((at) => [
-          { role: 'user', content: `Please remember: ${factOf(at)}` },
-          { role: 'assistant', content: 'Noted.' },
-        ]),
-      );
-      const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${store}`, {
-        ...{ method: 'POST', headers: { 'x-api-key': key.key }, body },
-      });
-      return ((await answer.json()) as { id: string }).id;
+      const messages = facts.flatMap((at) => [
+        { role: 'user', content: `Please remember: ${factOf(at)}` },
+        { role: 'assistant', content: 'Noted.' },
+      ]);
+      return (await send({ url }, key, store, messages)).body.id;
     }),
   );
 

@@ -7,10 +7,9 @@ import { BadRequestError, PermissionDeniedError } from '@anthropic-ai/sdk';
 import type { DreamCreateParams, DreamListParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { expect, test } from 'vitest';
 import type { StoreRow } from '../../../src/doors/clients/stores.ts';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, type Client, clientOf, isOne, type Served, served, servedForAll } from './served.ts';
+import { all, asking, clientOf, isOne, send, served, servedForAll, texts, work } from './served.ts';
 
 const shared = servedForAll();
 
@@ -19,49 +18,12 @@ const TALK = [
   { role: 'assistant', content: 'Noted.' },
 ];
 
-async function send(
-  { url }: Served,
-  { key }: Client,
-  store: string,
-  body: string | Uint8Array<ArrayBuffer>,
-  more = '',
-) {
-  const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${store}${more}`, {
-    ...{ method: 'POST', headers: { 'x-api-key': key }, body },
-  });
-  return { status: answer.status, body: (await answer.json()) as { id: string; messages: number } };
-}
-
-function work({ app }: Served): Promise<void> {
-  return runWorker(app, {
-    until: untilIdle,
-    signal: new AbortController().signal,
-    onResult: () => {},
-    onError: (message) => {
-      throw new Error(message);
-    },
-  });
-}
-
-function asking(store: string, sessions: string[], more: object = {}): DreamCreateParams {
-  const inputs: DreamCreateParams['inputs'] = [
-    { type: 'memory_store', memory_store_id: store },
-    { type: 'sessions', session_ids: sessions },
-  ];
-  return { inputs, model: 'offline', ...more };
-}
-
-async function texts({ sdk }: Client, store: string): Promise<Map<string, string>> {
-  const memories = await all(sdk.beta.memoryStores.memories.list(store, { view: 'full' }));
-  return new Map(memories.flatMap((each) => (each.type === 'memory' ? [[each.path, each.content ?? '']] : [])));
-}
-
 test('a dream that updates its store is worked by a worker: what the sessions say stands there, and every method answers the SDK', async () => {
   const at = await shared();
   const client = await at.client();
   const { memoryStores, dreams } = client.sdk.beta;
   const store = await memoryStores.create({ name: 'notes' });
-  const session = await send(at, client, store.id, JSON.stringify(TALK));
+  const session = await send(at, client, store.id, TALK);
   expect(session).toMatchObject({ status: 200, body: { type: 'session', messages: 2 } });
   const output_behavior = { type: 'update_existing', memory_store_id: store.id };
   const asked = await dreams.create(
@@ -105,7 +67,7 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
     path: '/preferences/formatting.md',
     content: 'Two spaces.\n',
   });
-  const session = await send(at, client, store.id, JSON.stringify(TALK));
+  const session = await send(at, client, store.id, TALK);
   const { dir } = (await at.server.deps.stores.find(store.id)) as StoreRow;
   const dump = () => {
     const ledger = findLedger(dir);
@@ -144,7 +106,7 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   const secretTalk = TALK.map((each) => ({ ...each, content: each.content.replace('make ship', 'make zanzibar') }));
   const own = await mine.sdk.beta.memoryStores.create({ name: 'notes' });
   const other = await theirs.sdk.beta.memoryStores.create({ name: 'notes' });
-  const ofOwn = await send(at, mine, own.id, JSON.stringify(TALK));
+  const ofOwn = await send(at, mine, own.id, TALK);
   const ofOther = await send(at, theirs, other.id, JSON.stringify(secretTalk));
   const theirDream = await theirs.sdk.beta.dreams.create(asking(other.id, [ofOther.body.id]));
   // A session of this disk, which nocturne learned for the user of this machine.
@@ -173,7 +135,7 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
     for (const { id } of memories.filter((each) => 'id' in each))
       expect(await ask('GET', `${path}/memories/${id}`)).toBe(404);
     for (const { id } of versions) expect(await ask('GET', `${path}/memory_versions/${id}`)).toBe(404);
-    expect((await send(at, mine, store, JSON.stringify(TALK))).status).toBe(404);
+    expect((await send(at, mine, store, TALK)).status).toBe(404);
   }
   for (const id of [theirDream.id, DREAM]) {
     expect(await ask('GET', `/v1/dreams/${id}`)).toBe(404);
@@ -268,7 +230,7 @@ test('a session comes in any form that is read here, grows by what follows, and 
   expect(sent).toMatchObject({ status: 200, body: { id: 'sesn_mine', messages: 3 } });
   // Again, and as it is: it is the same; another under its id is none.
   expect(await send(at, client, store, JSON.stringify(first), '&id=sesn_mine')).toEqual(sent);
-  expect((await send(at, client, store, JSON.stringify(TALK), '&id=sesn_mine')).status).toBe(409);
+  expect((await send(at, client, store, TALK, '&id=sesn_mine')).status).toBe(409);
   const patch = async (after: number, body: string) => {
     const answer = await fetch(`${at.url}/nocturne/v1/sessions/sesn_mine?after=${after}`, {
       ...{ method: 'PATCH', headers: { 'x-api-key': client.key }, body },
@@ -306,7 +268,7 @@ test('a dream that is not done in time fails with a timeout, and a session that 
   const at = await served({ app: { settings: { dreamHours: 1, sessionDays: 1 } } });
   const client = await at.client();
   const { id: store } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
-  const { body } = await send(at, client, store, JSON.stringify(TALK));
+  const { body } = await send(at, client, store, TALK);
   const late = await client.sdk.beta.dreams.create(asking(store, [body.id]));
   const later = await served({
     app: { home: at.home, dir: at.dir, now: '2026-11-23T02:00:00Z', settings: { dreamHours: 1, sessionDays: 1 } },

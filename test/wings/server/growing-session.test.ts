@@ -1,8 +1,7 @@
 // A session that grows by what its client appends: one session to whoever asks, whatever came when.
 
 import { expect, test } from 'vitest';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
-import { all, ask, served } from './served.ts';
+import { all, ask, served, texts, work } from './served.ts';
 
 const said = (...contents: string[]) =>
   JSON.stringify(
@@ -20,12 +19,8 @@ test('what is appended names the messages there are, the same again adds nothing
   const path = '/nocturne/v1/sessions/sesn_long';
   const extract = async () => {
     expect((await ask(at, key, `${path}/extract`, { method: 'POST' })).status).toBe(200);
-    await runWorker(at.app, {
-      until: untilIdle,
-      ...{ signal: new AbortController().signal, onResult: () => {}, onError: (message) => expect.fail(message) },
-    });
-    const found = await all(memoryStores.memories.list(store, { view: 'full', path_prefix: '/logs/' }));
-    return found.map((each) => (each.type === 'memory' ? each.content : '')).join('');
+    await work(at);
+    return [...(await texts({ sdk }, store)).values()].join('');
   };
   const facts = ['We ship on Fridays.', 'The shop listens on port 8443.', 'Backups are kept for thirty days.'];
   const first = await ask(at, key, `/nocturne/v1/sessions?memory_store_id=${store}&id=sesn_long`, {

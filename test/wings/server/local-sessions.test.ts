@@ -3,30 +3,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-import { all, type Client, type Served, served } from './served.ts';
-
-function work({ app }: Served): Promise<void> {
-  const onError = (message: string) => expect.fail(message);
-  return runWorker(app, { until: untilIdle, signal: new AbortController().signal, onResult: () => {}, onError });
-}
+import { all, asking, type Client, type Served, served, texts, work } from './served.ts';
 
 async function dreamt(at: Served, { sdk }: Client, { input, session }: { input: string; session: string }) {
-  const asked = await sdk.beta.dreams.create({
-    inputs: [
-      { type: 'memory_store', memory_store_id: input },
-      { type: 'sessions', session_ids: [session] },
-    ],
-    model: 'offline',
-  });
+  const asked = await sdk.beta.dreams.create(asking(input, [session]));
   await work(at);
   const dream = await sdk.beta.dreams.retrieve(asked.id);
   const output = dream.outputs[0]?.memory_store_id;
-  const found = output ? await all(sdk.beta.memoryStores.memories.list(output, { view: 'full' })) : [];
-  const text = found.map((each) => (each.type === 'memory' ? each.content : '')).join('\n');
+  const text = output ? [...(await texts({ sdk }, output)).values()].join('\n') : '';
   return { status: dream.status, error: dream.error, text };
 }
 

@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
+import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
-
 import { systemClock } from '../../../src/base/time.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
@@ -167,4 +167,46 @@ export async function ask(
   const headers = { authorization: `Bearer ${key}`, ...init.headers };
   const answer = await fetch(`${url}${path}`, { ...init, headers });
   return { status: answer.status, headers: answer.headers, body: await answer.json() };
+}
+
+/** Works what waits, as a worker does. Answers what was put off, and why. */
+export async function work({ app }: Pick<Served, 'app'>): Promise<string[]> {
+  const waits: string[] = [];
+  await runWorker(app, {
+    until: untilIdle,
+    signal: new AbortController().signal,
+    onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
+    onError: (message) => expect.fail(message),
+  });
+  return waits;
+}
+
+/** Sends a session, as messages or as the bytes of one. */
+export async function send(
+  { url }: { url: string },
+  { key }: Pick<Client, 'key'>,
+  store: string,
+  said: object[] | string | Uint8Array<ArrayBuffer>,
+  more = '',
+): Promise<{ status: number; body: { id: string; messages: number } }> {
+  const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${store}${more}`, {
+    ...{ method: 'POST', headers: { 'x-api-key': key } },
+    body: Array.isArray(said) ? JSON.stringify(said) : said,
+  });
+  return { status: answer.status, body: (await answer.json()) as { id: string; messages: number } };
+}
+
+/** What a dream over sessions of a store is asked for with. */
+export function asking(store: string, sessions: string[], more: object = {}): DreamCreateParams {
+  const inputs: DreamCreateParams['inputs'] = [
+    { type: 'memory_store', memory_store_id: store },
+    { type: 'sessions', session_ids: sessions },
+  ];
+  return { inputs, model: 'offline', ...more };
+}
+
+/** What stands in a store, by path. */
+export async function texts({ sdk }: Pick<Client, 'sdk'>, store: string): Promise<Map<string, string>> {
+  const memories = await all(sdk.beta.memoryStores.memories.list(store, { view: 'full' }));
+  return new Map(memories.flatMap((each) => (each.type === 'memory' ? [[each.path, each.content ?? '']] : [])));
 }

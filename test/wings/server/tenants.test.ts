@@ -3,10 +3,9 @@
 import { expect, test } from 'vitest';
 import { takeIn } from '../../../src/doors/clients/client-work.ts';
 import type { KeyRow } from '../../../src/doors/clients/keys.ts';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { ask, type Client, type Served, served } from './served.ts';
+import { ask, type Client, type Served, served, work } from './served.ts';
 
 const TALK = JSON.stringify([
   { role: 'user', content: 'Please remember: we ship on Fridays.' },
@@ -91,7 +90,6 @@ test('while too many sessions of a tenant wait, or of all, further ones are refu
   // In an inbox they wait all the same.
   expect(await takeIn(at.app)).toBe(true);
   expect(await send(acme, 'sesn_more')).toMatchObject({ status: 503 });
-  const { signal } = new AbortController();
-  await runWorker(at.app, { until: untilIdle, signal, onResult() {}, onError: (message) => expect.fail(message) });
+  await work(at);
   for (const by of [acme, nobody, other]) expect(await send(by, 'sesn_more')).toMatchObject({ status: 200 });
 });

@@ -1,26 +1,14 @@
 // Dreams over HTTP that may not ask a model for now wait as running, and fail where that lasts too long.
 
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testModel } from '../../support/app.ts';
 import { obey } from '../../support/obedient.ts';
-import { type Client, clientOf, type Served, served } from './served.ts';
+import { asking, type Client, clientOf, type Served, send, served, work } from './served.ts';
 
-const TALK = JSON.stringify([
+const TALK = [
   { role: 'user', content: 'Please remember: we ship on Fridays.' },
   { role: 'assistant', content: 'Noted.' },
-]);
-
-async function drain({ app }: Served): Promise<string[]> {
-  const waits: string[] = [];
-  await runWorker(app, {
-    until: untilIdle,
-    signal: new AbortController().signal,
-    onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
-    onError: (message) => expect.fail(message),
-  });
-  return waits;
-}
+];
 
 /** A server whose model answers, a store, and dreams over a session of its own each. */
 async function world(settings: object) {
@@ -29,17 +17,8 @@ async function world(settings: object) {
   const at = await served({ app });
   const ask = async ({ sdk, key }: Client, session: string) => {
     const { id: store } = await sdk.beta.memoryStores.create({ name: session });
-    const sent = await fetch(`${at.url}/nocturne/v1/sessions?memory_store_id=${store}&id=${session}`, {
-      ...{ method: 'POST', headers: { 'x-api-key': key }, body: TALK },
-    });
-    expect(sent.status).toBe(200);
-    return sdk.beta.dreams.create({
-      inputs: [
-        { type: 'memory_store', memory_store_id: store },
-        { type: 'sessions', session_ids: [session] },
-      ],
-      model: 'test-model',
-    });
+    expect((await send(at, { key }, store, TALK, `&id=${session}`)).status).toBe(200);
+    return sdk.beta.dreams.create(asking(store, [session], { model: 'test-model' }));
   };
   /** The same home at another time. */
   const later = (now: string) => served({ app: { ...app, home: at.home, dir: at.dir, now } });
@@ -51,18 +30,18 @@ test('what the dreams of a key may cost in a day holds the next one back until t
   const { at, model, ask, later } = await world({ prices });
   const [frugal, other] = [await at.client({ dayMicroUsd: 1 }), await at.client()];
   const first = await ask(frugal, 'sesn_first');
-  await drain(at);
+  await work(at);
   // It was begun before anything was spent; what it costs is known by now.
   const asked = model.requests.length;
   expect(asked).toBeGreaterThan(0);
   const second = await ask(frugal, 'sesn_second');
   const free = await ask(other, 'sesn_other');
-  expect(await drain(at)).toContainEqual(expect.stringContaining(`What the key ${frugal.id} may cost in a day`));
+  expect(await work(at)).toContainEqual(expect.stringContaining(`What the key ${frugal.id} may cost in a day`));
   const status = async ({ sdk }: Client, id: string) => (await sdk.beta.dreams.retrieve(id)).status;
   expect([await status(frugal, second.id), await status(other, free.id)]).toEqual(['running', 'completed']);
   const tomorrow = await later('2026-11-22T00:00:01Z');
   const then = clientOf({ url: tomorrow.url, key: frugal.key, id: frugal.id });
-  await drain(tomorrow);
+  await work(tomorrow);
   expect([await status(then, first.id), await status(then, second.id)]).toContain('completed');
 });
 
@@ -84,7 +63,7 @@ test.each([
     const { id } = await ask(client, 'sesn_waits');
     const timers = vi.spyOn(globalThis, 'setInterval');
     onTestFinished(() => timers.mockRestore());
-    expect(await drain(at)).toContainEqual(expect.stringMatching(why));
+    expect(await work(at)).toContainEqual(expect.stringMatching(why));
     // Nothing is left that looks, once a second, whether what is worked was canceled.
     const looking = timers.mock.results.filter((_, call) => timers.mock.calls[call]?.[1] === 1_000);
     expect(looking.filter(({ value }) => (value as { _destroyed: boolean })._destroyed === false)).toEqual([]);
