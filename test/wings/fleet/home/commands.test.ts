@@ -30,14 +30,13 @@ test('without a database it says which setting names one; what is no limit is wr
 describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
   const own = withStores({ stores: {} });
 
+  const environment = () => ({
+    ...{ HOME: tempDir(), NOCTURNE_HOME: tempDir(), NOCTURNE_DATABASE_URL: own.database.url },
+    ...{ NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: NOW },
+  });
+
   async function run(args: string[], settings: Record<string, string> = {}) {
-    const environment = {
-      NOCTURNE_HOME: tempDir(),
-      NOCTURNE_DATABASE_URL: own.database.url,
-      NOCTURNE_ZONE: 'UTC',
-      NOCTURNE_NOW: NOW,
-    };
-    const ended = await runHere(['fleet', ...args], { ...environment, ...settings });
+    const ended = await runHere(['fleet', ...args], { ...environment(), ...settings });
     expect(ended).toMatchObject({ code: 0 });
     return ended;
   }
@@ -58,6 +57,10 @@ describe.skipIf(noPostgres)(`nocturne fleet ${noPostgres}`, () => {
       zone: 'UTC',
       overruled: ['zone is Asia/Tokyo in the settings of this machine, but UTC counts, for all machines'],
     });
+    const doctor = async (more: Record<string, string>) =>
+      (await runHere(['doctor'], { ...environment(), NOCTURNE_MODEL: 'offline', ...more })).stdout;
+    expect(await doctor({ NOCTURNE_ZONE: 'Asia/Tokyo' })).toMatch(/limits.* zone is Asia\/Tokyo in the settings/);
+    expect(await doctor({ NOCTURNE_DATABASE_URL: 'postgres://127.0.0.1:1/none' })).toContain('127.0.0.1:1');
     const changed = await run(['limits', '--day-tokens', '2000', '--day-usd', '12.5', '--zone', 'Europe/Berlin']);
     expect(changed.stdout).toContain('$12.50 in a day of Europe/Berlin');
     expect(changed.stdout).toContain(
