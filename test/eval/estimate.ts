@@ -19,7 +19,7 @@ export interface Estimate {
   microUsd: number | null;
 }
 
-/** `perfect`: the extraction asks no model. A judge is not counted. */
+/** `perfect`: the extraction asks no model. */
 export async function estimateRun(
   { samples }: EvalSet,
   { perfect, price }: { perfect: boolean; price?: Price },

@@ -54,7 +54,7 @@ test('without a key the offline model is measured, and leaves nothing behind', a
   const { code, stdout, stderr } = await evaluateHere([...LOCOMO, '--json'], { TMPDIR: temporary });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const result = JSON.parse(stdout);
-  expect(result).toMatchObject({ version: 1, set: 'locomo', samples: ['conv-1'], model: 'offline', judge: null });
+  expect(result).toMatchObject({ version: 1, set: 'locomo', samples: ['conv-1'], model: 'offline' });
   expect(result.figures).toMatchObject({ sessions: 2, facts: 4, retention: { count: 0, of: 0 } });
   expect(result.values['dream: facts retained']).toBe(1);
   expect(readdirSync(temporary)).toEqual([]);

@@ -19,11 +19,10 @@ import type { Parts } from '../../src/doors/job-bounds.ts';
 import { measuredOn, publishPart } from '../compare/evidence.ts';
 import { describeChecks, measureChecks } from './checks.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
-import { judge } from './judge.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';
-import { type Recognition, recognise } from './recognise.ts';
+import { recognise } from './recognise.ts';
 import {
   describe,
   describeDetails,
@@ -34,7 +33,7 @@ import {
   valuesOf,
 } from './report.ts';
 import { score, sum, together } from './score.ts';
-import type { EvalSet, Fact, Sample } from './set.ts';
+import type { EvalSet, Sample } from './set.ts';
 import { HELD_OUT, OWN } from './sets.ts';
 import { stepsIn } from './steps.ts';
 
@@ -44,7 +43,6 @@ interface Options {
   locomo?: string;
   samples?: number;
   perfect?: boolean;
-  judge?: string;
   against?: string;
   details?: boolean;
   estimate?: boolean;
@@ -63,7 +61,6 @@ const program = () =>
     .option('--locomo <file>', "LoCoMo's locomo10.json, which is the set then")
     .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
     .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
-    .option('--judge <model>', 'let a model say which lines say which facts; default: words do')
     .option('--against <file>', 'compare with an earlier result, as --json wrote it')
     .option('--details', 'name what was missed, lost, wrong, twice')
     .option('--estimate', 'only say what it is likely to cost')
@@ -113,11 +110,10 @@ async function main(options: Options, parts: Parts): Promise<void> {
   if (model !== OFFLINE_MODEL || options.estimate) {
     const { prices } = config;
     const likely = await estimateRun(set, { perfect: options.perfect === true, price: priceOf(model, prices) });
-    note(`${sayEstimate(model, likely)}${options.judge ? ` The judge ${options.judge} comes on top.` : ''}`);
+    note(sayEstimate(model, likely));
     if (options.estimate) return;
   }
   requireAccess({ model, access });
-  if (options.judge) requireAccess({ model: options.judge, access });
   const root = await rootFor(model, { ...like, perfect: options.perfect === true });
   const bar = progress('opening');
   process.once('SIGINT', () => {
@@ -133,7 +129,7 @@ async function main(options: Options, parts: Parts): Promise<void> {
       const dir = join(root, sample.name);
       const say = (text: string) => bar.say(`${sample.name} (${at + 1} of ${set.samples.length}) ${text}`);
       const run = { dir, model, perfect: options.perfect === true, say };
-      scored.push(await measure(sample, { ...run, judgedBy: options.judge, config, parts }));
+      scored.push(await measure(sample, { ...run, config, parts }));
     }
     const figures = sum(scored.map((each) => each.figures));
     const result: Result = {
@@ -141,7 +137,6 @@ async function main(options: Options, parts: Parts): Promise<void> {
       ...like,
       model,
       extraction: options.perfect ? 'perfect' : 'model',
-      judge: options.judge ?? null,
       figures,
       values: valuesOf(figures),
       details: together(scored.map((each) => each.details)),
@@ -190,7 +185,6 @@ interface Run {
   dir: string;
   model: string;
   perfect: boolean;
-  judgedBy?: string;
   config: Config;
   parts: Parts;
   say(text: string): void;
@@ -199,18 +193,16 @@ interface Run {
 async function measure(sample: Sample, run: Run): Promise<ReturnType<typeof score>> {
   const extractor = run.perfect ? await perfectExtractor(sample) : undefined;
   try {
-    const { access, requestMs } = run.config;
+    const { access } = run.config;
     const dreaming = { model: run.model, access };
     const extracting = extractor ? { model: 'perfect', access: extractor.access } : dreaming;
     const steps = stepsIn(join(run.dir, 'steps.json'));
     const observed = await liveThrough(sample, { ...run, steps, open: openWith(run, { extracting, dreaming }) });
     run.say('recognising facts');
-    const find = (facts: Fact[], lines: string[]): Promise<Recognition> | Recognition =>
-      run.judgedBy ? judge(facts, lines, { model: run.judgedBy, access, requestMs }) : recognise(facts, lines);
     const texts = (of: { text: string }[]) => of.map(({ text }) => text);
     return score(sample, observed, {
-      entries: await find(sample.facts, texts(observed.entries)),
-      lines: await find(sample.facts, texts(observed.lines)),
+      entries: recognise(sample.facts, texts(observed.entries)),
+      lines: recognise(sample.facts, texts(observed.lines)),
       messages: recognise(sample.facts, observed.messages),
     });
   } finally {

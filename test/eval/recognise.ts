@@ -8,7 +8,7 @@ import type { Fact } from './set.ts';
 
 export const METHOD =
   'Facts are recognised line by line by words and exact strings, in the language of the fact and in English, not by ' +
-  'meaning: a paraphrase in other words counts as missing, a negation in unknown words as said. --judge asks a model.';
+  'meaning: a paraphrase in other words counts as missing, a negation in unknown words as said.';
 
 /** Which lines say which fact: indices of lines, by id of the fact. Facts in no line are absent. */
 export type Recognition = Map<string, number[]>;

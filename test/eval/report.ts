@@ -17,8 +17,6 @@ export interface Result {
   model: string;
   /** Who extracted: the model, or the set's own facts in its place. */
   extraction: 'model' | 'perfect';
-  /** The model that said which lines say which facts; null: words did. */
-  judge: string | null;
   figures: Figures;
   /** Row of the table → figure of the memory. */
   values: Record<string, number>;
@@ -82,7 +80,7 @@ export function rowsOf(figures: Figures): Row[] {
 
 /** The table, what it was measured on and how, and what is worth knowing beside it. */
 export function describe(result: Result, { notes, against }: { notes: string[]; against?: Result }): string {
-  const { figures, model, set, samples, judge, extraction } = result;
+  const { figures, model, set, samples, extraction } = result;
   const table = new Table({
     head: ['', 'memory', 'plain append', 'whole transcript', ...(against ? ['memory before'] : [])],
     style: { head: [], border: [], compact: true },
@@ -95,7 +93,7 @@ export function describe(result: Result, { notes, against }: { notes: string[]; 
   const said = [
     `Set ${set} (${samples.join(', ')}): ${figures.sessions} sessions, ${figures.facts} facts, ${changes} changes. Model ${model}` +
       `${extraction === 'perfect' ? ' for the dream; the extraction is the set’s own facts' : ''}.`,
-    judge ? `Facts are recognised by the model ${judge}, in the transcript by words.` : METHOD,
+    METHOD,
     'A change counts where both sides were extracted. Tokens of the transcript are those of what was said and of what tools ' +
       'got and gave; memory and logs count as files. Plain append: the entries as they were recorded, without a dream.',
     ...(waiting > 0 ? [`${waiting} facts are habits seen once, whose lines are marked.`] : []),

@@ -1,4 +1,4 @@
-// A year of nights with a person who changes: minds, ports, rules, owners, states of things, plans; who says things again in
+// Half a year of nights with a person who changes: minds, ports, rules, owners, states of things, plans; who says things again in
 // other words, and near but different ones. Once with a model that proposes what the script says is right, once with a
 // sloppy one that first proposes something else.
 
@@ -10,9 +10,9 @@ import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 
-const NIGHTS = sized({ quick: 18, deep: 365 });
+const NIGHTS = sized({ quick: 18, deep: 180 });
 /** Of the sloppy model, so many that a limit of one in fifty is one. */
-const SLOPPY = sized({ quick: { nights: 40, seed: 4_712 }, deep: { nights: 365, seed: 4_711 } });
+const SLOPPY = sized({ quick: { nights: 40, seed: 4_712 }, deep: { nights: 180, seed: 4_711 } });
 
 const standingIn = ({ lines }: Year) => lines.map(({ text }) => text).filter((text) => seenOnceOn(text) === undefined);
 

@@ -118,7 +118,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
   // One that is not killed leaves its modules compiled for the others: in the long size first, else last.
   if (sized({ quick: false, deep: true })) expect(await write(100_000, fresh())).toEqual([0, null]);
   const dieFrom = async (first: number) => {
-    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 57, deep: 2 })) {
+    for (let at = first, wasKilled = true; wasKilled; at += sized({ quick: 57, deep: 6 })) {
       const dir = fresh();
       const [status, signal] = await write(at, dir);
       wasKilled = signal === 'SIGKILL';
@@ -128,7 +128,7 @@ test('a writer that is killed at whatever call leaves all or nothing', async () 
     }
   };
   // Two at a time: most of it is waiting for processes to start. In the small size four of all.
-  await Promise.all(sized({ quick: [1], deep: [1, 2] }).map(dieFrom));
+  await Promise.all(sized({ quick: [1], deep: [1, 4] }).map(dieFrom));
 });
 
 test.skipIf(process.platform === 'win32')(

@@ -12,7 +12,7 @@ import type { Precondition, Store } from '../../../src/memory/store/store.ts';
 import { sized } from '../../support/depth.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const RUNS = sized({ quick: 6, deep: 100 });
+const RUNS = sized({ quick: 6, deep: 50 });
 const OPERATIONS = 100;
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const by = { actor: 'tool:test' };

@@ -26,7 +26,7 @@ async function readWhole(path: string): Promise<number> {
   return session.unreadableLines;
 }
 
-const LINES = sized({ quick: 400, deep: 10_000 });
+const LINES = sized({ quick: 400, deep: 3_000 });
 
 describe(`${LINES} damaged lines`, () => {
   test.each([

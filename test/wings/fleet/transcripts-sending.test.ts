@@ -268,7 +268,7 @@ describe.skipIf(noPostgres)(`sending a session to the database ${noPostgres}`, (
     },
   );
 
-  test(`a session of ${sized({ quick: 6, deep: 64 })} MB is sent and read in memory that does not grow with it`, async () => {
+  test(`a session of ${sized({ quick: 6, deep: 24 })} MB is sent and read in memory that does not grow with it`, async () => {
     await begin();
     const peakOf = async (turns: number) => {
       const { path } = longSession(turns);
@@ -279,7 +279,7 @@ describe.skipIf(noPostgres)(`sending a session to the database ${noPostgres}`, (
       return { path, name, peak: Number(said.at(-1)?.slice('peak '.length)) };
     };
     const small = await peakOf(1);
-    const large = await peakOf(sized({ quick: 6, deep: 64 }) * 16);
+    const large = await peakOf(sized({ quick: 6, deep: 24 }) * 16);
     expect(large.peak - small.peak).toBeLessThan(24 * MIB);
     expect(await messagesAt(large.name)).toEqual(await messagesIn(large.path));
   });

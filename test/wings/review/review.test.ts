@@ -8,8 +8,7 @@ import { findFaults } from '../../../src/memory/history/check.ts';
 import { unifiedDiff } from '../../../src/memory/history/line-diff.ts';
 import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
-import { sized } from '../../support/depth.ts';
-import { changedLines, meaningOf, type Reviewed, reviewedMemory } from '../../support/reviewed.ts';
+import { meaningOf, type Reviewed, reviewedMemory } from '../../support/reviewed.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-21.md';
@@ -341,53 +340,4 @@ test('an edit in the very moment of the commit keeps everything as it is', async
   ]);
   expect(memory.file('alpha.md')).toContain('1111');
   expect(memory.file('alpha.md')).not.toContain('2001');
-});
-
-const MANY = sized({ quick: 10, deep: 50 });
-
-test(`of ${MANY} proposals, half of their topics edited meanwhile, none applies to text it was not made for`, async () => {
-  const names = Array.from({ length: MANY }, (_, at) => `Service ${at + 10}`);
-  const memory = await settled(Object.fromEntries(names.map((name, at) => [name, 1000 + at])));
-  for (const [at, name] of names.entries()) await memory.say(name, 2000 + at);
-  await memory.dream();
-  expect(await memory.proposals()).toHaveLength(MANY);
-
-  const pathOf = (name: string) => `${name.toLowerCase().replaceAll(' ', '-')}.md`;
-  const edits: ((text: string) => string)[] = [
-    (text) => `${text}- A person was here.\n`,
-    (text) => text.replace(/port \d+/, 'port 9'),
-    (text) => text.replace(/^- .*\n/m, ''),
-    (text) => text.replace(/description: .*/, 'description: Mine'),
-    (text) => text.replace('- ', '* '),
-  ];
-  const edited = names.filter((_, at) => at % 2 === 0);
-  for (const [at, name] of edited.entries())
-    memory.edit(pathOf(name), edits[at % edits.length] as (text: string) => string);
-  const before = new Map(names.map((name) => [name, memory.file(pathOf(name))]));
-  const shown = new Map((await memory.proposals()).map((proposal) => [proposal.topic, proposal]));
-
-  const { decided } = await memory.review(accept);
-  const outcomeOf = (name: string) => decided.find(({ id }) => id === shown.get(pathOf(name))?.id)?.outcome;
-  expect(decided).toHaveLength(MANY);
-  for (const name of names) {
-    const isEdited = edited.includes(name);
-    expect([name, outcomeOf(name)]).toEqual([name, isEdited ? 'stale' : 'accepted']);
-    const was = { name: 'a', text: before.get(name) ?? '' };
-    const did = changedLines(unifiedDiff(was, { name: 'b', text: memory.file(pathOf(name)) }));
-    expect(did).toEqual(isEdited ? [] : changedLines(shown.get(pathOf(name))?.diff ?? ''));
-  }
-
-  // The edited ones are made anew, once each, and what the person wrote stays.
-  await memory.dream();
-  const anew = await memory.proposals();
-  expect(new Set(anew.map(meaningOf)).size).toBe(MANY / 2);
-  expect(anew.map(({ state }) => state)).toEqual(Array(MANY / 2).fill('waiting'));
-  await memory.review(accept);
-  expect(new Set(Object.values(memory.states()))).toEqual(new Set(['distilled']));
-  for (const [at, name] of names.entries()) {
-    expect(memory.file(pathOf(name))).toContain(`port ${2000 + at}`);
-    if (at % 10 === 0) expect(memory.file(pathOf(name))).toContain('- A person was here.');
-    if (at % 10 === 2) expect(memory.file(pathOf(name))).toContain('port 9.');
-    if (at % 10 === 6) expect(memory.file(pathOf(name))).toContain('description: Mine');
-  }
 });

@@ -39,36 +39,6 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
 
   const emptied = () => asNobody('delete from spend; delete from limits; delete from worker');
 
-  test('eight machines that reserve two hundred times at once never pass the ceiling, and leave no room unused', async () => {
-    const homes = Array.from({ length: 8 }, () => home());
-    const priced = { model: 'main', prices: { main: { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 } } };
-    for (const [by, room] of [
-      [{ ...limits, dayTokens: 9_999 }, 99],
-      [{ ...limits, dayTokens: 1e9, dayMoneyUsd: 0.05, ...priced }, 100],
-    ] as const) {
-      await emptied();
-      const jobs = homes.map((each) => new JobSpend(each, by));
-      const asked = Array.from({ length: 200 }, async (_, nth) => (jobs[nth % 8] as JobSpend).reserve(100));
-      const answered = await Promise.allSettled(asked);
-      expect(answered.filter(({ status }) => status === 'fulfilled')).toHaveLength(room);
-      for (const each of answered)
-        if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'ceiling' });
-      expect(await homes[0]?.days.spendOf('2026-11-20')).toMatchObject({ reservedTokens: room * 100 });
-    }
-  });
-
-  test('what machines do at the same moment is done one after another: nothing is counted over another', async () => {
-    const homes = Array.from({ length: 8 }, () => home());
-    await homes[0]?.breaker.close();
-    await Promise.all(homes.map((each) => each.breaker.fail({ code: 'network', message: 'gone' }, { after: 100 })));
-    expect((await homes[0]?.breaker.read())?.failures).toBe(8);
-    const dueAt = new Date('2026-11-20T03:30:00Z');
-    await asNobody(`delete from nightly; insert into nightly values (1, '2026-11-19T03:30:00.000Z')`);
-    let rounds = 0;
-    await Promise.all(homes.map((each) => each.nightlyRound(dueAt, () => rounds++)));
-    expect(rounds).toBe(1);
-  });
-
   test('the limits and the zone of the first machine count for all, until a person sets others', async () => {
     await emptied();
     const [one, two] = [home(), home()];

@@ -122,29 +122,6 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
     expect(heads).toEqual(['two\n', 'two\n', 'two\n']);
   });
 
-  test('writing, editing, renaming and removing, with what forbids them, and a rehearsal that makes no revision', async () => {
-    const id = await putStore(own.here, FILES);
-    const one = await heldStore(own.here, id);
-    await one.write(by, { path: 'c.md', text: 'three\n' });
-    await one.edit(by, { path: 'c.md', old: 'three', new: '3' });
-    await one.rename(by, { from: 'c.md', to: 'd.md' });
-    await one.remove(by, { path: 'a.md' });
-    expect(await textsOf(own.there, id)).toEqual({ 'topics/b.md': 'two\n', 'd.md': '3\n' });
-    const { revision } = one;
-    const again = one.write(by, { path: 'd.md', text: 'x', precondition: { mustNotExist: true } });
-    await expect(again).rejects.toMatchObject({ code: 'conflict' });
-    await expect(one.read('../outside.md')).rejects.toMatchObject({ code: 'bad-input' });
-    await one.rehearse(by, ['d.md', 'e.md']);
-    await expect(one.rehearse(by, ['d.md/below.md'])).rejects.toMatchObject({ code: 'bad-input' });
-    await one.commit({ ...by, isRehearsal: true }, () => ({ files: [{ path: 'd.md', change: () => 'rehearsed' }] }));
-    expect([await one.missing(), await one.acceptMissing(), one.bringFilesUpToDate()]).toEqual([[], [], []]);
-    expect([one.revision, await one.read('d.md')]).toEqual([revision, '3\n']);
-    const { revision: last } = (
-      await own.database.ask<{ revision: number }>('select revision from store where id = $1', [id])
-    )[0] as { revision: number };
-    expect(last).toBe(4);
-  });
-
   test('its ledger refuses what is written past it; what is derived may be, and goes when it is brought on', async () => {
     const id = await putStore(own.here, { 't.md': TOPIC('first') });
     const [one, other] = [await heldStore(own.here, id), await heldStore(own.there, id)];

@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../../src/memory/ledger/ledger.ts';
 import { DatabasePlaces } from '../../../../src/wings/fleet/stores/places.ts';
 import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
-import { dueWork, takeNext } from '../../../../src/wings/fleet/work/due.ts';
 import { noPostgres, textsOf, withStores } from '../own-database.ts';
 
 const by = { actor: 'tool:test' } as const;
@@ -58,31 +57,5 @@ describe.skipIf(noPostgres)(`places of stores ${noPostgres}`, () => {
     expect(Object.keys(await textsOf(own.here, 'memstore_first'))).not.toContain('c.md');
     first.close();
     second.close();
-  });
-
-  test('to a store that was put aside nothing is written, nothing of it is worked, and it comes back as it was; dropped, no row is left of it', async () => {
-    await places.make('memstore_aside', { tenant: null });
-    await write(own.there, 'memstore_aside', 'a.md', 'one\n');
-    const store = await own.there.open('memstore_aside');
-    await store.work.put({ kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
-    const late = store.asOne(async (at) => {
-      await places.remove('memstore_aside');
-      await at.write(by, { path: 'a.md', text: 'late\n' });
-    });
-    await expect(late).rejects.toMatchObject({ code: 'fenced' });
-    await expect(store.write(by, { path: 'a.md', text: 'later\n' })).rejects.toMatchObject({ code: 'conflict' });
-    const { ask } = own.here.database;
-    expect((await dueWork(ask, { now, limit: 9 })).filter((due) => due.store === 'memstore_aside')).toEqual([]);
-    expect(await takeNext(ask, { owner: 'w', ttlMs: 1_000, now })).toBeNull();
-
-    expect(await places.restore('memstore_aside')).toBe(true);
-    expect(await textsOf(own.here, 'memstore_aside')).toEqual({ 'a.md': 'one\n' });
-    expect(await takeNext(ask, { owner: 'w', ttlMs: 1_000, now })).toMatchObject({ store: 'memstore_aside' });
-    await places.remove('memstore_aside');
-    await places.drop('memstore_aside');
-    expect(await places.restore('memstore_aside')).toBe(false);
-    store.close();
-    for (const table of ['page', 'file', 'checkin', 'work_inbox', 'work_turn'])
-      expect(await own.database.ask(`select from ${table} where store = 'memstore_aside'`)).toEqual([]);
   });
 });

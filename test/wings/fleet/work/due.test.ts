@@ -90,19 +90,6 @@ describe.skipIf(noPostgres)(`work over all stores ${noPostgres}`, () => {
     }
   });
 
-  test('eight who take at once each get another tenant’s, and each item goes to one of them', async () => {
-    for (let n = 0; n < 8; n += 1) {
-      const store = await here.store(`t${n}`);
-      for (let key = 0; key < 4; key += 1) await put(store, String(key));
-    }
-    for (let round = 0; round < 4; round += 1) {
-      const claims = await Promise.all(Array.from({ length: 8 }, (_, n) => take(`w${n}`)));
-      expect(new Set(claims.map((claim) => claim?.store)).size).toBe(8);
-      expect(claims.map((claim) => claim?.key)).toEqual(claims.map(() => String(round)));
-    }
-    expect(await take()).toBeNull();
-  });
-
   test('an item that was claimed is passed over, until it is let go or its time is over', async () => {
     const store = await here.store();
     await put(store, '1');
