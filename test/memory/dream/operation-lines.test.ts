@@ -82,16 +82,236 @@ const both = { entries: ['e1', 'e2'] };
 const drop = (because: string, of?: string, entries = ['e1']): Operation =>
   ({ kind: 'drop', entries, reason: 'x', because, ...(of ? { of } : {}) }) as Operation;
 
+/** What is known of a line or an entry beside its text. */
+const KNOWN: Record<string, object> = {
+  ...{
+    earlier: { at: EARLIER },
+    later: { at: LATER },
+    implied: { strength: 'implied' },
+    "person's": { isPersons: true },
+  },
+  ...{ once: { seenOnce: '2026-11-19' }, shown: { sources: SHOWN } },
+};
+
+/**
+ * Cases as text: the name; `=` a line, `-` one that the operation replaces, `~` an entry, `~>` what that says it changes; the
+ * operation, about the first entry or both; `!` what the refusal says.
+ */
+function casesIn(text: string): [string, Operation[], DreamContext, string][] {
+  return text
+    .trim()
+    .split('\n\n')
+    .map((each) => {
+      const [name = '', ...rows] = each.split('\n');
+      const [entries, lines]: [Given[], Given[]] = [[], []];
+      const [operations, replaces]: [Operation[], string[]] = [[], []];
+      let reason = '';
+      for (const row of rows) {
+        const [, mark = '', of, tags, said = ''] =
+          /^(\S+) (both: )?(?:\(((?:earlier|later|implied|person's|once|shown)(?:, \w+)*)\) )?(.*)$/.exec(row) ?? [];
+        const given = Object.assign({ text: said }, ...(tags?.split(', ') ?? []).map((tag) => KNOWN[tag]));
+        if (mark === '=' || mark === '-') lines.push(given);
+        if (mark === '-') replaces.push(`l${lines.length}`);
+        else if (mark === '~') entries.push(given);
+        else if (mark === '~>') Object.assign(entries.at(-1) ?? {}, { changes: said });
+        else if (mark === '!') reason = said;
+        else if (mark === 'drop') operations.push(drop(...(said.split(' ') as [string, string?])));
+        else if (mark === 'add' || mark === 'merge' || mark === 'supersede') {
+          const about = of ? both : { entries: ['e1'] };
+          const gone = replaces.length > 0 ? { replaces } : {};
+          operations.push(write(mark, said, { ...about, ...gone, lines: [{ text: said, ...about }] }));
+        }
+      }
+      return [name, operations, context(entries, lines), reason];
+    });
+}
+
 test.each<[string, Operation[], DreamContext, string]>([
-  [
-    'two ports that look alike are put into one line',
-    [write('merge', 'The staging and production databases listen on 5433 and 5432.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'The production database listens on 5432.' }],
-      [{ text: 'The staging database listens on 5433.' }],
-    ),
-    'keep them apart',
-  ],
+  ...casesIn(`
+two ports that look alike are put into one line
+- The staging database listens on 5433.
+~ The production database listens on 5432.
+merge The staging and production databases listen on 5433 and 5432.
+! keep them apart
+
+a value is only a part of the one that was said
+~ It listens on 8080.
+add It listens on 80.
+! "80"
+
+an older statement supersedes a newer one
+- Use pnpm.
+~ (earlier) Use npm.
+supersede Use npm.
+! which is newer
+
+a line is superseded by something else
+- Releases need two approvals.
+~ Tea is at four.
+supersede Tea is at four.
+! one and the same thing?
+
+a denial is lost
+~ Never push to main.
+add Push to main.
+! leaves out
+
+a denial is lost in German
+~ Nicht auf main pushen.
+add Auf main pushen.
+! leaves out
+
+a denial comes from nowhere
+~ Push to main.
+add Never push to main.
+! denies anything
+
+a contradiction is put beside what it contradicts
+= Always squash commits.
+~ Never squash commits.
+add Never squash commits.
+! write both down as open
+
+what is open has one side
+~ Squash commits, not rebase.
+add Open: squash or rebase.
+! rests on one only
+
+the place of a habit that was seen once is taken by something else
+- (once) Asks for a review.
+~ Tea is at four.
+merge Tea is at four.
+! one and the same thing?
+
+what one session shows is put behind a rule of something else
+- Show the diff before a commit.
+~ (implied) Wants ways compared as a table.
+merge Show the diff before a commit; wants ways compared as a table.
+! one and the same thing?
+
+one habit is taken for another that differs in a word
+- (once, shown) Reads the diff of the press before a commit.
+~ (implied) Reads the diff of the mill before a commit.
+merge Reads the diff of the mill before a commit.
+! together
+
+one habit is taken for another of the same thing
+- (once, shown) Reads the diff of the press before a commit.
+~ (implied) Wants options for the press as a table.
+merge Reads the diff of the press before a commit.
+! together
+
+a value of a habit that was seen once is lost when it is shown again
+- (once) Runs a change on \`soph-test\` first.
+~ (implied) Runs the tests on the cluster before a change is done.
+merge Runs the tests on the cluster before a change is done.
+! lose "soph-test"
+
+a value of what holds beside what is over is lost
+- No Windows build is made.
+~ Windows builds are made again, from 0.8 on (in April 2026 Windows was skipped).
+~> No Windows build.
+supersede Windows builds are made again.
+! lose "0.8"
+
+a value that came is lost beside the one that was before
+- The dev server talks git on 8080.
+~ The dev server was moved in June 2026, git was on 8080 and it was put on 8443.
+~> The dev server talks git on 8080.
+supersede The dev server talks git.
+! lose "2026", "8443"
+
+a value is lost that the line that goes has and the entry says again
+- As of 2026-11-12, 6090 of 6213 orders are migrated.
+~ All 6213 orders are migrated. That is done, since 2026-11-20.
+supersede All it orders are migrated.
+! lose "6213"
+
+a value is lost that what the entry changes has and the entry says again
+- The cache has 8 shards.
+~ The cache on 4321 has 16 shards.
+~> The cache on 4321 has 8 shards.
+supersede The cache has 16 shards.
+! lose "4321"
+
+a number of things is lost of which it is said that they are closed
+- 6090 of 6213 tickets are closed.
+~ All 6213 tickets are closed.
+supersede All tickets are closed.
+! lose "6213"
+
+a value that stays is lost beside one that is gone
+- The cache listens on 3000 and 4321.
+~ Port 3000 of the cache is gone, it listens on 4321 as before.
+supersede The cache listens on one port.
+! lose "4321"
+
+a value of what is changed is written as if it held
+~ Use the default from now on.
+~> The dev server listens on 3000.
+add The dev server listens on 3000.
+! "3000" as it was before
+
+a denial is lost beside another of something else
+~ Never push to main.
+add Push to main, not to dev.
+! in "Never push to main"
+
+a denial is lost beside a question that was asked
+~ Asked why the push failed, and wants a push never to go to main.
+add A push goes to main.
+! leaves out
+
+a duplicate is of nothing
+~ Use npm.
+drop duplicate l9
+! neither a line
+
+a duplicate says another value
+= Port 8080.
+~ Port 80.
+drop duplicate l1
+! "80" is not said
+
+a duplicate says other words
+= Use pnpm.
+~ Tea is at four.
+drop duplicate l1
+! words are not there
+
+what is newer gives way
+= Use pnpm.
+~ (later) Use npm.
+drop gave-way l1
+! is older
+
+what is open denies what nobody did
+~ Whether the mirror takes tags is open.
+add Open: whether the mirror does not take tags.
+! denies anything
+
+a "not" beside what is not decided is lost
+~ Not decided: where the mirror runs, since it does not take tags.
+add Open: where the mirror runs, since it takes tags.
+! keep that word
+
+a command goes on with a value that nobody said
+- On new machines run \`sync set --remote git:acme/private --local\` once.
+~ The remote moved to git:acme/vault.
+supersede On new machines run \`sync set --remote git:acme/other --local\` once.
+! rests on says
+
+two addresses are put into one line
+~ The tools are at git.example/a.
+~ The tools are at git.example/b.
+add both: The tools are at git.example/a and git.example/b.
+! keep them apart
+
+a file in one directory is named for one in another
+~ conf/local.json holds the remote.
+add web/local.json holds the remote.
+! lose "conf/local.json"
+`),
   [
     'a line takes a value from an entry that it does not cite',
     [
@@ -108,18 +328,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     '"8081"',
   ],
   [
-    'a value is only a part of the one that was said',
-    [write('add', 'It listens on 80.')],
-    context([{ text: 'It listens on 8080.' }]),
-    '"80"',
-  ],
-  [
-    'an older statement supersedes a newer one',
-    [write('supersede', 'Use npm.', { replaces: ['l1'] })],
-    context([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
-    'which is newer',
-  ],
-  [
     'the newer of one night gives way to the older',
     [{ ...write('supersede', 'Use npm.', { replaces: ['l1'] }), ...both } as Operation],
     context(
@@ -132,52 +340,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     'gives way to nothing',
   ],
   [
-    'a line is superseded by something else',
-    [write('supersede', 'Tea is at four.', { replaces: ['l1'] })],
-    context([{ text: 'Tea is at four.' }], [{ text: 'Releases need two approvals.' }]),
-    'one and the same thing?',
-  ],
-  ['a denial is lost', [write('add', 'Push to main.')], context([{ text: 'Never push to main.' }]), 'leaves out'],
-  [
-    'a denial is lost in German',
-    [write('add', 'Auf main pushen.')],
-    context([{ text: 'Nicht auf main pushen.' }]),
-    'leaves out',
-  ],
-  [
-    'a denial comes from nowhere',
-    [write('add', 'Never push to main.')],
-    context([{ text: 'Push to main.' }]),
-    'denies anything',
-  ],
-  [
-    'a contradiction is put beside what it contradicts',
-    [write('add', 'Never squash commits.')],
-    context([{ text: 'Never squash commits.' }], [{ text: 'Always squash commits.' }]),
-    'write both down as open',
-  ],
-  [
-    'what is open has one side',
-    [write('add', 'Open: squash or rebase.')],
-    context([{ text: 'Squash commits, not rebase.' }]),
-    'rests on one only',
-  ],
-  [
-    'the place of a habit that was seen once is taken by something else',
-    [write('merge', 'Tea is at four.', { replaces: ['l1'] })],
-    context([{ text: 'Tea is at four.' }], [{ text: 'Asks for a review.', seenOnce: '2026-11-19' }]),
-    'one and the same thing?',
-  ],
-  [
-    'what one session shows is put behind a rule of something else',
-    [write('merge', 'Show the diff before a commit; wants ways compared as a table.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Wants ways compared as a table.', strength: 'implied' }],
-      [{ text: 'Show the diff before a commit.' }],
-    ),
-    'one and the same thing?',
-  ],
-  [
     'a rule that is shown again loses what shows it',
     [write('merge', SHORT_ERROR, { replaces: ['l1'] })],
     context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
@@ -188,24 +350,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     [write('merge', 'Do not say what broke, say how to get out of it.', { replaces: ['l1'] })],
     context([SHOWN_ERROR], [{ text: SHORT_ERROR }]),
     'one and the same thing?',
-  ],
-  [
-    'one habit is taken for another that differs in a word',
-    [write('merge', 'Reads the diff of the mill before a commit.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Reads the diff of the mill before a commit.', strength: 'implied' }],
-      [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
-    ),
-    'together',
-  ],
-  [
-    'one habit is taken for another of the same thing',
-    [write('merge', 'Reads the diff of the press before a commit.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Wants options for the press as a table.', strength: 'implied' }],
-      [{ text: 'Reads the diff of the press before a commit.', seenOnce: '2026-11-19', sources: SHOWN }],
-    ),
-    'together',
   ],
   [
     'two habits of one night are taken for one that two sessions show',
@@ -221,94 +365,6 @@ test.each<[string, Operation[], DreamContext, string]>([
       { text: 'Reads the diff of the press before a commit.', strength: 'implied' },
     ]),
     'together',
-  ],
-  [
-    'a value of a habit that was seen once is lost when it is shown again',
-    [write('merge', 'Runs the tests on the cluster before a change is done.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Runs the tests on the cluster before a change is done.', strength: 'implied' }],
-      [{ text: 'Runs a change on `soph-test` first.', seenOnce: '2026-11-19' }],
-    ),
-    'lose "soph-test"',
-  ],
-  [
-    'a value of what holds beside what is over is lost',
-    [write('supersede', 'Windows builds are made again.', { replaces: ['l1'] })],
-    context(
-      [
-        {
-          text: 'Windows builds are made again, from 0.8 on (in April 2026 Windows was skipped).',
-          changes: 'No Windows build.',
-        },
-      ],
-      [{ text: 'No Windows build is made.' }],
-    ),
-    'lose "0.8"',
-  ],
-  [
-    'a value that came is lost beside the one that was before',
-    [write('supersede', 'The dev server talks git.', { replaces: ['l1'] })],
-    context(
-      [
-        {
-          text: 'The dev server was moved in June 2026, git was on 8080 and it was put on 8443.',
-          changes: 'The dev server talks git on 8080.',
-        },
-      ],
-      [{ text: 'The dev server talks git on 8080.' }],
-    ),
-    'lose "2026", "8443"',
-  ],
-  [
-    'a value is lost that the line that goes has and the entry says again',
-    [write('supersede', 'All it orders are migrated.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'All 6213 orders are migrated. That is done, since 2026-11-20.' }],
-      [{ text: 'As of 2026-11-12, 6090 of 6213 orders are migrated.' }],
-    ),
-    'lose "6213"',
-  ],
-  [
-    'a value is lost that what the entry changes has and the entry says again',
-    [write('supersede', 'The cache has 16 shards.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'The cache on 4321 has 16 shards.', changes: 'The cache on 4321 has 8 shards.' }],
-      [{ text: 'The cache has 8 shards.' }],
-    ),
-    'lose "4321"',
-  ],
-  [
-    'a number of things is lost of which it is said that they are closed',
-    [write('supersede', 'All tickets are closed.', { replaces: ['l1'] })],
-    context([{ text: 'All 6213 tickets are closed.' }], [{ text: '6090 of 6213 tickets are closed.' }]),
-    'lose "6213"',
-  ],
-  [
-    'a value that stays is lost beside one that is gone',
-    [write('supersede', 'The cache listens on one port.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Port 3000 of the cache is gone, it listens on 4321 as before.' }],
-      [{ text: 'The cache listens on 3000 and 4321.' }],
-    ),
-    'lose "4321"',
-  ],
-  [
-    'a value of what is changed is written as if it held',
-    [write('add', 'The dev server listens on 3000.')],
-    context([{ text: 'Use the default from now on.', changes: 'The dev server listens on 3000.' }]),
-    '"3000" as it was before',
-  ],
-  [
-    'a denial is lost beside another of something else',
-    [write('add', 'Push to main, not to dev.')],
-    context([{ text: 'Never push to main.' }]),
-    'in "Never push to main"',
-  ],
-  [
-    'a denial is lost beside a question that was asked',
-    [write('add', 'A push goes to main.')],
-    context([{ text: 'Asked why the push failed, and wants a push never to go to main.' }]),
-    'leaves out',
   ],
   [
     'a denial is lost in all lines that cite the entry',
@@ -351,19 +407,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     context([{ text: 'Tea.' }]),
     '"16:00"',
   ],
-  ['a duplicate is of nothing', [drop('duplicate', 'l9')], context([{ text: 'Use npm.' }]), 'neither a line'],
-  [
-    'a duplicate says another value',
-    [drop('duplicate', 'l1')],
-    context([{ text: 'Port 80.' }], [{ text: 'Port 8080.' }]),
-    '"80" is not said',
-  ],
-  [
-    'a duplicate says other words',
-    [drop('duplicate', 'l1')],
-    context([{ text: 'Tea is at four.' }], [{ text: 'Use pnpm.' }]),
-    'words are not there',
-  ],
   [
     'an older statement supersedes a line of which a copy rests on something newer',
     [write('supersede', 'Never squash.', { replaces: ['l1'] })],
@@ -375,12 +418,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     [write('merge', 'Never squash.', { replaces: ['l1'] })],
     withTopics({ ops: ['Always squash.'], git: ['Always squash.'] }),
     'supersede that',
-  ],
-  [
-    'what is newer gives way',
-    [drop('gave-way', 'l1')],
-    context([{ text: 'Use npm.', at: LATER }], [{ text: 'Use pnpm.' }]),
-    'is older',
   ],
   [
     'most of a night is dropped at the model’s word',
@@ -403,18 +440,6 @@ test.each<[string, Operation[], DreamContext, string]>([
     context([{ text: 'Tea.' }, { text: 'Cake.' }]),
     'several types',
   ],
-  [
-    'what is open denies what nobody did',
-    [write('add', 'Open: whether the mirror does not take tags.')],
-    context([{ text: 'Whether the mirror takes tags is open.' }]),
-    'denies anything',
-  ],
-  [
-    'a "not" beside what is not decided is lost',
-    [write('add', 'Open: where the mirror runs, since it takes tags.')],
-    context([{ text: 'Not decided: where the mirror runs, since it does not take tags.' }]),
-    'keep that word',
-  ],
   ...(
     [
       ['Do not skip the full review.', 'Skip the full review.'],
@@ -428,48 +453,133 @@ test.each<[string, Operation[], DreamContext, string]>([
     context([{ text: said }]),
     'keep that word',
   ]),
-  [
-    'a command goes on with a value that nobody said',
-    [write('supersede', 'On new machines run `sync set --remote git:acme/other --local` once.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'The remote moved to git:acme/vault.' }],
-      [{ text: 'On new machines run `sync set --remote git:acme/private --local` once.' }],
-    ),
-    'rests on says',
-  ],
-  [
-    'two addresses are put into one line',
-    [
-      {
-        ...write('add', ''),
-        ...both,
-        lines: [{ text: 'The tools are at git.example/a and git.example/b.', ...both }],
-      } as Operation,
-    ],
-    context([{ text: 'The tools are at git.example/a.' }, { text: 'The tools are at git.example/b.' }]),
-    'keep them apart',
-  ],
-  [
-    'a file in one directory is named for one in another',
-    [write('add', 'web/local.json holds the remote.')],
-    context([{ text: 'conf/local.json holds the remote.' }]),
-    'lose "conf/local.json"',
-  ],
 ])('a list is refused when %s', (_, operations, known, reason) => {
   expect(checkOperations(operations, known).join('\n')).toContain(reason);
 });
 
-test.each<[string, Operation[], DreamContext]>([
-  [
-    'a newer statement takes the place of an older one',
-    [write('supersede', 'Use pnpm since 2026-11-20, not npm.', { replaces: ['l1'] })],
-    context([{ text: 'Use pnpm.' }], [{ text: 'Use npm.' }]),
-  ],
-  [
-    'both sides are written down as open',
-    [write('merge', 'Open: the deadline is 2026-12-04 or 2026-12-11.', { replaces: ['l1'] })],
-    context([{ text: 'The deadline is 2026-12-11.' }], [{ text: 'The deadline is 2026-12-04.' }]),
-  ],
+test.each<[string, Operation[], DreamContext, string?]>([
+  ...casesIn(`
+a newer statement takes the place of an older one
+- Use npm.
+~ Use pnpm.
+supersede Use pnpm since 2026-11-20, not npm.
+
+both sides are written down as open
+- The deadline is 2026-12-04.
+~ The deadline is 2026-12-11.
+merge Open: the deadline is 2026-12-04 or 2026-12-11.
+
+a late old statement gives way to a line
+= Use pnpm.
+~ (earlier) Use npm.
+drop gave-way l1
+
+a duplicate names its line
+= Use port 80, please.
+~ Use port 80.
+drop duplicate l1
+
+a habit is shown again in other words
+- (once) Before something is committed, first show the user what you changed; then it can go in.
+~ (implied) Wants to see the diff before a change is committed ("before it goes in").
+merge Before something is committed, first show the user the diff; then it can go in.
+
+a habit is shown again in words of nearly the same form
+- (once, shown) Goes through open questions on the press one by one.
+~ (implied) Takes the questions on the press singly, one after another.
+merge Goes through open questions on the press one by one.
+
+a habit that was seen once is stated in other words
+- (once) Green unit tests do not make something done in git-sync: wants it actually run once, on soph-test-large-ref.
+~ Before calling a change in git-sync finished, try it for real, end to end on the cluster.
+merge Green unit tests do not make something done in git-sync: before calling a change finished, run it once for real, end to end on the cluster, on soph-test-large-ref.
+
+a line names what no longer holds by the words of what the entry changes
+~ Forget those lines.
+~> Every pull request gets a line in CHANGELOG.md.
+add No lines are written into CHANGELOG.md any more.
+
+a line names by the words of what it changes what it is of
+~ The default is 3000.
+~> The default of \`--max-refs\` is 5000.
+add The default of \`--max-refs\` is 3000.
+
+a date of what is over is left out
+- No Windows build ("Skip Windows (current config)" was chosen).
+~ From 0.8 on there are Windows builds, amd64 only (in April 2026 Windows was skipped; that's over).
+~> No Windows build ("Skip Windows").
+supersede From 0.8 on there are Windows builds, amd64 only.
+
+the date of a decision that is over is left out
+- No Windows build is made.
+~ From 0.8 on Windows builds are made, amd64 only; skipping Windows, as decided in April 2026, is over.
+~> No Windows build is made.
+supersede From 0.8 on Windows builds are made, amd64 only.
+
+a question that was asked becomes a rule
+~ Wants table-driven tests: asked why near-identical test functions were not table-driven.
+add Use table-driven tests, no near-identical ones.
+
+a question that was asked becomes a rule without the word that denies
+~ Wants table-driven tests: asked why near-identical test functions were not table-driven.
+add Use table-driven tests.
+
+what is left is put in the place of what is denied
+~ Use table-driven tests: near-identical test functions are not wanted.
+add Use table-driven tests, not near-identical test functions.
+
+one thing is unsettled or put off
+~ What to change in the goal line is not decided before 0.8 is planned.
+add Open: what to change in the goal line; not before 0.8 is planned.
+
+one entry names both sides of what is open
+~ Squash or not is undecided.
+add Open: squash or not.
+
+one entry names two ports of one server
+~ The server talks git on port 8080, and 8081 is pprof.
+add The server talks git on port 8080, and 8081 is pprof.
+
+what is not decided is said to be open
+~ Not decided yet: whether the mirror leaves out tags.
+add Open: whether the mirror leaves out tags.
+
+what is open is said to be not decided
+~ Whether the mirror leaves out tags is open.
+add Open: whether the mirror leaves out tags is not decided.
+
+a file that one entry names alone is named by its path, as another does
+~ conf/local.json is ignored.
+~ local.json holds the remote.
+add both: conf/local.json is ignored, and holds the remote.
+
+a name that a thing was renamed from goes
+~ The tool lives at git.example/tools/sync (renamed once more, from git.example/tools/mirror).
+add The tool lives at git.example/tools/sync.
+
+"no more than" is said in another way
+~ Readers have no more than the key of the metadata.
+add Readers only have the key of the metadata.
+
+an address and a path are put into one line
+~ Releases are announced at git.example/tools/sync.
+~ Sources stand in src/sync.
+add both: Releases are announced at git.example/tools/sync; sources stand in src/sync.
+
+a thing that is renamed, by the old name and the new one, is written by the new one
+- The skill is called code-tour; its header is \`Code Tour:\`.
+~ The skill code-tour is renamed to repo-tour, its header becomes \`Repo Tour:\`.
+supersede The skill is called repo-tour; its header is \`Repo Tour:\`.
+
+a command goes on with the value that changes
+- On new machines run \`sync set --remote git:acme/private --local\` once.
+~ The remote moved to git:acme/vault.
+supersede On new machines run \`sync set --remote git:acme/vault --local\` once.
+
+a file is named by its path first, and by its name then
+~ conf/local.json, which holds the remote, is ignored.
+add conf/local.json is ignored: local.json holds the remote.
+`),
   [
     'a newer statement denies a line of a pinned topic, which no dream can change',
     [write('add', 'Never squash.', { topic: 'git' })],
@@ -497,39 +607,12 @@ test.each<[string, Operation[], DreamContext]>([
     ),
   ],
   [
-    'a late old statement gives way to a line',
-    [drop('gave-way', 'l1')],
-    context([{ text: 'Use npm.', at: EARLIER }], [{ text: 'Use pnpm.' }]),
-  ],
-  [
-    'a duplicate names its line',
-    [drop('duplicate', 'l1')],
-    context([{ text: 'Use port 80.' }], [{ text: 'Use port 80, please.' }]),
-  ],
-  [
     'a habit that two sessions show becomes a line that rests on both',
     [{ ...write('add', 'Asks for a review.'), ...both, lines: [{ text: 'Asks for a review.', ...both }] } as Operation],
     context([
       { text: 'Asks for a review.', strength: 'implied' },
       { text: 'Asks for a review.', strength: 'implied' },
     ]),
-  ],
-  [
-    'a habit is shown again in other words',
-    [
-      write('merge', 'Before something is committed, first show the user the diff; then it can go in.', {
-        replaces: ['l1'],
-      }),
-    ],
-    context(
-      [{ text: 'Wants to see the diff before a change is committed ("before it goes in").', strength: 'implied' }],
-      [
-        {
-          text: 'Before something is committed, first show the user what you changed; then it can go in.',
-          seenOnce: '2026-11-19',
-        },
-      ],
-    ),
   ],
   [
     'a rule that was stated is shown again in other words, and the line says both',
@@ -564,43 +647,6 @@ test.each<[string, Operation[], DreamContext]>([
       [{ text: 'The plan is to tag 0.7 on Friday.' }],
     ),
   ],
-  [
-    'a habit is shown again in words of nearly the same form',
-    [write('merge', 'Goes through open questions on the press one by one.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'Takes the questions on the press singly, one after another.', strength: 'implied' }],
-      [{ text: 'Goes through open questions on the press one by one.', seenOnce: '2026-11-19', sources: SHOWN }],
-    ),
-  ],
-  [
-    'a habit that was seen once is stated in other words',
-    [
-      write(
-        'merge',
-        'Green unit tests do not make something done in git-sync: before calling a change finished, run it once for real, end to end on the cluster, on soph-test-large-ref.',
-        { replaces: ['l1'] },
-      ),
-    ],
-    context(
-      [{ text: 'Before calling a change in git-sync finished, try it for real, end to end on the cluster.' }],
-      [
-        {
-          text: 'Green unit tests do not make something done in git-sync: wants it actually run once, on soph-test-large-ref.',
-          seenOnce: '2026-11-19',
-        },
-      ],
-    ),
-  ],
-  [
-    'a line names what no longer holds by the words of what the entry changes',
-    [write('add', 'No lines are written into CHANGELOG.md any more.')],
-    context([{ text: 'Forget those lines.', changes: 'Every pull request gets a line in CHANGELOG.md.' }]),
-  ],
-  [
-    'a line names by the words of what it changes what it is of',
-    [write('add', 'The default of `--max-refs` is 3000.')],
-    context([{ text: 'The default is 3000.', changes: 'The default of `--max-refs` is 5000.' }]),
-  ],
   ...[
     'The port of the cache is 4321. 3000 is gone.',
     'The port of the cache is 4321; the old 3000 is closed.',
@@ -622,47 +668,6 @@ test.each<[string, Operation[], DreamContext]>([
     context([{ text }], [{ text: 'The port of the cache is 3000.' }]),
   ]),
   [
-    'a date of what is over is left out',
-    [write('supersede', 'From 0.8 on there are Windows builds, amd64 only.', { replaces: ['l1'] })],
-    context(
-      [
-        {
-          text: "From 0.8 on there are Windows builds, amd64 only (in April 2026 Windows was skipped; that's over).",
-          changes: 'No Windows build ("Skip Windows").',
-        },
-      ],
-      [{ text: 'No Windows build ("Skip Windows (current config)" was chosen).' }],
-    ),
-  ],
-  [
-    'the date of a decision that is over is left out',
-    [write('supersede', 'From 0.8 on Windows builds are made, amd64 only.', { replaces: ['l1'] })],
-    context(
-      [
-        {
-          text: 'From 0.8 on Windows builds are made, amd64 only; skipping Windows, as decided in April 2026, is over.',
-          changes: 'No Windows build is made.',
-        },
-      ],
-      [{ text: 'No Windows build is made.' }],
-    ),
-  ],
-  [
-    'a question that was asked becomes a rule',
-    [write('add', 'Use table-driven tests, no near-identical ones.')],
-    context([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
-  ],
-  [
-    'a question that was asked becomes a rule without the word that denies',
-    [write('add', 'Use table-driven tests.')],
-    context([{ text: 'Wants table-driven tests: asked why near-identical test functions were not table-driven.' }]),
-  ],
-  [
-    'what is left is put in the place of what is denied',
-    [write('add', 'Use table-driven tests, not near-identical test functions.')],
-    context([{ text: 'Use table-driven tests: near-identical test functions are not wanted.' }]),
-  ],
-  [
     'a description has words to search for, in other letters and of parts',
     [
       write('add', 'Keys are in com.1password; `readers: []` and later `writers: []`.', {
@@ -670,21 +675,6 @@ test.each<[string, Operation[], DreamContext]>([
       }),
     ],
     context([{ text: 'Keys are in com.1password; `readers: []` and later `writers: []`.' }]),
-  ],
-  [
-    'one thing is unsettled or put off',
-    [write('add', 'Open: what to change in the goal line; not before 0.8 is planned.')],
-    context([{ text: 'What to change in the goal line is not decided before 0.8 is planned.' }]),
-  ],
-  [
-    'one entry names both sides of what is open',
-    [write('add', 'Open: squash or not.')],
-    context([{ text: 'Squash or not is undecided.' }]),
-  ],
-  [
-    'one entry names two ports of one server',
-    [write('add', 'The server talks git on port 8080, and 8081 is pprof.')],
-    context([{ text: 'The server talks git on port 8080, and 8081 is pprof.' }]),
   ],
   [
     'an entry makes two lines outdated, and its words are kept by their new lines together',
@@ -701,27 +691,6 @@ test.each<[string, Operation[], DreamContext]>([
       [{ text: 'The default is lowered to 3000, because 4000 does not work.' }],
       [{ text: 'The default is 5000.' }, { text: 'Everybody has one default (5000).' }],
     ),
-  ],
-  [
-    'what is not decided is said to be open',
-    [write('add', 'Open: whether the mirror leaves out tags.')],
-    context([{ text: 'Not decided yet: whether the mirror leaves out tags.' }]),
-  ],
-  [
-    'what is open is said to be not decided',
-    [write('add', 'Open: whether the mirror leaves out tags is not decided.')],
-    context([{ text: 'Whether the mirror leaves out tags is open.' }]),
-  ],
-  [
-    'a file that one entry names alone is named by its path, as another does',
-    [
-      {
-        ...write('add', ''),
-        ...both,
-        lines: [{ text: 'conf/local.json is ignored, and holds the remote.', ...both }],
-      } as Operation,
-    ],
-    context([{ text: 'conf/local.json is ignored.' }, { text: 'local.json holds the remote.' }]),
   ],
   ...(
     [
@@ -742,48 +711,6 @@ test.each<[string, Operation[], DreamContext]>([
     [write('add', line)],
     context([{ text: said }]),
   ]),
-  [
-    'a name that a thing was renamed from goes',
-    [write('add', 'The tool lives at git.example/tools/sync.')],
-    context([{ text: 'The tool lives at git.example/tools/sync (renamed once more, from git.example/tools/mirror).' }]),
-  ],
-  [
-    '"no more than" is said in another way',
-    [write('add', 'Readers only have the key of the metadata.')],
-    context([{ text: 'Readers have no more than the key of the metadata.' }]),
-  ],
-  [
-    'an address and a path are put into one line',
-    [
-      {
-        ...write('add', ''),
-        ...both,
-        lines: [{ text: 'Releases are announced at git.example/tools/sync; sources stand in src/sync.', ...both }],
-      } as Operation,
-    ],
-    context([{ text: 'Releases are announced at git.example/tools/sync.' }, { text: 'Sources stand in src/sync.' }]),
-  ],
-  [
-    'a thing that is renamed, by the old name and the new one, is written by the new one',
-    [write('supersede', 'The skill is called repo-tour; its header is `Repo Tour:`.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'The skill code-tour is renamed to repo-tour, its header becomes `Repo Tour:`.' }],
-      [{ text: 'The skill is called code-tour; its header is `Code Tour:`.' }],
-    ),
-  ],
-  [
-    'a command goes on with the value that changes',
-    [write('supersede', 'On new machines run `sync set --remote git:acme/vault --local` once.', { replaces: ['l1'] })],
-    context(
-      [{ text: 'The remote moved to git:acme/vault.' }],
-      [{ text: 'On new machines run `sync set --remote git:acme/private --local` once.' }],
-    ),
-  ],
-  [
-    'a file is named by its path first, and by its name then',
-    [write('add', 'conf/local.json is ignored: local.json holds the remote.')],
-    context([{ text: 'conf/local.json, which holds the remote, is ignored.' }]),
-  ],
 ])('a list is let through when %s', (_, operations, known) => {
   expect(checkOperations(operations, known)).toEqual([]);
 });

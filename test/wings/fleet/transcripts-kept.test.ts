@@ -13,12 +13,10 @@ import { openSession } from '../../../src/transcript/session.ts';
 import type { Database } from '../../../src/wings/fleet/database.ts';
 import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
 import { keepInDatabase } from '../../../src/wings/fleet/keeping.ts';
-import { DatabaseParts } from '../../../src/wings/fleet/transcripts/session-parts.ts';
 import type { Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
 import { testApp } from '../../support/app.ts';
 import { workDue } from '../../support/due-work.ts';
 import { sessionFile } from '../../support/session-file.ts';
-import { expectPartsKept, textOfPart } from '../../support/session-parts.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 import { broughtFiles, machine, openTranscriptDatabase, storeIn } from './transcripts.ts';
@@ -154,14 +152,5 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
     expect([covered(), await store.read((await store.list())[0] ?? '')]).toEqual(before);
     const gone = await app.extract({ transcript: `${session.path}.gone`, ended: true });
     expect([gone.outcome, gone.error?.code]).toEqual([report?.outcome, report?.error?.code]);
-  });
-
-  test("the server's parts of sessions are what was put; they go when the server lets them go, not by themselves", async () => {
-    const store = await storeIn(database);
-    const [parts, other] = [new DatabaseParts(machine(database)), { store, id: 'sesn_o' }];
-    await expectPartsKept(parts, { store, id: 'sesn_one' }, other);
-    await age(100);
-    await here.dropOlder(30);
-    expect(await textOfPart(parts, other, 'part_a')).toBe('other');
   });
 });
