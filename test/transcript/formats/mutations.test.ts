@@ -17,7 +17,7 @@ async function readAll(session: Session): Promise<Message[]> {
   return messages;
 }
 
-const LINES = sized({ quick: 400, deep: 3_000 });
+const LINES = sized({ quick: 400, deep: 5_000 });
 const COPIES = sized({ quick: 30, deep: 120 });
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
