@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openLedger } from '../../../src/memory/ledger/ledger.ts';
-import { findId, shortActor, shortId, shortKey } from '../../../src/memory/ledger/short-ids.ts';
+import { shortActor, shortId, shortKey } from '../../../src/memory/ledger/short-ids.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const SESSIONS = ['0d8c1a52-1111-4333-8444-555555555555', '0d8c1a52-1112-4333-8444-555555555555'] as const;
@@ -28,24 +28,5 @@ test('an id is shown by its shortest beginning that means nothing else, of at le
   expect(shortId(null, 'version', 'memver_0123456789ab')).toBe('memver_01234567');
   expect(shortKey(ledger, { kind: 'extract', key: `${SECOND}@a1b2` })).toBe('extract 0d8c1a52-1112');
   expect(shortActor(ledger, 'job:job_ffff00000000')).toBe('job:job_ffff0000');
-  ledger.close();
-});
-
-test('a beginning that means one thing is taken, with its word or without; several are named, and nothing is guessed', () => {
-  const ledger = known();
-  for (const typed of ['job_ffff', 'ffff', 'job_ffff00000000']) {
-    expect(findId(ledger, 'job', typed)).toBe('job_ffff00000000');
-  }
-  // What is whole is meant, though others begin with it.
-  expect(findId(ledger, 'job', 'job_0123')).toBe('job_0123');
-  expect(findId(ledger, 'session', '0d8c1a52-1112')).toBe(SECOND);
-  for (const typed of ['job_', 'job_fff', 'fff', 'job_8888', '']) expect(findId(ledger, 'job', typed)).toBeUndefined();
-  expect(() => findId(ledger, 'job', 'job_01234567')).toThrow('may mean 2 jobs');
-  try {
-    findId(ledger, 'session', '0d8c');
-    expect.unreachable();
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'bad-input', remedy: 'Say which: 0d8c1a52-1111, 0d8c1a52-1112' });
-  }
   ledger.close();
 });

@@ -197,19 +197,6 @@ test('an edit of the same size within the same tick of the clock is noticed', as
   expect(versions(store, 'a.md')).toHaveLength(51);
 });
 
-test('a commit that looks at its own files leaves edits of others to a later one, not for long', async () => {
-  const dir = tempDir();
-  for (let n = 0; n < 200; n += 1) writeFileSync(join(dir, `${n}.md`), `${n}\n`);
-  const store = await open(dir);
-  await store.missing();
-  outside(store, '1.md', 'edited\n');
-  const write = (n: number) => store.write({ ...tool, looksAtItsFiles: true }, { path: '2.md', text: `two ${n}\n` });
-  await write(0);
-  expect(versions(store, '1.md')).toEqual(['created by external']);
-  for (let n = 1; n < 5; n += 1) await write(n);
-  expect(versions(store, '1.md')).toEqual(['created by external', 'modified by external']);
-});
-
 test('a file that was renamed outside keeps its id, and what its lines rest on', async () => {
   const store = await holding({ 'a.md': 'one\n', 'b.md': 'two\n', 'c.md': 'three\n' });
   const before = await store.lookUp('a.md');
