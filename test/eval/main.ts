@@ -17,7 +17,6 @@ import { progress } from '../../src/doors/cli/terminal/progress.ts';
 import { compose } from '../../src/doors/compose.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
 import { measuredOn, publishPart } from '../compare/evidence.ts';
-import { describeChecks, measureChecks } from './checks.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -48,9 +47,7 @@ interface Options {
   estimate?: boolean;
   keep?: boolean;
   json?: boolean;
-  checks?: boolean;
   publish?: boolean;
-  nights: number;
 }
 
 const program = () =>
@@ -67,15 +64,13 @@ const program = () =>
     .option('--keep', 'leave the memory directories in place and say where')
     .option('--json', 'the result as one JSON value')
     .option('--publish', 'write the table into docs/evidence.md')
-    .option('--checks', 'only count what each check of operations stops, right and wrong, without a model')
-    .option('--nights <count>', 'nights of the year that --checks lives through', readCount, 120)
     .exitOverride()
     .addHelpText(
       'after',
       '\nA model is reached as nocturne reaches it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL.\n' +
         'What it is likely to cost is said before it begins. Interrupted, the same command goes on where it stopped.\n\n' +
         'Examples:\n  npm run eval -- --model offline --details\n' +
-        '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json\n  npm run eval -- --checks',
+        '  npm run -s eval -- --model claude-opus-5-5 --json > after.json\n  npm run eval -- --against before.json',
     );
 
 if (process.argv[1] === import.meta.filename) await evaluate(process.argv.slice(2));
@@ -94,12 +89,6 @@ export async function evaluate(args: string[], parts: Parts = {}): Promise<void>
 }
 
 async function main(options: Options, parts: Parts): Promise<void> {
-  if (options.checks) {
-    const bar = progress('opening');
-    const counted = await measureChecks(options, (text) => bar.say(text)).finally(() => bar.stop());
-    print(options.json ? JSON.stringify(counted) : describeChecks(counted));
-    return;
-  }
   const config = await loadConfig({ model: options.model });
   const { access } = config;
   const hasKey = access.apiKey !== undefined || access.authToken !== undefined;

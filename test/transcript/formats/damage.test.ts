@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
-import { openSession } from '../../../src/transcript/session.ts';
+import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
@@ -12,8 +12,8 @@ import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
 
 const read = (file: string): string => readFileSync(join(fixtures, file), 'utf8');
 
-/** Reads all of it, as an extraction does; the lines that were not readable. */
-async function readWhole(path: string): Promise<number> {
+/** Reads all of it, as an extraction does. */
+async function readWhole(path: string): Promise<Session> {
   const session = await openSession(path);
   const ids = new Set<string>();
   let messages = 0;
@@ -23,58 +23,79 @@ async function readWhole(path: string): Promise<number> {
     messages += turn.messages.length;
   }
   expect(ids.size).toBe(messages);
-  return session.unreadableLines;
+  return session;
 }
 
-const LINES = sized({ quick: 400, deep: 3_000 });
+const LINES = sized({ quick: 400, deep: 4_000 });
+const COPIES = sized({ quick: 30, deep: 120 });
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+type Line = Record<string, unknown>;
+/** What is a record of the format, where not every object is. */
+const RECORDS: Record<string, (line: Line) => boolean> = {
+  pi: ({ type, message }) => typeof type === 'string' && (type !== 'message' || isObject(message)),
+  entire: ({ v, type }) => v === 1 && typeof type === 'string' && type !== '',
+};
 
-describe(`${LINES} damaged lines`, () => {
-  test.each([
-    ['claude-code.jsonl', 2],
-    ['codex.jsonl', 3],
-    ['gemini.jsonl', 1],
-    ['copilot.jsonl', 1],
-  ])('of %s are read to the end, and each that cannot be is counted', async (file, intact) => {
-    const whole = read(file)
+test.each([
+  ['claude-code', 2],
+  ['codex', 3],
+  ['gemini', 1],
+  ['copilot', 1],
+  ['pi', 1],
+  ['entire', 1],
+])(
+  `of ${LINES} damaged lines of %s all are read to the end, and each that cannot be is counted`,
+  async (name, intact) => {
+    const whole = read(`${name}.jsonl`)
       .split('\n')
       .filter((line) => isObjectText(line));
     const lines = mutatedLines(whole, LINES);
     const head = whole.slice(0, intact).map((line) => Buffer.from(line));
     const path = transcriptOf(Buffer.concat([...head, ...lines].flatMap((line) => [line, Buffer.from('\n')])));
-    const unreadable = await readWhole(path);
-    expect(unreadable).toBeGreaterThanOrEqual(countUnreadable(lines));
-    expect(unreadable).toBeLessThan(lines.length);
-  });
+    const { format, unreadableLines } = await readWhole(path);
+    expect(format).toBe(name);
+    const unreadable = countUnreadable(lines, RECORDS[name]);
+    expect(unreadableLines).toBeGreaterThanOrEqual(unreadable);
+    expect(unreadableLines).toBeLessThan(lines.length);
+    // Where several records stand on a line, each counts for itself.
+    const glued = lines.filter((line) => /\}\s*\{/.test(line.toString('utf8'))).length;
+    if (name in RECORDS) expect(unreadableLines).toBeLessThanOrEqual(unreadable + 2 * glued);
+  },
+);
+
+test.each([
+  'opencode.json',
+  'atif.json',
+  'gemini-legacy.json',
+  'messages.json',
+  'messages-request.json',
+  'openai-chat.json',
+  'openai-responses.json',
+])(`${COPIES} damaged copies of %s are read, or refused as of an unknown format`, async (file) => {
+  const value: unknown = JSON.parse(read(file));
+  const random = seeded(20_261_121);
+  const damaged = mutatedLines([JSON.stringify(value)], COPIES, 20_261_121);
+  let wereRead = 0;
+  for (let count = 0; count < COPIES; count++) {
+    const damage = count % 4 === 0 ? damaged[count] : JSON.stringify(mutatedValue(value, random));
+    try {
+      await readWhole(transcriptOf(damage ?? ''));
+      wereRead += 1;
+    } catch (error) {
+      if (!isAppError(error, 'unknown-format')) throw error;
+    }
+  }
+  expect(wereRead).toBeGreaterThan(COPIES / 15);
+  expect(wereRead).toBeLessThan(COPIES);
 });
 
-describe('a damaged document of Gemini CLI', () => {
-  const text = read('gemini-legacy.json');
-
-  test(`with ${LINES} odd messages is read to the end`, async () => {
-    const random = seeded(2);
-    const document = JSON.parse(text) as { messages: unknown[] };
-    const messages = Array.from({ length: LINES }, (_, at) =>
-      mutatedValue(document.messages[at % document.messages.length], random),
-    );
-    await expect(readWhole(transcriptOf(JSON.stringify({ ...document, messages }, null, 1)))).resolves.toBeGreaterThan(
-      0,
-    );
-  });
-
-  test('is read or refused, but never more than that', async () => {
-    const line = JSON.stringify(JSON.parse(text));
-    let refused = 0;
-    for (const bytes of mutatedLines([line], LINES / 10, 3)) {
-      try {
-        await readWhole(transcriptOf(bytes));
-      } catch (error) {
-        if (!isAppError(error, 'unknown-format')) throw error;
-        refused += 1;
-      }
-    }
-    expect(refused).toBeGreaterThan(LINES / 100);
-    expect(refused).toBeLessThan(LINES / 10);
-  });
+test.each([
+  ['opencode.json', 'messages', 3],
+  ['atif.json', 'steps', 3],
+])('what cannot be read of %s is counted', async (file, list, count) => {
+  const document = JSON.parse(read(file));
+  document[list].splice(1, 0, null, { info: {} }, 'x');
+  expect((await readWhole(transcriptOf(JSON.stringify(document)))).unreadableLines).toBe(count);
 });
 
 test('a line nested deeper than a stack is read like any other', async () => {
@@ -131,7 +152,7 @@ describe('a megabyte of lines that hold nothing', () => {
     '(%j) costs no more than twice one of records',
     async (unit) => {
       const path = padded(unit);
-      expect(await readWhole(path)).toBe(0);
+      expect((await readWhole(path)).unreadableLines).toBe(0);
       expect(await cost(path)).toBeLessThan(2 * (await cost(full)));
     },
   );
@@ -156,6 +177,6 @@ describe('a megabyte of lines that hold nothing', () => {
       code: 'bad-input',
       message: expect.stringContaining('250000 lines in a row'),
     });
-    expect(await readWhole(padded('a line of another program\n'))).toBe(Math.floor(1e6 / 26));
+    expect((await readWhole(padded('a line of another program\n'))).unreadableLines).toBe(Math.floor(1e6 / 26));
   });
 });
