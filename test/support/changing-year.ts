@@ -201,15 +201,3 @@ export function asOneHabit(
     replaces: [idOf(other)],
   };
 }
-
-/** What is new, dropped as if another thing's line said it, or were newer; null where none is shown. */
-export function dropWrongly(
-  right: Sent,
-  { id, fate }: Kept,
-  { random, idOf }: { random: Random; idOf(text: string): string | undefined },
-): Sent | null {
-  const of = fate.alike.map(idOf).find((line) => line !== undefined);
-  if (of === undefined || (right.kind !== 'add' && right.kind !== 'supersede')) return null;
-  const because = random.pick(['duplicate', 'gave-way']);
-  return { kind: 'drop', entries: [id], reason: 'It stands there.', because, of };
-}

@@ -34,9 +34,6 @@ const QUOTED_IN_PART: Record<string, string[]> = {
 /** In the small size one of all the plays, and another of excerpts of the default size and repeated sentences. */
 const PLAYED = waysTaken(cassetteNames(), 1);
 
-/** What was sent beside a session when an index of ten topics alone was given: rules, tags, lines, a tool. */
-const RULES_TOKENS = 445;
-
 /** The default of the setting `excerptTokens`. */
 const EXCERPT_TOKENS = 12_000;
 
@@ -90,17 +87,6 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     async (session, lines) => {
       const { refused } = await replay(session, wholeCassette(lines), { excerptTokens: EXCERPT_TOKENS });
       expect(refused).toEqual([]);
-    },
-  );
-
-  test.skipIf(!hasReal || !isPlayed).each(sessions.slice(0, 1))(
-    'of session %s: a memory of 3,900 tokens costs no second request and no more than itself, and changes no entry',
-    async (session, lines) => {
-      const { sent, entries } = await played(session, lines);
-      const more = await replay(session, wholeCassette(lines), { memoryTokens: 3_900, looksUp: true });
-      expect(more.entries).toEqual(entries);
-      expect(more.sent.extract.requests).toBe(sent.extract.requests);
-      expect(more.sent.extract.tokens - sent.extract.tokens).toBeLessThanOrEqual(3_900 + RULES_TOKENS);
     },
   );
 

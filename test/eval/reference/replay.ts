@@ -1,17 +1,13 @@
 // Plays a cassette again: today's extraction and dream of a session, with the answers of a reader in place of a model.
 // Not by request: the session is shown whole, in one excerpt, and every entry is proposed with all that it quotes. So a
 // cassette stays of use where prompts change, or how tokens are counted, or what goes into which excerpt. With a budget
-// of tokens an entry is proposed as soon as an excerpt shows what it rests on. With a memory of so many tokens there are
-// topics before the session, one of which the reader may look up before it answers, where it can and was not shown it.
+// of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
 import { join } from 'node:path';
 import { foldSpace } from '../../../src/agent/entry-words.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
-import { estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import { type Proposed, withProblems } from '../../support/check-counts.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
-import { writeMemory } from '../../support/memory-of.ts';
 import {
   calls,
   type MessagesRequest,
@@ -39,16 +35,6 @@ export interface Replayed {
   lines: string[];
   /** Texts of entries that operations of the play name, and of which today's dream takes none. */
   leftOver: string[];
-  /** The operations that a reader proposed first, with what today's dream says of them. */
-  proposed: Proposed[];
-  /** What was sent to the reader. */
-  sent: { extract: Sent; dream: Sent };
-}
-
-export interface Sent {
-  requests: number;
-  /** Estimated input tokens of all of them. */
-  tokens: number;
 }
 
 interface Waiting {
@@ -60,7 +46,7 @@ interface Waiting {
 export async function replay(
   session: string,
   cassette: CassetteLine[],
-  { excerptTokens = WHOLE_SESSION_TOKENS, memoryTokens = 0, looksUp = false } = {},
+  { excerptTokens = WHOLE_SESSION_TOKENS } = {},
 ): Promise<Replayed> {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
@@ -68,25 +54,17 @@ export async function replay(
   const dreams = cassette.filter(({ kind }) => kind === 'dream');
   const proposed = dreams.filter(({ operations }) => operations);
   const heard: string[] = [];
-  let sent: object[] | undefined;
   const server = await startMessagesServer((request) => {
-    if (!isExtract(request)) {
-      const reply = answerDream(request, proposed);
-      sent ??= reply.tools?.flatMap(({ input }) => (input as { operations: object[] }).operations) ?? [];
-      return reply;
-    }
-    const wanted = looksUp && topicToLookUp(request);
-    if (wanted && request.messages.length === 1) return calls('memory', { command: 'view', path: wanted });
-    if (request.messages.length === (wanted ? 3 : 1)) return answerExcerpt(request, { waiting, partly });
+    if (!request.tools.some(({ name }) => name === 'record_entries')) return answerDream(request, proposed);
+    if (request.messages.length === 1) return answerExcerpt(request, { waiting, partly });
     heard.push(lastText(request));
     return says('Done.');
   });
   const model = { model: 'reader', access: server.access };
   const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model, excerptTokens });
   try {
-    if (memoryTokens > 0) await writeMemory(jobs.store, memoryTokens);
     await jobs.extract(pathOf(fileOfSession(session)));
-    const { refused: said } = await jobs.dream();
+    await jobs.dream();
     const rows = allEntries(jobs.store.ledger);
     const recorded = rows.map(({ text }) => text);
     const placed = new Set(dreams.flatMap(({ texts = {} }) => Object.values(texts).map(foldSpace)));
@@ -100,41 +78,11 @@ export async function replay(
     const why = (text: string) =>
       waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
     const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
-    const operations = (sent ?? []).map((): Proposed => ({ isSpoilt: false, problems: [] }));
-    return {
-      entries: recorded,
-      refused,
-      partly,
-      lines,
-      leftOver,
-      proposed: withProblems(operations, said),
-      sent: sentIn(server.requests),
-    };
+    return { entries: recorded, refused, partly, lines, leftOver };
   } finally {
     jobs.close();
     await server.close();
   }
-}
-
-function isExtract({ tools }: MessagesRequest): boolean {
-  return tools.some(({ name }) => name === 'record_entries');
-}
-
-function sentIn(requests: MessagesRequest[]): Replayed['sent'] {
-  const sumOf = (of: MessagesRequest[]): Sent => {
-    const texts = of.map(({ system, tools, messages }) => JSON.stringify({ system, tools, messages }));
-    return { requests: of.length, tokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0) };
-  };
-  const { true: extract = [], false: dream = [] } = Object.groupBy(requests, (each) => `${isExtract(each)}` as const);
-  return { extract: sumOf(extract), dream: sumOf(dream) };
-}
-
-/** The last topic of the index, where the reader can look it up and was not shown it. */
-function topicToLookUp({ tools, messages }: MessagesRequest): string | undefined {
-  const input = textOf(messages[0]);
-  const path = [...input.matchAll(/^\| - .+ \[(\S+\.md)\]$/gm)].at(-1)?.[1];
-  const isOffered = tools.some(({ name }) => name === 'memory');
-  return isOffered && path && !input.includes(`\n## ${path} `) ? `/memories/${path}` : undefined;
 }
 
 /**

@@ -62,17 +62,6 @@ test.each<[string, (at: { tree: string; team: string }) => object]>([
   expect(filesIn(at.team)).toEqual(['hosts.md']);
 });
 
-test('a ledger that came with a repository is not opened because a session begins there', async () => {
-  const { tree, team, says } = treeWithConflict();
-  const theirs = await testApp({ dir: team });
-  writeFileSync(join(team, 'hosts.md'), CONFLICT);
-  const testing = await testApp();
-  await theirs.app.close();
-  await begin(testing, tree);
-  expect(says()).toBe(CONFLICT);
-  expect(await testing.app.home.stores()).not.toContain(team);
-});
-
 test('a team memory without a conflict that nobody worked in stays as it is when a session begins', async () => {
   const testing = await testApp();
   const { tree, team } = treeWithConflict();
