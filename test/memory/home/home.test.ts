@@ -1,13 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import type { Home } from '../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../src/memory/home/spend.ts';
-import { sized } from '../../support/depth.ts';
 import { HOMES } from '../../support/homes.ts';
-import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T23:30:00Z');
 const limits = { jobTokens: 1_000, dayTokens: 2_000, zone: 'UTC', clock };
@@ -16,28 +11,6 @@ const noMoney = { planRequests: 0, reservedMicroUsd: 0, usedMicroUsd: 0 };
 
 const price = { input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 };
 const priced = { model: 'main', prices: { main: price, other: { ...price, input: 40, cacheWrite: 50 } } };
-
-const TIMES = sized({ quick: [1], deep: [1, 2, 3] });
-
-test.each(TIMES)('processes that open a new home at the same moment all come in (%i)', async () => {
-  const module = new URL('../../../src/memory/home/home.ts', import.meta.url).href;
-  const code = `
-    const { openHome } = await import(process.argv[1]);
-    process.stdin.once('data', () => {
-      openHome(process.argv[2], { now: () => new Date(0) }).close();
-      process.stdin.destroy();
-    });
-    console.log('ready');`;
-  const dir = tempDir();
-  const openers = [1, 2, 3, 4].map(() => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', code, module, dir]);
-    return { child, ready: once(child.stdout, 'data'), ended: once(child, 'close'), said: text(child.stderr) };
-  });
-  await Promise.all(openers.map(({ ready }) => ready));
-  for (const { child } of openers) child.stdin.write('go');
-  expect(await Promise.all(openers.map(({ said }) => said))).toEqual(['', '', '', '']);
-  for (const { ended } of openers) expect(await ended).toEqual([0, null]);
-});
 
 describe.each(HOMES)('$name', ({ setUp, begin }) => {
   setUp();

@@ -6,7 +6,7 @@ import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { brief } from '../../support/brief.ts';
-import { collect, fixtures, hasReal, lines, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'codex.jsonl');
 
@@ -372,44 +372,5 @@ describe('a Codex rollout', () => {
     expect(await wrote(patch, answer('c1', 'Exit code: 1\nOutput:\n'))).toEqual([false]);
     expect(await wrote(shell, answer('c1', 'Exit code: 0\nOutput:\n'))).toEqual([true]);
     expect(await wrote(call('exec_command', { cmd: 'rm memory/a.md' }), answer('c1', ''))).toEqual([true]);
-  });
-});
-
-// Counted by hand in the files: `user_message` events, and the one of them that came while a task was running.
-const GOLDEN: Record<string, { human: number; queued?: number }> = {
-  'EntityProcess+agentv/019ed50c-2fb3-7002-a384-360bea6e7f04': { human: 6, queued: 1 },
-  'entireio+entire-graph/019e7f79-aebd-7ee1-ba8e-b4231733cf00': { human: 1 },
-  'entireio+git-sync/019ddeed-72de-7371-bf67-ac505f4386ba': { human: 12 },
-  // Two subagents' own.
-  'entireio+git-sync/019ed628-d563-7e40-bbb1-93a6a302d688': { human: 0 },
-  'entireio+skills/019ddb95-d1f7-7683-83e1-e2e36fcfa8b3': { human: 0 },
-  'entireio+skills/019dad77-8919-7173-a0d5-61b781415e5a': { human: 1 },
-  // 30 items stand in the person's place; nine are notices and one is the context.
-  'entireio+skills/019ddb75-a272-7d50-b41d-90017f500b5a': { human: 20 },
-  'entireio+skills/019ddbbb-019b-7ac3-8157-78cdc22e3352': { human: 2 },
-  'entireio+skills/019df7a8-7926-77d3-8ea8-9ad76f056204': { human: 3 },
-  'jdx+hk/019f5d4f-5d25-7c42-87d1-79de9e276e30': { human: 2 },
-  'jdx+hk/019f6c22-e40a-73b3-99fb-15c4deb3ba1e': { human: 2 },
-  'savekirk+session-bridge/019d6c33-f548-7332-b9a3-159549daf46c': { human: 1 },
-};
-
-describe.skipIf(!hasReal)('real rollouts (../shared/transcripts; skipped where they are not there)', () => {
-  test('are all counted here', async () => {
-    expect((await realFiles(/^codex\//)).map((file) => file.slice('codex/'.length, -'.jsonl'.length)).sort()).toEqual(
-      Object.keys(GOLDEN).sort(),
-    );
-  });
-
-  test.each(Object.entries(GOLDEN))('%s has the human turns that a reader counts', async (file, golden) => {
-    const session = await openSession(join(real, 'codex', `${file}.jsonl`));
-    const messages = await collect(session.messages());
-    const human = messages.filter(({ speaker }) => speaker === 'human');
-    expect(session.format).toBe('codex');
-    expect(human).toHaveLength(golden.human);
-    expect(human.filter(({ beginsTurn }) => !beginsTurn)).toHaveLength(golden.queued ?? 0);
-    expect(new Set(ids(messages)).size).toBe(messages.length);
-    expect(session.unreadableLines).toBe(0);
-    const words = human.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])));
-    expect(words.filter((text) => /^<\w|AGENTS\.md instructions|My request for Codex/.test(text))).toEqual([]);
   });
 });
