@@ -16,8 +16,8 @@ import { all, clientOf, refusal, served } from './served.ts';
 
 const CLIENTS = sized({ quick: 6, deep: 16 });
 const STORES = sized({ quick: 2, deep: 6 });
-const OPERATIONS = sized({ quick: 60, deep: 1_500 });
-const STILL = sized({ quick: 12, deep: 120 });
+const OPERATIONS = sized({ quick: 60, deep: 900 });
+const STILL = sized({ quick: 12, deep: 30 });
 const LEASE_MS = 1_000;
 /** How often a server is killed. */
 const KILLS = sized({ quick: 1, deep: 6 });
