@@ -140,7 +140,7 @@ test('list --day shows the latest day, or one that is named by date or word; ano
     expect((await runHere(['list', '--day', day], environment)).stdout).toBe(latest.stdout);
   expect((await runHere(['list', '--day', '2026-10-02'], environment)).stdout).toContain('The gate code changed.');
   for (const [day, words] of [
-    ['yesterday', 'no log of 2026-11-20'],
+    ['yesterday', 'There is no log in'],
     ['-1', '2026-10-02 and 2026-11-21'],
     ['frday', 'YYYY-MM-DD, today, yesterday'],
   ] as const) {

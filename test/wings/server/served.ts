@@ -7,6 +7,7 @@ import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams'
 import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
 import { systemClock } from '../../../src/base/time.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
+import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { openPages } from '../../../src/wings/page/page.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
