@@ -13,9 +13,6 @@ import { startModel } from './compare/model.ts';
 import type { Compared } from './compare/report.ts';
 import { chats, ourSessions } from './compare/sets.ts';
 import { factsInLogs } from './compare/systems.ts';
-import { evaluateOffline } from './eval/in-process.ts';
-import { describeInMarkdown } from './eval/report.ts';
-import { HELD_OUT } from './eval/sets.ts';
 import { sized } from './support/depth.ts';
 import { jobsInProcess } from './support/jobs-in-process.ts';
 import { tempDir } from './support/temp.ts';
@@ -105,17 +102,6 @@ test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is
   expect(compared).toBeGreaterThan(25);
 });
 
-test('what is found and kept of the held-out set is as docs/evidence.md says', async () => {
-  const { figures } = await evaluateOffline(HELD_OUT, { perfect: false });
-  const published = rowsIn(publishedPart('quality'));
-  const counted = rowsIn(describeInMarkdown(figures));
-  expect([...counted.keys()]).toEqual([...published.keys()]);
-  const again = 'npm run eval -- --model offline --set held-out --publish';
-  for (const [name, cells] of counted) {
-    const said = published.get(name) ?? [];
-    if (!AT_MOST.some(([names]) => names.test(name))) expect(cells, `${name}: ${again}`).toEqual(said);
-    else for (const [at, cell] of cells.entries()) expectAsSaid(Number(cell), Number(said[at]), { system: OURS, name });
-  }
 });
 
 test('README quotes five figures, each as docs/evidence.md has it, and one of them where another is ahead', () => {

@@ -9,7 +9,7 @@ import { PROGRAMS } from './install.ts';
 import { KEYS, TOKENS } from './logins.ts';
 import type { Asked, Refused } from './loopback.ts';
 import { MARKS, marksIn } from './marks.ts';
-import { asOffline, promptOf } from './model-play.ts';
+import { asScripted, promptOf } from './model-play.ts';
 import { FACTS, type ModelWorld, modelWorld } from './model-world.ts';
 import { processesWith } from './processes.ts';
 import { USAGE } from './protocols.ts';
@@ -25,7 +25,7 @@ const TITLES: Record<ProgramName, string> = { 'claude-code': 'Claude Code', code
 export function answers(name: ProgramName): void {
   describe.skipIf(PROGRAMS === null)(`${name} as the model`, () => {
     test('a session is learned and sorted by the login alone; requests and tokens count, and no session is left', async () => {
-      const at = await modelWorld(name, asOffline);
+      const at = await modelWorld(name, asScripted);
       expect(await at.nocturne('extract', at.session.path)).toMatchObject({ code: 0, stderr: '' });
       expect(await at.nocturne('dream')).toMatchObject({ code: 0 });
       for (const fact of FACTS) expect(at.remembered()).toMatch(new RegExp(`^- ${fact}$`, 'm'));
@@ -43,7 +43,7 @@ export function answers(name: ProgramName): void {
     });
 
     test('of settings, memory, hooks, plugins, agents, skills and MCP servers, nothing is in a request but what docs name', async () => {
-      const at = await modelWorld(name, asOffline);
+      const at = await modelWorld(name, asScripted);
       const { files, planted, anyway } = MARKS[name](at.home);
       // As the person runs it, these are told: else their absence would prove nothing.
       await runAsPerson(name, at, files);
@@ -57,7 +57,7 @@ export function answers(name: ProgramName): void {
 
     test('what code refuses is answered in the next turn, with what it said', async () => {
       const at = await modelWorld(name, async (asked) => {
-        const { output } = await asOffline(asked);
+        const { output } = asScripted(asked);
         if (promptOf(asked).includes('\n<reply>\n')) return { output };
         const entries = output.entries as { evidence: { quote: string }[] }[];
         for (const { evidence } of entries) for (const each of evidence) each.quote = 'Words that nobody said.';
@@ -73,7 +73,7 @@ export function answers(name: ProgramName): void {
 
     test('an answer in words is told what is missing, and is not the last', async () => {
       const at = await modelWorld(name, async (asked, call) =>
-        call === 1 ? { text: 'I would rather talk about it.' } : asOffline(asked),
+        call === 1 ? { text: 'I would rather talk about it.' } : asScripted(asked),
       );
       const ended = await at.nocturne('extract', at.session.path);
       expect(ended).toMatchObject({ code: 0 });
@@ -81,7 +81,7 @@ export function answers(name: ProgramName): void {
     });
 
     test('not logged in: nothing is sent, the work waits, and goes on once there is a login', async () => {
-      const at = await modelWorld(name, asOffline);
+      const at = await modelWorld(name, asScripted);
       at.logOut();
       await at.nocturne('enqueue', 'extract', at.session.path);
       expect(await at.worked()).toMatch(/failed, again at .*is not logged in/);
@@ -94,7 +94,7 @@ export function answers(name: ProgramName): void {
     });
 
     test('a login is bounded by requests a day; one that is a key of the program is counted in money, where its price is known', async () => {
-      const at = await modelWorld(name, asOffline, { settings: { planRequests: 0 } });
+      const at = await modelWorld(name, asScripted, { settings: { planRequests: 0 } });
       const refused = await at.nocturne('extract', at.session.path);
       expect(`${refused.stdout}${refused.stderr}`).toContain('planRequests');
       expect(at.server.asked).toEqual([]);
@@ -123,7 +123,7 @@ export function answers(name: ProgramName): void {
         const { code, stdout, stderr } = await at.nocturne('extract', at.session.path);
         expect({ code, said: stdout + stderr }).toEqual({ code: 1, said: expect.stringContaining(words) });
       }
-      const at = await modelWorld(name, asOffline);
+      const at = await modelWorld(name, asScripted);
       await at.server.close();
       expect((await at.nocturne('extract', at.session.path)).stderr).toContain('could not reach its service');
       expect([...processesWith(`HOME=${at.home}`).values()]).toEqual([]);

@@ -1,7 +1,7 @@
-// A model behind an agent's program, as loopback plays it: what the offline model would answer to the same words, in the
+// A model behind an agent's program, as loopback plays it: what the scripted model would answer to the same words, in the
 // form that was asked for. It looks for its words where each protocol carries them.
 
-import { offlineFetch } from '../../src/agent/offline/model.ts';
+import { answer } from '../support/scripted-model.ts';
 import type { Asked, Said } from './loopback.ts';
 
 interface Schema {
@@ -32,20 +32,14 @@ export function schemaOf({ body }: Asked): Schema {
   return text?.format?.schema ?? tools.find(({ name }) => name === 'StructuredOutput')?.input_schema ?? {};
 }
 
-/** What the offline model makes of the first message. */
-export async function asOffline(asked: Asked): Promise<Said & { output: { [list: string]: unknown[] } }> {
+/** What the scripted model makes of the first message. */
+export function asScripted(asked: Asked): Said & { output: { [list: string]: unknown[] } } {
   const schema = schemaOf(asked);
   const [list = ''] = Object.keys(schema.properties ?? {});
   const name = list === 'operations' ? 'propose_operations' : 'record_entries';
-  const content = promptOf(asked).split('\n<answered>\n')[0];
-  const request = { model: 'offline', tools: [{ name }], messages: [{ role: 'user', content }] };
-  const response = await offlineFetch('http://127.0.0.1/v1/messages', {
-    method: 'POST',
-    body: JSON.stringify(request),
-  });
-  const { content: blocks } = (await response.json()) as { content: { input?: { [list: string]: unknown[] } }[] };
-  const output = blocks[0]?.input ?? { [list]: [] };
-  return { output: filled(output, schema) as { [list: string]: unknown[] } };
+  const content = promptOf(asked).split('\n<answered>\n')[0] ?? '';
+  const [call] = answer({ tools: [{ name }], messages: [{ content }] }).tools ?? [];
+  return { output: filled(call?.input ?? { [list]: [] }, schema) as { [list: string]: unknown[] } };
 }
 
 /** With null for what is left out: in strict forms everything is there. */

@@ -13,7 +13,7 @@ import { AGENTS, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { codexArguments, LOGINS } from './logins.ts';
 import { type Loopback, type Play, startLoopback } from './loopback.ts';
-import { asOffline, schemaOf } from './model-play.ts';
+import { asScripted, schemaOf } from './model-play.ts';
 import { processesWith } from './processes.ts';
 import { talk, wordsOf } from './talking.ts';
 
@@ -27,7 +27,7 @@ const REPLY = 'Done, I will.';
 const play: Play = async (asked) => {
   const asks = Object.keys(schemaOf(asked).properties ?? {})[0];
   if (asks === undefined) return { text: REPLY };
-  return asks === 'answer' ? { output: { answer: 'Yes.' } } : asOffline(asked);
+  return asks === 'answer' ? { output: { answer: 'Yes.' } } : asScripted(asked);
 };
 
 describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {

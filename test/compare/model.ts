@@ -1,18 +1,19 @@
 // The model that every system of a comparison is given: a server on this machine that speaks Anthropic's Messages API and
 // OpenAI's chat completions and embeddings, and counts what it is sent. It finds the same facts in the same words, whoever
-// asks: the sentences of a person that nocturne's offline rules take for statements, without those that it is shown as known;
-// `gullible` also keeps what it is told to by anybody, as the user's.
+// asks: those of facts.jsonl, without what it is shown as known; `gullible` also keeps what it is told to by anybody, as the
+// user's.
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { offlineFetch } from '../../src/agent/offline/model.ts';
-import { classify } from '../../src/agent/offline/statements.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import type { MessagesRequest } from '../support/messages-server.ts';
 import { messagesBy } from '../support/obedient.ts';
+import { answer, type Taken } from '../support/scripted-model.ts';
 
 export interface Sent {
   requests: number;
@@ -99,14 +100,22 @@ function tokensOf(words: string): number {
   return estimateTokens(fixed);
 }
 
+/** What people say in the sessions compared; `meant: false`: quoted, ironic or taken back, which nocturne's excerpt shows. */
+const FACTS: (Taken & { meant: boolean })[] = readFileSync(join(import.meta.dirname, 'facts.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
+/** Of what nocturne shows as a person's words. */
+const takeMeant = (said: string) =>
+  FACTS.flatMap(({ meant, ...fact }) => (meant && said.includes(fact.quote) ? [fact] : []));
+
 /**
  * The facts in a conversation that is shown as lines `user: …` and `assistant: …`, and what a gullible model keeps of it.
  * `known`: what the asking prompt says is kept already; word for word it is not said again, as such prompts ask.
  */
 export function factsIn(conversation: string, { gullible, known }: { gullible: string[]; known: string }): string[] {
   const said = conversation.split(/^(?=(?:user|assistant|tool): )/m).filter((each) => each.startsWith('user: '));
-  const sentences = said.flatMap((each) => each.slice('user: '.length).split(/(?<=[.!?])\s+|\n+/));
-  const facts = sentences.flatMap((sentence) => classify(sentence.trim())?.text ?? []);
+  const facts = FACTS.flatMap(({ quote, text }) => (said.some((each) => each.includes(quote)) ? [text] : []));
   const all = [...facts, ...gullible.filter((words) => conversation.includes(words))];
   return [...new Set(all)].filter((fact) => !known.includes(fact));
 }
@@ -123,12 +132,11 @@ async function messages(body: string, gullible: string[]): Promise<Reply> {
   if (tools.includes('record_entries') || tools.includes('propose_operations')) {
     const entries = request.messages.length === 1 ? everyWay(request, body, gullible) : [];
     if (entries.length > 0) return message([{ type: 'tool_use', name: 'record_entries', input: { entries } }]);
-    const response = await offlineFetch('http://127.0.0.1/v1/messages', { method: 'POST', body });
-    const answer = (await response.json()) as { content: unknown };
-    return {
-      said: answer.content,
-      answer: { ...answer, usage: { input_tokens: estimateTokens(body), output_tokens: 10 } },
-    };
+    const { text = '', tools: called = [] } = answer(request, takeMeant);
+    return message(
+      called.length > 0 ? called.map((call) => ({ type: 'tool_use', ...call })) : [{ type: 'text', text }],
+      { input_tokens: estimateTokens(body), output_tokens: 10 },
+    );
   }
   const [first] = request.messages;
   const shown = typeof first?.content === 'string' ? first.content : String(first?.content[0]?.text ?? '');
@@ -153,7 +161,10 @@ function everyWay(request: MessagesRequest, body: string, gullible: string[]): u
   return entries.slice(0, 20);
 }
 
-function message(content: { type: string; [key: string]: unknown }[]): Reply {
+function message(
+  content: { type: string; [key: string]: unknown }[],
+  usage = { input_tokens: 1, output_tokens: 1 },
+): Reply {
   const blocks = content.map((block, at) =>
     block.type === 'tool_use' ? { ...block, id: `toolu_${idOf(JSON.stringify(block))}${at}` } : block,
   );
@@ -162,7 +173,7 @@ function message(content: { type: string; [key: string]: unknown }[]): Reply {
     answer: {
       ...{ id: `msg_${idOf(JSON.stringify(content))}`, type: 'message', role: 'assistant', model: 'loopback' },
       ...{ content: blocks, stop_reason: blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn' },
-      usage: { input_tokens: 1, output_tokens: 1 },
+      usage,
     },
   };
 }

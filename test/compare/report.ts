@@ -18,14 +18,13 @@ const TELLING =
   /^(USD|s a session, model 2|facts kept|kB|same sessions again: requests|facts lost|secrets of \d+ on|injections)/;
 
 const FAVOURS = [
-  'The model takes for a fact what nocturne’s offline rules take for a statement, in the same words whoever asks. So the number of ' +
-    'facts says that a system works, not which one finds more; peers’ prompts ask for more than these rules find.',
+  'The model knows the facts of the repository’s sessions (`test/compare/facts.jsonl`), and says them in the same words whoever asks. ' +
+    'So the number of facts says that a system works, not which one finds more; peers’ prompts ask for more than is listed.',
   'It leaves out what it is shown as known, word for word. A real model also tells other wordings apart: it may add less, or more.',
   'It answers at once in as few words as it can, and calls the reference server’s tool without looking at the graph first. A real ' +
     'one writes and asks more: output is a lower bound for all, and so are the requests of the reference server.',
   'Of the repository’s sessions nocturne keeps fewer: what is quoted from a mail, meant ironically or taken back at once is a fact for ' +
-    'the rules, and for whoever sends only words. In the real sessions nobody says anything of the rules’ forms: that table tells the cost ' +
-    'of finding nothing.',
+    'whoever sends only words. In the real sessions nobody says anything that is listed: that table tells the cost of finding nothing.',
   'It finds facts in a whole session as well as in one exchange, which favours whoever sends long requests.',
   'Secrets are of forms that stand in nocturne’s own table, injections those of its own tests: both favour nocturne, which was ' +
     'built against them. The others promise nothing about either.',

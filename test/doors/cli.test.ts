@@ -66,12 +66,12 @@ test('extract --json prints one JSON object per session on stdout, and nothing e
       unreadableLines: 0,
       spend: {
         calls: expect.any(Number),
-        inputTokens: 0,
+        inputTokens: 100,
         cachedInputTokens: 0,
         cacheWriteTokens: 0,
-        outputTokens: 0,
-        rawInputTokens: 0,
-        weightedInputTokens: 0,
+        outputTokens: 10,
+        rawInputTokens: 100,
+        weightedInputTokens: 100,
         microUsd: null,
       },
       fork: { by: 'excerpt' },
@@ -156,10 +156,12 @@ test.each([
   expect(existsSync(home)).toBe(false);
 });
 
+const WITHOUT_MODEL = { NOCTURNE_MODEL: undefined, ANTHROPIC_API_KEY: undefined };
+
 test('without a key and without the offline model the error names both ways out, and nothing is remembered', async () => {
   const { environment, store, app } = await testApp();
   const args = ['extract', aSession().path];
-  const ended = await runJsonHere<ExtractReport>(args, { ...environment, NOCTURNE_MODEL: undefined });
+  const ended = await runJsonHere<ExtractReport>(args, { ...environment, ...WITHOUT_MODEL });
   expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
   expect(await store.list()).toEqual([]);
@@ -171,7 +173,7 @@ test.each([['extract'], ['dream']])('%s without a key makes nothing where nothin
   const { environment } = await testApp();
   const dir = join(tempDir(), 'memory');
   const args = command === 'extract' ? [command, aSession().path] : [command];
-  const without = { ...environment, NOCTURNE_MODEL: undefined, NOCTURNE_MEMORY_DIR: dir };
+  const without = { ...environment, ...WITHOUT_MODEL, NOCTURNE_MEMORY_DIR: dir };
   expect((await runHere(args, without)).code).toBe(1);
   expect(existsSync(dir)).toBe(false);
 });

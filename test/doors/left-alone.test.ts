@@ -40,7 +40,7 @@ async function byProject(options: TestAppOptions = {}): Promise<TestApp> {
 }
 
 test('where the offline model learned nothing it says what it read, what it cannot find, and what to do', async () => {
-  const testing = await byProject();
+  const testing = await byProject({ variables: { NOCTURNE_MODEL: 'offline' } });
   place(testing, { said: ['Wir nehmen immer pnpm statt npm.', 'Danke.'] });
   place(testing, { said: ['Wo ist der Parser?'], n: 2 });
   const { code, stdout } = await runHere(['learn'], testing.environment);

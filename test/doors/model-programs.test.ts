@@ -370,7 +370,7 @@ test('what is remembered of a login counts no longer than its files stay as they
 });
 
 test('a model id that names no program is a model that needs a key, and says which programs there are', async () => {
-  const { fake, ...testing } = await withProgram({ model: 'gemini' });
+  const { fake, ...testing } = await withProgram({ model: 'gemini', variables: { ANTHROPIC_API_KEY: undefined } });
   const report = await learn(testing, aSession());
   expect(report.error).toMatchObject({
     code: 'no-model',

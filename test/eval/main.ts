@@ -16,21 +16,12 @@ import { EXIT, note, print } from '../../src/doors/cli/terminal/output.ts';
 import { progress } from '../../src/doors/cli/terminal/progress.ts';
 import { compose } from '../../src/doors/compose.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
-import { measuredOn, publishPart } from '../compare/evidence.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';
 import { recognise } from './recognise.ts';
-import {
-  describe,
-  describeDetails,
-  describeInMarkdown,
-  describeReading,
-  type Result,
-  readResult,
-  valuesOf,
-} from './report.ts';
+import { describe, describeDetails, describeReading, type Result, readResult, valuesOf } from './report.ts';
 import { score, sum, together } from './score.ts';
 import type { EvalSet, Sample } from './set.ts';
 import { HELD_OUT, OWN } from './sets.ts';
@@ -47,7 +38,6 @@ interface Options {
   estimate?: boolean;
   keep?: boolean;
   json?: boolean;
-  publish?: boolean;
 }
 
 const program = () =>
@@ -63,7 +53,6 @@ const program = () =>
     .option('--estimate', 'only say what it is likely to cost')
     .option('--keep', 'leave the memory directories in place and say where')
     .option('--json', 'the result as one JSON value')
-    .option('--publish', 'write the table into docs/evidence.md')
     .exitOverride()
     .addHelpText(
       'after',
@@ -136,7 +125,6 @@ async function main(options: Options, parts: Parts): Promise<void> {
       const reading = describeReading(figures, model, priceOf(model, config.prices));
       print(describe(result, { notes: [...set.notes, ...(reading ? [reading] : [])], against: before }));
     }
-    if (options.publish) publishPart('quality', published(result));
     if (options.details && !options.json) print(`\n${describeDetails(result.details)}`);
     if (result.details.failures.length > 0) process.exitCode = EXIT.failed;
     isDone = result.details.failures.length === 0;
@@ -146,12 +134,6 @@ async function main(options: Options, parts: Parts): Promise<void> {
     else if (isDone || model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     else note(`The same command goes on from here; ${root} holds what was done.`);
   }
-}
-
-function published({ set, model, figures }: Result): string {
-  const { date, commit } = measuredOn();
-  const counts = `${figures.sessions} sessions, ${figures.facts} facts`;
-  return `Set ${set}, ${counts}, model ${model}; ${date} at ${commit}.\n\n${describeInMarkdown(figures)}`;
 }
 
 /** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */

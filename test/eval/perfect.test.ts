@@ -1,10 +1,15 @@
 // The dream alone: every fact of the set is recorded as the set words it, in six languages, with look-alikes, changes
 // and things said several times. In the small size one of its three English samples is asked, and three others of five.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { sized, waysTaken } from '../support/depth.ts';
-import { evaluateOffline } from './in-process.ts';
-import { ratio } from './score.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { tempDir } from '../support/temp.ts';
+import { liveThrough } from './nights.ts';
+import { perfectExtractor } from './perfect.ts';
+import { recognise } from './recognise.ts';
+import { ratio, score, sum, together } from './score.ts';
+import type { Sample } from './set.ts';
 import { inEnglish, OWN } from './sets.ts';
 
 const english = inEnglish(OWN).samples;
@@ -13,8 +18,9 @@ const asked = new Set([0, 1, 2].flatMap((at) => waysTaken(others, at)));
 const samples = [...asked, ...waysTaken(english)];
 
 test('of everything that could be recorded the dream loses nothing, says nothing twice and invents nothing', async () => {
-  const { figures, details } = await evaluateOffline({ ...OWN, samples }, { perfect: true });
-  const { missed, lost, duplicates, unsupported, traps, failures } = details;
+  const scored = await Promise.all(samples.map(scoreOf));
+  const figures = sum(scored.map((each) => each.figures));
+  const { missed, lost, duplicates, unsupported, traps, failures } = together(scored.map(({ details }) => details));
   expect({ missed, lost, duplicates, unsupported, traps, failures }).toEqual({
     missed: [],
     lost: [],
@@ -28,3 +34,17 @@ test('of everything that could be recorded the dream loses nothing, says nothing
   expect(ratio(figures.memory.beside)).toBe(1);
   expect(figures.retention.of).toBeGreaterThan(sized({ quick: 50, deep: 130 }));
 });
+
+async function scoreOf(sample: Sample): Promise<ReturnType<typeof score>> {
+  const server = await perfectExtractor(sample);
+  onTestFinished(() => server.close());
+  const extractor = { model: 'perfect', access: server.access };
+  const open = (dir: string, now: string) => jobsInProcess(dir, now, { extract: extractor });
+  const observed = await liveThrough(sample, { dir: tempDir(), open });
+  const texts = (of: { text: string }[]) => of.map(({ text }) => text);
+  return score(sample, observed, {
+    entries: recognise(sample.facts, texts(observed.entries)),
+    lines: recognise(sample.facts, texts(observed.lines)),
+    messages: recognise(sample.facts, observed.messages),
+  });
+}

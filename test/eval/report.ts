@@ -103,15 +103,6 @@ export function describe(result: Result, { notes, against }: { notes: string[]; 
   return `${table}\n\n${said.join('\n')}`;
 }
 
-/** The same table in Markdown. */
-export function describeInMarkdown(figures: Figures): string {
-  const rows = rowsOf(figures).map(({ name, memory, append, transcript }) =>
-    [name, ...[memory, append, transcript].map((cell) => cell?.text.replace(/\s+/g, ' ') ?? '–')].join(' | '),
-  );
-  const head = ['| | memory | plain append | whole transcript |', '|---|---:|---:|---:|'];
-  return [...head, ...rows.map((row) => `| ${row} |`)].join('\n');
-}
-
 /** What all questions cost with a memory, and with the whole conversation as context; null where none is asked. */
 export function describeReading({ memory, transcript }: Figures, model: string, price?: Price): string | null {
   if (transcript.readForQuestions === 0) return null;

@@ -9,7 +9,7 @@ export const OWN = readSet('own', [
 ]);
 
 /**
- * Other people, trades and words. It was written before the rules of the offline model; nothing may be fitted to its
+ * Other people, trades and words. It was written before the code that it tests; nothing may be fitted to its
  * sentences, so that it says whether rules and prompts hold.
  */
 export const HELD_OUT = readSet('held-out', [
@@ -18,7 +18,7 @@ export const HELD_OUT = readSet('held-out', [
 
 const ENGLISH = ['orchard', 'household', 'museum', 'harbour', 'basalt', 'ferrite', 'margins'];
 
-/** The samples of a set whose people speak English alone, as the offline model does; the others are for real models. */
+/** The samples of a set whose people speak English alone. */
 export function inEnglish(set: EvalSet): EvalSet {
   return { ...set, samples: set.samples.filter(({ name }) => ENGLISH.includes(name)) };
 }

@@ -1,6 +1,6 @@
 // What a queue does when what it hangs on is away, silent or unfit.
 
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
@@ -162,10 +162,10 @@ describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`,
 describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
   const SECONDS_MS = 15_000;
 
-  async function onLine() {
+  async function onLine({ onTestFinished }: TestContext) {
     const { hostname, port } = new URL(REDIS);
     const line = await lineTo({ host: hostname, port: Number(port || 6379) });
-    const testing = await testApp();
+    const testing = await testApp({ whenDone: onTestFinished });
     testing.environment.NOCTURNE_QUEUE_URL = `redis://127.0.0.1:${line.port}`;
     const { namespace } = await wakeQueueOptions(testing.app);
     onTestFinished(() => forget(REDIS, namespace));
@@ -182,8 +182,8 @@ describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, {
     expect(took()).toBeLessThan(SECONDS_MS);
   }
 
-  test('never says another word on the connections that stand works what comes within seconds', async () => {
-    const { line, testing } = await onLine();
+  test('never says another word on the connections that stand works what comes within seconds', async (context) => {
+    const { line, testing } = await onLine(context);
     const worker = await workerHere(testing.environment);
     await expectDone(testing, '01');
     line.deafen();
@@ -192,8 +192,8 @@ describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, {
     await line.cut();
   });
 
-  test('falls silent says so, and works what comes within seconds', async () => {
-    const { line, testing } = await onLine();
+  test('falls silent says so, and works what comes within seconds', async (context) => {
+    const { line, testing } = await onLine(context);
     const worker = await workerHere(testing.environment);
     await expectDone(testing, '01');
     line.silence();
@@ -203,8 +203,8 @@ describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, {
     await line.cut();
   });
 
-  test('is away when it begins says so, and works what comes, then and once it is back', async () => {
-    const { line, testing } = await onLine();
+  test('is away when it begins says so, and works what comes, then and once it is back', async (context) => {
+    const { line, testing } = await onLine(context);
     await line.cut();
     const worker = await workerHere(testing.environment);
     await expectDone(testing, '01');

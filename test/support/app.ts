@@ -9,6 +9,7 @@ import { type App, compose } from '../../src/doors/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { COMPILED } from './run.ts';
+import { asking, scriptedModel } from './scripted-model.ts';
 import { tempDir } from './temp.ts';
 
 export interface TestApp {
@@ -22,7 +23,7 @@ export interface TestApp {
 }
 
 export interface TestAppOptions {
-  /** Where to reach the model; default: the offline model. */
+  /** Where to reach the model; default: the scripted model of all tests. */
   server?: MessagesServer;
   now?: string;
   settings?: object;
@@ -46,14 +47,10 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     HOME: home,
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,
-    NOCTURNE_MODEL: options.server ? 'test-model' : 'offline',
     NOCTURNE_QUEUE_URL: '',
     NOCTURNE_ZONE: 'UTC',
     NOCTURNE_NOW: options.now ?? '2026-11-21T02:00:00Z',
-    ...(options.server && {
-      ANTHROPIC_API_KEY: options.server.access.apiKey,
-      ANTHROPIC_BASE_URL: options.server.access.baseURL,
-    }),
+    ...asking(options.server ?? (await scriptedModel())),
     ...options.variables,
   };
   const runAgent = options.isForked ? undefined : loopInProcess;

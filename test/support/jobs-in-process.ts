@@ -1,4 +1,4 @@
-// The jobs over a memory directory in this process, with the offline model or one that a test plays, for tests that run
+// The jobs over a memory directory in this process, with the scripted model or one that a test plays, for tests that run
 // many of them.
 
 import { deliver } from '../../jobs/deliver.ts';
@@ -47,7 +47,7 @@ export interface JobsInProcess {
 export type Model = Pick<AgentRequest, 'model' | 'access'>;
 
 export interface InProcessOptions {
-  /** The model of all jobs, or of the extraction alone; default: the offline one. */
+  /** The model of all jobs, or of the extraction alone; default: the scripted one. */
   all?: Model;
   extract?: Model;
   /** In place of the loop and a model. */
@@ -76,13 +76,13 @@ export async function jobsInProcess(
   const { forgetDays: archiveAfterDays, holdDays } = config;
   const home = models.home ?? openHome(tempDir(), clock);
   const store = await openStore(dir, { clock });
-  // The offline model costs nothing.
-  const tokens = (models.all ?? models.extract) ? 10_000_000 : 1;
+  const tokens = 10_000_000;
+  const scripted = { model: 'test-model', access: (await scriptedModel()).access };
   const common = () => ({
     clock,
     zone: 'UTC',
     agent: {
-      ...(models.all ?? { model: 'offline', access: {} }),
+      ...(models.all ?? scripted),
       maxTurns: 5,
       maxOutputTokens: 8_000,
       requestMs: 60_000,

@@ -98,7 +98,7 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
     for (const watcher of watchers) if (call >= watcher.count) watcher.resolve();
     answer(await nextAnswer(request, call), { incoming, outgoing, call });
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve).unref());
   const { port } = http.address() as AddressInfo;
 
   return {

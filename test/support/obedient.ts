@@ -1,6 +1,7 @@
 // A model that does what a test tells it: which entries it finds in a session, which operations it proposes at night.
 
 import { calls, type MessagesRequest, type ModelReply, says } from './messages-server.ts';
+import { answer, topicsOf } from './scripted-model.ts';
 
 /** What it is shown in a request, by the tag around it. */
 export function shown(request: MessagesRequest, tag: string): string {
@@ -21,6 +22,16 @@ export function messagesBy(request: MessagesRequest, speaker: string): string[] 
   return [...shown(request, 'excerpt').matchAll(new RegExp(`^\\[(\\S+) ${speaker}\\b`, 'gm'))].map(
     (match) => match[1] ?? '',
   );
+}
+
+/** At night the first entry replaces the first line, where one is shown; else as the scripted model. */
+export function replacesLine(request: MessagesRequest): ModelReply {
+  const [line] = topicsOf(shown(request, 'topics')).flatMap(({ lines }) => lines);
+  const [entry] = line ? entriesShown(request) : [];
+  if (!line || !entry || request.messages.length > 1) return answer(request);
+  const lines = [{ text: entry.text, entries: [entry.id] }];
+  const operation = { kind: 'supersede', entries: [entry.id], topic: line.topic, lines, replaces: [line.id] };
+  return calls('propose_operations', { operations: [{ ...operation, reason: 'It is newer.' }] });
 }
 
 export interface Orders {

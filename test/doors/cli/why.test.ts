@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import type { ExplainedLine } from '../../../src/memory/dream/provenance.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
-import { messagesBy, obey, shown } from '../../support/obedient.ts';
+import { messagesBy, obey, replacesLine, shown } from '../../support/obedient.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
+import { asking } from '../../support/scripted-model.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -83,6 +84,7 @@ test('the JSON of words is that of the line they are found in', async () => {
 
 test('of a night that replaced a line, both are told', async () => {
   const { environment, why } = await aMemory();
+  Object.assign(environment, asking(await testModel(replacesLine)));
   const session = sessionFile(tempDir(), { id: '22222222-2222-4222-8333-444444444444' });
   session.add('Always use npm instead of pnpm.');
   await runHere(['extract', session.path], environment);

@@ -1,13 +1,14 @@
 // What a dream does with topic files that people and other agents named, wrote and keep their own way.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RunAgent } from '../../../src/agent/types.ts';
 import { explainLines } from '../../../src/memory/dream/provenance.ts';
 import { entriesIn, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
+import { record } from '../../support/recorded.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -37,8 +38,7 @@ function addingTo(jobs: () => Jobs, topics: string[], refused: string[] = []): R
         kind: 'add',
         entries: entries.map(({ id }) => id),
         topic,
-        type: 'project',
-        description: 'What is known',
+        ...(existsSync(join(jobs().dir, `${topic}.md`)) ? {} : { type: 'project', description: 'What is known' }),
         lines: entries.map(({ id, text }) => ({ text, entries: [id] })),
         reason: 'New.',
       };
@@ -51,11 +51,16 @@ function addingTo(jobs: () => Jobs, topics: string[], refused: string[] = []): R
 }
 
 test('a topic that another agent named its own way gets the lines that belong there', async () => {
-  const jobs = await open();
+  const jobs: Jobs = await open(
+    tempDir(),
+    addingTo(() => jobs, ['feedback_package_manager']),
+  );
   const theirs =
     '---\nname: feedback_package_manager\ndescription: Which package manager to run (npm)\ntype: feedback\n---\n\nAs the lockfile says.\n';
   writeFileSync(join(jobs.dir, 'feedback_package_manager.md'), theirs);
-  await learn(jobs, 'Never run the package manager npm with --force.');
+  await record(jobs.store, '2026-11-20T10:00:00Z', [
+    { type: 'feedback', text: 'Never run the package manager npm with --force.' },
+  ]);
   expect(await jobs.dream()).toMatchObject({ outcome: 'dreamed', topics: ['feedback_package_manager.md'] });
   const added = `${theirs}\n- Never run the package manager npm with --force.\n`;
   expect(jobs.file('feedback_package_manager.md')).toBe(added);

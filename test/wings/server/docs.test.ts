@@ -38,7 +38,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   expect(await sh(append, { STORE: store.id })).toMatchObject({ id: 'sesn_monday', messages: 3 });
   writeFileSync(join(dir, 'dream.mjs'), blocks('js')[1] as string);
   const dreaming = promisify(execFile)(process.execPath, [join(dir, 'dream.mjs')], {
-    env: { ...environment, STORE: store.id, MODEL: 'offline' },
+    env: { ...environment, STORE: store.id, MODEL: 'test-model' },
   });
   await until(async () => (await at.server.deps.dreams.open()).length > 0);
   await work(at);

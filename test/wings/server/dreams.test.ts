@@ -31,7 +31,7 @@ test('a dream that updates its store is worked by a worker: what the sessions sa
   );
   expect(asked).toEqual({
     ...{ id: expect.stringMatching(/^drm_/), type: 'dream', status: 'pending', outputs: [], output_behavior },
-    ...{ inputs: asking(store.id, [session.body.id]).inputs, model: { id: 'offline' }, instructions: 'Be brief.' },
+    ...{ inputs: asking(store.id, [session.body.id]).inputs, model: { id: 'test-model' }, instructions: 'Be brief.' },
     ...{ session_id: null, created_at: '2026-11-21T02:00:00.000Z', ended_at: null, archived_at: null, error: null },
     usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
   });
@@ -177,7 +177,7 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
   const at = await served({ app: { settings } });
   const client = await at.client();
   const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
-  const good = asking(id, ['sesn_a']);
+  const good = asking(id, ['sesn_a'], { model: 'offline' });
   const [store, sessions] = good.inputs;
   const updating = { output_behavior: { type: 'update_existing', memory_store_id: 'memstore_b' } };
   const refused: [object, RegExp][] = [

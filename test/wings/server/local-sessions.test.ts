@@ -99,7 +99,7 @@ test('a copy of a project’s memory tells nobody its sessions, and one that is 
       { type: 'memory_store', memory_store_id: at.project },
       { type: 'sessions', session_ids: [at.read.id] },
     ],
-    model: 'offline',
+    model: 'test-model',
   });
   await work(at);
   const copy = (await key.sdk.beta.dreams.retrieve(asked.id)).outputs[0]?.memory_store_id as string;

@@ -203,7 +203,7 @@ export function asking(store: string, sessions: string[], more: object = {}): Dr
     { type: 'memory_store', memory_store_id: store },
     { type: 'sessions', session_ids: sessions },
   ];
-  return { inputs, model: 'offline', ...more };
+  return { inputs, model: 'test-model', ...more };
 }
 
 /** What stands in a store, by path. */

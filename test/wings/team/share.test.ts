@@ -10,6 +10,7 @@ import { writeSession } from '../../../src/memory/ledger/coverage.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { type GitTree, gitIn } from '../../support/git.ts';
 import { type EndedHere, runHere } from '../../support/run-here.ts';
+import { asking } from '../../support/scripted-model.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const HOSTS = `---
@@ -332,6 +333,7 @@ test('dream --share shares what it changed in topics of the project and referenc
 
 test('what a later dream replaces goes from the team’s memory where its author alone shared it', async () => {
   const at = await world();
+  Object.assign(at.environment, asking(await testModel(replacesLine)));
   const dreamOf = async (place: string) => {
     await at.app.remember(at.store, { text: `Bugs are tracked in ${place}.`, type: 'reference' });
     const { shared } = await at.json<{ shared: ShareReport }>('dream', '--share');
