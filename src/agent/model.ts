@@ -12,7 +12,7 @@ import { Messages } from '@anthropic-ai/sdk/resources/messages';
 import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { isObject } from '../base/text/json.ts';
-import { offlineFetch } from './offline/model.ts';
+import { offlineFetch } from './offline-model.ts';
 import { askProgram } from './programs/ask-program.ts';
 import { ProgramFailure } from './programs/program.ts';
 import { programNamed, programOf } from './programs/programs.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Argument, Command, Option } from 'commander';
 import { z } from 'zod';
-import { OFFLINE_DESCRIPTION } from '../../src/agent/offline/model.ts';
+import { OFFLINE_DESCRIPTION } from '../../src/agent/offline-model.ts';
 import { LIST_PRICES } from '../../src/base/config/prices.ts';
 import { settingsSchema } from '../../src/base/config/settings.ts';
 import { programFor } from '../../src/doors/cli/cli.ts';

@@ -1,7 +1,8 @@
 // A model that does what a test tells it: which entries it finds in a session, which operations it proposes at night.
 
+import { linesIn } from '../../src/agent/offline-model.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from './messages-server.ts';
-import { answer, topicsOf } from './scripted-model.ts';
+import { answer } from './scripted-model.ts';
 
 /** What it is shown in a request, by the tag around it. */
 export function shown(request: MessagesRequest, tag: string): string {
@@ -26,7 +27,7 @@ export function messagesBy(request: MessagesRequest, speaker: string): string[] 
 
 /** At night the first entry replaces the first line, where one is shown; else as the scripted model. */
 export function replacesLine(request: MessagesRequest): ModelReply {
-  const [line] = topicsOf(shown(request, 'topics')).flatMap(({ lines }) => lines);
+  const [line] = linesIn(shown(request, 'topics'));
   const [entry] = line ? entriesShown(request) : [];
   if (!line || !entry || request.messages.length > 1) return answer(request);
   const lines = [{ text: entry.text, entries: [entry.id] }];

@@ -1,9 +1,9 @@
-// A model for dreams that a test plays in process: it reads the input as the scripted model does and keeps one line for
+// A model for dreams that a test plays in process: it reads the input as the offline model does and keeps one line for
 // each subject, as good as what it is shown lets it. A subject is all before ` is `, ` listens ` and the like.
 
+import { entriesIn, linesIn, partOf } from '../../src/agent/offline-model.ts';
 import type { RunAgent } from '../../src/agent/types.ts';
 import type { Operation } from '../../src/memory/dream/operations.ts';
-import { entriesOf, partOf, topicsOf } from './scripted-model.ts';
 
 /** As rough as it is fast: nights are compared with nights. */
 const CHARACTERS_PER_TOKEN = 3;
@@ -44,11 +44,9 @@ export function subjectOf(text: string): string {
 }
 
 function propose(input: string, topicOf: (subject: string, type: string) => string): Operation[] {
-  const lines = topicsOf(partOf(input, 'topics')).flatMap((topic) =>
-    topic.lines.map((line) => ({ ...line, topic: topic.name })),
-  );
-  const withdrawn = entriesOf(partOf(input, 'withdrawn')).map(({ id }) => id);
-  const entries = entriesOf(partOf(input, 'entries')).sort((a, b) => (a.at < b.at ? -1 : 1));
+  const lines = linesIn(partOf(input, 'topics'));
+  const withdrawn = entriesIn(partOf(input, 'withdrawn')).map(({ id }) => id);
+  const entries = entriesIn(partOf(input, 'entries')).sort((a, b) => (a.at < b.at ? -1 : 1));
   const newest = new Map(entries.map((entry) => [subjectOf(entry.text), entry]));
   const operations = entries.map((entry): Operation => {
     const subject = subjectOf(entry.text);
