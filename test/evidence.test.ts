@@ -102,8 +102,6 @@ test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is
   expect(compared).toBeGreaterThan(25);
 });
 
-});
-
 test('README quotes five figures, each as docs/evidence.md has it, and one of them where another is ahead', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replace(/\s+/g, ' ');
   const rows = ['redis', 'polling'].map((backend) => rowsIn(publishedPart('chaos')).get(backend)?.map(Number) ?? []);

@@ -21,6 +21,7 @@ import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
+import { scriptedModel } from './scripted-model.ts';
 import { tempDir } from './temp.ts';
 
 export interface JobsInProcess {
