@@ -5,13 +5,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ProgramName } from '../../src/agent/programs/program.ts';
+import { processesWith } from '../support/processes.ts';
 import { PROGRAMS } from './install.ts';
 import { KEYS, TOKENS } from './logins.ts';
 import type { Asked, Refused } from './loopback.ts';
 import { MARKS, marksIn } from './marks.ts';
 import { asScripted, promptOf } from './model-play.ts';
 import { FACTS, type ModelWorld, modelWorld } from './model-world.ts';
-import { processesWith } from './processes.ts';
 import { USAGE } from './protocols.ts';
 import { runAsPerson } from './run-as-person.ts';
 

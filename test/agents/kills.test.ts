@@ -5,11 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { PROGRAMS as NAMES } from '../../src/agent/programs/programs.ts';
 import { SEED, sized } from '../support/depth.ts';
+import { processesWith } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';
 import { until } from '../support/run.ts';
 import { PROGRAMS } from './install.ts';
 import { modelWorld } from './model-world.ts';
-import { processesWith } from './processes.ts';
 
 const WITHIN_MS = 5_000;
 const AT_ONCE = 4;

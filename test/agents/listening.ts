@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
+import { processesWith } from '../support/processes.ts';
 import { type Ended, run, until } from '../support/run.ts';
 import { tempDir } from '../support/temp.ts';
 import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { type Loopback, startLoopback } from './loopback.ts';
-import { processesWith } from './processes.ts';
 import { talk, wordsOf } from './talking.ts';
 
 /** What is said, and what the offline model makes of it. */

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
+import { processesWith } from '../support/processes.ts';
 import { until } from '../support/run.ts';
 import { tempDir } from '../support/temp.ts';
 import { AGENTS, writeFiles } from './homes.ts';
@@ -14,7 +15,6 @@ import { PROGRAMS } from './install.ts';
 import { codexArguments, LOGINS } from './logins.ts';
 import { type Loopback, type Play, startLoopback } from './loopback.ts';
 import { asScripted, schemaOf } from './model-play.ts';
-import { processesWith } from './processes.ts';
 import { talk, wordsOf } from './talking.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

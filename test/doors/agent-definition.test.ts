@@ -1,62 +1,37 @@
 // Agents that declare their memory in their definition get that scope and nothing beside it: by the library, by the
 // command, and by the hook that Claude Code calls when it starts a subagent.
 
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type Config, loadConfig } from '../../src/base/config/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/doors/recall.ts';
 import { agentMemory } from '../../src/index.ts';
+import { filledRecallWorld } from '../support/recall-world.ts';
 import { runHere } from '../support/run-here.ts';
-import { tempDir } from '../support/temp.ts';
 
 const SCOPES = ['user', 'project', 'local'] as const;
 
-interface World {
-  environment: Record<string, string | undefined>;
-  config: Config;
-  home: string;
-  /** A directory in the project's working tree. */
-  cwd: string;
-  root: string;
-  /** Writes a definition below `.claude` of the project or of the user. */
-  define(of: 'project' | 'user', path: string, frontmatter: string): string;
-}
+const SCOPE_OF: Record<string, string> = { pears: 'user', plums: 'project', figs: 'local' };
 
-/** A project and a user with a memory in each scope, each of which says whose it is. */
-async function world(): Promise<World> {
-  const home = tempDir();
-  const root = join(home, 'code/orchard');
+/** A project and a user with a memory in each scope; `define` writes a definition below `.claude` of either. */
+async function world() {
+  const { home, root } = await filledRecallWorld({ userScope: true, team: 'off' });
   const cwd = join(root, 'src');
-  mkdirSync(cwd, { recursive: true });
-  execFileSync('git', ['init', '-q', root]);
-  const write = (path: string, text: string) => {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    return path;
-  };
-  write(join(home, '.nocturne/config.json'), JSON.stringify({ userScope: true, team: 'off' }));
+  mkdirSync(cwd);
   const environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_NOW: '2026-11-21T02:00:00Z' };
-  const places = {
-    user: join(home, '.claude/memory'),
-    project: join(home, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'), 'memory'),
-    local: join(root, '.claude/memory'),
+  const define = (of: 'project' | 'user', path: string, frontmatter: string) => {
+    const file = join(of === 'user' ? home : root, '.claude', path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `---\n${frontmatter}\n---\nYou review.\n`);
+    return file;
   };
-  for (const [scope, dir] of Object.entries(places)) {
-    write(join(dir, 'MEMORY.md'), '- About it [about.md]\n');
-    write(join(dir, 'about.md'), `---\nname: about\ntype: project\n---\n- Says ${scope}.\n`);
-  }
-  return {
-    ...{ environment, home, cwd, root },
-    config: await loadConfig({}, environment),
-    define: (of, path, frontmatter) =>
-      write(join(of === 'user' ? home : root, '.claude', path), `---\n${frontmatter}\n---\nYou review.\n`),
-  };
+  return { environment, home, cwd, root, config: await loadConfig({}, environment), define };
 }
+type World = Awaited<ReturnType<typeof world>>;
 
 /** Whose memory is told of, each once: in a topic, and perhaps in the index too. */
-const told = (text: string) => [...new Set([...text.matchAll(/Says (\w+)\./g)].map((match) => match[1]))];
+const told = (text: string) => [...new Set([...text.matchAll(/Says (\w+)\./g)].map(([, said = '']) => SCOPE_OF[said]))];
 
 /** What a hook of Claude Code is answered. */
 async function hooked(

@@ -5,18 +5,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-interface Imported {
-  outcome: string;
-  added: string[];
-  changed: string[];
-  differing: string[];
-  skipped: string[];
-  job: string | null;
-}
+type Imported = { outcome: string; job: string | null } & Record<
+  'added' | 'changed' | 'differing' | 'skipped',
+  string[]
+>;
 
 const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
 
@@ -28,20 +23,17 @@ async function contents(dir: string): Promise<Record<string, string>> {
 /** A memory that read a session and dreamed, and where it was exported to. */
 async function exported(): Promise<TestApp & { session: string; out: string }> {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('The beta starts on 2026-12-04.');
+  const session = aSession(['Always use pnpm instead of npm.', 'The beta starts on 2026-12-04.']);
   writeFileSync(join(testing.dir, 'by-hand.md'), 'No frontmatter,\r\nno last line end');
-  await runHere(['extract', session.path], testing.environment);
-  expect((await runHere(['dream'], testing.environment)).code).toBe(0);
-  await runHere(['remember', 'The kitchen closes at 15:00.'], testing.environment);
+  await testing.nocturne('extract', session.path);
+  expect((await testing.nocturne('dream')).code).toBe(0);
+  await testing.nocturne('remember', 'The kitchen closes at 15:00.');
   const out = join(tempDir(), 'out');
-  expect(await runHere(['export', out], testing.environment)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('export', out)).toMatchObject({ code: 0 });
   return { ...testing, session: session.path, out };
 }
 
-const importFrom = ({ environment }: TestApp, from: string, ...more: string[]) =>
-  jsonHere<Imported>(['import', from, ...more], environment);
+const importFrom = ({ json }: TestApp, from: string, ...more: string[]) => json<Imported>('import', from, ...more);
 
 test('an export brings an empty memory to the same files, and nothing is extracted or distilled again', async () => {
   const { dir, out, session } = await exported();
@@ -50,11 +42,11 @@ test('an export brings an empty memory to the same files, and nothing is extract
   const report = await importFrom(other, out);
   expect(report).toMatchObject({ outcome: 'imported', changed: [], differing: [], skipped: [] });
   expect(await contents(other.dir)).toEqual(await contents(dir));
-  expect((await runHere(['check'], other.environment)).code).toBe(0);
-  expect(await jsonHere(['extract', session], other.environment)).toMatchObject({ entries: [] });
-  const dream = await jsonHere<{ operations: { kind: string }[] }>(['dream'], other.environment);
+  expect((await other.nocturne('check')).code).toBe(0);
+  expect(await other.json('extract', session)).toMatchObject({ entries: [] });
+  const dream = await other.json<{ operations: { kind: string }[] }>('dream');
   expect(dream.operations.map(({ kind }) => kind)).toEqual(['add']);
-  const why = await runHere(['why', 'pnpm'], other.environment);
+  const why = await other.nocturne('why', 'pnpm');
   expect(why.stdout).toContain('“Always use pnpm instead of npm.”');
   expect(await importFrom(other, out)).toMatchObject({ added: [], changed: [] });
 });
@@ -64,11 +56,11 @@ test('an import is taken back by undo, and done again it is whole again', async 
   const other = await testApp();
   const { job } = await importFrom(other, out);
   const whole = await contents(other.dir);
-  expect((await runHere(['undo', job ?? ''], other.environment)).code).toBe(0);
+  expect((await other.nocturne('undo', job ?? '')).code).toBe(0);
   expect(await contents(other.dir)).toEqual({});
   await importFrom(other, out);
   expect(await contents(other.dir)).toEqual(whole);
-  expect((await runHere(['why', 'pnpm'], other.environment)).stdout).toContain('“Always use pnpm instead of npm.”');
+  expect((await other.nocturne('why', 'pnpm')).stdout).toContain('“Always use pnpm instead of npm.”');
   expect(await importFrom(other, out)).toMatchObject({ outcome: 'unchanged', job: null });
 });
 
@@ -86,21 +78,21 @@ test('into a memory that holds something comes what is missing; what differs sta
     expect(index).toContain(line);
   expect(await importFrom(other, out, '--theirs')).toMatchObject({ changed: ['working-agreements.md'], added: [] });
   expect(readFileSync(topic, 'utf8')).toBe(readFileSync(join(out, 'working-agreements.md'), 'utf8'));
-  const { stdout } = await runHere(['show', 'working-agreements', '--diff'], other.environment);
+  const { stdout } = await other.nocturne('show', 'working-agreements', '--diff');
   expect(stdout).toContain('-- Mine.');
 });
 
 test('a log of a day that both have keeps the entries of both, and what was forgotten does not come back', async () => {
   const { out } = await exported();
   const other = await testApp();
-  await runHere(['remember', 'The lift is out of order.'], other.environment);
+  await other.nocturne('remember', 'The lift is out of order.');
   const log = 'logs/2026/11/2026-11-21.md';
   const mine = readFileSync(join(other.dir, log), 'utf8');
   expect((await importFrom(other, out)).changed).toEqual([log]);
   const both = readFileSync(join(other.dir, log), 'utf8');
   expect(both.startsWith(mine)).toBe(true);
   expect(both).toContain('The kitchen closes at 15:00.');
-  expect((await runHere(['forget', 'The kitchen closes', '--yes'], other.environment)).code).toBe(0);
+  expect((await other.nocturne('forget', 'The kitchen closes', '--yes')).code).toBe(0);
   await importFrom(other, out, '--theirs');
   expect(readFileSync(join(other.dir, log), 'utf8')).not.toContain('kitchen');
   expect(readFileSync(join(other.dir, log), 'utf8')).toContain('The lift is out of order.');
@@ -121,7 +113,7 @@ test('only Markdown of a memory comes in, through no link, and without secrets; 
   writeFileSync(join(other.dir, 'later.md'), `- Now it is ${SECRET}.\n`);
   writeFileSync(join(other.dir, 'latin.md'), Buffer.from([0x68, 0xe9]));
   const out = join(tempDir(), 'out');
-  expect(await jsonHere(['export', out], other.environment)).toMatchObject({ skipped: ['latin.md'] });
+  expect(await other.json('export', out)).toMatchObject({ skipped: ['latin.md'] });
   expect((await listFiles(out)).filter((path) => !path.startsWith('.nocturne/dreams/'))).toEqual(
     expect.arrayContaining(['MEMORY.md', 'good.md', 'later.md']),
   );
@@ -129,15 +121,15 @@ test('only Markdown of a memory comes in, through no link, and without secrets; 
 });
 
 test('nothing is written over, and where no memory or directory is none is made', async () => {
-  const { out, environment } = await exported();
+  const { out, nocturne } = await exported();
   const before = await contents(out);
-  const again = await runHere(['export', out], environment);
+  const again = await nocturne('export', out);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already') });
   expect(await contents(out)).toEqual(before);
   const none = join(tempDir(), 'none');
-  const nowhere = await runHere(['export', join(none, 'out'), '--memory', none], environment);
+  const nowhere = await nocturne('export', join(none, 'out'), '--memory', none);
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no memory') });
-  const nothing = await runHere(['import', join(none, 'out'), '--memory', none], environment);
+  const nothing = await nocturne('import', join(none, 'out'), '--memory', none);
   expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no directory') });
   expect(existsSync(none)).toBe(false);
 });

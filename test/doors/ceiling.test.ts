@@ -1,5 +1,4 @@
 // The day's ceiling over many directories, sessions and worker processes, and the breaker, as workers see them.
-// NOCTURNE_TEST_SESSIONS and NOCTURNE_TEST_DIRECTORIES make the first test as large as one likes (1000 and 20).
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,21 +6,21 @@ import { expect, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../src/doors/compose.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
-import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
+import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
+import { rowsOf } from '../support/rows.ts';
 import { run, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
-const SESSIONS = Number(process.env.NOCTURNE_TEST_SESSIONS ?? sized({ quick: 14, deep: 24 }));
-const DIRECTORIES = Number(process.env.NOCTURNE_TEST_DIRECTORIES ?? 4);
+const SESSIONS = sized({ quick: 14, deep: 24 });
+const DIRECTORIES = 4;
 /** Half as many sessions more are begun by each of two workers: those that are turned away at once are beyond these. */
 const CONCURRENCY = sized({ quick: 2, deep: 4 });
 const NOW = Date.parse('2026-11-21T02:00:00Z');
@@ -45,8 +44,11 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const app = compose(await loadConfig({}, shared));
   const transcripts = tempDir();
   for (let n = 0; n < SESSIONS; n++) {
-    const session = sessionFile(transcripts, { id: idOf(n), cwd: `/work/project-${n % DIRECTORIES}` });
-    session.add(`Rule ${n}: always water the trees.`);
+    const session = aSession([`Rule ${n}: always water the trees.`], {
+      dir: transcripts,
+      id: idOf(n),
+      cwd: `/work/project-${n % DIRECTORIES}`,
+    });
     await enqueueExtract(app, { transcript: session.path, ended: true });
   }
   // One in a process of its own, one in this.
@@ -66,7 +68,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const dirs = (await app.home.stores()).filter((dir) => dir.includes('project'));
   expect(dirs).toHaveLength(DIRECTORIES);
   const stores = await Promise.all(dirs.map((dir) => app.store(dir)));
-  const waiting = stores.flatMap((store) => inboxItems(store.ledger));
+  const waiting = stores.flatMap((store) => rowsOf(store)('waiting'));
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
     expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
@@ -80,23 +82,19 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   });
   expect(JSON.parse(stdout).spendToday.skips).toBeGreaterThan(0);
   await app.close();
-  console.log(
-    `${SESSIONS} sessions, ${DIRECTORIES} directories: ceiling ${dayTokens}, sent ${sent} in ${costs.length} requests`,
-  );
 });
 
 test('what a ceiling held back is done on the next day', async () => {
   const model = await testModel(() => says('Nothing.'));
   const testing = await testApp({ server: model, settings: { dayTokens: 10_000 } });
-  const session = sessionFile(tempDir());
-  session.add('Always water the trees.');
+  const session = aSession(['Always water the trees.']);
   expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'ceiling', code: 'ceiling' });
-  const [item] = inboxItems(testing.store.ledger);
+  const [item] = testing.rows('waiting');
   expect(item?.notBefore.slice(0, 13)).toBe('2026-11-22T00');
   expect(item?.attempts).toBe(0);
   const tomorrow = await laterApp(testing, '2026-11-22T01:00:00Z', { server: model, settings: { dayTokens: 100_000 } });
   expect(await workDue(tomorrow)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('failures')).toEqual([]);
 });
 
 test('after five jobs in a row without progress no model is asked; then one tries, and all is done', async () => {
@@ -105,14 +103,13 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const testing = await testApp({ server: model });
   const dir = tempDir();
   for (let n = 0; n < 8; n++) {
-    const session = sessionFile(dir, { id: idOf(n) });
-    session.add('Always water the trees.');
+    const session = aSession(['Always water the trees.'], { dir, id: idOf(n) });
     await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   }
   const results = await workDue(testing);
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...Array(3).fill('breaker')]);
   expect(model.requests).toHaveLength(5);
-  const status = await runHere(['status', '--verbose'], testing.environment);
+  const status = await testing.nocturne('status', '--verbose');
   expect(status.code).toBe(3);
   expect(status.stdout).toMatch(
     /^attention {2}The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
@@ -129,7 +126,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const mended = await laterApp(testing, NOW + 60 * MINUTE, { server: model });
   expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
   expect(await mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('failures')).toEqual([]);
   expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,
   });
@@ -144,15 +141,11 @@ async function heldByCeiling(settings: object) {
   const set = (more: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify({ prices, ...more }));
   set(settings);
   for (const n of [0, 1]) {
-    const session = sessionFile(tempDir(), { id: idOf(n) });
-    session.add('Always water the trees.');
-    await runHere(['enqueue', 'extract', session.path], testing.environment);
+    const session = aSession(['Always water the trees.'], { id: idOf(n) });
+    await testing.nocturne('enqueue', 'extract', session.path);
   }
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual([
-    '2026-11-22',
-    '2026-11-22',
-  ]);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting').map(({ notBefore }) => notBefore.slice(0, 10))).toEqual(['2026-11-22', '2026-11-22']);
   expect(model.requests).toHaveLength(0);
   return { testing, set };
 }
@@ -163,14 +156,14 @@ test.for([
 ] as const)('a ceiling of %s that is raised lets the next worker do at once what waited for it', async (of) => {
   const [, low, high] = of;
   const { testing, set } = await heldByCeiling(low);
-  const status = async () => JSON.parse((await runHere(['status', '--json'], testing.environment)).stdout).spendToday;
+  const status = async () => JSON.parse((await testing.nocturne('status', '--json')).stdout).spendToday;
   expect(await status()).toMatchObject({ fullFrom: '2026-11-21T02:00:00.000Z' });
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toHaveLength(2);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toHaveLength(2);
   set(high);
   expect(await status()).toMatchObject({ fullFrom: null });
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toEqual([]);
   expect(await status()).toMatchObject({ fullFrom: null });
 });
 
@@ -179,16 +172,16 @@ test('a worker that stays sees the ceiling that is raised in config.json', async
   const worker = await workerHere(testing.environment);
   await until(async () => (await testing.app.home.workers.all()).length === 1);
   set({ dayTokens: 1_000_000 });
-  await until(() => inboxItems(testing.store.ledger).length === 0);
+  await until(() => testing.rows('waiting').length === 0);
   await worker.stop();
 });
 
 test('retry --failed tries what waits for a ceiling, and says of what else waits that --all does', async () => {
   const { testing, set } = await heldByCeiling({ dayTokens: 100 });
   set({ dayTokens: 1_000_000 });
-  expect((await runHere(['retry', '--failed'], testing.environment)).stdout.match(/ waits in /g)).toHaveLength(2);
-  expect(inboxItems(testing.store.ledger)).toMatchObject([{ failure: null }, { failure: null }]);
-  expect((await runHere(['retry', '--failed'], testing.environment)).stdout).toBe(
+  expect((await testing.nocturne('retry', '--failed')).stdout.match(/ waits in /g)).toHaveLength(2);
+  expect(testing.rows('waiting')).toMatchObject([{ failure: null }, { failure: null }]);
+  expect((await testing.nocturne('retry', '--failed')).stdout).toBe(
     'Nothing failed; 2 jobs wait: nocturne retry --all\n',
   );
 });

@@ -7,74 +7,42 @@ import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, type JobRow, takeLease } from '../../src/memory/ledger/job-rows.ts';
-import { testApp, testModel } from '../support/app.ts';
+import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { DOOR, runJson } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession, RULE } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 const OTHER_ID = '22222222-2222-4333-8444-555555555555';
 
-function aSession(options: Parameters<typeof sessionFile>[1] = {}): SessionFile {
-  const session = sessionFile(tempDir(), options);
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks, that is all.');
-  return session;
-}
+const TWO = [RULE, 'Thanks, that is all.'];
 
 test('extract --json prints one JSON object per session on stdout, and nothing else there or beside it', async () => {
   const { environment, dir } = await testApp();
-  const sessions = [aSession(), aSession({ id: OTHER_ID })];
+  const sessions = [aSession(TWO), aSession(TWO, { id: OTHER_ID })];
   const args = ['extract', ...sessions.map(({ path }) => path)];
   const { code, stderr, values } = await runJson<ExtractReport>(args, environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const evidence = { quote: RULE, speaker: 'human', at: '2026-11-20T09:00:10.000Z' };
+  const entry = { id: expect.stringMatching(/^e_[0-9a-f]{12}$/), type: 'feedback', text: RULE };
   expect(values).toEqual(
     sessions.map((session) => ({
-      session: session.id,
-      transcript: session.path,
-      memory: dir,
-      outcome: 'recorded',
+      ...{ session: session.id, transcript: session.path, memory: dir, outcome: 'recorded', fork: { by: 'excerpt' } },
       entries: [
         {
-          id: expect.stringMatching(/^e_[0-9a-f]{12}$/),
-          type: 'feedback',
-          text: 'Always use pnpm instead of npm.',
-          evidence: [
-            {
-              message: session.turn(1),
-              quote: 'Always use pnpm instead of npm.',
-              speaker: 'human',
-              at: '2026-11-20T09:00:10.000Z',
-            },
-          ],
-          session: session.id,
-          turn: session.turn(1),
+          ...{ ...entry, evidence: [{ message: session.turn(1), ...evidence }] },
+          ...{ session: session.id, turn: session.turn(1) },
         },
       ],
       coverage: [
         { from: session.turn(1), to: session.turn(1), became: 'recorded' },
         { from: session.turn(2), to: session.turn(2), became: 'nothing' },
       ],
-      unsettledTurns: 0,
-      job: expect.stringMatching(/^job_[0-9a-f]{12}$/),
-      pendingTurns: 0,
-      coveredTurns: 2,
-      unreadableLines: 0,
-      spend: {
-        calls: expect.any(Number),
-        inputTokens: 100,
-        cachedInputTokens: 0,
-        cacheWriteTokens: 0,
-        outputTokens: 10,
-        rawInputTokens: 100,
-        weightedInputTokens: 100,
-        microUsd: null,
-      },
-      fork: { by: 'excerpt' },
+      ...{ job: expect.stringMatching(/^job_[0-9a-f]{12}$/), unsettledTurns: 0, pendingTurns: 0, coveredTurns: 2 },
+      ...{ unreadableLines: 0, spend: expect.objectContaining({ inputTokens: 100, outputTokens: 10, microUsd: null }) },
     })),
   );
   expect(readFileSync(join(dir, LOG), 'utf8').match(/\*\*feedback\*\* Always use pnpm/g)).toHaveLength(2);
@@ -88,7 +56,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
   for (const [path, outcome, words] of [
     [odd, 'unknown-format', odd],
     [`${odd}.gone`, 'transcript-gone', `${odd}.gone`],
-    [aSession().path, 'failed', 'not today'],
+    [aSession(TWO).path, 'failed', 'not today'],
   ] as const) {
     const { code, values } = await runJsonHere<ExtractReport>(['extract', path], environment);
     expect({ code, values }).toMatchObject({ code: 1, values: [{ outcome, entries: [], coverage: [] }] });
@@ -98,21 +66,21 @@ test('a transcript that is gone, one of no known format and a model that fails e
 
 test('why a job failed stands on stderr, what became of it on stdout', async () => {
   const model = await testModel(() => error(400, 'not today'));
-  const { environment } = await testApp({ server: model });
-  const extracted = await runHere(['extract', aSession().path], environment);
+  const { nocturne } = await testApp({ server: model });
+  const extracted = await nocturne('extract', aSession(TWO).path);
   expect(extracted).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\w+: failed\n$/) });
   expect(extracted.stderr).toContain('not today');
-  await runHere(['remember', 'Always use pnpm.'], environment);
-  const dreamt = await runHere(['dream'], environment);
+  await nocturne('remember', 'Always use pnpm.');
+  const dreamt = await nocturne('dream');
   expect(dreamt).toMatchObject({ code: 1, stdout: 'dream: failed\n', stderr: expect.stringContaining('not today') });
 });
 
 test('a file is no memory directory, for commands that only look either', async () => {
-  const { environment } = await testApp();
+  const { nocturne } = await testApp();
   const file = join(tempDir(), 'notes.md');
   writeFileSync(file, 'Notes.\n');
   for (const command of [['list'], ['search', 'x'], ['status'], ['remember', 'Always use pnpm.'], ['recall']]) {
-    expect(await runHere([...command, '--memory', file], environment)).toMatchObject({
+    expect(await nocturne(...command, '--memory', file)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `nocturne: --memory ${file} is a file.\n  Give the memory directory.\n`,
@@ -122,7 +90,7 @@ test('a file is no memory directory, for commands that only look either', async 
 
 test('a session that cannot be read keeps no other from being extracted', async () => {
   const { environment } = await testApp();
-  const args = ['extract', '/nowhere/gone.jsonl', aSession().path];
+  const args = ['extract', '/nowhere/gone.jsonl', aSession(TWO).path];
   const { code, values } = await runJsonHere<ExtractReport>(args, environment);
   expect({ code, outcomes: values.map(({ outcome }) => outcome) }).toEqual({
     code: 1,
@@ -131,7 +99,7 @@ test('a session that cannot be read keeps no other from being extracted', async 
 });
 
 test('a session that somebody else works on and a ceiling end with 75: try again later', async () => {
-  const session = aSession();
+  const session = aSession(TWO);
   const held = await testApp();
   const now = new Date('2026-11-21T02:00:00Z');
   takeLease(held.store.ledger, { key: `session:${session.id}`, owner: `${thisProcess()}/test`, now, ttlMs: 60_000 });
@@ -147,6 +115,7 @@ test('a session that somebody else works on and a ceiling end with 75: try again
 test.each([
   ['an unknown option', ['extract', 'x.jsonl', '--dry-run']],
   ['nothing to reprocess', ['reprocess']],
+  ['a night that does not end', ['worker', '--nightly']],
   ['two things to reprocess', ['reprocess', '--all', '--day', '2026-11-20']],
   ['a day that is none', ['enqueue', 'reprocess', '--day', '2026-13-01']],
 ])('%s is wrong usage: exit 2, words on stderr, nothing made', async (_, args) => {
@@ -160,7 +129,7 @@ const WITHOUT_MODEL = { NOCTURNE_MODEL: undefined, ANTHROPIC_API_KEY: undefined 
 
 test('without a key and without the offline model the error names both ways out, and nothing is remembered', async () => {
   const { environment, store, app } = await testApp();
-  const args = ['extract', aSession().path];
+  const args = ['extract', aSession(TWO).path];
   const ended = await runJsonHere<ExtractReport>(args, { ...environment, ...WITHOUT_MODEL });
   expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
@@ -172,7 +141,7 @@ test('without a key and without the offline model the error names both ways out,
 test.each([['extract'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
   const { environment } = await testApp();
   const dir = join(tempDir(), 'memory');
-  const args = command === 'extract' ? [command, aSession().path] : [command];
+  const args = command === 'extract' ? [command, aSession(TWO).path] : [command];
   const without = { ...environment, ...WITHOUT_MODEL, NOCTURNE_MEMORY_DIR: dir };
   expect((await runHere(args, without)).code).toBe(1);
   expect(existsSync(dir)).toBe(false);
@@ -196,7 +165,7 @@ test('a job whose process died is interrupted, and one that runs is not', async 
 
 test('dream --json says what was done with each entry, and what the index is now', async () => {
   const { environment } = await testApp();
-  const extracted = await runJsonHere<ExtractReport>(['extract', aSession().path], environment);
+  const extracted = await runJsonHere<ExtractReport>(['extract', aSession(TWO).path], environment);
   const { code, stderr, values } = await runJsonHere<DreamReport>(['dream'], environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const entries = extracted.values[0]?.entries.map(({ id }) => id);
@@ -218,7 +187,7 @@ test('dream --json says what was done with each entry, and what the index is now
 
 test('reprocess --json extracts a session, a day or everything again, and prints one object per session', async () => {
   const { environment } = await testApp();
-  const sessions = [aSession(), aSession({ id: OTHER_ID, startsAt: '2026-11-18T09:00:00Z' })];
+  const sessions = [aSession(TWO), aSession(TWO, { id: OTHER_ID, startsAt: '2026-11-18T09:00:00Z' })];
   await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
   for (const [what, expected] of [
     [['--session', sessions[0]?.id ?? ''], [sessions[0]?.id]],
@@ -233,14 +202,14 @@ test('reprocess --json extracts a session, a day or everything again, and prints
 });
 
 test('reprocess of what was never extracted is an error that says what to do instead', async () => {
-  const { environment } = await testApp();
-  const ended = await runHere(['reprocess', '--session', 'nobody'], environment);
+  const { nocturne } = await testApp();
+  const ended = await nocturne('reprocess', '--session', 'nobody');
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nocturne extract TRANSCRIPT') });
 });
 
 test('enqueue puts work into the inbox and does none of it; status --json names what waits and what was done', async () => {
-  const { environment, store } = await testApp();
-  const session = aSession();
+  const { environment, store, rows } = await testApp();
+  const session = aSession(TWO);
   for (const args of [
     ['extract', session.path, '--instructions', 'be brief'],
     ['extract', session.path],
@@ -249,7 +218,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
   ]) {
     expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
   }
-  expect(inboxItems(store.ledger).map(({ kind, payload }) => [kind, payload])).toEqual([
+  expect(rows('waiting').map(({ kind, payload }) => [kind, payload])).toEqual([
     ['extract', { transcript: session.path, ended: true, takeDeclined: true }],
     ['reprocess', { all: true, ended: true }],
     ['dream', {}],
@@ -262,16 +231,6 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
   ]);
 });
 
-test('a queue that is out of reach fails no enqueue: the work waits and the reader is told', async () => {
-  const { environment, store } = await testApp();
-  const ended = await runHere(['enqueue', 'extract', aSession().path], {
-    ...environment,
-    NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1',
-  });
-  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('The queue was not notified') });
-  expect(inboxItems(store.ledger)).toHaveLength(1);
-});
-
 test('without --memory a session goes to its project’s own directory, which a worktree shares with its main checkout', async () => {
   const home = tempDir();
   const main = join(tempDir(), 'my.orchard');
@@ -281,8 +240,8 @@ test('without --memory a session goes to its project’s own directory, which a 
   git('-C', main, 'commit', '--quiet', '--allow-empty', '-m', 'first');
   git('-C', main, 'worktree', 'add', '--quiet', worktree);
   mkdirSync(join(main, 'src'));
-  const environment = projectEnvironment(home);
-  const sessions = [aSession({ cwd: join(main, 'src') }), aSession({ id: OTHER_ID, cwd: worktree })];
+  const environment = environmentIn(home);
+  const sessions = [aSession(TWO, { cwd: join(main, 'src') }), aSession(TWO, { id: OTHER_ID, cwd: worktree })];
   const extracted = await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
   expect(extracted.code).toBe(0);
   const memory = join(home, '.claude', 'projects', main.replace(/[^A-Za-z0-9]/g, '-'), 'memory');
@@ -296,8 +255,8 @@ test('without --memory a session goes to its project’s own directory, which a 
 
 test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins over all', async () => {
   const claude = tempDir();
-  const environment: Environment = { ...projectEnvironment(tempDir()), CLAUDE_CONFIG_DIR: claude };
-  const [own, given] = [aSession({ cwd: '/nowhere/my orchard' }), aSession({ id: OTHER_ID })];
+  const environment: Environment = environmentIn(tempDir(), { CLAUDE_CONFIG_DIR: claude });
+  const [own, given] = [aSession(TWO, { cwd: '/nowhere/my orchard' }), aSession(TWO, { id: OTHER_ID })];
   await runHere(['extract', own.path], environment);
   expect(existsSync(join(claude, 'projects', '-nowhere-my-orchard', 'memory', LOG))).toBe(true);
   const memory = join(tempDir(), 'given');
@@ -305,17 +264,6 @@ test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins ove
   await runHere(['extract', given.path, '--memory', memory], everywhere);
   expect(existsSync(join(memory, LOG))).toBe(true);
 });
-
-/** No memory directory is set here: each project has its own. */
-function projectEnvironment(home: string): Environment {
-  return {
-    PATH: process.env.PATH,
-    HOME: home,
-    NOCTURNE_MODEL: 'offline',
-    NOCTURNE_ZONE: 'UTC',
-    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
-  };
-}
 
 test('in a directory that is gone, a command says so instead of falling over', async () => {
   const { environment } = await testApp();

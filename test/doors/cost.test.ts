@@ -3,38 +3,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Environment } from '../../src/base/config/config.ts';
 import { fixedClock } from '../../src/base/time.ts';
+import type { asJson } from '../../src/doors/cli/commands/cost.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { findLedger } from '../../src/memory/ledger/ledger.ts';
-import { testModel } from '../support/app.ts';
+import { environmentIn, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PRICE = { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 };
 /** Of one request below: 10,000 tokens in, 1,000 out. */
 const MICRO_USD = 30_000;
 
-interface Cost {
-  month: string;
-  today: Sum;
-  total: Sum;
-  forecast: Sum;
-  days: (Sum & { day: string; unfinished: Sum })[];
-  projects: (Sum & { memory: string; project: string })[];
-  kinds: (Sum & { kind: string; jobs: number })[];
-  jobs: (Sum & { job: string; kind: string })[];
-  models: (Sum & { model: string | null; prices: object[]; isPriced: boolean })[];
-  unfinished: Sum;
-}
-
-interface Sum {
-  usd: number;
-  tokens: number;
-  requests: number;
-}
+type Cost = ReturnType<typeof asJson>;
 
 /** A home with a session a day: two in a shop, one by a model without a price in an api. */
 async function spent() {
@@ -45,23 +28,18 @@ async function spent() {
   const user = tempDir();
   mkdirSync(join(user, '.nocturne'));
   writeFileSync(join(user, '.nocturne/config.json'), JSON.stringify({ prices: { priced: PRICE } }));
-  const at = (now: string): Environment => ({
-    ...{
-      PATH: process.env.PATH,
-      HOME: user,
-      NOCTURNE_QUEUE_URL: '',
-      NOCTURNE_ZONE: 'Europe/Berlin',
-      NOCTURNE_NOW: now,
-    },
-    ...{ ANTHROPIC_API_KEY: server.access.apiKey, ANTHROPIC_BASE_URL: server.access.baseURL },
-  });
+  const { apiKey: ANTHROPIC_API_KEY, baseURL: ANTHROPIC_BASE_URL } = server.access;
+  const reach = { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, NOCTURNE_ZONE: 'Europe/Berlin' };
+  const at = (now: string) => environmentIn(user, { ...reach, NOCTURNE_NOW: now });
   let count = 0;
   const learn = async (project: string, model: string, now: string) => {
     const cwd = join(user, 'code', project);
     mkdirSync(join(cwd, '.git'), { recursive: true });
     count += 1;
-    const session = sessionFile(tempDir(), { id: `${count}1111111-2222-4333-8444-555555555555`, cwd });
-    session.add('Always use pnpm instead of npm.');
+    const session = aSession(['Always use pnpm instead of npm.'], {
+      id: `${count}1111111-2222-4333-8444-555555555555`,
+      cwd,
+    });
     const { code, stderr } = await runHere(['extract', session.path, '--model', model], at(now));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   };
@@ -96,7 +74,7 @@ test('a month is told by day, project, job and model; all of them sum up to what
     unfinished: { usd: 0, tokens: 0, requests: 0 },
   });
   // Two whole days cost 30,000 each; ten days of the month are left, today among them.
-  expect(cost.forecast.usd).toBeCloseTo(two + 10 * one, 6);
+  expect(cost.forecast?.usd).toBeCloseTo(two + 10 * one, 6);
   const status = await jsonHere<{ spendMonth: { usd: number } }>(['status'], at('2026-11-21T08:00:00Z'));
   expect(status.spendMonth.usd).toBe(cost.total.usd);
 });

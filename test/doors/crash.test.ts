@@ -7,8 +7,6 @@ import { setTimeout as after } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
-import { outboxRows } from '../../src/memory/ledger/entries.ts';
-import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { sized, waysTaken } from '../support/depth.ts';
@@ -16,7 +14,6 @@ import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until, whileRuns } from '../support/run.ts';
-import { runHere } from '../support/run-here.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
 const onLinux = process.platform === 'linux';
@@ -31,7 +28,7 @@ async function nightOf(transcripts: string[], options: Parameters<typeof testApp
 
 async function memoryWithoutKill(transcripts: string[]): ReturnType<typeof memoryOf> {
   const testing = await nightOf(transcripts);
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('worker', '--once');
   expect(isIdle(testing)).toBe(true);
   return memoryOf(testing);
 }
@@ -42,7 +39,7 @@ async function expectRecovery<Held>(
   { expected, held }: { expected: Held; held(testing: TestApp): Promise<Held> },
 ): Promise<void> {
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
-  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
   expect(await held(testing)).toEqual(expected);
   const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}\.\d+\.\d+$/;
   const own =
@@ -58,7 +55,7 @@ async function bothMemoriesOf(testing: TestApp) {
   const dir = join(testing.home, '.claude/memory');
   return {
     project: await memoryOf(testing),
-    outbox: outboxRows(testing.store.ledger),
+    outbox: testing.rows('outbox'),
     user: await memoryOf({ ...testing, store: await testing.app.store(dir), dir }),
   };
 }
@@ -83,7 +80,7 @@ async function handWrittenNight(): Promise<TestApp> {
 
 test('a worker killed at a step of its commits leaves what the next one brings to the same memory', async () => {
   const undisturbed = await handWrittenNight();
-  await runHere(['worker', '--once'], undisturbed.environment);
+  await undisturbed.nocturne('worker', '--once');
   const expected = await bothMemoriesOf(undisturbed);
   expect(expected.project.files['project-facts.md']).toEqual(
     expect.arrayContaining(['- It is about apples.', '- The release deadline is 2026-12-04.']),
@@ -105,7 +102,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
 
 async function expectNoLossIn(testing: TestApp): Promise<void> {
   const expected = await memoryWithoutKill(sessions);
-  const begun = () => lastJobs(testing.store.ledger, 1_000).length;
+  const begun = () => testing.rows('jobs').length;
   const kill = async (worker: Running) => {
     worker.kill('SIGKILL');
     expect(await worker.ended).toMatchObject({ signal: 'SIGKILL' });
@@ -169,7 +166,7 @@ test('killed while its agent waits for the model, a worker takes the agent along
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
   late.resolve();
   expect(await testing.store.list()).toEqual([]);
-  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(4);
   const { files, coverage, waiting } = await memoryOf(testing);
   expect(files['logs/2026/11/2026-11-12.md']?.filter((line) => line.startsWith('- '))).toEqual([

@@ -1,11 +1,11 @@
 // What doctor says where the program of an agent is the model.
 
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { examine } from '../../src/doors/doctor/examine.ts';
-import { giveProgram } from '../support/fake-programs.ts';
+import { fakeProgram, LOGGED_IN_BY_KEY, NOT_LOGGED_IN } from '../support/fake-program.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { runHere } from '../support/run-here.ts';
 
@@ -13,7 +13,7 @@ async function aPersonWith(name: 'claude' | 'codex', more: Environment = {}) {
   const person = aPerson();
   mkdirSync(join(person.user, '.claude'));
   mkdirSync(join(person.user, '.codex'));
-  const program = giveProgram(person, name);
+  const program = fakeProgram(name, join(person.user, 'bin'));
   const model = name === 'claude' ? 'claude-code' : name;
   const environment = { ...person.environment, ...more, OLLAMA_HOST: '127.0.0.1:1' };
   await runHere(['setup', model, '--yes', '--model', model, '--schedule', 'none'], environment);
@@ -28,7 +28,7 @@ async function programLines(person: Person, more: Environment = {}, isOnline = f
 
 test('doctor shows which file the program is, its version and how it pays, and asks it as the schedule would', async () => {
   const person = await aPersonWith('claude');
-  const before = person.program.calls();
+  const before = person.program.starts().length;
   const checks = await programLines(person, {}, true);
   expect(checks).toEqual([
     {
@@ -38,8 +38,8 @@ test('doctor shows which file the program is, its version and how it pays, and a
     },
     { what: 'model', state: 'ok', found: 'claude-code answers' },
   ]);
-  expect(person.program.calls()).toBe(before + 1);
-  giveProgram(person, 'claude', { isByKey: true });
+  expect(person.program.starts()).toHaveLength(before + 1);
+  person.program.is({ status: LOGGED_IN_BY_KEY });
   expect((await programLines(person))[0]?.found).toContain('by a key of ANTHROPIC_API_KEY (max), which costs money');
 });
 
@@ -85,7 +85,7 @@ test('a program that moved, is logged out, or is another program of its name, is
     state: 'fail',
     remedy: expect.stringContaining('nocturne setup --model claude-code'),
   });
-  giveProgram(person, 'claude', { isLoggedIn: false });
+  fakeProgram('claude', join(person.user, 'bin')).is({ status: NOT_LOGGED_IN });
   expect(await programLines(person)).toMatchObject([{ state: 'fail', remedy: expect.stringContaining('/login') }]);
   writeFileSync(person.program.path, '#!/bin/sh\necho hello, I am a script\n');
   chmodSync(person.program.path, 0o755);
@@ -105,8 +105,7 @@ test('the file of Codex that goes out with each request is named, where there is
 
 test('what a program says where it fails is told', async () => {
   const person = await aPersonWith('codex');
-  const script = readFileSync(person.program.path, 'utf8');
-  writeFileSync(person.program.path, script.replace('*) cat >', "*) echo 'its disk is full' >&2; exit 2; cat >"));
+  person.program.answers({ stderr: 'its disk is full\n', code: 2 });
   const [, model] = await programLines(person, {}, true);
   expect(model).toMatchObject({
     state: 'warn',

@@ -12,7 +12,7 @@ import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
-import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
@@ -162,7 +162,7 @@ test('--online asks the model with one small request, and says what it refused',
 });
 
 test('of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger', async () => {
-  const { app, store, dir } = await testApp();
+  const { app, store, dir, rows } = await testApp();
   const now = new Date('2026-11-21T01:00:00Z');
   expect(await checkMemoryDirectory(dir)).toMatchObject([
     { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
@@ -176,7 +176,7 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
   expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
     { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
   ]);
-  const [item] = inboxItems(store.ledger);
+  const [item] = rows('waiting');
   await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
   chmodSync(dir, 0o755);
   expect(await checkMemoryDirectory(dir)).toMatchObject([

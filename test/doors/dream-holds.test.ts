@@ -1,22 +1,26 @@
-// What keeps dreams from running is named by `status` and `doctor`.
+// What keeps dreams from running, or an entry from its place, is named by `status` and `doctor`.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../src/doors/doctor/examine.ts';
 import { dreamHolds } from '../../src/doors/worker/hold.ts';
-import { type TestApp, testApp } from '../support/app.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { calls, says } from '../support/messages-server.ts';
+import { entriesShown } from '../support/obedient.ts';
+import { record } from '../support/recorded.ts';
 import { runHere, runJsonHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 
 async function dreamed(): Promise<TestApp> {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  for (const prompt of ['Always use pnpm instead of npm.', 'I prefer short answers.', 'Never commit to main directly.'])
-    session.add(prompt);
+  const session = aSession([
+    'Always use pnpm instead of npm.',
+    'I prefer short answers.',
+    'Never commit to main directly.',
+  ]);
   await testing.app.extract({ transcript: session.path, ended: true });
   expect((await testing.app.dream(testing.store, {})).outcome).toBe('dreamed');
   return testing;
@@ -39,7 +43,7 @@ test('a dream that was refused is named with its reason until one comes to its e
   const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
-  const doctor = await runHere(['doctor'], testing.environment);
+  const doctor = await testing.nocturne('doctor');
   expect(doctor.stdout).toContain('was refused: 3 of 3 entries');
   writeFileSync(path, log);
   await testing.app.dream(testing.store, {});
@@ -60,14 +64,10 @@ test('a log that is gone is named by status, which ends with 3, and accepted by 
   rmSync(join(testing.dir, LOG));
   const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
-  expect(status.values[0]).toMatchObject({
-    missing: [LOG],
-    dreamHolds: [],
-    attention: [expect.stringContaining(LOG)],
-  });
-  const unfit = await runHere(['dream', '--accept-missing', 'yesterday'], testing.environment);
+  expect(status.values[0]).toMatchObject({ missing: [LOG], dreamHolds: [], attention: [expect.stringContaining(LOG)] });
+  const unfit = await testing.nocturne('dream', '--accept-missing', 'yesterday');
   expect(unfit.stderr).toContain('"yesterday" is no day');
-  expect((await runHere(['dream', '--accept-missing', '2026-11-20'], testing.environment)).code).toBe(0);
+  expect((await testing.nocturne('dream', '--accept-missing', '2026-11-20')).code).toBe(0);
   expect((await runJsonHere<Status>(['status'], testing.environment)).values[0]?.missing).toEqual([]);
 });
 
@@ -78,4 +78,38 @@ test('status tells the rest where a ledger cannot be read, and what to do', asyn
   const status = await runJsonHere<Status>(['status'], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.attention[0]).toContain('nocturne check --repair');
+});
+
+test('status tells of an entry once no dream could place it for three nights, and no longer when one has', async () => {
+  let isRight = false;
+  const server = await testModel((request) => {
+    const [entry] = entriesShown(request);
+    if (request.messages.length > 1 || !entry) return says('Done.');
+    const text = isRight ? 'The harvest runs on crates.' : 'The harvest runs on port 9000.';
+    const topic = { topic: 'harvest', type: 'project', description: 'The harvest' };
+    const lines = [{ text, entries: [entry.id] }];
+    return calls('propose_operations', {
+      operations: [{ kind: 'add', entries: [entry.id], reason: 'New.', ...topic, lines }],
+    });
+  });
+  const { environment, store } = await testApp({ server });
+  const said = { type: 'project', text: 'The harvest runs on crates.' } as const;
+  await record(store, '2026-11-20T12:00:00Z', [said]);
+  const at = (day: string, hour: number) => ({ ...environment, NOCTURNE_NOW: `${day}T0${hour}:00:00Z` });
+  const told = async (day: string) => {
+    const { code, values } = await runJsonHere<{ attention: string[] }>(['status'], at(day, 8));
+    return { code, about: values[0]?.attention.filter((each) => each.includes('found no place')) };
+  };
+  for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
+  expect((await told('2026-11-22')).about).toEqual([]);
+  await runHere(['dream'], at('2026-11-23', 3));
+  const why = 'found no place in its topics for 3 nights, since 2026-11-21: operations[0] (add): nothing that';
+  expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
+  const shown = await runHere(['status', '--verbose'], at('2026-11-23', 8));
+  expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });
+  expect(shown.stdout).toContain('"9000"');
+  isRight = true;
+  // After three nights it rests for three weeks.
+  expect(await runHere(['dream'], at('2026-12-13', 3))).toMatchObject({ code: 0 });
+  expect((await told('2026-12-13')).about).toEqual([]);
 });

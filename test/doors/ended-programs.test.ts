@@ -4,32 +4,24 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { type TestAppOptions, testApp } from '../support/app.ts';
-import { areGone, claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
+import { claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
+import { areGone } from '../support/processes.ts';
 import { run, start, stop, until, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession, RULE } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const NOTHING = claudeSays({ entries: [] });
 
-function aSession(id = '11111111'): string {
-  const session = sessionFile(tempDir(), { id: `${id}-2222-4333-8444-555555555555` });
-  session.add('Always use pnpm instead of npm.');
-  return session.path;
-}
+const aTranscript = (id = '11111111') => aSession([RULE], { id: `${id}-2222-4333-8444-555555555555` }).path;
 
 async function withProgram(order: Order, options: TestAppOptions = {}) {
   const fake = fakeProgram('claude');
   fake.answers(order);
-  const variables = {
-    PATH: `${fake.dir}:${process.env.PATH}`,
-    NOCTURNE_MODEL: 'claude-code',
-    ...options.variables,
-  };
+  const variables = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: 'claude-code', ...options.variables };
   const testing = await testApp({ ...options, variables });
   return { fake, ...testing };
 }
@@ -47,7 +39,7 @@ test.each([false, true])(
   'one that waits, for an answer to a question say, is ended at the time of a request (forked: %s)',
   async (isForked) => {
     const { fake, app, home } = await withProgram({ hangs: true }, { isForked, settings: { requestMs: 1_000 } });
-    const report = await app.extract({ transcript: aSession(), ended: true });
+    const report = await app.extract({ transcript: aTranscript(), ended: true });
     expect(report).toMatchObject({ outcome: 'failed', error: { code: 'timeout' } });
     await areEnded(fake);
     expect(pidsOf(fake)).toHaveLength(3);
@@ -63,7 +55,7 @@ test.each([false, true])(
   async (isForked) => {
     const { fake, app, home } = await withProgram({ hangs: true }, { isForked });
     const ending = new AbortController();
-    const working = app.extract({ transcript: aSession(), ended: true }, { signal: ending.signal });
+    const working = app.extract({ transcript: aTranscript(), ended: true }, { signal: ending.signal });
     await runs(fake);
     const since = performance.now();
     ending.abort(new Error('enough'));
@@ -78,9 +70,9 @@ test('what waits for the turn of another is ended, too, and starts no program', 
   const first = await withProgram({ hangs: true });
   const { fake, app } = first;
   const [one, two] = [new AbortController(), new AbortController()];
-  const working = app.extract({ transcript: aSession(), ended: true }, { signal: one.signal });
+  const working = app.extract({ transcript: aTranscript(), ended: true }, { signal: one.signal });
   await runs(fake);
-  const waiting = app.extract({ transcript: aSession('22222222'), ended: true }, { signal: two.signal });
+  const waiting = app.extract({ transcript: aTranscript('22222222'), ended: true }, { signal: two.signal });
   two.abort(new Error('not this one'));
   await expect(waiting).rejects.toThrow('not this one');
   one.abort(new Error('enough'));
@@ -90,7 +82,7 @@ test('what waits for the turn of another is ended, too, and starts no program', 
 
 test('a pause ends it within two seconds; the work waits as paused, and goes on when the pause is over', async () => {
   const { fake, environment, ...testing } = await withProgram({ hangs: true });
-  await runHere(['enqueue', 'extract', aSession()], environment);
+  await runHere(['enqueue', 'extract', aTranscript()], environment);
   const worker = start(['worker', '--once'], environment);
   await whileRuns(worker, runs(fake));
   await runHere(['pause'], environment);
@@ -98,18 +90,18 @@ test('a pause ends it within two seconds; the work waits as paused, and goes on 
   await until(() => areGone(pidsOf(fake)));
   expect(performance.now() - since).toBeLessThan(2_000);
   await worker.ended;
-  expect(inboxItems(testing.store.ledger)).toMatchObject([{ attempts: 0, failure: expect.stringContaining('paused') }]);
+  expect(testing.rows('waiting')).toMatchObject([{ attempts: 0, failure: expect.stringContaining('paused') }]);
   fake.answers(NOTHING);
   await runHere(['pause', '--off'], environment);
   await runHere(['worker', '--once'], environment);
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(testing.rows('waiting')).toEqual([]);
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
   'a worker’s %s ends it; the next worker begins in a clean directory',
   async (signal) => {
     const { fake, environment, home, ...testing } = await withProgram({ hangs: true });
-    await runHere(['enqueue', 'extract', aSession()], environment);
+    await runHere(['enqueue', 'extract', aTranscript()], environment);
     const worker = start(['worker', '--once'], environment);
     await whileRuns(worker, runs(fake));
     expect(areGone(pidsOf(fake))).toBe(false);
@@ -120,7 +112,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     fake.answers(NOTHING);
     // The lease of a worker that was killed is over by then.
     await runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' });
-    expect(inboxItems(testing.store.ledger)).toEqual([]);
+    expect(testing.rows('waiting')).toEqual([]);
     expect(fake.starts().at(-1)?.names).toEqual([]);
     expect(leftIn(home)).toEqual(['claude-code.json']);
   },
@@ -128,7 +120,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
 
 test('where the process that leads its group is killed, it is ended, and the work is tried again', async () => {
   const { fake, app } = await withProgram({ hangs: true });
-  const working = app.extract({ transcript: aSession(), ended: true });
+  const working = app.extract({ transcript: aTranscript(), ended: true });
   await runs(fake);
   const [leader = 0] = pidsOf(fake);
   process.kill(leader, 'SIGKILL');
@@ -142,7 +134,7 @@ test('where the process that leads its group is killed, it is ended, and the wor
 test('a child of it that left its group, and holds its pipes, keeps nobody waiting', async () => {
   const { fake, app } = await withProgram({ ...NOTHING, leavesMs: 20_000 });
   const since = performance.now();
-  expect(await app.extract({ transcript: aSession(), ended: true })).toMatchObject({
+  expect(await app.extract({ transcript: aTranscript(), ended: true })).toMatchObject({
     outcome: 'nothing-worth-keeping',
   });
   expect(performance.now() - since).toBeLessThan(10_000);
@@ -153,7 +145,7 @@ test('of all workers of a home, in several directories, one asks a program at a 
   const { fake, environment, home } = await withProgram({ ...NOTHING, takesMs: 150 }, { settings: { concurrency: 3 } });
   const others = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
   for (const each of [environment, others]) {
-    for (const id of ['11111111', '22222222']) await runHere(['enqueue', 'extract', aSession(id)], each);
+    for (const id of ['11111111', '22222222']) await runHere(['enqueue', 'extract', aTranscript(id)], each);
   }
   const workers = await Promise.all([run(['worker', '--once'], environment), run(['worker', '--once'], others)]);
   expect(workers.map(({ code }) => code)).toEqual([0, 0]);

@@ -3,25 +3,16 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
-import { failures, laterApp, workDue, workSession } from '../support/due-work.ts';
+import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { type Answer, calls, error, says } from '../support/messages-server.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 const NOW = Date.parse('2026-11-21T02:00:00Z');
 const MINUTE = 60_000;
 
-function aSession(prompts = ['Always use pnpm instead of npm.']) {
-  const session = sessionFile(tempDir());
-  for (const prompt of prompts) session.add(prompt);
-  return session;
-}
-
-function waitMs({ store }: TestApp): number | undefined {
-  const [item] = inboxItems(store.ledger);
+function waitMs({ rows }: TestApp): number | undefined {
+  const [item] = rows('waiting');
   return item && Date.parse(item.notBefore) - NOW;
 }
 
@@ -62,8 +53,8 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
     expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'failed', code });
     expect(model.requests).toHaveLength(requests);
     expect((await testing.app.home.days.spendOf('2026-11-21')).calls).toBe(requests);
-    expect(failures(testing)).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
-    expect(coverageWhere(testing.store.ledger)).toEqual([]);
+    expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
+    expect(testing.rows('coverage')).toEqual([]);
     const wait = waitMs(testing) as number;
     expect(wait).toBeGreaterThan(from);
     expect(wait).toBeLessThanOrEqual(to);
@@ -77,18 +68,22 @@ test('a transcript that is gone is given up at once, is listed, and costs no req
   await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   rmSync(session.path);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'transcript-gone', isGivenUp: true }]);
-  expect(failures(testing)).toMatchObject([{ state: 'failed', code: 'transcript-gone' }]);
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'transcript-gone' }]);
+  expect(testing.rows('waiting')).toEqual([]);
   expect(model.requests).toEqual([]);
 });
 
-/** Works an item again whenever it is due, until nothing waits; answers how often. */
-async function workToTheEnd(testing: TestApp, options: TestAppOptions): Promise<number> {
-  let runs = 1;
-  for (let at = waitMs(testing); at !== undefined && runs < 20; at = waitMs(testing)) {
-    runs += (await workDue(await laterApp(testing, NOW + at, options))).length;
+/** Works an item again whenever it is due, and not a moment before, until nothing waits; answers how long it waited. */
+async function workToTheEnd(testing: TestApp, options: TestAppOptions): Promise<number[]> {
+  const waits: number[] = [];
+  let now = 0;
+  for (let at = waitMs(testing); at !== undefined && waits.length < 20; at = waitMs(testing)) {
+    waits.push(at - now);
+    now = at;
+    expect(await workDue(await laterApp(testing, NOW + at - 1, options))).toEqual([]);
+    expect(await workDue(await laterApp(testing, NOW + at, options))).toHaveLength(1);
   }
-  return runs;
+  return waits;
 }
 
 test.each<[string, Answer, number]>([
@@ -99,11 +94,15 @@ test.each<[string, Answer, number]>([
   const model = await testModel(() => answer);
   const options = { server: model, settings: { breakerAfter: 100 } };
   const testing = await testApp(options);
-  await workSession(testing, aSession().path);
-  expect(await workToTheEnd(testing, options)).toBe(tries);
+  const { path } = aSession();
+  await workSession(testing, path);
+  const waits = await workToTheEnd(testing, options);
+  expect(waits).toHaveLength(tries - 1);
+  for (const [nth, wait] of waits.entries()) expect(wait).toBeLessThanOrEqual(4 ** nth * MINUTE);
+  await testing.app.extract({ transcript: path, ended: true });
   expect(model.requests).toHaveLength(tries);
-  expect(failures(testing)).toMatchObject([{ state: 'failed', code, failures: tries }]);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['gave-up']);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code, failures: tries }]);
+  expect(testing.rows('fates')).toEqual(['gave-up']);
 });
 
 test('a prompt that is too long is split smaller until the model takes it', async () => {
@@ -113,8 +112,8 @@ test('a prompt that is too long is split smaller until the model takes it', asyn
   const testing = await testApp({ server: model, settings: { excerptTokens: 4_000 } });
   const session = aSession(Array.from({ length: 12 }, (_, n) => `Rule ${n}: ${'keep the trees watered. '.repeat(40)}`));
   expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'nothing-worth-keeping', reason: null });
-  expect(coverageWhere(testing.store.ledger)).toHaveLength(12);
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('coverage')).toHaveLength(12);
+  expect(testing.rows('failures')).toEqual([]);
   const refused = model.requests.filter((request) => JSON.stringify(request.messages).length > 6_000);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThanOrEqual(3);
@@ -132,12 +131,10 @@ test('a prompt that is too long however small it is split is given up; what come
     code: 'oversize',
     isGivenUp: true,
   });
-  const fates = Object.fromEntries(
-    coverageWhere(testing.store.ledger).map(({ turn, disposition }) => [turn, disposition]),
-  );
+  const fates = Object.fromEntries(testing.rows('coverage').map(({ turn, disposition }) => [turn, disposition]));
   expect(fates).toMatchObject({ [session.turn(1)]: 'gave-up', [session.turn(3)]: 'nothing' });
   expect(Object.keys(fates)).toHaveLength(3);
-  expect(failures(testing)).toMatchObject([{ state: 'failed', code: 'oversize' }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
 });
 
 test('tries are given back when the transcript grows, also after it was given up; the rest is then done', async () => {
@@ -150,26 +147,22 @@ test('tries are given back when the transcript grows, also after it was given up
   session.add('I prefer short answers.');
   const later = await laterApp(testing, NOW + MINUTE, options);
   expect(await workDue(later)).toHaveLength(1);
-  expect(failures(testing)).toMatchObject([{ attempts: 1, failures: 1 }]);
+  expect(testing.rows('failures')).toMatchObject([{ attempts: 1, failures: 1 }]);
   for (const minutes of [30, 60]) {
     await enqueueExtract(later.app, { transcript: session.path, ended: true });
     await workDue(await laterApp(testing, NOW + minutes * MINUTE, options));
   }
   // Asking again without anything new gave no tries back.
-  expect(failures(testing)).toMatchObject([{ state: 'failed', attempts: 3 }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', attempts: 3 }]);
   const requests = model.requests.length;
   await workSession(await laterApp(testing, NOW + 90 * MINUTE, options), session.path);
   expect(model.requests).toHaveLength(requests);
-  expect(failures(testing)).toMatchObject([{ state: 'failed' }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed' }]);
   session.add('Thanks.');
   isRefusing = false;
   await workSession(await laterApp(testing, NOW + 120 * MINUTE, options), session.path);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual([
-    'nothing',
-    'nothing',
-    'nothing',
-  ]);
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
+  expect(testing.rows('failures')).toEqual([]);
 });
 
 test('a run that got somewhere before it failed begins to count anew', async () => {
@@ -181,10 +174,10 @@ test('a run that got somewhere before it failed begins to count anew', async () 
   const filler = 'Water the trees. '.repeat(130);
   const session = aSession([`First ${filler}`, `Second ${filler}`, `POISON ${filler}`]);
   await workSession(testing, session.path);
-  expect(coverageWhere(testing.store.ledger).length).toBeGreaterThan(0);
-  expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 1 }]);
-  expect(await workToTheEnd(testing, options)).toBe(3);
-  const fates = coverageWhere(testing.store.ledger, { session: session.id }).map(({ disposition }) => disposition);
+  expect(testing.rows('coverage').length).toBeGreaterThan(0);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 1 }]);
+  expect(await workToTheEnd(testing, options)).toHaveLength(2);
+  const fates = testing.rows('fates');
   expect(fates.toSorted()).toEqual(['gave-up', 'nothing', 'nothing']);
 });
 

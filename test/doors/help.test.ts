@@ -101,8 +101,8 @@ test.each([
   ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
   ['a missing argument, with what is needed', ['search'], 'Usage: nocturne search [options] <query...>'],
 ])('%s is wrong usage, and the reader is told what is right', async (_, args, words) => {
-  const { environment } = await testApp();
-  expect(await runHere(args, environment)).toMatchObject<Partial<EndedHere>>({
+  const { nocturne } = await testApp();
+  expect(await nocturne(...args)).toMatchObject<Partial<EndedHere>>({
     code: EXIT.usage,
     stdout: '',
     stderr: expect.stringContaining(words),

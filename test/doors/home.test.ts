@@ -4,10 +4,10 @@ import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import { testApp, testModel } from '../support/app.ts';
+import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const SHOP = ['Always use pnpm instead of npm.', 'Always lint before pushing.', 'Never commit to main directly.'];
@@ -23,16 +23,12 @@ function person(): { home: string; project(name: string): string; at(now: string
       mkdirSync(join(root, '.git'), { recursive: true });
       return root;
     },
-    at: (now) => ({
-      ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
-      ...{ NOCTURNE_ZONE: 'Europe/Berlin', NOCTURNE_NOW: now },
-    }),
+    at: (now) => environmentIn(home, { NOCTURNE_ZONE: 'Europe/Berlin', NOCTURNE_NOW: now }),
   };
 }
 
 function session(cwd: string, prompts: string[], id = '11111111-2222-4333-8444-555555555555'): string {
-  const file = sessionFile(tempDir(), { id, cwd });
-  for (const prompt of prompts) file.add(prompt);
+  const file = aSession(prompts, { id, cwd });
   return file.path;
 }
 
@@ -128,15 +124,13 @@ test('a model that refuses is told as a person would say it, with the command th
   const model = await testModel(() => error(401, 'invalid x-api-key'));
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
   const path = session('/home/kim/shop', SHOP);
-  await runHere(['enqueue', 'extract', path], testing.environment);
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('enqueue', 'extract', path);
+  await testing.nocturne('worker', '--once');
   const { code, stdout } = await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' });
   expect(code).toBe(3);
   const said = readable(stdout);
   expect(said).toMatch(/The model could not be asked 1 time in a row; it is asked again in \d+\s+minutes/);
-  expect((await runHere(['status', '--verbose'], testing.environment)).stdout).toMatch(
-    /^breaker {4}the breaker is open/m,
-  );
+  expect((await testing.nocturne('status', '--verbose')).stdout).toMatch(/^breaker {4}the breaker is open/m);
 });
 
 test('what is written longer than a line is wrapped, never cut', async () => {
@@ -158,8 +152,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   writeFileSync(file, '{ "hooks": oops');
   const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   utimesSync(session.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
   await runHere(['enqueue', 'extract', '--all'], at('2026-11-22T08:00:00Z'));
   const broken = await runHere([], at('2026-11-22T08:10:00Z'));
@@ -193,8 +186,7 @@ test('a key that is not there is told once, with exit code 3, and nobody is told
   expect([idle.code, idle.stdout.match(/key/g)?.length]).toEqual([3, 1]);
   const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
   mkdirSync(dir, { recursive: true });
-  const told = sessionFile(dir, { cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
-  told.add('Always use pnpm instead of npm.');
+  const told = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   utimesSync(told.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
   await runHere(['enqueue', 'extract', '--all'], withoutKey('2026-11-22T08:00:00Z'));
   await runHere(['worker', '--once'], withoutKey('2026-11-22T08:00:00Z'));

@@ -1,12 +1,15 @@
-// Sessions that taught nothing, or were not read at all: a person is told the reason that applied, and what to do.
+// Sessions that taught nothing, or were not read at all: a person is told the reason that applied, and what to do. A project that
+// turns memory off in its own settings of Claude Code is obeyed as the user's word, and nothing else of these files is read.
 
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** A session of a project in the home, quiet for an hour. */
 function place(
@@ -16,8 +19,7 @@ function place(
   const dir = join(home, `.claude/projects/-home-kim-${project}`);
   mkdirSync(dir, { recursive: true });
   const id = `1111111${n}-2222-4333-8444-555555555555`;
-  const session = sessionFile(dir, { id, cwd: `/home/kim/${project}` });
-  for (const prompt of said) session.add(prompt);
+  const session = aSession(said, { dir, id, cwd: `/home/kim/${project}` });
   quiet(session.path);
   return session;
 }
@@ -36,14 +38,15 @@ function withoutPerson(path: string): void {
 /** By project, in directories of their own. */
 async function byProject(options: TestAppOptions = {}): Promise<TestApp> {
   const testing = await testApp(options);
-  return { ...testing, environment: { ...testing.environment, NOCTURNE_MEMORY_DIR: '' } };
+  testing.environment.NOCTURNE_MEMORY_DIR = '';
+  return testing;
 }
 
 test('where the offline model learned nothing it says what it read, what it cannot find, and what to do', async () => {
   const testing = await byProject({ variables: { NOCTURNE_MODEL: 'offline' } });
   place(testing, { said: ['Wir nehmen immer pnpm statt npm.', 'Danke.'] });
   place(testing, { said: ['Wo ist der Parser?'], n: 2 });
-  const { code, stdout } = await runHere(['learn'], testing.environment);
+  const { code, stdout } = await testing.nocturne('learn');
   expect(code).toBe(0);
   expect(stdout).toMatch(
     /^Learned 0 things from 2 sessions\.\nThey held 3 turns, about [\d,]+ tokens; offline found nothing in them to keep\.\n/,
@@ -55,11 +58,11 @@ test('where the offline model learned nothing it says what it read, what it cann
 test('where a model learned nothing it says which, what it read, and where to look', async () => {
   const testing = await byProject({ server: await testModel(() => says('Nothing worth keeping.')) });
   const { id } = place(testing, { said: ['Where is the parser?'] });
-  const { stdout } = await runHere(['learn'], testing.environment);
+  const { stdout } = await testing.nocturne('learn');
   expect(stdout).toContain('They held 1 turn, about ');
   expect(stdout).toContain('test-model found nothing in them to keep.');
   expect(stdout).toContain('nocturne why SESSION');
-  expect((await runHere(['why', id], testing.environment)).stdout).toContain('nothing in them was worth keeping');
+  expect((await testing.nocturne('why', id)).stdout).toContain('nothing in them was worth keeping');
 });
 
 test('a session that is left alone is told with the reason that applied, by learn, sweep, why and enqueue', async () => {
@@ -99,4 +102,83 @@ test('a session that is left alone is told with the reason that applied, by lear
   await runHere(['worker', '--once'], environment);
   expect((await runHere(['learn'], environment)).stdout).toContain('Learned 1 thing from 1 session.');
   expect((await runHere(['enqueue', 'extract', '--all'], environment)).stdout).not.toContain('off');
+});
+
+/** A project of git, a session in a directory of it, and the files that it brings. */
+async function projectWith(files: Record<string, string>, settings: object = {}) {
+  const root = tempDir();
+  execFileSync('git', ['init', root], { stdio: 'ignore' });
+  const cwd = join(root, 'src/deep');
+  mkdirSync(cwd, { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const testing = await testApp({ settings });
+  const session = aSession(['Always use pnpm instead of npm.'], { cwd });
+  const work = async () => {
+    await testing.nocturne('enqueue', 'extract', session.path);
+    return (await testing.nocturne('worker', '--once')).stderr;
+  };
+  return { root, cwd, testing, session, work };
+}
+
+const OFF = '{\n  // Nothing of this leaves the room.\n  "autoMemoryEnabled": false,\n}\n';
+
+test.for([
+  ['.claude/settings.json', { '.claude/settings.json': OFF }],
+  ['.claude/settings.local.json', { '.claude/settings.local.json': OFF }],
+  ['src/.claude/settings.json', { 'src/.claude/settings.json': OFF, '.claude/settings.json': '{}' }],
+] as const)('a session of a project with autoMemoryEnabled: false in %s is left alone, and why says so', async (of) => {
+  const [path, files] = of;
+  const { root, testing, session, work } = await projectWith(files);
+  const reason = `autoMemoryEnabled is false in ${join(root, path)}`;
+  expect((await testing.nocturne('why', session.path)).stdout).toContain(reason);
+  expect(await work()).toContain(`off (${reason})`);
+  expect(testing.rows('waiting')).toEqual([]);
+  expect(testing.rows('coverage')).toEqual([]);
+  // By name it is read all the same.
+  expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded');
+});
+
+test.for([
+  ['the user takes nocturne in its place', { '.claude/settings.json': OFF }, { ignoreAgentSwitches: true }],
+  [
+    'the file that is not checked in says true',
+    { '.claude/settings.json': OFF, '.claude/settings.local.json': '{"autoMemoryEnabled": true}' },
+    {},
+  ],
+  ['settings without the word are broken', { '.claude/settings.json': '{ "hooks": ' }, {}],
+] as const)('it is learned from where %s', async ([, files, settings]) => {
+  const { work } = await projectWith(files, settings);
+  expect(await work()).toContain(': recorded');
+});
+
+test('a project can turn nothing on, and says nothing of where memory lives', async () => {
+  const elsewhere = tempDir();
+  const text = JSON.stringify({ autoMemoryEnabled: true, autoMemoryDirectory: elsewhere });
+  const { root, testing, session, work } = await projectWith({ '.claude/settings.json': text });
+  mkdirSync(join(testing.home, '.claude'));
+  const own = join(testing.home, '.claude/settings.json');
+  writeFileSync(own, '{ "autoMemoryEnabled": false }');
+  const { stdout } = await testing.nocturne('why', session.path);
+  expect(stdout).toContain(`autoMemoryEnabled is false in ~/.claude/settings.json`);
+  expect(await work()).toContain(': off (');
+  writeFileSync(own, '{}');
+  expect(await work()).toContain(': recorded');
+  const there = await runHere(['status', '--json'], { ...testing.environment, NOCTURNE_MEMORY_DIR: '' }, { cwd: root });
+  expect(JSON.parse(there.stdout).memory).not.toContain(elsewhere);
+});
+
+test('where it cannot be told what the project says, the work waits; a link to a device keeps nobody', async () => {
+  const broken = await projectWith({ '.claude/settings.json': '{ "autoMemoryEnabled": fal' });
+  expect(await broken.work()).toContain('autoMemoryEnabled cannot be read: ');
+  expect(broken.testing.rows('waiting')).toHaveLength(1);
+  writeFileSync(join(broken.root, '.claude/settings.json'), '{ "autoMemoryEnabled": true }');
+  const later = { ...broken.testing.environment, NOCTURNE_NOW: '2026-11-21T02:06:00Z' };
+  expect((await runHere(['worker', '--once'], later)).stderr).toContain(': recorded');
+
+  const device = await projectWith({ '.claude/other.json': '' });
+  symlinkSync('/dev/zero', join(device.root, '.claude/settings.json'));
+  expect(await device.work()).toContain('it is no regular file');
 });

@@ -8,8 +8,7 @@ import { testApp, testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { runJson } from '../support/run.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 test.skipIf(sized({ quick: true, deep: false }))(
   'an answer whose headers come after 310 s is one request, is counted once, and is taken',
@@ -19,8 +18,7 @@ test.skipIf(sized({ quick: true, deep: false }))(
       return says('Nothing is to be kept.');
     });
     const { environment, app } = await testApp({ server: model });
-    const session = sessionFile(tempDir());
-    session.add('Always use pnpm instead of npm.');
+    const session = aSession();
     const { code, values } = await runJson<ExtractReport>(['extract', session.path], environment);
     expect(values).toMatchObject([{ outcome: 'nothing-worth-keeping', spend: { calls: 1, inputTokens: 100 } }]);
     expect(code).toBe(0);

@@ -20,10 +20,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
 import type { Output } from '../../src/doors/mcp/server.ts';
 import { openStore } from '../../src/memory/open.ts';
-import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { waysTaken } from '../support/depth.ts';
 import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
+import { rowsOf } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
@@ -123,6 +123,7 @@ test.each(['2026', 'before'] as const)(
     const gone = await call<Output<'delete'>>('memory_delete', { path: 'net/ports.md' });
     expect(gone.data).toMatchObject({ outcome: 'deleted', version: edited.data.version });
     expect((await call('memory_read', { path: written.data.id })).isError).toBe(true);
+    await expect(client.callTool({ name: 'memory_format', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   },
 );
 
@@ -187,7 +188,7 @@ test('a read-only store shows what another process writes to it, and stays out o
     expect(data.content).toContain('beta');
     expect(data).toMatchObject({ id: expect.stringMatching(/^mem_/), version: (await store.lookUp(path))?.version });
     await store.edit({ actor: 'person' }, { path, old: 'beta', new: 'gamma' });
-    expect(topicUses(store.ledger).size).toBe(0);
+    expect(rowsOf(store)('uses').size).toBe(0);
   });
   expect((await call<Output<'search'>>('memory_search', { query: 'gamma' })).data.total).toBe(1);
 });
@@ -224,51 +225,11 @@ test('two clients in two processes that change one memory at once lose nothing, 
   });
   expect(again.isError).toBe(false);
   await worked(dir, async (store) => {
-    const kept = store.ledger.all('select content, actor from version').map((row) => [String(row.content), row.actor]);
+    const kept = rowsOf(store)('versions').map((row) => [String(row.content), row.actor]);
     for (const content of ['- by 0\n', '- by 1\n']) {
       expect(kept.some(([of, actor]) => of === content && actor === 'tool:mcp')).toBe(content === winner);
     }
   });
-});
-
-test('what does not fit is answered so that a model can act on it; an unknown tool is an error of the protocol', async () => {
-  const dir = put(tempDir(), { 'hosts.md': HOSTS, 'a/b.md': '- b\n' });
-  const { environment } = world();
-  const { client, call } = await connectHere([`notes=${dir}:rw`, `more=${tempDir()}`], environment);
-  await expect(client.callTool({ name: 'memory_format', arguments: {} })).rejects.toMatchObject({ code: -32602 });
-  const refused: [string, object, string][] = [
-    ['memory_read', { path: 'hosts.md' }, 'store'],
-    ['memory_read', { store: 'other', path: 'hosts.md' }, '"notes"|"more"'],
-    ['memory_read', { store: 'notes', path: 'hosts.md', lines: 3 }, 'Unrecognized key: "lines"'],
-    ['memory_read', { store: 'notes', path: 'none.md' }, 'There is no memory at none.md.'],
-    ['memory_read', { store: 'notes', path: 'a' }, 'path_prefix "a/"'],
-    ['memory_read', { store: 'notes', path: 'hosts.md', first_line: 90 }, 'the memory has 8'],
-    ['memory_read', { store: 'notes', path: 'hosts.md', version: 'memver_000000000000' }, 'There is no version'],
-    ['memory_list', { store: 'notes', path_prefix: 'a' }, 'does not end with "/"'],
-    ['memory_write', { store: 'notes', path: 'hosts.md', content: 'x' }, 'hosts.md exists already'],
-    ['memory_write', { store: 'notes', path: 'a/b.md/c.md', content: 'x' }, 'a/b.md is a file, not a directory'],
-    ['memory_write', { store: 'notes', path: 'a.txt', content: 'x' }, 'does not end with .md'],
-    ['memory_write', { store: 'notes', path: 'big.md', content: 'x'.repeat(102_401) }, 'a memory may have 102400'],
-    ['memory_edit', { store: 'notes', path: 'hosts.md', old_str: 'omega' }, 'did not appear verbatim'],
-    ['memory_edit', { store: 'notes', path: 'hosts.md', old_str: 'e', new_str: '' }, 'Multiple occurrences'],
-    ['memory_edit', { store: 'notes', path: 'hosts.md' }, 'needs old_str or new_path'],
-    ['memory_edit', { store: 'notes', path: 'hosts.md', new_path: 'a/b.md' }, 'a/b.md is there already'],
-    [
-      'memory_delete',
-      { store: 'notes', path: 'hosts.md', expected_content_sha256: '0'.repeat(64) },
-      'Staging is alpha.',
-    ],
-    ['memory_delete', { store: 'notes', path: 'a' }, 'a is a directory'],
-  ];
-  for (const [tool, input, words] of refused) {
-    expect({ tool, input, ...(await call(tool, input)) }).toMatchObject({
-      isError: true,
-      text: expect.stringContaining(words),
-    });
-  }
-  expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(HOSTS);
-  const full = await call('memory_write', { store: 'notes', path: 'big.md', content: 'x'.repeat(102_400) });
-  expect(full.isError).toBe(false);
 });
 
 test('lists and searches come in pages that hold everything once; a long memory is read piece by piece', async () => {
@@ -347,8 +308,8 @@ test('a memory that is read counts as used where the store may be written', asyn
   const { call, close } = await connectHere([`a=${written}:rw`, `b=${kept}`], environment);
   for (const store of ['a', 'b']) await call('memory_read', { store, path: 'hosts.md' });
   await close();
-  expect(await worked(written, async (store) => topicUses(store.ledger).get('hosts.md')?.used)).toBe(1);
-  expect(await worked(kept, async (store) => topicUses(store.ledger).size)).toBe(0);
+  expect(await worked(written, async (store) => rowsOf(store)('uses').get('hosts.md')?.used)).toBe(1);
+  expect(await worked(kept, async (store) => rowsOf(store)('uses').size)).toBe(0);
 });
 
 test('eight stores are served with their instructions; a ninth is refused by name, and so is one instruction too long', async () => {
@@ -401,24 +362,18 @@ test('without stores the memory of the project is served, read-only, and none is
   expect(existsSync(join(home, '.claude'))).toBe(false);
 });
 
-test.each([
-  [[{ name: 'a' }], 'needs either a path or a scope'],
-  [[{ name: 'a', path: '/srv/x', scope: 'user' }], 'needs either a path or a scope'],
-  [[{ name: 'a', path: '/srv/x', access: 'write' }], 'mcpStores[0].access'],
-  [[{ name: 'a', path: 'x' }], 'it is relative'],
-])('mcpStores %j is refused', async (mcpStores, words) => {
-  const ended = await runHere(['mcp'], world({ mcpStores }).environment);
-  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
-});
-
-test.each([
-  [['--store', 'a=/srv/x', '--store', 'a=/srv/y'], '/srv/x has that name already'],
-  [['--store', 'a=/srv/x', '--store', 'b=/srv/x:rw'], '"a" is the same directory'],
-  [['--store', 'a=/srv/x', '--store', 'b=/srv/x/y:rw'], 'lie in each other'],
-  [['--store', '/srv/x'], 'is not name=path'],
-  [['--store', 'a=/'], 'the root of the file system'],
-])('mcp %j is refused', async (args, words) => {
-  const ended = await runHere(['mcp', ...args], world().environment);
+test.each<[object[], string[], string]>([
+  [[{ name: 'a' }], [], 'needs either a path or a scope'],
+  [[{ name: 'a', path: '/srv/x', scope: 'user' }], [], 'needs either a path or a scope'],
+  [[{ name: 'a', path: '/srv/x', access: 'write' }], [], 'mcpStores[0].access'],
+  [[{ name: 'a', path: 'x' }], [], 'it is relative'],
+  [[], ['--store', 'a=/srv/x', '--store', 'a=/srv/y'], '/srv/x has that name already'],
+  [[], ['--store', 'a=/srv/x', '--store', 'b=/srv/x:rw'], '"a" is the same directory'],
+  [[], ['--store', 'a=/srv/x', '--store', 'b=/srv/x/y:rw'], 'lie in each other'],
+  [[], ['--store', '/srv/x'], 'is not name=path'],
+  [[], ['--store', 'a=/'], 'the root of the file system'],
+])('mcpStores %j and mcp %j are refused', async (mcpStores, args, words) => {
+  const ended = await runHere(['mcp', ...args], world({ mcpStores }).environment);
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
 });
 

@@ -7,10 +7,8 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { findProgram } from '../../src/doors/model-programs.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../support/app.ts';
-import { failures, workSession } from '../support/due-work.ts';
+import { workSession } from '../support/due-work.ts';
 import {
   claudeFails,
   claudeSays,
@@ -21,12 +19,11 @@ import {
   NOT_LOGGED_IN,
   type Order,
 } from '../support/fake-program.ts';
-import { jsonHere, runHere } from '../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { runHere } from '../support/run-here.ts';
+import { aSession, RULE, type SessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const DAY = '2026-11-21';
-const RULE = 'Always use pnpm instead of npm.';
 
 interface Given extends TestAppOptions {
   fake?: FakeProgram;
@@ -40,11 +37,9 @@ async function withProgram({ fake = fakeProgram('claude'), model = 'claude-code'
 }
 
 let sessions = 0;
-function aSession(prompt = RULE): SessionFile {
+function another(prompt = RULE): SessionFile {
   sessions += 1;
-  const session = sessionFile(tempDir(), { id: `${`${sessions}`.padStart(4, '0')}2222-2222-4333-8444-555555555555` });
-  session.add(prompt);
-  return session;
+  return aSession([prompt], { id: `${`${sessions}`.padStart(4, '0')}2222-2222-4333-8444-555555555555` });
 }
 
 /** As the strict form has it: what may be left out is null. */
@@ -64,10 +59,10 @@ test.each([
   async (name, program, model, says) => {
     const fake = fakeProgram(name);
     const testing = await withProgram({ fake, model, isForked: true });
-    const session = aSession();
+    const session = another();
     fake.answers(says({ entries: [entry(session)] }));
     expect(await learn(testing, session)).toMatchObject({ outcome: 'recorded', spend: { calls: 1, onPlan: 1 } });
-    const [{ id } = { id: '' }] = allEntries(testing.store.ledger);
+    const [{ id } = { id: '' }] = testing.rows('entries');
     const lines = [{ text: 'Always use pnpm.', entries: [id] }];
     const add = { kind: 'add', entries: [id], reason: 'It is new.', topic: 'tools', lines };
     const operation = { ...add, description: 'Which tools.', type: 'feedback', same: null };
@@ -93,7 +88,7 @@ test.each([
 
 test('what code refuses is answered in the next turn, which is shown what was answered and why it was refused', async () => {
   const { fake, ...testing } = await withProgram();
-  const session = aSession();
+  const session = another();
   fake.answers(
     claudeSays({ entries: [entry(session, 'Always use yarn.')] }),
     claudeSays({ entries: [entry(session)] }),
@@ -116,7 +111,7 @@ test.each<[string, Order]>([
   ['a form that it could not keep to', { ...claudeSays('', { subtype: 'error_max_turns', is_error: true }), code: 1 }],
 ])('a program that prints %s is told so, and mends it in the next turn', async (_, order) => {
   const { fake, ...testing } = await withProgram();
-  const session = aSession();
+  const session = another();
   fake.answers(order, claudeSays({ entries: [entry(session)] }));
   expect(await learn(testing, session)).toMatchObject({
     outcome: 'recorded',
@@ -146,7 +141,7 @@ test('its environment is made for it: no key, no agent around it, but its user, 
     ...{ fake, settings: { agentPrograms } },
     variables: { PATH: '/nowhere', ANTHROPIC_BASE_URL: 'http://now', ...handedOn, ...withheld },
   });
-  await learn(testing, aSession());
+  await learn(testing, another());
   const env = fake.starts()[0]?.env ?? {};
   expect(env).toMatchObject({ ...handedOn, ...kept, HOME: testing.home, TZ: 'UTC', NOCTURNE_WORKER: '1' });
   expect(env).toMatchObject({
@@ -182,61 +177,61 @@ test.each<[string, { version?: Order; status?: Order; mode?: number } | null, st
   if (about) fake.is(about);
   if (about?.mode) chmodSync(fake.path, about.mode);
   const testing = await withProgram({ fake, variables: about ? {} : { PATH: '/nowhere' } });
-  const result = await workSession(testing, aSession().path);
+  const result = await workSession(testing, another().path);
   expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
   expect(fake.starts()).toEqual([]);
   expect(await spendOf(testing)).toMatchObject({ planRequests: 0, reservedTokens: 0, usedTokens: 0 });
-  expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
 });
 
 test('what waits for a login is worked as soon as there is one', async () => {
   const { fake, ...testing } = await withProgram();
   fake.is({ status: NOT_LOGGED_IN });
-  await enqueueExtract(testing.app, { transcript: aSession().path, ended: true });
-  for (const _ of [1, 2]) await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toMatchObject([{ failure: expect.stringContaining('not logged in') }]);
+  await enqueueExtract(testing.app, { transcript: another().path, ended: true });
+  for (const _ of [1, 2]) await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toMatchObject([{ failure: expect.stringContaining('not logged in') }]);
   fake.is({ status: { stdout: JSON.stringify({ loggedIn: true, authMethod: 'claude.ai' }) } });
   // It is logged in, and nothing tells of it: by its own clock.
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toHaveLength(1);
   mkdirSync(join(testing.home, '.claude'), { recursive: true });
   writeFileSync(join(testing.home, '.claude/.credentials.json'), '{}');
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toEqual([]);
   expect(fake.starts()).toHaveLength(1);
 });
 
 test('a login that ends in the middle of a night keeps the rest waiting, without an attempt', async () => {
   const { fake, ...testing } = await withProgram();
   fake.answers(claudeSays({ entries: [] }), claudeFails('Failed to authenticate. API Error: 401', 401));
-  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
-  expect(await workSession(testing, aSession().path)).toMatchObject({
+  expect(await learn(testing, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await workSession(testing, another().path)).toMatchObject({
     code: 'auth',
     reason: expect.stringContaining('Log in to'),
   });
-  expect(failures(testing)).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
 });
 
 test('a plan that is used up is not asked before the time that it named; another model is asked at once', async () => {
   const { fake, ...testing } = await withProgram();
   fake.answers(claudeFails("You've hit your weekly limit · resets Nov 24, 3:07pm (UTC)", 429));
-  expect(await workSession(testing, aSession().path)).toMatchObject({ code: 'plan-limit' });
-  await workSession(testing, aSession('I prefer short answers.').path);
+  expect(await workSession(testing, another().path)).toMatchObject({ code: 'plan-limit' });
+  await workSession(testing, another('I prefer short answers.').path);
   expect(fake.starts()).toHaveLength(1);
-  const waits = inboxItems(testing.store.ledger);
+  const waits = testing.rows('waiting');
   expect(waits).toHaveLength(2);
   for (const { notBefore, failure } of waits) {
     expect(notBefore >= '2026-11-24T15:07:00' && notBefore < '2026-11-24T15:09:10', notBefore).toBe(true);
     expect(failure).toMatch(/weekly limit · resets Nov 24, 3:07pm|plan-limit/);
   }
-  const { stdout } = await runHere(['status', '--verbose'], testing.environment);
+  const { stdout } = await testing.nocturne('status', '--verbose');
   expect(stdout).toMatch(/tries again at 2026-11-24T15:07:00/);
   expect(stdout).toContain('weekly limit');
   expect(stdout).toMatch(/^plan {7}1 of 100 requests on your plan today$/m);
-  await runHere(['worker', '--once'], testing.environment);
-  expect(inboxItems(testing.store.ledger)).toHaveLength(2);
+  await testing.nocturne('worker', '--once');
+  expect(testing.rows('waiting')).toHaveLength(2);
   await runHere(['worker', '--once'], { ...testing.environment, NOCTURNE_MODEL: 'offline' });
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(testing.rows('waiting')).toEqual([]);
 });
 
 test.each<[string, Order, string, boolean]>([
@@ -251,7 +246,7 @@ test.each<[string, Order, string, boolean]>([
   async (_, order, code, isGivenBack) => {
     const { fake, ...testing } = await withProgram();
     fake.answers(order);
-    expect(await learn(testing, aSession())).toMatchObject({ outcome: 'failed', error: { code } });
+    expect(await learn(testing, another())).toMatchObject({ outcome: 'failed', error: { code } });
     const { reservedTokens, usedTokens, planRequests } = await spendOf(testing);
     if (code === 'network') expect(planRequests).toBe(0);
     expect({ isGivenBack: reservedTokens === 0, usedTokens }).toEqual({ isGivenBack, usedTokens: 0 });
@@ -261,16 +256,16 @@ test.each<[string, Order, string, boolean]>([
 test('a refusal of its model counts what it used', async () => {
   const { fake, ...testing } = await withProgram();
   fake.answers({ ...claudeSays('violates our Usage Policy', { is_error: true, stop_reason: 'refusal' }), code: 1 });
-  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'failed', error: { code: 'refusal' } });
+  expect(await learn(testing, another())).toMatchObject({ outcome: 'failed', error: { code: 'refusal' } });
   expect(await spendOf(testing)).toMatchObject({ reservedTokens: 0, usedTokens: 1_100 });
 });
 
 test('so many requests a day go out on a plan, and what needs more waits for the next', async () => {
   const { fake, ...testing } = await withProgram({ settings: { planRequests: 2 } });
-  for (const _ of [1, 2]) await learn(testing, aSession());
-  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'ceiling' });
+  for (const _ of [1, 2]) await learn(testing, another());
+  expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'ceiling' });
   expect(fake.starts()).toHaveLength(2);
-  const [waits] = inboxItems(testing.store.ledger);
+  const [waits] = testing.rows('waiting');
   expect(waits?.failure).toMatch(/daily ceiling of 2 requests on your plan.*Raise planRequests/);
   expect(waits?.notBefore).toMatch(/^2026-11-22T00/);
   expect(await spendOf(testing)).toMatchObject({ planRequests: 2, usedMicroUsd: 0 });
@@ -279,7 +274,7 @@ test('so many requests a day go out on a plan, and what needs more waits for the
 test('by a key it is counted in money, at the price of the model that answered, and not as requests of a plan', async () => {
   const { fake, ...testing } = await withProgram({ settings: { planRequests: 0, dayMoneyUsd: 2 } });
   fake.is({ status: LOGGED_IN_BY_KEY });
-  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await learn(testing, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
   // 1,000 in, 30 written to the cache, 20 read from it, 50 out, of claude-sonnet-4-5.
   const microUsd = 1_000 * 3 + 30 * 3.75 + 20 * 0.3 + 50 * 15;
   expect(await spendOf(testing)).toMatchObject({
@@ -287,7 +282,7 @@ test('by a key it is counted in money, at the price of the model that answered, 
     reservedMicroUsd: 0,
     usedMicroUsd: Math.ceil(microUsd),
   });
-  const { stdout } = await runHere(['cost'], testing.environment);
+  const { stdout } = await testing.nocturne('cost');
   expect(stdout).toMatch(/^Today {7}\$0\.0039 of \$2\.00 a day$/m);
   expect(stdout).toMatch(/^ {2}claude-code +\$0\.0039 +1,100 +1$/m);
   expect(stdout).not.toContain('plan');
@@ -296,39 +291,35 @@ test('by a key it is counted in money, at the price of the model that answered, 
 test('by a key it is bounded by the price of the dearest model that it may choose', async () => {
   const { fake, ...testing } = await withProgram({ settings: { dayMoneyUsd: 0.3 } });
   fake.is({ status: LOGGED_IN_BY_KEY });
-  expect(await learn(testing, aSession())).toMatchObject({
+  expect(await learn(testing, another())).toMatchObject({
     outcome: 'ceiling',
     error: { message: expect.stringMatching(/of \$0\.3/) },
   });
   expect(fake.starts()).toEqual([]);
   const named = await withProgram({ fake, model: 'claude-code/claude-haiku-4-5', settings: { dayMoneyUsd: 0.3 } });
-  expect(await learn(named, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await learn(named, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
 });
 
 test('cost and status tell what was used on a plan in requests and tokens, never as money or as without a price', async () => {
   const { fake, ...testing } = await withProgram();
-  const session = aSession();
+  const session = another();
   fake.answers(claudeSays({ entries: [entry(session)] }));
-  const said = await runHere(['extract', session.path], testing.environment);
+  const said = await testing.nocturne('extract', session.path);
   expect(said.stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
   fake.answers(claudeSays({ operations: [] }));
-  expect((await runHere(['dream'], testing.environment)).stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
-  const cost = await runHere(['cost'], testing.environment);
+  expect((await testing.nocturne('dream')).stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
+  const cost = await testing.nocturne('cost');
   expect(cost.stdout).toMatch(/^Your plan {3}2 requests, 2,200 tokens; today 2 of at most 100$/m);
   expect(cost.stdout).toMatch(/^ {2}claude-code +your plan +2,200 +2$/m);
   expect(cost.stdout).not.toContain('$');
   for (const line of cost.stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
-  expect(await jsonHere(['cost'], testing.environment)).toMatchObject({
+  expect(await testing.json('cost')).toMatchObject({
     plan: { requests: 2, tokens: 2_200, today: 2, ceiling: 100 },
     models: [{ model: 'claude-code', isOnPlan: true, isPriced: false, tokens: 2_200 }],
   });
-  expect(await jsonHere(['status'], testing.environment)).toMatchObject({
-    spendToday: { planRequests: 2, ceilingPlanRequests: 100 },
-  });
-  expect((await runHere(['status'], testing.environment)).stdout).toMatch(
-    /^Cost .*; 2 of 100 requests on\s+your plan today$/m,
-  );
-  const estimate = await runHere(['dream', '--dry-run'], testing.environment);
+  expect(await testing.json('status')).toMatchObject({ spendToday: { planRequests: 2, ceilingPlanRequests: 100 } });
+  expect((await testing.nocturne('status')).stdout).toMatch(/^Cost .*; 2 of 100 requests on\s+your plan today$/m);
+  const estimate = await testing.nocturne('dream', '--dry-run');
   expect(estimate.stdout).not.toContain('no price known');
 });
 
@@ -336,7 +327,7 @@ test('a program that is gone from where set-up found it is looked up again, whic
   const fake = fakeProgram('claude');
   const agentPrograms = { 'claude-code': { path: '/gone/claude', environment: {} } };
   const testing = await withProgram({ fake, settings: { agentPrograms } });
-  expect(await learn(testing, aSession())).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await learn(testing, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
   expect(fake.starts()).toHaveLength(1);
   const log = readFileSync(join(testing.home, 'logs', 'nocturne.log'), 'utf8');
   expect(log).toContain(`Claude Code is gone from /gone/claude, where set-up found it: ${fake.path} is asked.`);
@@ -351,16 +342,16 @@ test('a directory of its name, and what cannot be read of a key, do not matter t
   mkdirSync(join(other, 'claude'));
   const testing = await withProgram({ fake, variables: { PATH: `${other}:${fake.dir}`, ANTHROPIC_API_KEY: '' } });
   writeFileSync(join(testing.home, 'key'), 'two words\n', { mode: 0o644 });
-  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
   rmSync(join(testing.home, 'key'));
   mkdirSync(join(testing.home, 'key'));
-  expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
+  expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
 });
 
 test('what is remembered of a login counts no longer than its files stay as they are, and holds no token', async () => {
   const token = 'sk-ant-oat01-made-up';
   const { fake, ...testing } = await withProgram({ variables: { CLAUDE_CODE_OAUTH_TOKEN: token } });
-  await learn(testing, aSession());
+  await learn(testing, another());
   expect(readFileSync(join(testing.home, 'programs/claude-code.json'), 'utf8')).not.toContain(token);
   expect(existsSync(join(testing.home, 'programs/run'))).toBe(false);
   const without = { ...testing.environment, CLAUDE_CODE_OAUTH_TOKEN: undefined };
@@ -371,7 +362,7 @@ test('what is remembered of a login counts no longer than its files stay as they
 
 test('a model id that names no program is a model that needs a key, and says which programs there are', async () => {
   const { fake, ...testing } = await withProgram({ model: 'gemini', variables: { ANTHROPIC_API_KEY: undefined } });
-  const report = await learn(testing, aSession());
+  const report = await learn(testing, another());
   expect(report.error).toMatchObject({
     code: 'no-model',
     message: expect.stringMatching(/model gemini.*claude-code.*codex/s),

@@ -2,9 +2,6 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
@@ -12,8 +9,7 @@ import { calls, type MessagesRequest } from '../support/messages-server.ts';
 import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession, RULE } from '../support/session-file.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 /** Queues of a test's own: `lockIsOver` tells whether the lock of a wake-up that is worked ran out, by the server's clock. */
@@ -31,31 +27,26 @@ const queues = {
     reason: null,
     make: async (testing: TestApp) => ({
       url: '',
-      lockIsOver: () => until(() => Date.now() > leasedUntil(testing), 30_000),
+      lockIsOver: () => until(() => Date.now() > Date.parse(testing.rows('leases')[0]?.until ?? ''), 30_000),
     }),
   },
 };
 const onLinux = process.platform === 'linux';
-const PROMPT = 'Always use pnpm instead of npm.';
-
-function aSession(id?: string) {
-  const session = sessionFile(tempDir(), { id });
-  session.add(PROMPT);
-  return session;
-}
 
 /** The model records what was said, and is asked no more. */
 function records(request: MessagesRequest) {
   const message = /\[(\w+) human/.exec(JSON.stringify(request.messages[0]))?.[1];
-  const evidence = [{ message, quote: PROMPT }];
+  const evidence = [{ message, quote: RULE }];
   const entry = { type: 'feedback', strength: 'stated', text: 'Kim wants pnpm, not npm.', evidence };
   return calls('record_entries', { entries: [entry] });
 }
 
-async function expectOneCommit({ store, dir }: TestApp, turns: number): Promise<void> {
-  const covered = coverageWhere(store.ledger);
+const commitsOf = ({ rows }: TestApp) => new Set(rows('versions').map(({ commit }) => commit)).size;
+
+async function expectOneCommit({ store, dir, rows }: TestApp, turns: number): Promise<void> {
+  const covered = rows('coverage');
   expect(covered.map(({ disposition }) => disposition)).toEqual(Array.from({ length: turns }, () => 'recorded'));
-  const entries = allEntries(store.ledger);
+  const entries = rows('entries');
   expect(entries).toHaveLength(turns);
   const logs = (await store.list()).filter((path) => path.startsWith('logs/'));
   const lines = (await Promise.all(logs.map((path) => store.read(path)))).join('\n');
@@ -71,7 +62,7 @@ test('a session that two commands and two workers extract at once is committed o
   });
   const testing = await testApp({ server: model });
   const session = aSession();
-  await runHere(['enqueue', 'extract', session.path], testing.environment);
+  await testing.nocturne('enqueue', 'extract', session.path);
   const first = runJson<ExtractReport>(['extract', session.path], testing.environment);
   await model.received(1);
   const others = [
@@ -83,8 +74,8 @@ test('a session that two commands and two workers extract at once is committed o
   expect(ended.map(({ code }) => code)).toEqual([75, 0, 0]);
   release();
   expect(await first).toMatchObject({ code: 0, values: [{ outcome: 'recorded' }] });
-  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
-  expect(inboxItems(testing.store.ledger)).toEqual([]);
+  expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
+  expect(testing.rows('waiting')).toEqual([]);
   expect(model.requests).toHaveLength(1);
   await expectOneCommit(testing, 1);
 });
@@ -96,8 +87,8 @@ test('sessions of one directory are worked side by side: as many model requests 
     return records(request);
   });
   const testing = await testApp({ server: model, settings: { concurrency: 3 } });
-  const sessions = [1, 2, 3, 4, 5].map((n) => aSession(`${n}1110000-2222-4333-8444-555555555555`));
-  await runHere(['enqueue', 'extract', ...sessions.map(({ path }) => path)], testing.environment);
+  const sessions = [1, 2, 3, 4, 5].map((n) => aSession([RULE], { id: `${n}1110000-2222-4333-8444-555555555555` }));
+  await testing.nocturne('enqueue', 'extract', ...sessions.map(({ path }) => path));
   const worker = run(['worker', '--once'], testing.environment);
   await model.received(3);
   if (onLinux) await until(() => agentsOf(testing.home).length === 4);
@@ -107,72 +98,63 @@ test('sessions of one directory are worked side by side: as many model requests 
   await expectOneCommit(testing, 5);
 });
 
+/** A worker's process whose first request waits until it is released. */
+async function atWork(
+  make: (testing: TestApp) => Promise<{ url: string; lockIsOver(): Promise<unknown> }>,
+  settings: object,
+) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const model = await testModel(async (request, call) => {
+    if (call === 1) await held;
+    return records(request);
+  });
+  const testing = await testApp({ server: model, settings });
+  const { url, lockIsOver } = await make(testing);
+  // Leases run out by the clock that goes on.
+  const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
+  await runHere(['enqueue', 'extract', aSession().path], environment);
+  const worker = start(['worker'], environment);
+  await whileRuns(worker, model.received(1));
+  return { testing, environment, worker, release, lockIsOver };
+}
+
 const kinds = Object.keys(queues);
 for (const [kind, { reason, make }] of Object.entries(queues)) {
   test.skipIf(reason || !onLinux || !waysTaken(kinds).includes(kind))(
     `on ${kind} a worker that slept longer than its lease and its lock changes nothing more: the one that took over did it ${reason ?? ''}`,
     async () => {
-      const { promise: held, resolve: release } = Promise.withResolvers<void>();
-      const model = await testModel(async (request, call) => {
-        if (call === 1) await held;
-        return records(request);
-      });
-      const testing = await testApp({
-        server: model,
-        settings: { leaseMs: 2_000, concurrency: 1 },
-      });
-      // Leases run out by the clock that goes on.
-      const { url } = await make(testing);
-      const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
-      const session = aSession();
-      await runHere(['enqueue', 'extract', session.path], environment);
-      const sleeper = start(['worker'], environment);
-      await whileRuns(sleeper, model.received(1));
+      const { testing, environment, release, worker: sleeper } = await atWork(make, { leaseMs: 2_000, concurrency: 1 });
       const [agent] = agentsOf(testing.home);
       sleeper.kill('SIGSTOP');
       process.kill(agent as number, 'SIGSTOP');
       const other = await workerHere(environment);
-      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      await until(() => testing.rows('waiting').length === 0, 60_000);
       await expectOneCommit(testing, 1);
-      const commits = (await versionsOf(testing)).length;
+      const commits = commitsOf(testing);
 
       release();
       sleeper.kill('SIGCONT');
       process.kill(agent as number, 'SIGCONT');
-      const late = aSession('21110000-2222-4333-8444-555555555555');
+      const late = aSession([RULE], { id: '21110000-2222-4333-8444-555555555555' });
       await runHere(['enqueue', 'extract', late.path], environment);
-      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      await until(() => testing.rows('waiting').length === 0, 60_000);
       expect(await stop(sleeper)).toMatchObject({ code: 0 });
       await other.stop();
       expect(agentsOf(testing.home)).toEqual([]);
       await expectOneCommit(testing, 2);
-      expect((await versionsOf(testing)).length).toBe(commits + 1);
+      expect(commitsOf(testing)).toBe(commits + 1);
     },
   );
 
   test.skipIf(reason || !onLinux || !waysTaken(kinds, 1).includes(kind))(
     `on ${kind} the only worker, after a sleep longer than its lease and its lock, does its work once ${reason ?? ''}`,
     async () => {
-      const { promise: held, resolve: release } = Promise.withResolvers<void>();
-      const model = await testModel(async (request, call) => {
-        if (call === 1) await held;
-        return records(request);
-      });
-      const testing = await testApp({
-        server: model,
-        settings: { leaseMs: 1_000, concurrency: 2 },
-      });
-      const { url, lockIsOver } = await make(testing);
-      const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
-      const session = aSession();
-      await runHere(['enqueue', 'extract', session.path], environment);
-      const worker = start(['worker'], environment);
-      await whileRuns(worker, model.received(1));
+      const { testing, release, worker, lockIsOver } = await atWork(make, { leaseMs: 1_000, concurrency: 2 });
       worker.kill('SIGSTOP');
       release();
       await lockIsOver();
       worker.kill('SIGCONT');
-      await until(() => inboxItems(testing.store.ledger).length === 0, 60_000);
+      await until(() => testing.rows('waiting').length === 0, 60_000);
       expect(await stop(worker)).toMatchObject({ code: 0 });
       await expectOneCommit(testing, 1);
     },
@@ -182,7 +164,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
   const testing = await testApp({ server: hanging });
-  await runHere(['enqueue', 'extract', aSession().path], testing.environment);
+  await testing.nocturne('enqueue', 'extract', aSession().path);
   const worker = start(['worker'], testing.environment);
   await whileRuns(worker, hanging.received(1));
   worker.kill('SIGTERM');
@@ -193,14 +175,5 @@ test('the second signal ends a worker at once, its agent with it, and the work w
   expect(ended).toMatchObject({ code: 1, signal: null });
   expect(performance.now() - first).toBeLessThan(9_000);
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
-  expect(inboxItems(testing.store.ledger)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
+  expect(testing.rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
 });
-
-async function versionsOf({ store }: TestApp) {
-  return store.ledger.all('select distinct "commit" from version');
-}
-
-/** Until when the only lease is held. */
-function leasedUntil({ store }: TestApp): number {
-  return Date.parse(store.ledger.get('select until from lease where owner is not null')?.until as string);
-}

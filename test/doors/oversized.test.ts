@@ -14,13 +14,11 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import type { Redaction } from '../../src/memory/history/redact/redaction.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized, waysTaken } from '../support/depth.ts';
 import { run } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 const MEGABYTES = sized({ quick: 96, deep: 200 });
 const SIZE = MEGABYTES * 2 ** 20;
@@ -68,8 +66,7 @@ test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it 
   skip(!waysTaken(FILES, 1).includes(path));
   const testing = await testApp();
   const say = async (prompt: string, startsAt: string) => {
-    const session = sessionFile(tempDir(), { id: crypto.randomUUID(), startsAt });
-    session.add(prompt);
+    const session = aSession([prompt], { id: crypto.randomUUID(), startsAt });
     return testing.app.extract({ transcript: session.path, ended: true });
   };
   await say('Always use pnpm instead of npm.', '2026-11-20T09:00:00Z');
@@ -97,7 +94,7 @@ test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it 
   const topic = readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8');
   expect(topic).toContain('Always use pnpm');
   expect(topic.includes('Never commit')).toBe(path === LOG);
-  expect(allEntries(testing.store.ledger).every(({ state }) => state !== 'withdrawn')).toBe(true);
+  expect(testing.rows('entries').every(({ state }) => state !== 'withdrawn')).toBe(true);
   expect(statSync(file).size).toBe(SIZE);
 });
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ForgetReport } from '../../jobs/forget.ts';
 import type { RememberReport } from '../../jobs/remember.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
-import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { runHere } from '../support/run-here.ts';
+import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
@@ -50,18 +50,18 @@ test('remember takes words or stdin, says what it keeps and how to take it back'
 });
 
 test('why of what was typed names who and when, and no session where there was none', async () => {
-  const { environment } = await testApp();
-  const { entry } = await jsonHere<RememberReport>(['remember', PNPM], environment);
-  const { stdout } = await runHere(['why', entry?.id ?? ''], environment);
+  const { json, nocturne } = await testApp();
+  const { entry } = await json<RememberReport>('remember', PNPM);
+  const { stdout } = await nocturne('why', entry?.id ?? '');
   expect(stdout).toMatch(/^ {2}said by you, just now$/m);
 });
 
 test('list names topics with type, age and lines, and entries that no dream has read; --type chooses', async () => {
-  const { environment, dir } = await aMemory();
-  const { stdout } = await runHere(['list'], environment);
+  const { dir, json, nocturne } = await aMemory();
+  const { stdout } = await nocturne('list');
   expect(stdout).toContain('hosts\treference\t10 d\t1\t\tWhere things run\n');
   expect(stdout).toMatch(/e_[0-9a-f]{8}\tfeedback\t2026-11-21\tAlways use pnpm instead of npm\.\n/);
-  expect(await jsonHere(['list', '--type', 'reference'], environment)).toEqual({
+  expect(await json('list', '--type', 'reference')).toEqual({
     memory: dir,
     topics: [
       {
@@ -105,84 +105,68 @@ test('at a terminal there is a table with a head; with NO_COLOR and in a pipe th
   for (const { stdout } of [plain, piped]) expect(stdout).not.toContain('\u001b[');
 });
 
-test.each([['list'], ['search', 'x'], ['list', '--day'], ['show', '--edit', '--json'], ['why']])(
-  '%s %s makes no memory directory where there is none',
-  async (...args) => {
-    const dir = join(tempDir(), 'none');
-    const home = tempDir();
-    await runHere(args, { NOCTURNE_MEMORY_DIR: dir, NOCTURNE_HOME: home });
-    expect(existsSync(dir)).toBe(false);
-  },
-);
-
 test('search shows path and line of what it finds, best first, and ends with 1 where there is nothing', async () => {
-  const { environment } = await aMemory();
-  const found = await runHere(['search', 'staging', 'pnpm'], environment);
+  const { nocturne } = await aMemory();
+  const found = await nocturne('search', 'staging', 'pnpm');
   expect(found).toMatchObject({ code: 0, stderr: '' });
   expect(found.stdout.split('\n').map((line) => line.split('  ')[0])).toEqual([
     'hosts.md:7',
     'logs/2026/11/2026-11-21.md:3',
     '',
   ]);
-  expect(await runHere(['search', 'nothing', 'like', 'it'], environment)).toMatchObject({ code: 1, stdout: '' });
-  expect(await runHere(['search', 'is', '--limit', '1'], environment)).toMatchObject({
+  expect(await nocturne('search', 'nothing', 'like', 'it')).toMatchObject({ code: 1, stdout: '' });
+  expect(await nocturne('search', 'is', '--limit', '1')).toMatchObject({
     stderr: expect.stringMatching(/^(|… and \d+ more.*\n)$/),
   });
 });
 
 test('list --day shows the latest day, or one that is named by date or word; another is an error that names the nearest', async () => {
-  const { environment, dir } = await aMemory();
+  const { dir, nocturne } = await aMemory();
   mkdirSync(join(dir, 'logs/2026/10'), { recursive: true });
   writeFileSync(join(dir, 'logs/2026/10/2026-10-02.md'), '# 2026-10-02\n\n- The gate code changed.\n');
-  const latest = await runHere(['list', '--day'], environment);
+  const latest = await nocturne('list', '--day');
   expect(latest.stdout).toBe('2026-11-21 · 1 entry\n02:00  feedback   Always use pnpm instead of npm. (new)\n');
   for (const day of ['today', '-0', '2026-11-21'])
-    expect((await runHere(['list', '--day', day], environment)).stdout).toBe(latest.stdout);
-  expect((await runHere(['list', '--day', '2026-10-02'], environment)).stdout).toContain('The gate code changed.');
+    expect((await nocturne('list', '--day', day)).stdout).toBe(latest.stdout);
+  expect((await nocturne('list', '--day', '2026-10-02')).stdout).toContain('The gate code changed.');
   for (const [day, words] of [
-    ['yesterday', 'There is no log in'],
+    ['yesterday', 'of 2026-11-20'],
     ['-1', '2026-10-02 and 2026-11-21'],
     ['frday', 'YYYY-MM-DD, today, yesterday'],
   ] as const) {
-    expect(await runHere(['list', '--day', day], environment)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining(words),
-    });
+    expect(await nocturne('list', '--day', day)).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
   }
 });
 
 test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
-  const { environment, app, store } = await testApp({ settings: { excerptTokens: 500 } });
+  const { app, nocturne, rows } = await testApp({ settings: { excerptTokens: 500 } });
   const session = sessionFile(tempDir());
   for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
   await app.extract({ transcript: session.path, ended: true });
-  const dream = await runHere(['dream'], environment);
+  const dream = await nocturne('dream');
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
-  const report = await runHere(['why'], environment);
+  const report = await nocturne('why');
   expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
   const items = report.stdout.split('\n').filter((line) => /^- \*\*(?:added|merged)\*\* /.test(line)).length;
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);
-  expect(allEntries(store.ledger).length).toBeGreaterThan(items);
+  expect(rows('entries').length).toBeGreaterThan(items);
 });
 
 test('why tells what the last dream did, entry by entry, and of a day what all did', async () => {
-  const { environment, app, store } = await aMemory();
-  expect(await runHere(['why'], environment)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('nocturne dream'),
-  });
+  const { app, store, json, nocturne } = await aMemory();
+  expect(await nocturne('why')).toMatchObject({ code: 1, stderr: expect.stringContaining('nocturne dream') });
   await app.dream(store, {});
   await app.remember(store, { text: 'The release deadline is 2026-12-04.', type: 'project' });
   await app.dream(store, {});
-  const last = await runHere(['why'], environment);
+  const last = await nocturne('why');
   expect(last.stdout).toMatch(
     /^Dream of 2026-11-21 02:00, job_\w+: 1 added\n[\s\S]*^- \*\*added\*\* → project-facts\.md: .*\n {2}- The release deadline/m,
   );
   expect(last.stdout).not.toContain('pnpm');
-  const day = await jsonHere<{ dreams: unknown[] }>(['why', 'today'], environment);
+  const day = await json<{ dreams: unknown[] }>('why', 'today');
   expect(day.dreams).toMatchObject([
     { rows: [{ op: 'add', text: PNPM }] },
     { rows: [{ op: 'add', topic: 'project-facts.md' }] },
@@ -190,19 +174,19 @@ test('why tells what the last dream did, entry by entry, and of a day what all d
 });
 
 test('pin sets one key, --off takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
-  const { environment, dir } = await aMemory();
+  const { dir, json, nocturne } = await aMemory();
   const path = join(dir, 'hosts.md');
-  expect(await jsonHere(['pin', 'hosts'], environment)).toEqual({ path: 'hosts.md', pinned: true, changed: true });
+  expect(await json('pin', 'hosts')).toEqual({ path: 'hosts.md', pinned: true, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC.replace('\n---\n\n', '\npinned: true\n---\n\n'));
-  expect((await runHere(['pin', path], environment)).stdout).toBe('hosts.md is pinned already.\n');
-  expect((await runHere(['list'], environment)).stdout).toContain('\tpinned\t');
-  expect(await jsonHere(['pin', 'hosts.md', '--off'], environment)).toMatchObject({ pinned: false, changed: true });
+  expect((await nocturne('pin', path)).stdout).toBe('hosts.md is pinned already.\n');
+  expect((await nocturne('list')).stdout).toContain('\tpinned\t');
+  expect(await json('pin', 'hosts.md', '--off')).toMatchObject({ pinned: false, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC);
-  expect(await runHere(['pin', 'hsots'], environment)).toMatchObject({
+  expect(await nocturne('pin', 'hsots')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Did you mean hosts?'),
   });
-  const unknown = await runHere(['show', 'host'], environment);
+  const unknown = await nocturne('show', 'host');
   expect(unknown.stderr).toContain('Did you mean hosts? Where it was deleted, nocturne show host --history');
 });
 
@@ -246,14 +230,38 @@ test('forget asks at a terminal and shows what goes; without an answer, a termin
 });
 
 test('forget of a text that may mean several things lists them with their ids and ends with 2', async () => {
-  const { environment, app, store, dir } = await aMemory();
+  const { app, store, dir, nocturne } = await aMemory();
   const { entry } = await app.remember(store, { text: 'Never publish with pnpm.', type: 'feedback' });
-  const { code, stdout } = await runHere(['forget', 'pnpm', '--yes'], environment);
+  const { code, stdout } = await nocturne('forget', 'pnpm', '--yes');
   expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining(entry.id.slice(0, 10)) });
   expect(readFileSync(join(dir, 'logs/2026/11/2026-11-21.md'), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
-  expect(await runHere(['forget', entry.id.slice(0, 10), '--yes'], environment)).toMatchObject({ code: 0 });
-  expect(await runHere(['forget', 'nowhere said'], environment)).toMatchObject({
+  expect(await nocturne('forget', entry.id.slice(0, 10), '--yes')).toMatchObject({ code: 0 });
+  expect(await nocturne('forget', 'nowhere said')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('nocturne search'),
   });
+});
+
+test('a secret in the instructions of any command is in no byte of the memory and the home', async () => {
+  const { dir, home, nocturne } = await testApp();
+  const session = aSession();
+  const secret = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+  const commands = [
+    ['extract', session.path],
+    ['dream'],
+    ['reprocess', '--all'],
+    ['enqueue', 'extract', session.path],
+    ['enqueue', 'dream'],
+    ['enqueue', 'reprocess', '--all'],
+  ];
+  for (const command of commands) {
+    const ended = await nocturne(...command, '--instructions', `Keep what uses ${secret}.`);
+    expect(ended, command.join(' ')).toMatchObject({ code: 0, stderr: '' });
+  }
+  const places = [dir, home];
+  const texts = (await Promise.all(places.map(listFiles))).flatMap((paths, at) =>
+    paths.map((path) => readFileSync(join(places[at] as string, path), 'latin1')),
+  );
+  expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+  expect(texts.filter((text) => text.includes('Keep what uses [redacted:github].'))).not.toEqual([]);
 });

@@ -1,11 +1,12 @@
-// With a queue or without, and whatever becomes of it: the same memory.
+// With a queue or without, and whatever becomes of it: the same memory. And its board, as a browser sees it.
 
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { missing, REDIS, stopwatch } from '../queue/backends.ts';
+import { openWakeQueue } from '../../src/queue/queue.ts';
+import { forget, missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
@@ -26,7 +27,7 @@ let once: ReturnType<typeof workOnce> | undefined;
 async function workOnce() {
   const testing = await testApp({ settings: ONE_AGENT });
   await enqueueNight(testing, sessions);
-  const ended = await runHere(['worker', '--once'], testing.environment);
+  const ended = await testing.nocturne('worker', '--once');
   return { ...ended, memory: await memoryOf(testing) };
 }
 
@@ -54,25 +55,6 @@ test('worker --once does all that waits, the dream last, says what became of it,
   expect(Object.keys(files).filter((path) => path.startsWith('logs/'))).toHaveLength(5);
   expect(files['working-agreements.md']).toContain('- Never mock the database in tests.');
   expect(files['MEMORY.md']?.filter((line) => line.startsWith('- '))).toHaveLength(4);
-});
-
-/** A night in the middle of which the worker was killed; one session after the other, so that it has a middle. */
-async function killedAtWork(): Promise<TestApp> {
-  const testing = await testApp({ settings: ONE_AGENT });
-  await enqueueNight(testing, sessions);
-  const worker = start(['worker'], testing.environment);
-  await until(() => coverageWhere(testing.store.ledger).length > 0);
-  worker.kill('SIGKILL');
-  await worker.ended;
-  return testing;
-}
-
-test('a worker without a queue, killed, makes the same memory as one that ends by itself', async () => {
-  let testing = await killedAtWork();
-  // One that was done before this process had its turn again was not killed at work.
-  while (isIdle(testing)) testing = await killedAtWork();
-  await workUntilIdle(testing);
-  expect(await memoryOf(testing)).toEqual((await workedOnce()).memory);
 });
 
 const onItsWay = waysTaken(['whole', 'emptied']);
@@ -109,17 +91,17 @@ test.skipIf(noRedisOfOurs)(
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
     const [first, ...rest] = sessions as [string, ...string[]];
-    await runHere(['enqueue', 'extract', first], testing.environment);
+    await testing.nocturne('enqueue', 'extract', first);
     const idle = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     expect(await redis.flush()).toBeGreaterThan(0);
-    await runHere(['enqueue', 'extract', ...rest], testing.environment);
+    await testing.nocturne('enqueue', 'extract', ...rest);
     idle.kill('SIGKILL');
     await idle.ended;
 
     await redis.flush();
     await workUntilIdle(testing);
-    const turns = coverageWhere(testing.store.ledger).map(({ turn }) => turn);
+    const turns = testing.rows('coverage').map(({ turn }) => turn);
     expect(new Set(turns).size).toBe(11);
     expect(turns).toHaveLength(11);
     // What the killed one had begun is asked again.
@@ -135,45 +117,18 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
   for (const [index, url] of urls.entries()) {
     const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url };
     // Without the loading of its code, which a busy machine makes long.
-    await runHere(['enqueue', 'dream'], testing.environment);
+    await testing.nocturne('enqueue', 'dream');
     const took = stopwatch();
     const { code, stderr } = await runHere(['enqueue', 'extract', sessions[index] as string], environment);
     expect(took()).toBeLessThan(2_000);
     expect(code).toBe(0);
     expect(stderr).toContain('The queue was not notified');
-    expect(inboxItems(testing.store.ledger)).toHaveLength(index + 2);
+    expect(testing.rows('waiting')).toHaveLength(index + 2);
   }
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('worker', '--once');
   expect(isIdle(testing)).toBe(true);
-  expect(coverageWhere(testing.store.ledger)).toHaveLength(4);
+  expect(testing.rows('coverage')).toHaveLength(4);
 });
-
-test.skipIf(noRedisOfOurs)(
-  `Redis killed while a worker works: the worker goes on by itself when it is back ${noRedisOfOurs ?? ''}`,
-  async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const model = await testModel(async (_, call) => {
-      if (call === 1) await held;
-      return says('Nothing worth keeping.');
-    });
-    const testing = await testApp({ server: model, settings: { concurrency: 2 } });
-    const redis = await ownRedis();
-    onTestFinished(() => redis.close());
-    testing.environment.NOCTURNE_QUEUE_URL = redis.url;
-    await runHere(['enqueue', 'extract', ...sessions.slice(0, 3)], testing.environment);
-    const worker = await workerHere(testing.environment);
-    await model.received(2);
-    await redis.kill();
-    release();
-    await until(() => coverageWhere(testing.store.ledger).length > 0);
-    await runHere(['enqueue', 'extract', ...sessions.slice(3)], testing.environment);
-    await redis.start();
-    await until(() => isIdle(testing));
-    await worker.stop();
-    expect(model.requests).toHaveLength(sessions.length);
-    expect(coverageWhere(testing.store.ledger)).toHaveLength(11);
-  },
-);
 
 test.skipIf(noRedisOfOurs)(
   `SIGTERM ends an idle worker whose Redis is away as soon as any other ${noRedisOfOurs ?? ''}`,
@@ -182,7 +137,7 @@ test.skipIf(noRedisOfOurs)(
     const redis = await ownRedis();
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
-    await runHere(['enqueue', 'extract', sessions[0] as string], testing.environment);
+    await testing.nocturne('enqueue', 'extract', sessions[0] as string);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     await redis.kill();
@@ -209,3 +164,54 @@ async function onRedis() {
   });
   return { testing, forget };
 }
+
+function get(url: string, { host, method }: { host?: string; method?: string } = {}) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
+    request(url, { method, headers: host ? { host } : {} }, async (reply) => {
+      resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: await text(reply) });
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+async function openBoard({ environment }: TestApp, queueUrl: string) {
+  const board = start(['open', '--board', '--no-browser'], { ...environment, NOCTURNE_QUEUE_URL: queueUrl });
+  await until(() => /^http/.test(board.stdout()));
+  return { board, url: board.stdout().trim() };
+}
+
+test('it shows the queue, on this machine alone, asks nobody else, and changes nothing', async () => {
+  const testing = await testApp();
+  const options = { ...(await wakeQueueOptions(testing.app)), url: REDIS };
+  const queue = await openWakeQueue(options);
+  onTestFinished(async () => {
+    await queue.close();
+    await forget(REDIS, options.namespace);
+  });
+  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
+  const { board, url } = await openBoard(testing, REDIS);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
+  const page = await get(url);
+  expect(page.status).toBe(200);
+  expect(page.body).not.toMatch(/(href|src)="(https?:)?\/\//);
+  expect(page.headers['content-security-policy']).toContain("default-src 'self'");
+  const script = /src="(static\/js\/[^"]+)"/.exec(page.body)?.[1];
+  expect((await get(`${url}/${script}`)).status).toBe(200);
+  expect((await get(`${url}/`)).status).toBe(302);
+  const queues = JSON.parse((await get(`${url}/api/queues?activeQueue=${options.namespace}&page=1`)).body).queues;
+  expect(queues).toMatchObject([{ name: options.namespace, readOnlyMode: true, counts: { delayed: 1 } }]);
+  const cleaned = await get(`${url}/api/queues/${options.namespace}/empty`, { method: 'PUT' });
+  expect(cleaned.status).toBeGreaterThanOrEqual(400);
+  expect(await queue.counts()).toMatchObject({ delayed: 1 });
+  expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
+  expect(await stop(board)).toMatchObject({ code: 0 });
+});
+
+test('without a queue it says why not, and what to do', async () => {
+  const { nocturne } = await testApp();
+  expect(await nocturne('open', '--board')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/no queue to show.*\n.*nocturne status.*NOCTURNE_QUEUE_URL/),
+  });
+});

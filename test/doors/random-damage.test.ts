@@ -1,14 +1,18 @@
-// Random damages of ledger, home, logs and index, by seed: every command ends in time, in words and without a stack
-// trace, `check --repair` heals what needs no guess, and no entry is lost or stands twice.
+// Damages of ledger, home, logs and index: by seed, and of one page or row. Every command ends in time, in words and without a
+// stack trace, `check --repair` heals what needs no guess, and no entry is lost or stands twice.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { describeError } from '../../src/base/errors.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { ledgerDamage, openLedger } from '../../src/memory/ledger/ledger.ts';
+import { environmentIn, type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { type Random, seeded } from '../support/random.ts';
 import { run } from '../support/run.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const CASES = sized({ quick: 3, deep: 25 });
@@ -32,16 +36,7 @@ let original: World | undefined;
 /** The rules in its topics after the dream that is due. */
 let wanted: string[];
 
-const environmentOf = ({ home, dir }: World) => ({
-  PATH: process.env.PATH,
-  HOME: home,
-  NOCTURNE_HOME: home,
-  NOCTURNE_MEMORY_DIR: dir,
-  NOCTURNE_MODEL: 'offline',
-  NOCTURNE_QUEUE_URL: '',
-  NOCTURNE_ZONE: 'UTC',
-  NOCTURNE_NOW: '2026-11-21T02:00:00Z',
-});
+const environmentOf = ({ home, dir }: World) => environmentIn(home, { NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir });
 
 /** Memories are made in this process. */
 const here = (world: World, ...args: string[]) => runHere(args, environmentOf(world));
@@ -60,11 +55,11 @@ async function makeOriginal(): Promise<World> {
   const original = { home: tempDir(), dir: tempDir() };
   const transcripts = tempDir();
   for (const [n, rule] of RULES.entries()) {
-    const session = sessionFile(transcripts, {
+    const session = aSession([rule], {
+      dir: transcripts,
       id: `${n}1111111-2222-4333-8444-555555555555`,
       startsAt: `2026-11-${15 + (n % 4)}T09:00:00Z`,
     });
-    session.add(rule);
     expect((await here(original, 'extract', session.path)).code).toBe(0);
     if (n === 3) expect((await here(original, 'dream')).code).toBe(0);
   }
@@ -188,3 +183,71 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     expect((await nocturne(world, 'check')).stdout, `${about}\n${repaired.stdout}`).toMatch(/: fine\n$/);
   },
 );
+
+async function closed(): Promise<TestApp> {
+  const testing = await testApp();
+  const session = aSession(['Always use pnpm instead of npm.', 'I prefer short answers.']);
+  await testing.app.extract({ transcript: session.path, ended: true });
+  await testing.app.dream(testing.store, {});
+  testing.store.close();
+  return testing;
+}
+
+const COMMANDS = [
+  ['status'],
+  ['list'],
+  ['check'],
+  ['recall'],
+  ['dream'],
+  ['list', '--day'],
+  ['show', '--history'],
+  ['doctor'],
+];
+
+const OF_THE_LEDGER: [string, (dir: string) => void][] = [
+  [
+    'a page of its entries is damaged',
+    (dir) => {
+      const path = join(dir, '.nocturne/ledger.db');
+      const bytes = readFileSync(path);
+      const page = Math.floor(bytes.lastIndexOf('Always use pnpm') / 4096) * 4096;
+      bytes.fill(0xff, page, page + 12);
+      writeFileSync(path, bytes);
+    },
+  ],
+  [
+    'the evidence of an entry is no JSON',
+    (dir) => {
+      const ledger = openLedger(dir);
+      ledger.run("update entry set evidence = substr(evidence, 1, 20) where text like '%pnpm%'");
+      ledger.close();
+    },
+  ],
+];
+
+test.each(OF_THE_LEDGER)('where %s, commands say what to do, and check --repair rebuilds', async (_, damage) => {
+  const testing = await closed();
+  damage(testing.dir);
+  expect(ledgerDamage(testing.dir)).not.toEqual([]);
+  const said: string[] = [];
+  for (const command of COMMANDS) {
+    const { code, stderr, stdout } = await testing.nocturne(...command);
+    expect(stderr + stdout, command.join(' ')).not.toMatch(/\n {4}at |SyntaxError|Nobody planned/);
+    if (code !== 0) said.push(stderr + stdout);
+  }
+  expect(said.length).toBeGreaterThan(1);
+  expect(said.filter((text) => !text.includes('--repair'))).toEqual([]);
+  const repaired = await testing.nocturne('check', '--repair');
+  expect(repaired).toMatchObject({ code: 0, stdout: expect.stringContaining('mended') });
+  const ledger = openLedger(testing.dir);
+  expect(allEntries(ledger).map(({ state }) => state)).toEqual(['distilled', 'distilled']);
+  ledger.close();
+});
+
+test('what a driver throws is told in words, whatever it is', () => {
+  expect(describeError({ code: '57P03', message: 'the database system is starting up' })).toBe(
+    'the database system is starting up',
+  );
+  expect(describeError({ severity: 'ERROR', code: '42P01' })).toBe('{"severity":"ERROR","code":"42P01"}');
+  expect(describeError(new AggregateError([new Error('one'), { message: 'two' }]))).toBe('one, two');
+});

@@ -9,13 +9,11 @@ import { answerHook } from '../../src/doors/recall.ts';
 import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { type TestApp, testApp } from '../support/app.ts';
+import { rowsOf } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 /** Halves the CPU time that a start costs. */
@@ -195,7 +193,7 @@ test('the hook does not wait for a pipe that stays open, nor fail on settings it
 });
 
 test('a session gets the same bytes until it is cleared or compacted, whatever changes meanwhile', async () => {
-  const { environment, dir, store } = await filledApp();
+  const { environment, dir, rows } = await filledApp();
   const first = await answer(environment);
   fill(dir, { 'user.md': '- A gardener.\n' });
   const later = { ...environment, NOCTURNE_NOW: '2026-12-24T02:00:00Z' };
@@ -206,7 +204,7 @@ test('a session gets the same bytes until it is cleared or compacted, whatever c
   fill(dir);
   expect(await answer(later, { source: 'resume' })).toBe(compacted);
   expect(await answer(later, { source: 'clear' })).toContain('A data engineer');
-  expect(topicUses(store.ledger).get('user.md')).toMatchObject({ shown: 4, used: 0 });
+  expect(rows('uses').get('user.md')).toMatchObject({ shown: 4, used: 0 });
 });
 
 test('what is forgotten or redacted is not given to a session again', async () => {
@@ -225,10 +223,10 @@ test('what is forgotten or redacted is not given to a session again', async () =
 });
 
 test('recall says which topics were used: those that a query asked for', async () => {
-  const { environment, store } = await filledApp();
-  await runHere(['recall'], environment);
-  await runHere(['recall', '--query', 'when are releases cut'], environment);
-  const uses = topicUses(store.ledger);
+  const { nocturne, rows } = await filledApp();
+  await nocturne('recall');
+  await nocturne('recall', '--query', 'when are releases cut');
+  const uses = rows('uses');
   expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
   expect(uses.get('user.md')).toMatchObject({ shown: 2, used: 0 });
 });
@@ -248,19 +246,15 @@ test('what was recalled into a session is not extracted from it', async () => {
   const recalled = await answer(other.environment);
   expect(recalled).toContain('pnpm');
   const { app } = await testApp();
-  const session = sessionFile(tempDir());
-  session.add(`${recalled}\n\nI prefer short answers.`);
-  session.add('Thanks.');
+  const session = aSession([`${recalled}\n\nI prefer short answers.`, 'Thanks.']);
   const { entries } = await app.extract({ transcript: session.path, ended: true });
   expect(entries.map(({ text }) => text)).toEqual(['The user prefers short answers.']);
 });
 
 test('pause and resume: no recall, no extraction, no dream unasked; sessions wait and are worked on after', async () => {
   const testing = await filledApp();
-  const { environment, store } = testing;
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks.');
+  const { environment, rows } = testing;
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.']);
   expect(await runHere(['pause', '--for', '90m'], environment)).toMatchObject({
     code: 0,
     stdout: 'nocturne is paused until today 03:30\n',
@@ -270,51 +264,44 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   await runHere(['enqueue', 'extract', session.path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');
-  expect(inboxItems(store.ledger)).toMatchObject([
-    { kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' },
-  ]);
-  expect(coverageWhere(store.ledger)).toEqual([]);
+  expect(rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' }]);
+  expect(rows('coverage')).toEqual([]);
 
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
   await runHere(['worker', '--once'], over);
-  expect(coverageWhere(store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'nothing']);
+  expect(rows('fates')).toEqual(['recorded', 'nothing']);
   expect(await runHere(['pause', '--off'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 
 test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
-  const { environment, store } = await filledApp();
-  await runHere(['pause'], environment);
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  await runHere(['enqueue', 'extract', session.path], environment);
-  await runHere(['worker', '--once'], environment);
-  expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
+  const { nocturne, rows } = await filledApp();
+  await nocturne('pause');
+  const session = aSession();
+  await nocturne('enqueue', 'extract', session.path);
+  await nocturne('worker', '--once');
+  expect(rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne pause --off\n';
-  expect((await runHere(['status', '--verbose'], environment)).stdout).toContain(off);
-  expect((await runHere(['doctor'], environment)).stdout).toContain(
+  expect((await nocturne('status', '--verbose')).stdout).toContain(off);
+  expect((await nocturne('doctor')).stdout).toContain(
     'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
   );
-  expect((await runHere(['pause', '--off'], environment)).stdout).toBe(
-    'nocturne is not paused any more; 1 that waited is due now\n',
-  );
-  expect((await runHere(['status', '--verbose'], environment)).stdout).not.toContain('off  ');
-  expect(inboxItems(store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more; 1 that waited is due now\n');
+  expect((await nocturne('status', '--verbose')).stdout).not.toContain('off  ');
+  expect(rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
 });
 
 test('what a person asks for by name is done in a pause too, with a note', async () => {
-  const { environment } = await filledApp();
-  await runHere(['pause'], environment);
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks.');
-  const { code, stdout, stderr } = await runHere(['extract', session.path], environment);
+  const { nocturne } = await filledApp();
+  await nocturne('pause');
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.']);
+  const { code, stdout, stderr } = await nocturne('extract', session.path);
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr:
       'nocturne is off here (nocturne is paused until nocturne pause --off); done all the same, because you asked.\n',
   });
   expect(stdout).toContain('Always use pnpm');
-  expect((await runHere(['pause', '--off'], environment)).stdout).toBe('nocturne is not paused any more\n');
+  expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more\n');
 });
 
 test('a project is paused by its root, for all its directories and no other', async () => {
@@ -338,37 +325,23 @@ test('a project is paused by its root, for all its directories and no other', as
 });
 
 test.each(['0h', 'soon'])('pause --for %s is refused', async (time) => {
-  const { environment } = await testApp();
-  const { code, stderr } = await runHere(['pause', '--for', time], environment);
+  const { nocturne } = await testApp();
+  const { code, stderr } = await nocturne('pause', '--for', time);
   expect(code).toBe(2);
   expect(stderr).toContain('45m, 2h, 3d');
 });
 
-test('a session of an excluded path is left alone by the worker, and its work is over', async () => {
-  const { environment, store } = await filledApp({ settings: { excludedPaths: ['/home/kim/**'] } });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks.');
-  await runHere(['enqueue', 'extract', session.path], environment);
-  const { stderr } = await runHere(['worker', '--once'], environment);
-  expect(stderr).toContain('is under the excluded path /home/kim/**');
-  expect(inboxItems(store.ledger)).toEqual([]);
-  expect(coverageWhere(store.ledger)).toEqual([]);
-});
-
 test('a directory is not dreamt over while every project it knows is turned off', async () => {
   const testing = await filledApp({ settings: { projects: { '/home/kim/orchard': { enabled: false } } } });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks.');
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.']);
   await testing.app.extract({ transcript: session.path, ended: true });
   expect((await testing.app.standing()).enabled).toBe(true);
   expect(await testing.app.standingOf(testing.store)).toEqual({
     enabled: false,
     reason: 'the project /home/kim/orchard is turned off in config.json',
   });
-  await runHere(['enqueue', 'dream'], testing.environment);
-  const { stderr } = await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('enqueue', 'dream');
+  const { stderr } = await testing.nocturne('worker', '--once');
   expect(stderr).toContain('dream: off (the project');
 });
 
@@ -420,5 +393,5 @@ test('agentMemory gives an agent its words and its tool over the directory of th
   await tool?.run({ command: 'create', path: '/memories/food.md', file_text: '- Likes plums.\n' });
   expect(await tool?.run({ command: 'view', path: '/memories/food.md' })).toContain('Likes plums');
   expect(await agent.store.read('food.md')).toBe('- Likes plums.\n');
-  expect(topicUses(agent.store.ledger).get('food.md')).toMatchObject({ used: 1 });
+  expect(rowsOf(agent.store)('uses').get('food.md')).toMatchObject({ used: 1 });
 });

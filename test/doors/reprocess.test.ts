@@ -6,18 +6,12 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { memoryOf } from '../support/nights.ts';
+import { shown } from '../support/obedient.ts';
 import { runJsonHere } from '../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession, type SessionFile } from '../support/session-file.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 const PROMPTS = ['Always use pnpm instead of npm.', 'Never commit to main directly.', 'Deploy on Tuesdays only.'];
-
-function aSession(): SessionFile {
-  const session = sessionFile(tempDir());
-  for (const prompt of PROMPTS) session.add(prompt);
-  return session;
-}
 
 /** A model that records an entry for each turn in the words of `texts`, and dreams as it is told. */
 function modelThatSays(session: SessionFile, texts: () => string[], propose: (request: MessagesRequest) => object[]) {
@@ -36,43 +30,30 @@ function modelThatSays(session: SessionFile, texts: () => string[], propose: (re
   });
 }
 
-interface ShownEntry {
-  id: string;
-  text: string;
-}
-
-function shownEntries(request: MessagesRequest, tag: 'entries' | 'withdrawn'): ShownEntry[] {
-  return sectionOf(request, tag)
-    .filter((line) => line !== 'none')
-    .map((line): ShownEntry => JSON.parse(line));
-}
-
-/** The lines between two tags of what the model was asked. */
-function sectionOf(request: MessagesRequest, tag: string): string[] {
-  const content = request.messages[0]?.content ?? '';
-  const text = typeof content === 'string' ? content : content.map((block) => block.text).join('\n');
-  return (new RegExp(`<${tag}>\n(.*?)\n</${tag}>`, 's').exec(text)?.[1] ?? '').split('\n');
-}
+const entriesIn = (request: MessagesRequest, tag: 'entries' | 'withdrawn'): { id: string; text: string }[] =>
+  shown(request, tag)
+    .split('\n')
+    .flatMap((row) => (row.startsWith('{') ? JSON.parse(row) : []));
 
 test('a better answer replaces the old entries, an edited line stays, the next dream is told what was withdrawn', async () => {
-  const session = aSession();
+  const session = aSession(PROMPTS);
   let texts = ['Use pnpm.', 'Leave main alone.', 'Deploy on Tuesdays.'];
   const toldWithdrawn: string[] = [];
   const model = await modelThatSays(
     session,
     () => texts,
     (request) => {
-      const entries = shownEntries(request, 'entries');
+      const entries = entriesIn(request, 'entries');
       const ids = entries.map(({ id }) => id);
       const place = { topic: 'ways', description: 'Ways of working', type: 'feedback', reason: 'As it was said.' };
-      const withdrawn = shownEntries(request, 'withdrawn');
+      const withdrawn = entriesIn(request, 'withdrawn');
       if (withdrawn.length === 0) {
         // One line on all entries: it may not go without the model when one of them does.
         const line = { text: texts.join(' '), entries: ids };
         return [{ kind: 'add', entries: ids, ...place, lines: [line] }];
       }
       toldWithdrawn.push(...withdrawn.map(({ text }) => text));
-      const [, replaced] = /^\[([0-9a-f]{8}) withdrawn/m.exec(sectionOf(request, 'topics').join('\n')) ?? [];
+      const [, replaced] = /^\[([0-9a-f]{8}) withdrawn/m.exec(shown(request, 'topics')) ?? [];
       const lines = entries.map(({ id, text }) => ({ text, entries: [id] }));
       const gone = withdrawn.map(({ id }) => id);
       return [
@@ -111,8 +92,10 @@ test('a better answer replaces the old entries, an edited line stays, the next d
 
 test('a transcript that is gone is named, and what was remembered of it stays', async () => {
   const testing = await testApp();
-  const [gone, there] = [aSession(), sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' })];
-  there.add('I prefer short answers.');
+  const [gone, there] = [
+    aSession(PROMPTS),
+    aSession(['I prefer short answers.'], { id: '22222222-2222-4333-8444-555555555555' }),
+  ];
   await runJsonHere<ExtractReport>(['extract', gone.path, there.path], testing.environment);
   const before = await memoryOf(testing);
   renameSync(gone.path, `${gone.path}.moved`);

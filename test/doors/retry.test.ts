@@ -3,34 +3,25 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
+import { type Explanation, explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
 import type { App } from '../../src/doors/compose.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
+import { putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { failures, workDue, workSession } from '../support/due-work.ts';
+import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { jsonHere, runJsonHere } from '../support/run-here.ts';
+import { aSession, type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-interface Explained {
-  ranges: { turns: number; state: string; why: string; job: string | null; wrote: string | null }[];
-  waiting: { notBefore: string; why: string }[];
-  failures: { state: string; code: string; class: string; attempts: number | null }[];
-  next: string;
-}
 
 /** A session that the model found too long, so that it was given up at its first try. */
 async function givenUp(): Promise<{ testing: TestApp; session: SessionFile; mend(): void }> {
   let isMended = false;
   const model = await testModel(() => (isMended ? says('Nothing.') : error(413, 'too large')));
   const testing = await testApp({ server: model, settings: { excerptTokens: 500 } });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   await workSession(testing, session.path);
-  expect(failures(testing)).toMatchObject([{ state: 'failed', code: 'oversize' }]);
+  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
   return {
     testing,
     session,
@@ -49,7 +40,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
     needs: [{ command: 'nocturne retry --failed' }],
     all: { pending: 0, failures: { oversize: 1 }, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
   });
-  const why = await runJsonHere<Explained>(['why', session.id.slice(0, 8)], testing.environment);
+  const why = await runJsonHere<Explanation>(['why', session.id.slice(0, 8)], testing.environment);
   expect(why.code).toBe(0);
   expect(why.values[0]).toMatchObject({
     session: session.id,
@@ -63,7 +54,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
     ],
     next: expect.stringContaining(`nocturne retry ${session.id}`),
   });
-  const text = await runHere(['why', session.path], testing.environment);
+  const text = await testing.nocturne('why', session.path);
   expect(text.stdout).toMatch(/^failed {6}just now: oversize, given up: .*413/m);
 });
 
@@ -75,28 +66,28 @@ test.each([
 ])('retry by %s puts it in again, and it is done', async (_, args) => {
   const { testing, session, mend } = await givenUp();
   mend();
-  const { code, stdout } = await runHere(['retry', ...args(session)], testing.environment);
+  const { code, stdout } = await testing.nocturne('retry', ...args(session));
   expect({ code, stdout }).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`extract ${session.id.slice(0, 8)} waits in `),
   });
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('failures')).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['nothing']);
-  expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
+  expect(testing.rows('fates')).toEqual(['nothing']);
+  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
 });
 
 test('why tells a failure until the same work was done; from then on data alone has it', async () => {
   const { testing, session, mend } = await givenUp();
   const explained = async () => {
-    const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
-    const { stdout } = await runHere(['why', session.id], testing.environment);
+    const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
+    const { stdout } = await testing.nocturne('why', session.id);
     return { failures: values[0]?.failures, isTold: /^failed /m.test(stdout) };
   };
-  await runHere(['retry', '--dismiss', session.id], testing.environment);
+  await testing.nocturne('retry', '--dismiss', session.id);
   expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: false }], isTold: true });
   mend();
-  await runHere(['retry', session.id], testing.environment);
+  await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
   expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: true }], isTold: false });
 });
@@ -107,63 +98,60 @@ test('retry by the beginning of an id that two sessions have is refused with bot
   const payload = { transcript: session.path, ended: true };
   const waiting = { kind: 'extract', key: `${other}@a1b2`, payload, notBefore: '2026-11-21T03:00:00.000Z' } as const;
   putInInbox(testing.store.ledger, waiting);
-  const unclear = await runHere(['retry', session.id.slice(0, 8)], testing.environment);
+  const unclear = await testing.nocturne('retry', session.id.slice(0, 8));
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   for (const id of [session.id, other]) expect(unclear.stderr).toContain(id);
-  expect(failures(testing)).toHaveLength(1);
-  expect((await runHere(['retry', session.id], testing.environment)).code).toBe(0);
-  expect(failures(testing)).toEqual([]);
+  expect(testing.rows('failures')).toHaveLength(1);
+  expect((await testing.nocturne('retry', session.id)).code).toBe(0);
+  expect(testing.rows('failures')).toEqual([]);
 });
 
 test('what is dismissed is off the list and still explained; a person may change his mind', async () => {
   const { testing, session, mend } = await givenUp();
-  expect(await runHere(['retry', '--dismiss', session.id], testing.environment)).toMatchObject({ code: 0 });
-  expect(await runHere(['status'], testing.environment)).toMatchObject({ code: 0 });
-  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
+  expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
+  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
   expect(values[0]).toMatchObject({ ranges: [{ state: 'gave-up' }], next: expect.stringContaining('given up') });
   mend();
-  await runHere(['retry', session.id], testing.environment);
+  await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
 });
 
 test('retry closes the breaker and ends a wait; for what nobody knows it says so, and without a name it is wrong usage', async () => {
   const model = await testModel(() => error(401, 'invalid x-api-key'));
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   await workSession(testing, session.path);
   expect((await testing.app.home.breaker.read()).state).toBe('open');
-  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
+  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
   expect(values[0]).toMatchObject({
     ranges: [{ state: 'pending' }],
     waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
     failures: [{ class: 'auth', attempts: 0, tries: null }, { state: 'ended' }],
     next: expect.stringContaining('no model is asked before'),
   });
-  await runHere(['retry', '--all'], testing.environment);
+  await testing.nocturne('retry', '--all');
   expect((await testing.app.home.breaker.read()).state).toBe('closed');
-  expect(inboxItems(testing.store.ledger)).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
-  const unknown = await runHere(['retry', 'no-such-session'], testing.environment);
+  expect(testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  const unknown = await testing.nocturne('retry', 'no-such-session');
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
-  expect(await runHere(['retry'], testing.environment)).toMatchObject({ code: 2 });
-  expect(await runHere(['why', 'no-such-session'], testing.environment)).toMatchObject({ code: 1 });
+  expect(await testing.nocturne('retry')).toMatchObject({ code: 2 });
+  expect(await testing.nocturne('why', 'no-such-session')).toMatchObject({ code: 1 });
 });
 
 test('why says of each range what became of it and why it was skipped, also before anything was done', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('<private>My pin is 4711.</private>');
+  const session = aSession(['Always use pnpm instead of npm.', '<private>My pin is 4711.</private>']);
   session.add('Remember it.', [
     { calls: 'Write', input: { file_path: `${testing.dir}/note.md`, content: 'x' }, result: 'ok' },
     { says: 'Done.' },
   ]);
   session.add('Thanks.');
-  const before = await runJsonHere<Explained>(['why', session.path], testing.environment);
+  const before = await runJsonHere<Explanation>(['why', session.path], testing.environment);
   expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
   expect(before.values[0]?.next).toContain('nocturne enqueue extract');
   await workSession(testing, session.path);
-  const { values } = await runJsonHere<Explained>(['why', session.id], testing.environment);
+  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
   expect(values[0]?.ranges).toMatchObject([
     { state: 'recorded', job: expect.stringMatching(/^job_/) },
     { state: 'private', why: expect.stringContaining('private') },
@@ -172,7 +160,7 @@ test('why says of each range what became of it and why it was skipped, also befo
   ]);
   expect(values[0]?.next).toBe('Nothing: all of it is covered.');
   rmSync(session.path);
-  const gone = await runHere(['why', session.id], testing.environment);
+  const gone = await testing.nocturne('why', session.id);
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
 });
 
@@ -193,7 +181,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
     { from: turn, state: last, messages: { from: session.message(7), through: session.message(7) }, wrote: null },
     { from: session.turn(2), turns: 1, messages: null },
   ];
-  const ask = async () => (await jsonHere<Explained>(['why', session.path], testing.environment)).ranges;
+  const ask = async () => (await testing.json<Explanation>('why', session.path)).ranges;
   const before = await ask();
   expect(before).toMatchObject(expected('pending'));
   await testing.app.extract({ transcript: session.path, ended: true });
@@ -207,13 +195,13 @@ test('why, transcript and status tell the parts of a turn apart, and which write
       '/c.md',
     ]);
   }
-  const tell = async (...words: string[]) => (await runHere(words, testing.environment)).stdout;
+  const tell = async (...words: string[]) => (await testing.nocturne(...words)).stdout;
   const why = await tell('why', session.id);
   expect(why).toContain('holds       2 turns; ');
   expect(why.match(/part of 1 {2}main-agent: the main agent itself wrote/g)).toHaveLength(2);
   expect(why).toContain(`in a memory, ${testing.dir}/b.md, just now\n`);
   expect(why).toMatch(/^taught {6}feedback {3}Always use pnpm\.$/m);
-  const told = await jsonHere<{ holds: { skipped: object[] } }>(['why', session.path], testing.environment);
+  const told = await testing.json<{ holds: { skipped: object[] } }>('why', session.path);
   expect(told.holds.skipped).toContainEqual({
     what: 'parts',
     count: 2,
@@ -226,16 +214,14 @@ test('why, transcript and status tell the parts of a turn apart, and which write
 function sessionOnDisk({ home }: TestApp, id: string): SessionFile {
   const dir = join(home, '.claude', 'projects', 'orchard');
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { id });
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks.');
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.'], { dir, id });
   return session;
 }
 
 test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
-  const ask = async () => (await jsonHere<Explained>(['why', '33333333'], testing.environment)).next;
+  const ask = async () => (await testing.json<Explanation>('why', '33333333')).next;
   expect(await ask()).toContain(`nocturne enqueue extract ${session.path}`);
   const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
   const at = '2026-11-21T02:00:00.000Z';
@@ -273,7 +259,7 @@ test('why says of a copy under another id that its turns are covered', async () 
     ),
   );
   for (const what of [copy, '44444444']) {
-    expect(await jsonHere<Explained>(['why', what], testing.environment)).toMatchObject({
+    expect(await testing.json<Explanation>('why', what)).toMatchObject({
       ranges: [{ state: 'recorded' }, { state: 'nothing' }],
       next: 'Nothing: all of it is covered.',
     });
@@ -283,7 +269,7 @@ test('why says of a copy under another id that its turns are covered', async () 
 test('why says that a session is left alone where nocturne is off', async () => {
   const testing = await testApp({ settings: { excludedPaths: ['/home/kim/orchard'] } });
   const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
-  const { next } = await jsonHere<Explained>(['why', session.id], testing.environment);
+  const { next } = await testing.json<Explanation>('why', session.id);
   expect(next).toContain('/home/kim/orchard is under the excluded path');
   expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
 });
@@ -291,10 +277,10 @@ test('why says that a session is left alone where nocturne is off', async () => 
 test('why tells what waits for a session also where the home does not know its directory', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
-  await runHere(['enqueue', 'extract', session.path], testing.environment);
+  await testing.nocturne('enqueue', 'extract', session.path);
   const home = tempDir();
   cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });
   const environment = { ...testing.environment, HOME: home, NOCTURNE_HOME: home };
-  const { next } = await jsonHere<Explained>(['why', session.id], environment);
+  const { next } = await jsonHere<Explanation>(['why', session.id], environment);
   expect(next).toBe('A worker extracts it as soon as it runs.');
 });

@@ -10,13 +10,12 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { compose } from '../../src/doors/compose.ts';
 import { sweepSessions } from '../../src/doors/hook/sweep.ts';
 import { runWorker, untilIdle } from '../../src/doors/worker/worker.ts';
-import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
-import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../src/memory/open.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { rowsOf } from '../support/rows.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const TEA = 'I prefer tea over coffee.';
@@ -32,8 +31,7 @@ interface Scoped extends TestApp {
 
 async function scopedApp(settings: object = { userScope: true }): Promise<Scoped> {
   const testing = await testApp({ settings });
-  const session = sessionFile(tempDir());
-  for (const prompt of [TEA, PNPM]) session.add(prompt);
+  const session = aSession([TEA, PNPM]);
   return { ...testing, user: join(testing.home, '.claude/memory'), transcript: session.path };
 }
 
@@ -45,30 +43,21 @@ async function leftOver(): Promise<Scoped> {
   await jobs.extract(testing.transcript);
   jobs.close();
   user.close();
-  expect(outboxRows(testing.store.ledger)).toHaveLength(1);
+  expect(testing.rows('outbox')).toHaveLength(1);
   return testing;
 }
 
 async function expectDelivered({ store, user, app }: Scoped): Promise<void> {
   expect(readFileSync(join(user, LOG), 'utf8')).toContain(TOLD_TEA);
-  expect(outboxRows(store.ledger)).toEqual([]);
+  expect(rowsOf(store)('outbox')).toEqual([]);
   expect(await app.home.stores()).toContain(user);
-}
-
-function allEntriesOf(dir: string) {
-  const ledger = openLedger(dir);
-  try {
-    return allEntries(ledger);
-  } finally {
-    ledger.close();
-  }
 }
 
 const silent = { signal: new AbortController().signal, onResult() {}, onError() {} };
 
 test('extract sends what is about the user to the user scope at once, says so, and its log and the night know it', async () => {
   const testing = await scopedApp();
-  const { stdout } = await runHere(['extract', testing.transcript], testing.environment);
+  const { stdout } = await testing.nocturne('extract', testing.transcript);
   expect(stdout).toContain(`user      ${TOLD_TEA} [user scope, ${testing.user}]\n`);
   expect(stdout).toContain(`feedback  ${PNPM}\n`);
   await expectDelivered(testing);
@@ -76,7 +65,7 @@ test('extract sends what is about the user to the user scope at once, says so, a
   await testing.app.desk.beginNight(undefined, silent.onError);
   await runWorker(testing.app, { ...silent, until: untilIdle });
   expect(readFileSync(join(testing.user, 'user-profile.md'), 'utf8')).toContain(TOLD_TEA);
-  const { stdout: why } = await runHere(['why', testing.transcript], testing.environment);
+  const { stdout: why } = await testing.nocturne('why', testing.transcript);
   expect(why.match(/^session /gm)).toHaveLength(1);
 });
 
@@ -94,7 +83,7 @@ test('a user scope that cannot be written fails no extraction; status and the lo
   writeFileSync(testing.user, 'in the way');
   const report = await testing.app.extract({ transcript: testing.transcript, ended: true });
   expect([report.outcome, report.error]).toEqual(['recorded', undefined]);
-  const status = await runHere(['status', '--verbose'], testing.environment);
+  const status = await testing.nocturne('status', '--verbose');
   expect(status.stdout).toContain('outbox     1 for the user scope');
   expect(readFileSync(join(testing.home, 'logs/nocturne.log'), 'utf8')).toContain('"kind":"deliver"');
 });
@@ -135,7 +124,7 @@ test('remember keeps what is about the user in the user scope, unless a place is
 });
 
 test('a command that says how it is undone names the memory that it worked on', async () => {
-  const { environment } = await scopedApp();
+  const { nocturne } = await scopedApp();
   const elsewhere = join(tempDir(), "Kim's memory");
   for (const where of [
     ['--scope', 'user'],
@@ -143,12 +132,12 @@ test('a command that says how it is undone names the memory that it worked on', 
   ]) {
     const last = ['undo', '--last', ...where];
     for (const command of [['remember', 'Likes plums.', ...where], ['forget', '--yes', 'plums', ...where], last]) {
-      const { stdout } = await runHere(command, environment);
+      const { stdout } = await nocturne(...command);
       const undo = /nocturne (undo (?:--memory '.*'|--scope user) job_\w+) /.exec(stdout)?.[1] ?? stdout;
       const words = undo.replace(/'(.*)'/, (_, quoted) => quoted.replaceAll("'\\''", "'").replaceAll(' ', '\0'));
       const pasted = words.split(' ').map((word) => word.replaceAll('\0', ' '));
-      expect((await runHere(pasted, environment)).stdout).toContain('undone');
-      if (command[0] === 'remember') await runHere(command, environment);
+      expect((await nocturne(...pasted)).stdout).toContain('undone');
+      if (command[0] === 'remember') await nocturne(...command);
     }
   }
 });
@@ -158,7 +147,8 @@ test('forget in a project reaches what was sent to the user scope, and says how 
   await app.extract({ transcript, ended: true });
   const forgotten = await runHere(['forget', '--yes', 'over coffee'], environment);
   expect(forgotten.stdout).toMatch(/entry {2}e_\w+ \(2026-11-20, user scope\): The user prefers tea/);
-  const held = () => allEntriesOf(user).map(({ text, state }) => [text, state]);
+  const entries = rowsOf(await app.store(user));
+  const held = () => entries('entries').map(({ text, state }) => [text, state]);
   expect(held()).toEqual([[TOLD_TEA, 'forgotten']]);
   const undo = /nocturne (undo --scope .*) does/.exec(forgotten.stdout)?.[1] as string;
   await runHere(undo.split(' '), environment);
@@ -166,12 +156,12 @@ test('forget in a project reaches what was sent to the user scope, and says how 
 });
 
 test('a secret that went to the user scope is redacted there with the project’s', async () => {
-  const { app, transcript, environment, user, store } = await scopedApp();
+  const { app, transcript, user, nocturne, rows } = await scopedApp();
   await app.extract({ transcript, ended: true });
-  const { stdout, code } = await runHere(['redact', '--match', 'tea over'], environment);
+  const { stdout, code } = await nocturne('redact', '--match', 'tea over');
   expect({ stdout, code }).toMatchObject({ code: 0, stdout: expect.stringContaining('in the user scope') });
   expect(readFileSync(join(user, LOG), 'utf8')).not.toContain('tea over');
-  const told = [...allEntriesOf(user), ...allEntries(store.ledger)];
+  const told = [...rowsOf(await app.store(user))('entries'), ...rows('entries')];
   expect(JSON.stringify(told)).not.toContain('tea over');
 });
 

@@ -5,16 +5,18 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/doors/recall.ts';
 import { testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 /** A memory that learned three things at 02:00 on the 21st; with review, a dream's changes wait. */
 async function taught(review = true): Promise<string> {
   const dir = tempDir();
   const jobs = await jobsInProcess(dir, '2026-11-21T02:00:00Z', { review });
-  const session = sessionFile(tempDir());
-  for (const prompt of ['Always use pnpm instead of npm.', 'I prefer short answers.', 'The deadline is 2026-12-04.'])
-    session.add(prompt);
+  const session = aSession([
+    'Always use pnpm instead of npm.',
+    'I prefer short answers.',
+    'The deadline is 2026-12-04.',
+  ]);
   await jobs.extract(session.path);
   await jobs.dream();
   jobs.close();

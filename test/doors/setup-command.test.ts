@@ -10,7 +10,7 @@ import { messagesBy, obey, shown } from '../support/obedient.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { start, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 
 const FACTS = [
   ...['Always use pnpm instead of npm.', 'Never push to main on Fridays.', 'We deploy with the blue pipeline.'],
@@ -26,8 +26,7 @@ function someoneNew(sessions: number): Person {
     const cwd = `/home/kim/${n % 2 ? 'orchard' : 'harbour'}`;
     const dir = join(person.user, '.claude', 'projects', cwd.replaceAll('/', '-'));
     mkdirSync(dir, { recursive: true });
-    const session = sessionFile(dir, { id: `${n}1111111-2222-4333-8444-555555555555`, cwd });
-    session.add(fact);
+    const session = aSession([fact], { dir, id: `${n}1111111-2222-4333-8444-555555555555`, cwd });
     utimesSync(session.path, new Date('2026-11-21T01:00:00Z'), new Date('2026-11-21T01:00:00Z'));
   }
   return person;
@@ -151,21 +150,6 @@ test('a key is asked for without being shown and tried; one that is refused is n
     'Bearer sk-ant-wrong',
     'Bearer sk-ant-right',
   ]);
-});
-
-test('setup --remove takes out what setup put in, and nothing else', async () => {
-  const person = someoneNew(1);
-  const file = join(person.user, '.claude', 'settings.json');
-  writeFileSync(file, '{\n  // mine\n  "model": "opus"\n}\n');
-  mkdirSync(join(person.user, '.codex'));
-  await runHere(['setup', '--yes'], offline(person));
-  expect(readFileSync(file, 'utf8')).toContain('"hooks"');
-  expect(existsSync(join(person.user, '.codex', 'hooks.json'))).toBe(true);
-  const removed = await runHere(['setup', '--remove', '--yes'], offline(person));
-  expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('out of ~/.codex/hooks.json') });
-  expect(removed.stdout).toContain('and so does ~/.nocturne\n');
-  expect(readFileSync(file, 'utf8')).toBe('{\n  // mine\n  "model": "opus"\n}\n');
-  expect(existsSync(join(person.user, '.codex', 'hooks.json'))).toBe(false);
 });
 
 test('setup --remove finds the hooks where the home was deleted first, and says nothing is there only once it is so', async () => {

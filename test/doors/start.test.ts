@@ -9,7 +9,7 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { startWith } from '../../src/doors/checkout/start.ts';
 import { aPerson } from '../support/person.ts';
 import { hereWith } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const checkout = join(import.meta.dirname, '../..');
@@ -28,8 +28,7 @@ function startHere(...given: Parameters<typeof startWith>) {
 }
 
 test('npm start shows what was remembered, its words, every file and what is recalled, and names what it leaves', async () => {
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   const { stdout, stderr } = await start([session.path]);
   expect(stderr).toContain(`  session ${session.id.slice(0, 8)}: recorded\n  dream: dreamed\n`);
   expect(stdout).toContain('- Always use pnpm instead of npm.\n    you: “Always use pnpm instead of npm.”\n');
@@ -48,8 +47,7 @@ test('npm start shows what was remembered, its words, every file and what is rec
 });
 
 test('npm start of a session with nothing that rules find says what they find, and leaves nothing', async () => {
-  const session = sessionFile(tempDir());
-  session.add('Where is the parser?');
+  const session = aSession(['Where is the parser?']);
   const temporary = tempDir();
   const root = join(temporary, 'nocturne');
   const { stdout, code } = await startHere([session.path], { root, parts: { runAgent } });

@@ -8,8 +8,7 @@ import { openWakeQueue } from '../../src/queue/queue.ts';
 import { forget, REDIS } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 const exporter = new InMemorySpanExporter();
 
@@ -52,16 +51,10 @@ function spans() {
   }));
 }
 
-function aSession(): string {
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  return session.path;
-}
-
 test('a job, its run of the agent and each request are spans within each other, without a word of the session', async () => {
   const model = await testModel([calls('memory', { command: 'view', path: '/memories' }), says('Nothing.')]);
   const { app, dir } = await testApp({ server: model, settings: { telemetry: true } });
-  await app.extract({ transcript: aSession(), ended: true });
+  await app.extract({ transcript: aSession().path, ended: true });
   const found = spans();
   expect(found.map(({ name, parent }) => [name, parent])).toEqual([
     ['chat test-model', 'nocturne agent'],
@@ -85,7 +78,7 @@ test('a job, its run of the agent and each request are spans within each other, 
 test('a failure is told by its code alone', async () => {
   const model = await testModel([error(401, 'invalid x-api-key')]);
   const { app } = await testApp({ server: model, settings: { telemetry: true } });
-  await app.extract({ transcript: aSession(), ended: true });
+  await app.extract({ transcript: aSession().path, ended: true });
   for (const name of ['nocturne agent', 'nocturne extract']) {
     expect(spans().find((span) => span.name === name)).toMatchObject({
       status: { code: 2, message: 'auth' },
@@ -96,17 +89,13 @@ test('a failure is told by its code alone', async () => {
 
 test('with telemetry off there are no spans, whoever registered an SDK', async () => {
   const { app } = await testApp();
-  await app.extract({ transcript: aSession(), ended: true });
+  await app.extract({ transcript: aSession().path, ended: true });
   expect(spans()).toEqual([]);
 });
 
 test('ringing and hearing a wake-up are spans of one trace', async () => {
   const namespace = `telemetry-${process.pid}`;
-  const queue = await openWakeQueue({
-    url: REDIS,
-    namespace,
-    telemetry: true,
-  });
+  const queue = await openWakeQueue({ url: REDIS, namespace, telemetry: true });
   onTestFinished(() => forget(REDIS, namespace));
   const heard = Promise.withResolvers<void>();
   queue.listen(() => heard.resolve(), heard.reject);

@@ -5,13 +5,12 @@ import { listFiles } from '../../src/base/files/directories.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dropSnapshots, snapshotPath, takeSnapshot } from '../../src/doors/transcripts.ts';
 import { workKey } from '../../src/doors/worker/work.ts';
-import { inboxItem, inboxItems } from '../../src/memory/ledger/inbox.ts';
+import { inboxItem } from '../../src/memory/ledger/inbox.ts';
 import { openSession, openSnapshot } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { error, says } from '../support/messages-server.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../support/transcripts.ts';
 
 const TOKEN = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
@@ -27,9 +26,8 @@ function snapshotFor({ ledger }: TestApp['store'], key: string): string {
   return (payload as { snapshot: string }).snapshot;
 }
 
-function aSession() {
-  const session = sessionFile(tempDir());
-  session.add(`Always use pnpm instead of npm. My token is ${TOKEN}.`);
+function withSecrets() {
+  const session = aSession([`Always use pnpm instead of npm. My token is ${TOKEN}.`]);
   session.add('I prefer short answers.', [
     { calls: 'Bash', input: { env: { password: 'hunter2hunter2' }, command: 'ls' }, result: `TOKEN=${TOKEN}` },
     { says: 'Done.' },
@@ -44,7 +42,7 @@ async function enqueued(testing: TestApp, transcript: string) {
 
 test('a snapshot holds no secret and is for its owner alone', async () => {
   const testing = await testApp();
-  await enqueued(testing, aSession().path);
+  await enqueued(testing, withSecrets().path);
   const [name = ''] = snapshotsIn(testing.dir);
   const path = join(testing.dir, '.nocturne', 'snapshots', name);
   const text = readFileSync(path, 'utf8');
@@ -55,7 +53,7 @@ test('a snapshot holds no secret and is for its owner alone', async () => {
 
 test('a session that is gone is extracted from its snapshot, which goes when it is done', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = withSecrets();
   const { work } = await enqueued(testing, session.path);
   renameSync(session.path, `${session.path}.away`);
   expect(await work()).toMatchObject({ outcome: 'recorded', delayedUntil: null });
@@ -67,7 +65,7 @@ test('a session that is gone is extracted from its snapshot, which goes when it 
 
 test('a session that is still there is read itself, and its snapshot goes too', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = withSecrets();
   const { work } = await enqueued(testing, session.path);
   session.add('The release deadline is 2026-12-04.');
   expect(await work()).toMatchObject({ outcome: 'recorded' });
@@ -75,18 +73,10 @@ test('a session that is still there is read itself, and its snapshot goes too', 
   expect(snapshotsIn(testing.dir)).toEqual([]);
 });
 
-test('a session that is gone without a snapshot is named so', async () => {
-  const testing = await testApp();
-  const session = aSession();
-  const waiting = await enqueueExtract(testing.app, { transcript: session.path, ended: true });
-  rmSync(session.path);
-  expect(await workKey(testing.app, waiting)).toMatchObject({ outcome: 'transcript-gone', delayedUntil: null });
-});
-
 test('work that waits for another try keeps its snapshot', async () => {
   const model = await testModel([error(529, 'overloaded'), error(529, 'overloaded'), error(529, 'overloaded')]);
   const testing = await testApp({ server: model });
-  const session = aSession();
+  const session = withSecrets();
   const { work } = await enqueued(testing, session.path);
   rmSync(session.path);
   expect(await work()).toMatchObject({ outcome: 'failed', delayedUntil: expect.any(String) });
@@ -95,7 +85,7 @@ test('work that waits for another try keeps its snapshot', async () => {
 
 test('new input that comes while a session is worked keeps its snapshot; the one it replaces goes', async () => {
   let second: Promise<unknown> = Promise.resolve();
-  const session = aSession();
+  const session = withSecrets();
   const model = await testModel(async () => {
     second = enqueued(testing, session.path);
     await second;
@@ -109,13 +99,13 @@ test('new input that comes while a session is worked keeps its snapshot; the one
   const left = snapshotsIn(testing.dir);
   expect(left).toHaveLength(1);
   expect(left).not.toContain(first);
-  const [item] = inboxItems(testing.store.ledger);
+  const [item] = testing.rows('waiting');
   expect(item?.payload).toMatchObject({ snapshot: left[0] });
 });
 
 test('a snapshot that is being written stays; one whose writer died goes after a day', async () => {
   const { store, dir } = await testApp();
-  const session = await openSession(aSession().path);
+  const session = await openSession(withSecrets().path);
   await takeSnapshot(store, { session, key: 'k', payload: { transcript: '/gone', ended: true }, notBefore: NOW });
   writeFileSync(snapshotPath(store, 'new.jsonl.tmp'), '');
   writeFileSync(snapshotPath(store, 'old.jsonl.tmp'), '');
@@ -128,7 +118,7 @@ test('a snapshot that is being written stays; one whose writer died goes after a
 
 test('a snapshot that cannot be finished leaves neither a file nor work', async () => {
   const { store, dir } = await testApp();
-  const path = aSession().path;
+  const path = withSecrets().path;
   const session = await openSession(path);
   rmSync(path);
   const item = { session, key: 'k', payload: {}, notBefore: NOW };

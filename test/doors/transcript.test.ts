@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Inspection } from '../../jobs/inspect.ts';
 import type { Environment } from '../../src/base/config/config.ts';
+import type { Explanation } from '../../src/doors/cli/terminal/explain-session.ts';
 import { testApp } from '../support/app.ts';
-import { runHere, runJsonHere } from '../support/run-here.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import { fixtures, lines, transcriptOf } from '../support/transcripts.ts';
 
-function aSession() {
+function withTools() {
   const session = sessionFile(tempDir());
   session.add('Always use pnpm instead of npm.', [
     { says: 'I look around.' },
@@ -26,19 +26,7 @@ function hasEnded(path: string): void {
   utimesSync(path, at, at);
 }
 
-type Holds = Pick<Inspection, 'format' | 'speakers' | 'offered' | 'skipped'>;
-
-interface Told {
-  session: string;
-  ranges: { from: string; turns: number; state: string }[];
-  holds: Holds;
-}
-
-async function toldOf(path: string, environment: Environment): Promise<Told> {
-  const { values } = await runJsonHere<Told>(['why', path], environment);
-  expect(values).toHaveLength(1);
-  return values[0] as Told;
-}
+const toldOf = (path: string, environment: Environment) => jsonHere<Explanation>(['why', path], environment);
 
 test('why of a session file tells what would be offered, without a model and without a memory', async () => {
   const parent = tempDir();
@@ -49,7 +37,7 @@ test('why of a session file tells what would be offered, without a model and wit
     NOCTURNE_MEMORY_DIR: memory,
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
   };
-  const session = aSession();
+  const session = withTools();
   hasEnded(session.path);
   expect(await toldOf(session.path, environment)).toMatchObject({
     session: session.id,
@@ -66,7 +54,7 @@ test('why of a session file tells what would be offered, without a model and wit
 
 test('why of a session file goes by the ledger of the memory directory and leaves it as it is', async () => {
   const { app, environment, dir } = await testApp();
-  const session = aSession();
+  const session = withTools();
   await app.extract({ transcript: session.path, ended: true });
   session.add('And never commit to main.');
   hasEnded(session.path);
@@ -75,8 +63,8 @@ test('why of a session file goes by the ledger of the memory directory and leave
   const before = files();
   const { ranges, holds } = await toldOf(session.path, environment);
   expect(ranges.map(({ state }) => state)).toEqual(['recorded', 'nothing', 'pending']);
-  expect(holds.offered.turns).toBe(1);
-  expect(holds.offered.excerpts[0]?.messages.at(-2)).toEqual({
+  expect(holds?.offered.turns).toBe(1);
+  expect(holds?.offered.excerpts[0]?.messages.at(-2)).toEqual({
     id: session.turn(3),
     speaker: 'human',
     isContext: false,
@@ -87,7 +75,7 @@ test('why of a session file goes by the ledger of the memory directory and leave
 test('what is skipped of a session file is named, and of an unknown file which formats there are', async () => {
   const { environment } = await testApp();
   const skippedOf = async (path: string) =>
-    (await toldOf(path, environment)).holds.skipped.map(({ what, count, why }) => `${count} ${what}: ${why}`);
+    (await toldOf(path, environment)).holds?.skipped.map(({ what, count, why }) => `${count} ${what}: ${why}`);
   const torn = transcriptOf(lines({ type: 'user', uuid: 'u', sessionId: 's', message: { content: 'hi' } }, '{"to'));
   expect(await skippedOf(torn)).toContain('1 lines: they cannot be read');
   const abandoned = 'abandoned: the session went back to before they were said';

@@ -1,4 +1,5 @@
-// What a person takes back with `nocturne undo`, as it is typed: real memories, with nights and others at work between.
+// What a person takes back with `nocturne undo`, and looks up in versions, as it is typed: real memories, with nights and others at
+// work between.
 
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,24 +7,25 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestApp, testApp } from '../support/app.ts';
 import { gitIn } from '../support/git.ts';
+import { run } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession, RULE } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const TOPIC = 'working-agreements.md';
 
 /** A memory that a night has filled; then `here` is a person at it. */
-async function dreamt(): Promise<TestApp & { read(path: string): string }> {
+async function dreamt() {
   const testing = await testApp();
-  await learn(testing, 'Always use pnpm instead of npm.');
+  const transcript = await learn(testing, RULE);
   await testing.app.dream(testing.store, {});
-  return { ...testing, read: (path) => readFileSync(join(testing.dir, path), 'utf8') };
+  return { ...testing, transcript, read: (path: string) => readFileSync(join(testing.dir, path), 'utf8') };
 }
 
-async function learn({ app }: TestApp, words: string): Promise<void> {
-  const session = sessionFile(tempDir(), { id: randomUUID() });
-  session.add(words);
-  await app.extract({ transcript: session.path, ended: true });
+async function learn({ app }: TestApp, words: string): Promise<string> {
+  const { path } = aSession([words], { id: randomUUID() });
+  await app.extract({ transcript: path, ended: true });
+  return path;
 }
 
 test('a pin is taken back by undo, and nothing else is, whatever a night did since', async () => {
@@ -33,7 +35,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   expect((await runHere(['pin', 'working-agreements'], environment)).code).toBe(0);
   await learn(testing, 'Deploys go to delta.');
   await testing.app.dream(testing.store, {});
-  const others = testing.store.ledger.all('select id, state from entry order by id');
+  const others = testing.rows('entries');
   const asked = await runHere(['undo'], environment);
   expect(asked).toMatchObject({ code: 2, stdout: '' });
   expect(asked.stderr).toContain('You pinned a topic, just now');
@@ -45,7 +47,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   const done = await runHere(['undo'], environment, { ...answers, stdin: 'y\n' });
   expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/^pin job_[0-9a-f]{8}: undone; /) });
   expect(read(TOPIC)).toBe(before);
-  expect(testing.store.ledger.all('select id, state from entry order by id')).toEqual(others);
+  expect(testing.rows('entries')).toEqual(others);
 });
 
 test('undo --last means what a person did; with --any what was done last, whoever began it', async () => {
@@ -67,34 +69,34 @@ test('undo --last means what a person did; with --any what was done last, whoeve
 });
 
 test('a restore and the pin of a topic are actions: each is taken back by what its id begins with, and that again', async () => {
-  const { environment, read, store } = await dreamt();
+  const { read, rows, json, nocturne } = await dreamt();
   const created = read(TOPIC);
-  await runHere(['pin', TOPIC], environment);
-  const { versions } = await jsonHere<{ versions: { id: string }[] }>(['show', TOPIC, '--history'], environment);
+  await nocturne('pin', TOPIC);
+  const { versions } = await json<{ versions: { id: string }[] }>('show', TOPIC, '--history');
   const pinned = read(TOPIC);
-  await runHere(['restore', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? ''], environment);
+  await nocturne('restore', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? '');
   expect(read(TOPIC)).toBe(created);
-  const jobOf = (kind: string) => store.ledger.get('select id from job where kind = ?', kind)?.id as string;
-  const undone = await runHere(['undo', jobOf('restore').slice(0, 10)], environment);
+  const jobOf = (of: string) => rows('jobs').find(({ kind }) => kind === of)?.id ?? '';
+  const undone = await nocturne('undo', jobOf('restore').slice(0, 10));
   expect(undone.stdout).toMatch(/^restore job_[0-9a-f]{8}: undone; nocturne undo (job_[0-9a-f]{8}) redoes it\n/);
   expect(read(TOPIC)).toBe(pinned);
   const redo = /undo (job_\w+) redoes/.exec(undone.stdout)?.[1] as string;
-  expect((await runHere(['undo', redo], environment)).code).toBe(0);
+  expect((await nocturne('undo', redo)).code).toBe(0);
   expect(read(TOPIC)).toBe(created);
-  const unclear = await runHere(['undo', 'job_'], environment);
+  const unclear = await nocturne('undo', 'job_');
   expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no job job_ here') });
 });
 
 test('what is saved in the editor is an action: undo takes back that edit, and what it rested on is as before', async () => {
   const testing = await dreamt();
-  const { environment, read, store, dir } = testing;
+  const { environment, read, rows, dir } = testing;
   const before = read(TOPIC);
   const editor = join(tempDir(), 'editor');
   writeFileSync(editor, '#!/bin/sh\nsed -i.bak "s/Always use pnpm/Please always use pnpm/" "$1" && rm "$1.bak"\n');
   chmodSync(editor, 0o755);
   // Edited by hand before: not what the command did.
   writeFileSync(join(dir, TOPIC), `${before}- Mine.\n`);
-  const support = () => store.ledger.all('select * from support order by path, line, entry');
+  const support = () => rows('support');
   const rests = support();
   const withEditor = { ...environment, EDITOR: editor };
   const edited = await runHere(['show', 'working-agreements', '--edit'], withEditor, { isTerminal: true });
@@ -113,14 +115,14 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
 });
 
 test('what was shared is the last action too, and undo names the branches that have it since', async () => {
-  const { environment, dir } = await dreamt();
+  const { dir, nocturne } = await dreamt();
   const tree = gitIn(tempDir());
   tree.run('init', '-q', '-b', 'main');
   mkdirSync(join(tree.dir, 'src'));
   writeFileSync(join(dir, 'hosts.md'), '---\nname: hosts\ndescription: Where things run\n---\n\n- Staging is alpha.\n');
   const here = (...args: string[]) => {
     vi.spyOn(process, 'cwd').mockReturnValue(join(tree.dir, 'src'));
-    return runHere(args, environment);
+    return nocturne(...args);
   };
   await here('remember', 'Live is beta.');
   await here('share', 'hosts');
@@ -142,4 +144,72 @@ test('what was shared is the last action too, and undo names the branches that h
   expect(stdout).toContain('It has left this machine');
   expect(stdout).toContain('  hosts.md (origin/main)');
   expect((await here('undo')).stderr).toContain('remembered, just now');
+});
+
+test('history, show, diff and restore lead from a change back to what was before it', async () => {
+  const testing = await dreamt();
+  const { store, dir } = testing;
+  const text = readFileSync(join(dir, TOPIC), 'utf8');
+  await store.commit({ actor: 'person' }, () => ({ files: [{ path: TOPIC, change: (now) => `${now}- More.\n` }] }));
+  const { stdout } = await run(['show', TOPIC, '--history', '--json'], testing.environment);
+  const { versions } = JSON.parse(stdout);
+  expect(versions.map((version: { operation: string }) => version.operation)).toEqual(['modified', 'created']);
+  const [, created] = versions;
+  expect((await testing.nocturne('show', join(dir, TOPIC), '--history')).stdout).toContain(
+    `\t${created.id.slice(0, 15)}\tcreated\t`,
+  );
+  expect(await testing.nocturne('show', TOPIC, '--version', created.id)).toMatchObject({ code: 0, stdout: text });
+  expect((await testing.nocturne('show', TOPIC, '--diff')).stdout).toMatch(
+    /^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/,
+  );
+  expect((await testing.nocturne('restore', TOPIC, '--version', created.id)).code).toBe(0);
+  expect((await testing.nocturne('show', TOPIC)).stdout).toBe(text);
+  const wrong = await testing.nocturne('show', 'MEMORY.md', '--version', created.id);
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining(`not of MEMORY.md`) });
+});
+
+test('undo refuses with the reason and exit code 1, takes back what is asked for, and extract learns it again', async () => {
+  const testing = await dreamt();
+  const { store, transcript } = testing;
+  const extract = testing.rows('jobs').find(({ kind }) => kind === 'extract')?.id ?? '';
+  expect(await testing.nocturne('undo', extract)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('changed by dream'),
+  });
+  expect(await testing.nocturne('undo')).toMatchObject({ code: 1, stderr: expect.stringContaining('--any') });
+  expect((await testing.nocturne('undo', '--last', '--any')).code).toBe(0);
+  expect(JSON.parse((await testing.nocturne('undo', '--last', '--any', '--json')).stdout)).toMatchObject({
+    outcome: 'undone',
+    job: extract,
+  });
+  expect(await store.list()).toEqual([]);
+  expect(JSON.parse((await testing.nocturne('extract', transcript, '--json')).stdout)).toMatchObject({
+    outcome: 'recorded',
+  });
+});
+
+test('redact tells what it would change, changes it, and leaves nothing to find', async () => {
+  const testing = await dreamt();
+  expect((await testing.nocturne('redact', '--match', 'pnpm', '--dry-run')).stdout).toContain(TOPIC);
+  expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
+  expect(await testing.nocturne('redact', '--match', 'pnpm')).toMatchObject({ code: 0 });
+  expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
+  expect((await testing.nocturne('redact', '--match', 'pnpm')).stdout).toBe(
+    'redacted 0 versions, 0 rows of the ledger, 0 files\n',
+  );
+});
+
+test('history reads instants of any offset, and says what it cannot read, and that it knows no such file', async () => {
+  const { nocturne } = await dreamt();
+  const history = (...args: string[]) => nocturne('show', ...args, '--history');
+  expect((await history(TOPIC, '--since', '2026-11-21T03:00:00+01:00')).stdout).toContain('created');
+  expect((await history(TOPIC, '--until', '2026-11-21T02:59:59+01:00')).stdout).toBe('');
+  for (const [args, code, words] of [
+    [['--since', 'yesterday'], 2, "'yesterday' is invalid. It is no ISO-8601 instant"],
+    [['--limit', 'many'], 2, "'many' is invalid. It is no whole number"],
+    [['--operation', 'made'], 2, 'Allowed choices are created, modified, deleted'],
+    [['nothing.md'], 1, 'No version of nothing.md is known'],
+  ] as const) {
+    expect(await history(...args)).toMatchObject({ code, stderr: expect.stringContaining(words) });
+  }
 });

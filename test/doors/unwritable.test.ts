@@ -58,7 +58,7 @@ test('files in which nocturne never worked are shown where nothing can be writte
 });
 
 test('what only looks makes nothing where nothing is', async () => {
-  const { environment } = await testApp();
+  const { nocturne } = await testApp();
   const dir = join(tempDir(), 'memory');
   const looks = [
     ['list'],
@@ -77,9 +77,10 @@ test('what only looks makes nothing where nothing is', async () => {
     ['recall'],
     ['sessions'],
     ['check'],
+    ['show', '--edit', '--json'],
   ];
   for (const look of [...looks, ...more]) {
-    const { stderr, stdout } = await runHere([...look, '--memory', dir], environment);
+    const { stderr, stdout } = await nocturne(...look, '--memory', dir);
     expect({ look, isSaid: (stderr + stdout).trim() !== '' }).toEqual({ look, isSaid: true });
     expect({ look, isMade: existsSync(dir) }).toEqual({ look, isMade: false });
   }

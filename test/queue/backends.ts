@@ -20,31 +20,18 @@ export async function missing(): Promise<string | null> {
   }
 }
 
-/** Queues. Each `namespace()` is new; `remove()` leaves nothing of them behind. */
+/** Queues, each with a namespace of its own where none is given; `closeAll()` leaves nothing of them behind. */
 export function workshop() {
-  const namespaces: string[] = [];
-  const open = new Set<WakeQueue>();
+  const opened = new Map<WakeQueue, string>();
   return {
-    namespace(): string {
-      const name = `test-${process.pid}-${Math.random().toString(36).slice(2)}`;
-      namespaces.push(name);
-      return name;
-    },
-    async queue(namespace: string): Promise<WakeQueue> {
-      const queue = await openWakeQueue({ url: REDIS, namespace });
-      open.add(queue);
+    async queue(namespace = `test-${process.pid}-${Math.random().toString(36).slice(2)}`, url = REDIS) {
+      const queue = await openWakeQueue({ url, namespace });
+      opened.set(queue, namespace);
       return queue;
     },
-    async close(queue: WakeQueue): Promise<void> {
-      open.delete(queue);
-      await queue.close();
-    },
     async closeAll(): Promise<void> {
-      for (const queue of open) await queue.close();
-      open.clear();
-    },
-    async remove(): Promise<void> {
-      for (const name of namespaces) await forget(REDIS, name);
+      await Promise.all([...opened.keys()].map((queue) => queue.close()));
+      for (const name of new Set(opened.values())) await forget(REDIS, name);
     },
   };
 }

@@ -14,12 +14,11 @@ const reason = await missing();
 
 describe.skipIf(reason)(`a queue${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
   const shop = workshop();
-  beforeAll(async () => shop.close(await shop.queue(shop.namespace())));
+  beforeAll(async () => void (await shop.queue()));
   afterAll(() => shop.closeAll());
-  afterAll(() => shop.remove());
 
   test('wakes a worker with what was rung', async () => {
-    const queue = await shop.queue(shop.namespace());
+    const queue = await shop.queue();
     const { heard, onWake, onError } = recorder();
     queue.listen(onWake, onError);
     for (const each of [wake('extract s1'), wake('dream', 'dream'), wake('day 2026-01-02', 'reprocess')]) {
@@ -31,10 +30,10 @@ describe.skipIf(reason)(`a queue${reason ? ` (${reason})` : ''}`, { concurrent: 
   });
 
   test('is heard by a worker that comes later, in another opening', async () => {
-    const namespace = shop.namespace();
+    const namespace = `test-${process.pid}-later`;
     const early = await shop.queue(namespace);
     await early.notify(wake('s1'));
-    await shop.close(early);
+    await early.close();
 
     const late = await shop.queue(namespace);
     const { heard, onWake, onError } = recorder();
@@ -43,7 +42,7 @@ describe.skipIf(reason)(`a queue${reason ? ` (${reason})` : ''}`, { concurrent: 
   });
 
   test('rung twenty times while waiting wakes once; other keys, kinds and stores are their own', async () => {
-    const queue = await shop.queue(shop.namespace());
+    const queue = await shop.queue();
     for (let n = 0; n < 20; n += 1) await queue.notify(wake('s1'));
     await queue.notify(wake('s2'));
     await queue.notify(wake('s1', 'reprocess'));
@@ -59,7 +58,7 @@ describe.skipIf(reason)(`a queue${reason ? ` (${reason})` : ''}`, { concurrent: 
   });
 
   test('rings after a delay, and not before', async () => {
-    const queue = await shop.queue(shop.namespace());
+    const queue = await shop.queue();
     const { heard, onWake, onError } = recorder();
     queue.listen(onWake, onError);
     const rungAt = performance.now();
@@ -69,7 +68,7 @@ describe.skipIf(reason)(`a queue${reason ? ` (${reason})` : ''}`, { concurrent: 
   });
 
   test('a ring without a delay overtakes the delayed one of its key', async () => {
-    const queue = await shop.queue(shop.namespace());
+    const queue = await shop.queue();
     const { heard, onWake, onError } = recorder();
     queue.listen(onWake, onError);
     await queue.notify(wake('s1'), { delayMs: 3_600_000 });

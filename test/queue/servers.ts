@@ -36,10 +36,7 @@ export async function silentServer() {
   const server = createServer((socket) => {
     sockets.add(socket.resume().on('error', () => {}));
   });
-  return {
-    port: await listenOn(server),
-    close: () => closeAll(server, sockets),
-  };
+  return { port: await listenOn(server), close: () => closeAll(server, sockets) };
 }
 
 /** Answers INFO with `info` and everything else with OK. */
@@ -53,16 +50,12 @@ export async function redisThatSays(info: string) {
       }
     });
   });
-  return {
-    port: await listenOn(server),
-    close: () => closeAll(server, sockets),
-  };
+  return { port: await listenOn(server), close: () => closeAll(server, sockets) };
 }
 
 /** A line to a real server, which can fall silent, be cut, and be mended on the same port. */
 export async function lineTo(target: { host: string; port: number }) {
   const sockets = new Set<Socket>();
-  const deaf = new WeakSet<Socket>();
   let isSilent = false;
   const open = () =>
     createServer((near) => {
@@ -71,7 +64,7 @@ export async function lineTo(target: { host: string; port: number }) {
         sockets.add(from);
         from.on('error', () => {});
         from.on('close', () => to.destroy());
-        from.on('data', (data) => isSilent || deaf.has(near) || to.write(data));
+        from.on('data', (data) => isSilent || to.write(data));
       }
     });
   let server = open();
@@ -80,10 +73,6 @@ export async function lineTo(target: { host: string; port: number }) {
     port,
     silence: () => {
       isSilent = true;
-    },
-    /** What is connected now never hears a word again; new connections are as good as ever. */
-    deafen: () => {
-      for (const socket of sockets) deaf.add(socket);
     },
     cut: () => closeAll(server, sockets),
     mend: async () => {

@@ -51,10 +51,7 @@ export function agentRequest(given: Partial<AgentRequest> & Pick<AgentRequest, '
         kind: 'custom',
         name: 'record_entries',
         description: 'Records entries.',
-        inputSchema: {
-          type: 'object',
-          properties: { entries: { type: 'array' } },
-        },
+        inputSchema: { type: 'object', properties: { entries: { type: 'array' } } },
       },
     ],
     maxTurns: 5,

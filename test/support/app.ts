@@ -8,7 +8,9 @@ import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { type App, compose } from '../../src/doors/compose.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
+import { type Rows, rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
+import { type EndedHere, jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
 import { tempDir } from './temp.ts';
 
@@ -20,6 +22,11 @@ export interface TestApp {
   home: string;
   /** What a process of the same settings has in its environment. */
   environment: Environment;
+  /** Runs `nocturne ARGS` with that, in this process (run-here.ts has more); `json`: reads its stdout as one JSON value. */
+  nocturne(...args: string[]): Promise<EndedHere>;
+  json<T>(...args: string[]): Promise<T>;
+  /** What its memory keeps beside the files. */
+  rows: Rows;
 }
 
 export interface TestAppOptions {
@@ -37,26 +44,32 @@ export interface TestAppOptions {
   whenDone?(close: () => void | Promise<void>): void;
 }
 
+/** What a process of somebody has in its environment whose home that is, without a queue. */
+export const environmentIn = (home: string, more: Environment = {}): Environment => ({
+  ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, HOME: home, NOCTURNE_MODEL: 'offline' },
+  ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
+});
+
 export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const home = options.home ?? tempDir();
   const dir = options.dir ?? tempDir();
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
-  const environment: Environment = {
-    PATH: process.env.PATH,
-    NODE_COMPILE_CACHE: COMPILED,
-    HOME: home,
+  const environment = environmentIn(home, {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,
-    NOCTURNE_QUEUE_URL: '',
-    NOCTURNE_ZONE: 'UTC',
-    NOCTURNE_NOW: options.now ?? '2026-11-21T02:00:00Z',
+    ...(options.now !== undefined && { NOCTURNE_NOW: options.now }),
     ...asking(options.server ?? (await scriptedModel())),
     ...options.variables,
-  };
+  });
   const runAgent = options.isForked ? undefined : loopInProcess;
   const app = compose(await loadConfig({}, environment), { runAgent });
   (options.whenDone ?? onTestFinished)(() => app.close());
-  return { app, store: await app.storeFor({}), dir, home, environment };
+  const store = await app.storeFor({});
+  return {
+    ...{ app, store, dir, home, environment, rows: rowsOf(store) },
+    nocturne: (...args) => runHere(args, environment),
+    json: (...args) => jsonHere(args, environment),
+  };
 }
 
 /** A scripted model that is closed when the test is done. */

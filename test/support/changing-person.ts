@@ -40,12 +40,13 @@ interface Subject {
   line: string;
   /** Says it in other words. */
   again: string;
-  /** The next thing that is said of it, and the line then; no line where it is taken back or over. */
-  next(random: Random, day: string): { text: string; line?: string; again?: string; later?: Subject['next'] };
+  next: Next;
   isBusyUntil: number;
   /** It is over by this night. */
   endsBy?: number;
 }
+/** The next thing that is said of it, and the line then; no line where it is taken back or over. */
+type Next = (random: Random, day: string) => { text: string; line?: string; again?: string; later?: Next };
 
 /** A plan is over, or off, so many days after it was made, before its date is long past. */
 const PLAN_DAYS = 40;
@@ -57,16 +58,7 @@ const PEOPLE = ['Mira', 'Tom', 'Ines', 'Jonas', 'Priya', 'Oleg', 'Hana', 'Sven']
 const AREAS = ['billing', 'search', 'onboarding', 'reporting', 'exports', 'payments', 'notifications', 'permissions'];
 const THINGS = ['invoices', 'orders', 'tickets', 'avatars', 'contracts', 'recipes', 'labels', 'shipments'];
 const TOOLS = ['npm', 'pnpm', 'yarn', 'bun', 'vitest', 'jest', 'esbuild', 'rollup', 'biome', 'eslint'];
-const PURPOSES = [
-  'installs',
-  'unit tests',
-  'bundling',
-  'linting',
-  'snapshots',
-  'benchmarks',
-  'type checks',
-  'fixtures',
-];
+const PURPOSES = 'installs, unit tests, bundling, linting, snapshots, benchmarks, type checks, fixtures'.split(', ');
 const HOSTS = ['Hetzner', 'Fly.io', 'Render', 'Scaleway', 'Linode', 'Vultr'];
 
 /** The script of so many nights from `begin` on. */
@@ -155,193 +147,139 @@ export function changingPerson(begin: Date, nights: number, seed: number): Scrip
 }
 
 /** What somebody does who says nothing of it, and the same in other words. */
-const HABITS: ((of: string) => [string, string])[] = [
-  (of) => [
-    `Asks for a second look before ${of} is pushed.`,
-    `Wants somebody to look a second time before a push of ${of}.`,
-  ],
-  (of) => [
-    `Wants options for ${of} as a table with rough numbers.`,
-    `Has choices for ${of} put into a table, with numbers.`,
-  ],
-  (of) => [`Reads the diff of ${of} before a commit.`, `Wants to see the diff before ${of} is committed.`],
-  (of) => [
-    `Has ${of} tried on the cluster before it counts as finished.`,
-    `Calls ${of} finished after a real run on the cluster.`,
-  ],
-  (of) => [
-    `Goes through open questions on ${of} one by one.`,
-    `Takes the questions on ${of} singly, one after another.`,
-  ],
+const HABITS = [
+  ['Asks for a second look before X is pushed.', 'Wants somebody to look a second time before a push of X.'],
+  ['Wants options for X as a table with rough numbers.', 'Has choices for X put into a table, with numbers.'],
+  ['Reads the diff of X before a commit.', 'Wants to see the diff before X is committed.'],
+  ['Has X tried on the cluster before it counts as finished.', 'Calls X finished after a real run on the cluster.'],
+  ['Goes through open questions on X one by one.', 'Takes the questions on X singly, one after another.'],
 ];
 const HABIT = /^(?:Asks for a|Wants options|Reads the|Has |Goes through)/;
 
 function habitsIn(random: Random): { line: string; again: string }[] {
-  const all = [...REPOS, ...AREAS].flatMap((of) => HABITS.map((habit) => habit(of)));
+  const all = [...REPOS, ...AREAS].flatMap((of) => HABITS.map((habit) => habit.map((text) => text.replace('X', of))));
   for (let at = all.length - 1; at > 0; at--) {
     const other = random.below(at + 1);
-    [all[at], all[other]] = [all[other], all[at]] as [[string, string], [string, string]];
+    [all[at], all[other]] = [all[other], all[at]] as [string[], string[]];
   }
-  return all.map(([line, again]) => ({ line, again }));
+  return all.map(([line = '', again = '']) => ({ line, again }));
 }
 
 function habitOf(line: string): Pick<Subject, 'topic' | 'type' | 'family' | 'line'> {
   return { topic: 'ways-of-working', type: 'feedback', family: 'habit', line };
 }
 
+const ofProject = (topic: string, key: string, family: string) => ({
+  ...{ topic, key, family, type: 'project' as const, isBusyUntil: 0 },
+});
+const ofPerson = (topic: string, key: string, family: string) => ({
+  ...{ topic, key, family, type: 'feedback' as const, isBusyUntil: 0 },
+});
+
 function port(random: Random): Subject {
   const [place, service] = [random.pick(PLACES), random.pick(SERVICES)];
   const name = `The ${place} ${service}`;
-  const lineAt = (number: number) => `${name} listens on port ${number}.`;
-  const againAt = (number: number) => `Remember that ${number} is the port on which the ${place} ${service} listens.`;
-  const first = 3_000 + random.below(6_000);
-  let number = first;
-  return {
-    topic: `${service}-ports`,
-    type: 'project',
-    key: name,
-    family: `port ${service}`,
-    line: lineAt(first),
-    again: againAt(first),
-    isBusyUntil: 0,
-    next(again) {
-      const old = number;
-      number = 3_000 + again.below(6_000);
-      const text = again.pick([
-        `${name} listens on port ${number} now, no longer on ${old}.`,
-        `${name} moved from port ${old} to port ${number}.`,
-        `${name} listens on port ${number}.`,
-        `Port of the ${place} ${service}: ${old} until November, now ${number}.`,
-        `From now on the ${place} ${service} listens on ${number} instead of ${old}.`,
-      ]);
-      return { text, line: lineAt(number), again: againAt(number) };
-    },
+  let number = 3_000 + random.below(6_000);
+  const said = () => ({
+    line: `${name} listens on port ${number}.`,
+    again: `Remember that ${number} is the port on which the ${place} ${service} listens.`,
+  });
+  const next: Next = (again) => {
+    const old = number;
+    number = 3_000 + again.below(6_000);
+    const text = again.pick([
+      `${name} listens on port ${number} now, no longer on ${old}.`,
+      `${name} moved from port ${old} to port ${number}.`,
+      `${name} listens on port ${number}.`,
+      `Port of the ${place} ${service}: ${old} until November, now ${number}.`,
+      `From now on the ${place} ${service} listens on ${number} instead of ${old}.`,
+    ]);
+    return { text, ...said() };
   };
+  return { ...ofProject(`${service}-ports`, name, `port ${service}`), ...said(), next };
 }
 
 function rule(random: Random): Subject {
   const repo = random.pick(REPOS);
-  const what = random.pick([
-    'squash commits before merging',
-    'rebase branches before reviewing',
-    'sign tags when releasing',
-  ]);
-  const line = (is: boolean) => `${is ? 'Always' : 'Never'} ${what} ${repo}.`;
+  const ways = ['squash commits before merging', 'rebase branches before reviewing', 'sign tags when releasing'];
+  const what = random.pick(ways);
   let is = random.below(2) === 0;
-  return {
-    topic: `${repo}-rules`,
-    type: 'feedback',
-    key: `${what} ${repo}`,
-    family: `rule ${repo}`,
-    line: line(is),
-    again: `${line(is).replace(/\.$/, '')}, as I said.`,
-    isBusyUntil: 0,
-    next(again) {
-      if (again.below(3) === 0)
-        return { text: `I take the rule back that ${repo} wants us to ${what}: do as you like.` };
-      is = !is;
-      return { text: line(is), line: line(is), again: `${line(is).replace(/\.$/, '')}, as I said.` };
-    },
+  const said = () => {
+    const line = `${is ? 'Always' : 'Never'} ${what} ${repo}.`;
+    return { line, again: `${line.replace(/\.$/, '')}, as I said.` };
   };
+  const next: Next = (again) => {
+    if (again.below(3) === 0) return { text: `I take the rule back that ${repo} wants us to ${what}: do as you like.` };
+    is = !is;
+    return { text: said().line, ...said() };
+  };
+  return { ...ofPerson(`${repo}-rules`, `${what} ${repo}`, `rule ${repo}`), ...said(), next };
 }
 
 function tool(random: Random): Subject {
   const [purpose, repo] = [random.pick(PURPOSES), random.pick(REPOS)];
   let name = random.pick(TOOLS);
-  const line = () => `Use \`${name}\` for ${purpose} in ${repo}.`;
-  return {
-    topic: 'tools',
-    type: 'feedback',
-    key: `${purpose} ${repo}`,
-    family: `tool ${repo}`,
-    line: line(),
+  const said = () => ({
+    line: `Use \`${name}\` for ${purpose} in ${repo}.`,
     again: `In ${repo}, ${purpose} go through \`${name}\`: use that.`,
-    isBusyUntil: 0,
-    next(again) {
-      const old = name;
-      name = again.pick(TOOLS.filter((other) => other !== old));
-      const text = again.pick([
-        `Use \`${name}\` instead of \`${old}\` for ${purpose} in ${repo}.`,
-        `For ${purpose} in ${repo} use \`${name}\`, not \`${old}\`.`,
-        `We switched ${purpose} in ${repo} from \`${old}\` to \`${name}\`: use \`${name}\`.`,
-      ]);
-      return { text, line: line(), again: `In ${repo}, ${purpose} go through \`${name}\`: use that.` };
-    },
+  });
+  const next: Next = (again) => {
+    const old = name;
+    name = again.pick(TOOLS.filter((other) => other !== old));
+    const text = again.pick([
+      `Use \`${name}\` instead of \`${old}\` for ${purpose} in ${repo}.`,
+      `For ${purpose} in ${repo} use \`${name}\`, not \`${old}\`.`,
+      `We switched ${purpose} in ${repo} from \`${old}\` to \`${name}\`: use \`${name}\`.`,
+    ]);
+    return { text, ...said() };
   };
+  return { ...ofPerson('tools', `${purpose} ${repo}`, `tool ${repo}`), ...said(), next };
 }
 
 function owner(random: Random): Subject {
   const area = random.pick(AREAS);
   let name = random.pick(PEOPLE);
-  return {
-    topic: 'owners',
-    type: 'project',
-    key: `owner ${area}`,
-    family: 'owner',
-    line: `${name} owns ${area}.`,
-    again: `Ask ${name} about ${area}, which is what they own.`,
-    isBusyUntil: 0,
-    next(again) {
-      const old = name;
-      name = again.pick(PEOPLE.filter((other) => other !== old));
-      const text = again.pick([
-        `${name} owns ${area} now; ${old} moved on.`,
-        `${area} went from ${old} to ${name}, who owns it.`,
-        `${name} owns ${area}.`,
-      ]);
-      return { text, line: `${name} owns ${area}.`, again: `Ask ${name} about ${area}, which is what they own.` };
-    },
+  const said = () => ({ line: `${name} owns ${area}.`, again: `Ask ${name} about ${area}, which is what they own.` });
+  const next: Next = (again) => {
+    const old = name;
+    name = again.pick(PEOPLE.filter((other) => other !== old));
+    const ways = [`${name} owns ${area} now; ${old} moved on.`, `${area} went from ${old} to ${name}, who owns it.`];
+    return { text: again.pick([...ways, `${name} owns ${area}.`]), ...said() };
   };
+  return { ...ofProject('owners', `owner ${area}`, 'owner'), ...said(), next };
 }
 
 function status(random: Random, day: string): Subject {
   const things = random.pick(THINGS);
   const all = 1_000 + random.below(9_000);
   let done = random.below(300);
-  const line = (on: string) => `As of ${on}, ${done} of ${all} ${things} are migrated.`;
-  return {
-    topic: 'migrations',
-    type: 'project',
-    key: `status ${things}`,
-    family: 'status',
-    line: line(day),
+  const said = (on: string) => ({
+    line: `As of ${on}, ${done} of ${all} ${things} are migrated.`,
     again: `The migration of ${things} is at ${done} of ${all}.`,
-    isBusyUntil: 0,
-    next(again, on) {
-      done += 1 + again.below(400);
-      if (done < all)
-        return { text: line(on), line: line(on), again: `The migration of ${things} is at ${done} of ${all}.` };
-      const over = `All ${all} ${things} are migrated.`;
-      return {
-        text: `${over} That is done, since ${on}.`,
-        line: over,
-        again: over,
-        later: () => ({ text: over, line: over }),
-      };
-    },
+  });
+  const next: Next = (again, on) => {
+    done += 1 + again.below(400);
+    if (done < all) return { text: said(on).line, ...said(on) };
+    const line = `All ${all} ${things} are migrated.`;
+    return { text: `${line} That is done, since ${on}.`, line, again: line, later: () => ({ text: line, line }) };
   };
+  return { ...ofProject('migrations', `status ${things}`, 'status'), ...said(day), next };
 }
 
 function plan(random: Random, day: string): Subject {
   const [area, host] = [random.pick(AREAS), random.pick(HOSTS)];
   const due = addDays(new Date(day), 20).toISOString().slice(0, 10);
+  const next: Next = (again) => {
+    if (again.below(2) === 0) return { text: `The plan to move ${area} to ${host} is off.` };
+    const line = `The move of ${area} to ${host} is done.`;
+    const text = `The plan of ${due} is over: the move of ${area} to ${host} is done.`;
+    const later = () => ({ text: `Nobody needs to know any more that the move of ${area} to ${host} is done.` });
+    return { text, line, again: line, later };
+  };
   return {
-    topic: 'plans',
-    type: 'project',
-    key: `plan ${area} ${host}`,
-    family: 'plan',
+    ...ofProject('plans', `plan ${area} ${host}`, 'plan'),
     line: `The plan is to move ${area} to ${host} by ${due}.`,
     again: `${area} moves to ${host} by ${due}, that is the plan.`,
-    isBusyUntil: 0,
-    next(again) {
-      if (again.below(2) === 0) return { text: `The plan to move ${area} to ${host} is off.` };
-      const line = `The move of ${area} to ${host} is done.`;
-      return {
-        text: `The plan of ${due} is over: the move of ${area} to ${host} is done.`,
-        line,
-        again: line,
-        later: () => ({ text: `Nobody needs to know any more that the move of ${area} to ${host} is done.` }),
-      };
-    },
+    next,
   };
 }

@@ -3,7 +3,6 @@
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dueItems } from '../../src/doors/worker/desk.ts';
 import { type WorkResult, workKey } from '../../src/doors/worker/work.ts';
-import type { FailureRow } from '../../src/memory/ledger/inbox.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
@@ -25,9 +24,4 @@ export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
 export async function workSession(testing: TestApp, transcript: string): Promise<WorkResult | undefined> {
   await enqueueExtract(testing.app, { transcript, ended: true });
   return (await workDue(testing))[0];
-}
-
-export function failures({ store }: TestApp): Omit<FailureRow, 'payload' | 'message' | 'key' | 'at'>[] {
-  const rows = store.ledger.all<FailureRow>('select * from failure order by at desc, key');
-  return rows.map(({ payload: _, message: __, key: ___, at: ____, ...row }) => row);
 }

@@ -1,7 +1,8 @@
 // A program that stands where an agent's does: it prints what a test orders, as the real ones were seen to, and notes how
-// it was started. Its orders lie in a file beside it, since its environment is what is tested.
+// it was started. Its orders lie in files beside its notes, since its environment is what is tested. A script of sh, which
+// starts in a twentieth of the time that Node takes.
 
-import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempDir } from './temp.ts';
 
@@ -46,44 +47,39 @@ export interface FakeProgram {
   hasOverlapped(): boolean;
 }
 
-const PROGRAM = `#!${process.execPath}
-const { appendFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync } = require('node:fs');
-const { spawn } = require('node:child_process');
-const beside = (name) => __dirname + '/' + name;
-const argv = process.argv.slice(2);
-const { version, status, answers } = JSON.parse(readFileSync(beside('orders.json'), 'utf8'));
-const print = ({ stdout = '', stderr = '', code = 0 }) => {
-  process.stderr.write(stderr);
-  process.stdout.write(stdout, () => (process.exitCode = code));
-};
-const isAsked = argv.includes('-p') || argv[0] === 'exec';
-if (!isAsked) {
-  appendFileSync(beside('looks'), JSON.stringify(argv) + '\\n');
-  print(argv.includes('--version') ? version : status);
-} else {
-  const names = readdirSync('.');
-  const stdin = readFileSync(0, 'utf8');
-  const before = readFileSync(beside('starts'), 'utf8').split('\\n').length - 1;
-  const order = answers[Math.min(before, answers.length - 1)];
-  const pids = [process.ppid, process.pid];
-  if (order.hangs || order.leavesMs) {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
-    const ms = order.leavesMs ?? 1e8;
-    const options = { stdio: order.leavesMs ? 'inherit' : 'ignore', detached: order.leavesMs !== undefined };
-    pids.push(spawn(process.execPath, ['-e', 'setTimeout(() => {}, ' + ms + ')'], options).pid);
-  }
-  appendFileSync(beside('starts'), JSON.stringify({ argv, env: process.env, cwd: process.cwd(), names, stdin, pids }) + '\\n');
-  if (order.hangs) setInterval(() => {}, 1e6);
-  else if (order.isEndless) {
-    const more = () => { while (process.stdout.write('x'.repeat(65536))); };
-    process.stdout.on('drain', more);
-    more();
-  } else {
-    print(order);
-    if (order.leavesMs) setTimeout(() => process.exit(order.code ?? 0), 50);
-  }
-}
+const programIn = (notes: string) => `#!/bin/sh
+at='${notes}'
+case " $* " in
+  *" -p "*|" exec "*) ;;
+  *) PATH=/usr/bin:/bin
+     echo "$*" >> "$at/looks"
+     case " $* " in *" --version "*) . "$at/version" ;; *) . "$at/status" ;; esac ;;
+esac
+n=1
+while ! /bin/mkdir "$at/start-$n" 2> /dev/null; do n=$((n + 1)); done
+start="$at/start-$n"
+/usr/bin/env > "$start/env"
+PATH=/usr/bin:/bin
+pwd > "$start/cwd"
+ls -A > "$start/names"
+for each; do printf '%s\\000' "$each"; done > "$start/argv"
+cat > "$start/stdin"
+while ! [ -f "$at/answer-$n" ]; do n=$((n - 1)); done
+. "$at/answer-$n"
 `;
+/** The start is whole once this is noted. */
+const NOTE = 'echo "$PPID $$ $!" > "$start/ids"; mv "$start/ids" "$start/pids"';
+
+function scriptOf({ stdout = '', stderr = '', code = 0, ...how }: Order, file: string): string {
+  writeFileSync(`${file}.out`, stdout);
+  writeFileSync(`${file}.err`, stderr);
+  const says = `cat '${file}.err' >&2; cat '${file}.out'; exit ${code}`;
+  if (how.hangs) return `trap '' TERM INT HUP; sleep 100000 & ${NOTE}; wait`;
+  if (how.isEndless) return `${NOTE}; exec yes ${'x'.repeat(1_000)}`;
+  if (how.leavesMs) return `perl -e 'setpgrp; exec @ARGV' sleep ${how.leavesMs / 1_000} & ${NOTE}; sleep 0.05; ${says}`;
+  const alone = `mkdir "$at/turn" || : > "$at/overlap"; sleep ${(how.takesMs ?? 0) / 1_000}; rmdir "$at/turn"`;
+  return `${NOTE}; ${how.takesMs ? `${alone}; ` : ''}${says}`;
+}
 
 const LOGGED_IN = {
   claude: { stdout: JSON.stringify({ loggedIn: true, authMethod: 'claude.ai', subscriptionType: 'max' }) },
@@ -91,40 +87,55 @@ const LOGGED_IN = {
 };
 export const NOT_LOGGED_IN = { stdout: JSON.stringify({ loggedIn: false, authMethod: 'none' }), code: 1 };
 export const LOGGED_IN_BY_KEY = {
-  stdout: JSON.stringify({ loggedIn: true, authMethod: 'claude.ai', apiKeySource: '/login managed key' }),
+  stdout: JSON.stringify({
+    loggedIn: true,
+    authMethod: 'claude.ai',
+    apiKeySource: 'ANTHROPIC_API_KEY',
+    subscriptionType: 'max',
+  }),
 };
 
-/** One of the oldest version that was tried, logged in on a plan, that finds nothing worth keeping. */
-export function fakeProgram(name: 'claude' | 'codex'): FakeProgram {
-  const dir = tempDir();
+/** One of the oldest version that was tried, logged in on a plan, that finds nothing worth keeping. `dir`: where it lies. */
+export function fakeProgram(name: 'claude' | 'codex', dir = tempDir()): FakeProgram {
+  const notes = tempDir();
   const path = join(dir, name);
-  const nothing = name === 'claude' ? claudeSays({ entries: [] }) : codexSays({ entries: [] });
   const versions = { claude: '2.1.197 (Claude Code)\n', codex: 'codex-cli 0.169.0\n' };
-  let orders: { version: Order; status: Order; answers: Order[] } = {
-    ...{ version: { stdout: versions[name] }, status: LOGGED_IN[name], answers: [nothing] },
+  const order = (as: string, what: Order) => {
+    const script = scriptOf(what, join(notes, as));
+    writeFileSync(join(notes, as), as.startsWith('answer') ? script : script.replace(NOTE, ':'));
   };
-  const write = (changes: Partial<typeof orders>) => {
-    orders = { ...orders, ...changes };
-    writeFileSync(join(dir, 'orders.json'), JSON.stringify(orders));
+  const noted = () => globSync('start-*/pids', { cwd: notes }).length;
+  const startOf = (nth: number): FakeStart => {
+    const read = (what: string) => readFileSync(join(notes, `start-${nth}`, what), 'utf8');
+    const lines = (what: string) => read(what).split('\n').filter(Boolean);
+    return {
+      ...{ argv: read('argv').split('\0').slice(0, -1), cwd: read('cwd').trim(), stdin: read('stdin') },
+      env: Object.fromEntries(lines('env').map((line) => line.split(/=(.*)/s).slice(0, 2))),
+      ...{ names: lines('names'), pids: lines('pids').join(' ').split(' ').filter(Boolean).map(Number) },
+    };
   };
-  const lines = (file: string) => readFileSync(join(dir, file), 'utf8').split('\n').filter(Boolean);
-  writeFileSync(path, PROGRAM);
-  chmodSync(path, 0o755);
-  for (const file of ['starts', 'looks']) appendFileSync(join(dir, file), '');
-  write({});
-  return {
+  const fake: FakeProgram = {
     dir,
     path,
-    answers: (...answers) => {
+    answers(...orders) {
       // Those of before are counted, too.
-      const before = lines('starts').map(() => nothing);
-      write({ answers: [...before, ...answers] });
+      const before = noted();
+      for (const old of globSync('answer-*', { cwd: notes })) rmSync(join(notes, old));
+      for (const [at, each] of orders.entries()) order(`answer-${before + 1 + at}`, each);
     },
-    is: write,
-    starts: () => lines('starts').map((line) => JSON.parse(line)),
-    looks: () => lines('looks').length,
-    hasOverlapped: () => existsSync(join(dir, 'overlap')),
+    is(about) {
+      for (const what of ['version', 'status'] as const) if (about[what]) order(what, about[what]);
+    },
+    starts: () => Array.from({ length: noted() }, (_, at) => startOf(at + 1)),
+    looks: () =>
+      existsSync(join(notes, 'looks')) ? readFileSync(join(notes, 'looks'), 'utf8').split('\n').length - 1 : 0,
+    hasOverlapped: () => existsSync(join(notes, 'overlap')),
   };
+  writeFileSync(path, programIn(notes));
+  chmodSync(path, 0o755);
+  fake.is({ version: { stdout: versions[name] }, status: LOGGED_IN[name] });
+  fake.answers(name === 'claude' ? claudeSays({ entries: [] }) : codexSays({ entries: [] }));
+  return fake;
 }
 
 /** What Claude Code prints where it has an answer: 1,000 tokens in, 30 written to and 20 read from the cache, 50 out. */
@@ -160,25 +171,4 @@ export function codexSays(output: unknown): Order {
     { type: 'turn.completed', usage },
   ];
   return { stdout: events.map((event) => `${JSON.stringify(event)}\n`).join('') };
-}
-
-/** Whether none of these processes is there any more; what has ended and was not waited for is gone. */
-export function areGone(pids: number[]): boolean {
-  return pids.every((pid) => {
-    const stat = `/proc/${pid}/stat`;
-    if (existsSync('/proc/self')) return !existsSync(stat) || /\) [ZX] /.test(statOf(stat));
-    try {
-      return !process.kill(pid, 0);
-    } catch {
-      return true;
-    }
-  });
-}
-
-function statOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return 'it is) X gone';
-  }
 }

@@ -2,12 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import type { TestApp } from './app.ts';
 import { runHere } from './run-here.ts';
-import { sessionFile } from './session-file.ts';
+import { aSession } from './session-file.ts';
 import { tempDir } from './temp.ts';
 
 const DAYS = [
@@ -24,8 +21,7 @@ export function sixSessions(): string[] {
   const dir = tempDir();
   return DAYS.map((prompts, index) => {
     const id = `${index}0000000-2222-4333-8444-555555555555`;
-    const session = sessionFile(dir, { id, startsAt: `2026-11-1${index}T09:00:00Z` });
-    for (const prompt of prompts) session.add(prompt);
+    const session = aSession(prompts, { dir, id, startsAt: `2026-11-1${index}T09:00:00Z` });
     return session.path;
   });
 }
@@ -38,19 +34,19 @@ export async function enqueueNight({ environment }: Pick<TestApp, 'environment'>
   }
 }
 
-export function isIdle({ store }: TestApp): boolean {
-  return inboxItems(store.ledger).length === 0;
+export function isIdle({ rows }: TestApp): boolean {
+  return rows('waiting').length === 0;
 }
 
 /** What a memory directory holds, without what differs between two runs of the same work: job ids, order of lines. */
-export async function memoryOf({ store, dir }: TestApp) {
+export async function memoryOf({ store, dir, rows }: TestApp) {
   const files: Record<string, string[]> = {};
   for (const path of await store.list()) files[path] = readFileSync(join(dir, path), 'utf8').split('\n').sort();
   const withoutJob = <Row extends { job: string }>({ job: _, ...row }: Row) => JSON.stringify(row);
   return {
     files,
-    coverage: coverageWhere(store.ledger).map(withoutJob).sort(),
-    entries: allEntries(store.ledger).map(withoutJob).sort(),
-    waiting: inboxItems(store.ledger).length,
+    coverage: rows('coverage').map(withoutJob).sort(),
+    entries: rows('entries').map(withoutJob).sort(),
+    waiting: rows('waiting').length,
   };
 }

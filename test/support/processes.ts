@@ -1,23 +1,33 @@
-// Which processes of nocturne run on this machine. Linux only.
+// Which processes of nocturne run on this machine. Linux only; zombies are dead.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The forked agents of workers on this home that are alive, by pid. Zombies are dead. */
-export function agentsOf(home: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      const about = (file: string) => textOf(`/proc/${pid}/${file}`);
-      const isAgent = /\/forked-child\.[jt]s/.test(about('cmdline')) && about('environ').includes(`HOME=${home}\0`);
-      return isAgent && !/\) [ZX] /.test(about('stat'));
-    });
+/** Those that have these words in their environment, by pid, with what each was started as. */
+export function processesWith(words: string): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
+    if (!about(pid, 'environ').split('\0').includes(words) || areGone([pid])) continue;
+    found.set(pid, about(pid, 'cmdline').replaceAll('\0', ' ').trim());
+  }
+  return found;
 }
 
-/** A file of a process that may be gone by now. */
-function textOf(path: string): string {
+/** The forked agents of workers on this home that are alive, by pid. */
+export function agentsOf(home: string): number[] {
+  return [...processesWith(`HOME=${home}`)]
+    .filter(([, command]) => /\/forked-child\.[jt]s/.test(command))
+    .map(([pid]) => pid);
+}
+
+/** Whether none of these processes is there any more; what has ended and was not waited for is gone. */
+export function areGone(pids: number[]): boolean {
+  return pids.every((pid) => /^$|\) [ZX] /.test(about(pid, 'stat')));
+}
+
+/** Of a process that may be gone by now. */
+function about(pid: number, file: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error) return '';
     throw error;

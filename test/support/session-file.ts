@@ -2,6 +2,7 @@
 
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tempDir } from './temp.ts';
 
 /** What happens in a turn after its prompt. */
 export type Step =
@@ -35,9 +36,21 @@ export interface SessionOptions {
   startsAt?: string;
 }
 
+/** What a session says of which a test only needs that something is to be kept. */
+export const RULE = 'Always use pnpm instead of npm.';
 /** What Claude Code writes where a person does not let the agent do something, before what they say. */
 const REFUSED =
   "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n";
+
+/** A session, by default in a directory of its own, in which a person says this, turn by turn. */
+export function aSession(
+  prompts: readonly string[] = [RULE],
+  { dir = tempDir(), ...options }: SessionOptions & { dir?: string } = {},
+): SessionFile {
+  const session = sessionFile(dir, options);
+  for (const prompt of prompts) session.add(prompt);
+  return session;
+}
 
 /** A session file `<id>.jsonl` in `dir`, without a turn yet. */
 export function sessionFile(dir: string, options: SessionOptions = {}): SessionFile {

@@ -57,11 +57,7 @@ export const SCENARIOS: Scenario[] = [
     files: [{ path: 'a.md', change: () => 'ours\n' }],
     outside: edit('a.md', 'theirs\n'),
   },
-  {
-    name: 'a file is changed that is removed meanwhile',
-    files: [append('a.md', 'four')],
-    outside: edit('a.md', null),
-  },
+  { name: 'a file is changed that is removed meanwhile', files: [append('a.md', 'four')], outside: edit('a.md', null) },
   {
     name: 'a file is removed that is edited meanwhile',
     files: [{ path: 'a.md', change: () => null }],
@@ -117,14 +113,7 @@ export async function run(
         coverRange(
           transaction,
           { id: 't', messageIds: ['m'] },
-          {
-            session: 's',
-            from: '',
-            throughMessage: 'm',
-            disposition: 'nothing',
-            day: '2026-11-20',
-            job: 'test',
-          },
+          { session: 's', from: '', throughMessage: 'm', disposition: 'nothing', day: '2026-11-20', job: 'test' },
         );
         if (outside?.when === 'meanwhile') writeOutside(dir, outside);
         if (how.abort) throw new Error('aborted');

@@ -5,12 +5,12 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import type { Environment } from '../../../src/base/config/config.ts';
 import { packagePath } from '../../../src/base/files/files.ts';
 import { parseJson } from '../../../src/base/text/json.ts';
 import { allCommands } from '../../docs/generate.ts';
+import { environmentIn } from '../../support/app.ts';
 import { type EndedHere, runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const SESSION = '0d8c1a52-5d1b-4c58-9a64-1f2e3d4c5b6a';
@@ -65,7 +65,6 @@ const CALLS: Record<string, (string | number)[][]> = {
   'snapshot check': [['snapshot', 'check']],
   'snapshot apply': [['snapshot', 'apply']],
   check: [['check']],
-  open: [['open', TOPIC]],
   // Without a database each says that there is none.
   'fleet status': [['fleet', 'status', 1]],
   'fleet limits': [['fleet', 'limits', 1]],
@@ -73,7 +72,7 @@ const CALLS: Record<string, (string | number)[][]> = {
 };
 
 /** They wait for clients until they are ended; their wings' own tests run them. */
-const SERVE = /^(serve|stores|keys|move)\b/;
+const SERVE = /^(serve|open|stores|keys|move)\b/;
 
 /** Files, differences and what a program reads are printed as they are. */
 const AS_IT_IS = /^(show( (?!.*--history).*)?|setup|mcp|dream --dry-run|recall)\b/;
@@ -82,17 +81,8 @@ function freshHome() {
   const [home, project] = [tempDir(), tempDir()];
   const dir = join(home, '.claude/projects', project.replace(/[^A-Za-z0-9]/g, '-'));
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { id: SESSION, cwd: project });
-  session.add(SAID);
-  session.add('Thanks, that is all.');
-  const environment: Environment = {
-    PATH: process.env.PATH,
-    HOME: home,
-    NOCTURNE_MODEL: 'offline',
-    NOCTURNE_QUEUE_URL: '',
-    NOCTURNE_ZONE: 'UTC',
-    NOCTURNE_NOW: '2026-11-21T02:00:00Z',
-  };
+  const session = aSession([SAID, 'Thanks, that is all.'], { dir, id: SESSION, cwd: project });
+  const environment = environmentIn(home);
   const words: Record<string, string> = { SESSION: session.path, CARRIED: join(home, 'carried') };
   const run = (args: string[]): Promise<EndedHere> => {
     vi.spyOn(process, 'cwd').mockReturnValue(project);
@@ -155,14 +145,6 @@ test('with --json every command prints JSON and nothing else on stdout, one valu
     if (!isJson || code !== (call.find((word) => typeof word === 'number') ?? 0)) wrong.push({ args, code, stdout });
   }
   expect(wrong).toEqual([]);
-});
-
-test('open --json gives what show --edit --json gives', async () => {
-  const { run } = freshHome();
-  await run(['learn', 'SESSION', '--dream']);
-  const [opened, edited] = [await run(['open', TOPIC, '--json']), await run(['show', TOPIC, '--edit', '--json'])];
-  expect([opened.code, edited.code]).toEqual([0, 0]);
-  expect(JSON.parse(opened.stdout)).toEqual(JSON.parse(edited.stdout));
 });
 
 test('every command that the plugin’s skill names is run as it is written there', async () => {

@@ -5,24 +5,21 @@ import type { ExplainedLine } from '../../../src/memory/dream/provenance.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { messagesBy, obey, replacesLine, shown } from '../../support/obedient.ts';
-import { jsonHere, runHere } from '../../support/run-here.ts';
 import { asking } from '../../support/scripted-model.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 async function aMemory() {
-  const { environment } = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('Thanks, that is all.');
-  await runHere(['extract', session.path], environment);
-  await runHere(['dream'], environment);
-  return { environment, session, why: (...words: string[]) => runHere(['why', ...words], environment) };
+  const { environment, nocturne, json } = await testApp();
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks, that is all.']);
+  await nocturne('extract', session.path);
+  await nocturne('dream');
+  return { environment, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
 }
 
 test('a line, its words, its entry, its session, its job and its day all lead to the entry and the quote', async () => {
-  const { environment, session, why } = await aMemory();
-  const [line] = await jsonHere<ExplainedLine[]>(['why', 'working-agreements:7'], environment);
+  const { session, why, json } = await aMemory();
+  const [line] = await json<ExplainedLine[]>('why', 'working-agreements:7');
   const entry = line?.entries[0]?.id ?? '';
   for (const words of [
     ['working-agreements:7'],
@@ -42,8 +39,7 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   }
   for (const words of [[], ['today'], ['2026-11-21']])
     expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
-  const [{ id: dreamed } = { id: '' }] = (await jsonHere<{ lastJobs: { id: string }[] }>(['status'], environment))
-    .lastJobs;
+  const [{ id: dreamed } = { id: '' }] = (await json<{ lastJobs: { id: string }[] }>('status')).lastJobs;
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
 });
 
@@ -65,62 +61,54 @@ test('of a line in other words it says what the entry gave it, where that is not
       { kind: 'add', entries: ids, topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', lines: said },
     ];
   };
-  const { environment } = await testApp({ server: await testModel(obey({ record, propose })) });
-  const session = sessionFile(tempDir());
-  for (const rule of RULES) session.add(rule);
-  await runHere(['extract', session.path], environment);
-  await runHere(['dream'], environment);
-  const [first = '', second = ''] = (await runHere(['why', 'rules.md'], environment)).stdout.split('\n\n');
+  const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
+  const session = aSession(RULES);
+  await nocturne('extract', session.path);
+  await nocturne('dream');
+  const [first = '', second = ''] = (await nocturne('why', 'rules.md')).stdout.split('\n\n');
   expect(first).toContain(`${lines[0]}\n  ←`);
   expect(first).not.toContain('gave the line');
   expect(second).toContain('gave the line: ');
 });
 
 test('the JSON of words is that of the line they are found in', async () => {
-  const { environment } = await aMemory();
-  const read = (...words: string[]) => jsonHere<unknown>(words, environment);
+  const { json } = await aMemory();
+  const read = (...words: string[]) => json<unknown>(...words);
   expect(await read('why', 'pnpm')).toEqual(await read('why', 'working-agreements.md:7'));
 });
 
 test('of a night that replaced a line, both are told', async () => {
-  const { environment, why } = await aMemory();
+  const { environment, why, nocturne } = await aMemory();
   Object.assign(environment, asking(await testModel(replacesLine)));
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4222-8333-444444444444' });
-  session.add('Always use npm instead of pnpm.');
-  await runHere(['extract', session.path], environment);
-  await runHere(['dream'], environment);
+  const session = aSession(['Always use npm instead of pnpm.'], { id: '22222222-2222-4222-8333-444444444444' });
+  await nocturne('extract', session.path);
+  await nocturne('dream');
   expect((await why()).stdout).toMatch(
     /^- \*\*superseded\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
   );
 });
 
 test('an id of a session without a digit is one, too', async () => {
-  const { environment } = await testApp();
-  const session = sessionFile(tempDir(), { id: 'deadbeef-cafe-4222-8333-444444444444' });
-  session.add('Always use pnpm instead of npm.');
-  await runHere(['extract', session.path], environment);
-  expect((await runHere(['why', 'deadbeef'], environment)).stdout).toMatch(/^session {5}deadbeef$/m);
+  const { nocturne } = await testApp();
+  const session = aSession(['Always use pnpm instead of npm.'], { id: 'deadbeef-cafe-4222-8333-444444444444' });
+  await nocturne('extract', session.path);
+  expect((await nocturne('why', 'deadbeef')).stdout).toMatch(/^session {5}deadbeef$/m);
 });
 
-test('what is nowhere is an error that says where to look, and makes nothing where nothing was', async () => {
-  const { environment } = await testApp();
-  expect(await runHere(['why', 'zebra crossing'], environment)).toMatchObject({
+test('what is nowhere is an error that says where to look', async () => {
+  const { nocturne } = await testApp();
+  expect(await nocturne('why', 'zebra crossing')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('nocturne search'),
-  });
-  const elsewhere = { ...environment, NOCTURNE_MEMORY_DIR: `${tempDir()}/memory` };
-  expect((await runHere(['why', 'zebra'], elsewhere)).code).toBe(1);
-  expect(await runHere(['list', '--json'], elsewhere)).toMatchObject({
-    stdout: expect.stringContaining('"topics":[]'),
   });
 });
 
 test('the beginning of an id that two sessions have is refused with both, as long as they must be to be told apart', async () => {
-  const { environment, why } = await aMemory();
+  const { why, nocturne } = await aMemory();
   const second = sessionFile(tempDir(), { id: '11111111-2333-4333-8444-555555555555' });
   // Its records are other ones, also by what their ids begin with.
   second.add('Always lint before pushing.', [{ types: 'Never push to main.' }, { says: 'Done.' }]);
-  expect(await runHere(['extract', second.path], environment)).toMatchObject({ code: 0, stderr: '' });
+  expect(await nocturne('extract', second.path)).toMatchObject({ code: 0, stderr: '' });
   const unclear = await why('11111111');
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   expect(unclear.stderr).toMatch(/Say which: 11111111-22, 11111111-23\n/);

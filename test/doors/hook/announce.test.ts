@@ -3,26 +3,17 @@
 
 import { expect, test } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
-import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
-import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import { aSession } from '../../support/session-file.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
 const nothing = says('Nothing worth keeping.');
 
-function aSession() {
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  return session;
-}
-
-function dueAt({ store }: TestApp): string[] {
-  return inboxItems(store.ledger).map(({ notBefore }) => notBefore.slice(11, 19));
+function dueAt({ rows }: TestApp): string[] {
+  return rows('waiting').map(({ notBefore }) => notBefore.slice(11, 19));
 }
 
 test('news wait half a minute, and news of a session that goes on come no more often than every five', async () => {
@@ -47,11 +38,9 @@ test('news wait half a minute, and news of a session that goes on come no more o
 test('an extraction that a person asked for and one that a hook announces are one', async () => {
   const testing = await testApp();
   const session = aSession();
-  await runHere(['enqueue', 'extract', session.path, '--instructions', 'Only facts.'], testing.environment);
+  await testing.nocturne('enqueue', 'extract', session.path, '--instructions', 'Only facts.');
   await announceSession(testing.app, { transcript: session.path, session: session.id, ended: true });
-  expect(inboxItems(testing.store.ledger)).toMatchObject([
-    { kind: 'extract', payload: { instructions: 'Only facts.' } },
-  ]);
+  expect(testing.rows('waiting')).toMatchObject([{ kind: 'extract', payload: { instructions: 'Only facts.' } }]);
 });
 
 test('news that come while their session is worked are worked once more, after it, however many', async () => {
@@ -71,14 +60,10 @@ test('news that come while their session is worked are worked once more, after i
     session.add(prompt);
     await announceSession(testing.app, news);
   }
-  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
+  expect(testing.rows('waiting')).toHaveLength(1);
   release();
-  await until(() => inboxItems(testing.store.ledger).length === 0);
+  await until(() => testing.rows('waiting').length === 0);
   await worker.stop();
   expect(model.requests).toHaveLength(2);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual([
-    'nothing',
-    'nothing',
-    'nothing',
-  ]);
+  expect(testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
 });

@@ -8,7 +8,7 @@ import type { Environment } from '../../../src/base/config/config.ts';
 import { writeSpoolItem } from '../../../src/queue/spool.ts';
 import { aPerson, type Person } from '../../support/person.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 
 const BROKEN = '{ "model": "opus" "x": 1 }';
 const FACTS = [
@@ -29,8 +29,10 @@ beforeEach(() => {
 
 /** A session of an hour ago that teaches the nth fact. */
 function session(n: number, project = '-home-kim-orchard') {
-  const made = sessionFile(join(projects, project), { id: `${n}1111111-2222-4333-8444-555555555555` });
-  made.add(FACTS[n] as string);
+  const made = aSession([FACTS[n] as string], {
+    dir: join(projects, project),
+    id: `${n}1111111-2222-4333-8444-555555555555`,
+  });
   utimesSync(made.path, new Date('2026-11-21T01:00:00Z'), new Date('2026-11-21T01:00:00Z'));
   return made;
 }

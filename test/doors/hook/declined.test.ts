@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { sweepSessions } from '../../../src/doors/hook/sweep.ts';
-import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { entriesOfSession } from '../../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 
 const OLD = 'Always use pnpm instead of npm.';
 const NEW = 'Never push to main on Fridays.';
@@ -20,8 +19,7 @@ async function declined() {
   const testing = await testApp();
   const dir = join(testing.home, '.claude/projects/-home-kim-orchard');
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { startsAt: '2026-11-20T09:00:00Z' });
-  session.add(OLD);
+  const session = aSession([OLD], { dir, startsAt: '2026-11-20T09:00:00Z' });
   quiet(session.path);
   await testing.app.home.decline(new Date('2026-11-20T09:00:25Z'));
   return { testing, session };
@@ -44,15 +42,15 @@ test('no sweep takes what was declined, until the session goes on; then only wha
   session.add(NEW);
   quiet(session.path, new Date('2026-11-21T01:10:00Z'));
   expect(await sweep(testing)).toEqual({ found: 1, enqueued: 1 });
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('worker', '--once');
   expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['declined', 'recorded']);
+  expect(testing.rows('fates')).toEqual(['declined', 'recorded']);
   expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
 });
 
 test('why says of one turn that it was declined, and how it is taken', async () => {
   const { testing, session } = await declined();
-  const { stdout } = await runHere(['why', session.path], testing.environment);
+  const { stdout } = await testing.nocturne('why', session.path);
   expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne extract ');
 });
 
@@ -61,7 +59,7 @@ test('of a turn that was under way, what was said after it was declined is taken
   session.goOn([{ types: NEW }, { says: 'All right.' }]);
   quiet(session.path, new Date('2026-11-21T01:10:00Z'));
   await sweep(testing);
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('worker', '--once');
   expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
 });
 
@@ -70,13 +68,13 @@ test('extract takes all of a session, also when something of it was taken since'
   session.add(NEW);
   quiet(session.path);
   await sweep(testing);
-  await runHere(['worker', '--once'], testing.environment);
-  expect((await runHere(['extract', session.path], testing.environment)).stdout).toContain('recorded (1 entry)');
+  await testing.nocturne('worker', '--once');
+  expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded (1 entry)');
   expect(learned(testing, session.id)).toHaveLength(2);
-  expect((await runHere(['extract', session.path], testing.environment)).stdout).toContain('nothing-new');
+  expect((await testing.nocturne('extract', session.path)).stdout).toContain('nothing-new');
   const another = await declined();
-  await runHere(['enqueue', 'extract', another.session.path], another.testing.environment);
-  await runHere(['worker', '--once'], another.testing.environment);
+  await another.testing.nocturne('enqueue', 'extract', another.session.path);
+  await another.testing.nocturne('worker', '--once');
   expect(learned(another.testing, another.session.id)).toHaveLength(1);
 });
 
@@ -100,9 +98,9 @@ test('learn takes what was declined, before and after a session went on, and no 
       quiet(session.path, new Date('2026-11-21T01:10:00Z'));
     }
     await sweep(testing);
-    await runHere(['worker', '--once'], testing.environment);
+    await testing.nocturne('worker', '--once');
     expect(learned(testing, session.id)).toHaveLength(goesOn ? 1 : 0);
-    const { stdout } = await runHere(['learn'], testing.environment);
+    const { stdout } = await testing.nocturne('learn');
     expect(stdout).toContain(`from 1 session.\n\norchard\n`);
     expect(learned(testing, session.id)).toHaveLength(goesOn ? 2 : 1);
     expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });

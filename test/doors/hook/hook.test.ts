@@ -4,28 +4,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
-import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import { lastJobs } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
 import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession, RULE } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
 /** An app whose time runs, because hooks know no other, and which waits for nothing. */
 function hookApp(): Promise<TestApp> {
   return testApp({ now: '', settings: { debounceMs: 0 } });
-}
-
-function aSession(dir = tempDir()) {
-  const session = sessionFile(dir);
-  session.add('Always use pnpm instead of npm.');
-  session.add('I prefer short answers.');
-  return session;
 }
 
 function claudeCode(session: { id: string; path: string }, more: object = {}) {
@@ -39,6 +29,7 @@ function claudeCode(session: { id: string; path: string }, more: object = {}) {
   };
 }
 
+const TWO = [RULE, 'I prefer short answers.'];
 const path = '/home/kim/s.jsonl';
 const common = { session_id: 's1', transcript_path: path, cwd: '/home/kim' };
 const stop = { stop_hook_active: false, last_assistant_message: 'Done.' };
@@ -49,86 +40,43 @@ function ofThese<T>(inputs: readonly T[]): T[] {
   return inputs.filter((_, at) => taken.includes(at % 3));
 }
 
+const event = (hook_event_name: string, more: object = {}) => ({ ...common, hook_event_name, ...more });
+const byCodex = { turn_id: 't1', model: 'm', permission_mode: 'default', ...stop };
+const byGemini = { timestamp: '2026-11-20T09:00:00Z' };
+const byCopilot = { timestamp: 1783067548605, cwd: '/home/kim', sessionId: 's1', transcriptPath: path };
+
 const ANNOUNCED: [string, string[], object, string][] = [
-  ['Claude Code at the end', [], { ...common, hook_event_name: 'SessionEnd', reason: 'clear' }, 'claude-code'],
-  ['Claude Code after a turn', ['claude-code'], { ...common, hook_event_name: 'Stop', ...stop }, 'claude-code'],
-  [
-    'Claude Code before it compacts',
-    [],
-    { ...common, hook_event_name: 'PreCompact', trigger: 'auto', custom_instructions: null },
-    'claude-code',
-  ],
-  ['Claude Code at the start', [], { ...common, hook_event_name: 'SessionStart', source: 'startup' }, 'claude-code'],
-  [
-    'Codex after a turn',
-    [],
-    { ...common, hook_event_name: 'Stop', turn_id: 't1', model: 'm', permission_mode: 'default', ...stop },
-    'codex',
-  ],
-  ['Codex at the end', ['codex'], { ...common, hook_event_name: 'SessionEnd', reason: 'other' }, 'codex'],
-  [
-    'Gemini CLI after a turn',
-    [],
-    { ...common, hook_event_name: 'AfterAgent', timestamp: '2026-11-20T09:00:00Z', prompt: 'p', prompt_response: 'r' },
-    'gemini',
-  ],
-  [
-    'Gemini CLI at the end',
-    ['gemini'],
-    { ...common, hook_event_name: 'SessionEnd', timestamp: '2026-11-20T09:00:00Z', reason: 'exit' },
-    'gemini',
-  ],
-  ["opencode's plugin", [], { ...common, hook_event_name: 'session.idle' }, 'opencode'],
-  [
-    'Copilot CLI after a turn',
-    [],
-    { timestamp: 1783067548605, cwd: '/home/kim', sessionId: 's1', transcriptPath: path, stopReason: 'end_turn' },
-    'copilot',
-  ],
+  ['Claude Code at the end', [], event('SessionEnd', { reason: 'clear' }), 'claude-code'],
+  ['Claude Code after a turn', ['claude-code'], event('Stop', stop), 'claude-code'],
+  ['Claude Code before it compacts', [], event('PreCompact', { trigger: 'auto' }), 'claude-code'],
+  ['Claude Code at the start', [], event('SessionStart', { source: 'startup' }), 'claude-code'],
+  ['Codex after a turn', [], event('Stop', byCodex), 'codex'],
+  ['Codex at the end', ['codex'], event('SessionEnd', { reason: 'other' }), 'codex'],
+  ['Gemini CLI after a turn', [], event('AfterAgent', { ...byGemini, prompt: 'p', prompt_response: 'r' }), 'gemini'],
+  ['Gemini CLI at the end', ['gemini'], event('SessionEnd', { ...byGemini, reason: 'exit' }), 'gemini'],
+  ["opencode's plugin", [], event('session.idle'), 'opencode'],
+  ['Copilot CLI after a turn', [], { ...byCopilot, stopReason: 'end_turn' }, 'copilot'],
 ];
 
 test.each(ofThese(ANNOUNCED))('%s is spooled as what it is', async (_, args, input, agent) => {
   const home = tempDir();
   keepAwake(home);
   expect(await runHook(input, { NOCTURNE_HOME: home, HOME: home }, { args })).toMatchObject(SILENT);
-  const event = 'hook_event_name' in input ? input.hook_event_name : 'agentStop';
-  expect(spooledIn(home)).toEqual([
-    {
-      v: 1,
-      agent,
-      session: 's1',
-      transcript: path,
-      cwd: '/home/kim',
-      event,
-      size: null,
-      mtime: null,
-      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-    },
-  ]);
+  const told = 'hook_event_name' in input ? input.hook_event_name : 'agentStop';
+  const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+  const item = { v: 1, agent, session: 's1', transcript: path, cwd: '/home/kim', event: told };
+  expect(spooledIn(home)).toEqual([{ ...item, size: null, mtime: null, at }]);
 });
 
-test.each([
-  [
-    "Codex's notify, whose JSON is an argument",
-    [
-      JSON.stringify({
-        type: 'agent-turn-complete',
-        'thread-id': 's1',
-        'turn-id': 't1',
-        cwd: '/home/kim',
-        'input-messages': ['Hello.'],
-        'last-assistant-message': 'Hi.',
-      }),
-    ],
-    '',
-    { agent: 'codex', event: 'agent-turn-complete' },
-  ],
-  [
-    'Copilot CLI at the end, which names no event',
-    ['copilot'],
-    { sessionId: 's1', timestamp: 1783067550196, cwd: '/home/kim', reason: 'complete' },
-    { agent: 'copilot', event: 'sessionEnd' },
-  ],
+const NOTIFIED = JSON.stringify({
+  ...{ type: 'agent-turn-complete', 'thread-id': 's1', 'turn-id': 't1', cwd: '/home/kim' },
+  ...{ 'input-messages': ['Hello.'], 'last-assistant-message': 'Hi.' },
+});
+const ended = { sessionId: 's1', timestamp: 1783067550196, cwd: '/home/kim', reason: 'complete' };
+
+test.each<[string, string[], string | object, object]>([
+  ["Codex's notify, whose JSON is an argument", [NOTIFIED], '', { agent: 'codex', event: 'agent-turn-complete' }],
+  ['Copilot CLI at the end, which names no event', ['copilot'], ended, { agent: 'copilot', event: 'sessionEnd' }],
   [
     'an event that only the settings name',
     ['copilot', 'session-end'],
@@ -155,7 +103,7 @@ test.each([
 test('a session that plugin and settings announce at once is extracted once, and not again when they do so again', async () => {
   const testing = await hookApp();
   keepAwake(testing.home);
-  const session = aSession();
+  const session = aSession(TWO);
   const both = () =>
     Promise.all(
       ['Stop', 'SessionEnd', 'SessionEnd'].map((hook_event_name) => {
@@ -165,48 +113,48 @@ test('a session that plugin and settings announce at once is extracted once, and
     );
   for (const ended of await both()) expect(ended).toMatchObject(SILENT);
   expect(spooledIn(testing.home)).toHaveLength(3);
-  expect(await runHere(['worker', '--once'], testing.environment)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(coverageWhere(testing.store.ledger).map(({ disposition }) => disposition)).toEqual(['recorded', 'recorded']);
-  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
-  const entries = allEntries(testing.store.ledger).map(({ text }) => text);
+  expect(testing.rows('fates')).toEqual(['recorded', 'recorded']);
+  expect(testing.rows('jobs')).toHaveLength(1);
+  const entries = testing.rows('entries').map(({ text }) => text);
   await both();
-  expect((await runHere(['worker', '--once'], testing.environment)).stderr).toContain('nothing-new');
-  expect(allEntries(testing.store.ledger).map(({ text }) => text)).toEqual(entries);
-  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
+  expect((await testing.nocturne('worker', '--once')).stderr).toContain('nothing-new');
+  expect(testing.rows('entries').map(({ text }) => text)).toEqual(entries);
+  expect(testing.rows('jobs')).toHaveLength(1);
 });
 
 test('where no worker is awake the hooks start one, which does the work and goes', async () => {
   const testing = await testApp({ now: '', settings: { debounceMs: 300 } });
-  const session = aSession();
+  const session = aSession(TWO);
   const calls = [claudeCode(session, { hook_event_name: 'Stop' }), claudeCode(session), claudeCode(session)];
   await Promise.all(calls.map((input) => runHook(input, testing.environment)));
-  await until(() => coverageWhere(testing.store.ledger).length === 2);
+  await until(() => testing.rows('coverage').length === 2);
   await until(() => filesIn(join(testing.home, 'awake')).length === 0);
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(lastJobs(testing.store.ledger, 10)).toHaveLength(1);
+  expect(testing.rows('jobs')).toHaveLength(1);
   expect(filesIn(join(testing.home, 'logs'))).toEqual(['nocturne.log', 'worker.log']);
 });
 
 test('what a hook announced is worked at its pace though no hook follows, by the worker that the hook started, which then goes', async () => {
   const testing = await testApp({ now: '', settings: { debounceMs: 0, throttleMs: 3_000 } });
-  const session = aSession();
+  const session = aSession(TWO);
   const stopped = () => runHook(claudeCode(session, { hook_event_name: 'Stop' }), testing.environment);
   await stopped();
-  await until(() => coverageWhere(testing.store.ledger).length === 1);
+  await until(() => testing.rows('coverage').length === 1);
   session.add('Never commit to main directly.');
   await stopped();
-  await until(() => coverageWhere(testing.store.ledger).length === 2);
-  const [last, first] = lastJobs(testing.store.ledger, 10).map(({ createdAt }) => Date.parse(createdAt));
+  await until(() => testing.rows('coverage').length === 2);
+  const [last, first] = testing.rows('jobs').map(({ createdAt }) => Date.parse(createdAt));
   expect((last as number) - (first as number)).toBeGreaterThan(2_500);
   await until(() => filesIn(join(testing.home, 'awake')).length === 0);
 });
 
 test('a home that is given relative is the same one to the worker that the hook starts, which keeps there what it compiled', async () => {
-  const { environment, home, store } = await hookApp();
+  const { environment, home, rows } = await hookApp();
   const given = relative(process.cwd(), home);
-  await runHook(claudeCode(aSession()), { ...environment, NOCTURNE_HOME: given, NODE_COMPILE_CACHE: undefined });
-  await until(() => coverageWhere(store.ledger).length === 2);
+  await runHook(claudeCode(aSession(TWO)), { ...environment, NOCTURNE_HOME: given, NODE_COMPILE_CACHE: undefined });
+  await until(() => rows('coverage').length === 2);
   await until(() => filesIn(join(home, 'awake')).length === 0);
   await until(() => filesIn(join(home, 'compiled')).length > 0);
 });
@@ -235,15 +183,16 @@ test('a hook whose input comes late lets the worker that is there find the sessi
   const testing = await testApp({ now: '', settings: { debounceMs: 300, quietMs: 0 } });
   const dir = join(testing.home, '.claude/projects/-work');
   mkdirSync(dir, { recursive: true });
-  aSession(dir);
+  aSession(TWO, { dir });
   const worker = await workerHere(testing.environment);
-  const sessions = () => new Set(coverageWhere(testing.store.ledger).map(({ session }) => session)).size;
+  const sessions = () => new Set(testing.rows('coverage').map(({ session }) => session)).size;
   // Found by its first sweep; the next would come in an hour.
   await until(() => sessions() === 1, 60_000);
   const late = startHook('', testing.environment, { isOpen: true });
-  const session = sessionFile(dir, { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('Never commit to main directly.');
-  session.add('What does this file do?');
+  aSession(['Never commit to main directly.', 'What does this file do?'], {
+    dir,
+    id: '22222222-2222-4333-8444-555555555555',
+  });
   expect(await late.ended).toMatchObject(SILENT);
   await until(() => sessions() === 2, 60_000);
   expect(spooledIn(testing.home)).toEqual([]);
@@ -296,18 +245,18 @@ test('with the queue out of reach a hook is as quick, and nothing is lost', asyn
   keepAwake(testing.home);
   const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
   // The start of the process itself, which a busy machine makes long, is measured beside it.
-  const alone = await runHook(claudeCode(aSession()), testing.environment);
-  const ended = await runHook(claudeCode(aSession()), environment);
+  const alone = await runHook(claudeCode(aSession(TWO)), testing.environment);
+  const ended = await runHook(claudeCode(aSession(TWO)), environment);
   expect(ended).toMatchObject(SILENT);
   expect(ended.ms - alone.ms).toBeLessThan(2_000);
   expect(await runHere(['worker', '--once'], environment)).toMatchObject({ code: 0 });
-  expect(coverageWhere(testing.store.ledger)).toHaveLength(2);
+  expect(testing.rows('coverage')).toHaveLength(2);
 });
 
 test('SIGTERM at any moment leaves a whole spool file or none', async () => {
   const home = tempDir();
   keepAwake(home);
-  const session = aSession();
+  const session = aSession(TWO);
   const ends = new Set<string>();
   // On a busy machine a hook ends by itself later.
   const stepMs = sized({ quick: 30, deep: 10 });

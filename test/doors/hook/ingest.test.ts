@@ -4,26 +4,21 @@ import fs, { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utime
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { compose } from '../../../src/doors/compose.ts';
-import { announceSession, ingestSpool } from '../../../src/doors/hook/ingest.ts';
-import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
+import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { workDue } from '../../support/due-work.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
+import { rowsOf } from '../../support/rows.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { aSession, RULE } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
 
 const NOW = '2026-11-21T02:00:00.000Z';
 
-function aSession(): SessionFile {
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  session.add('I prefer short answers.');
-  return session;
-}
+const TWO = [RULE, 'I prefer short answers.'];
 
 function spool({ home }: TestApp, item: Partial<SpoolItem>): void {
   const given: SpoolItem = {
@@ -46,13 +41,13 @@ async function ingest({ app }: TestApp) {
   return { ...ingested, problems };
 }
 
-function waiting({ store }: TestApp) {
-  return inboxItems(store.ledger).map(({ payload, notBefore }) => ({ ...(payload as object), notBefore }));
+function waiting({ rows }: TestApp) {
+  return rows('waiting').map(({ payload, notBefore }) => ({ ...(payload as object), notBefore }));
 }
 
 test('a session waits once, from its last hook on, however many hooks named it', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   const call = { session: session.id, transcript: session.path };
   spool(testing, { ...call, event: 'Stop', at: '2026-11-21T01:59:00.000Z' });
   spool(testing, { ...call, event: 'Stop', at: '2026-11-21T01:59:30.000Z' });
@@ -68,7 +63,7 @@ test('a session waits once, from its last hook on, however many hooks named it',
 
 test('what a person asks to remember in a session that goes on is worked at once, whatever the throttle; all else waits for it', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   const stop = (at: string) => spool(testing, { session: session.id, transcript: session.path, event: 'Stop', at });
   const dueAfterHookAt = async (minute: string) => {
     stop(`2026-11-21T02:${minute}:00.000Z`);
@@ -94,7 +89,7 @@ test('what a person asks to remember in a session that goes on is worked at once
 
 test('a session has ended where its end was told and nothing was added since, in whatever order hooks were heard', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   const call = { session: session.id, transcript: session.path, size: 100 };
   spool(testing, { ...call, at: '2026-11-21T01:59:59.000Z' });
   spool(testing, { ...call, event: 'Stop' });
@@ -104,22 +99,6 @@ test('a session has ended where its end was told and nothing was added since, in
   spool(testing, { ...call, event: 'Stop', size: 200 });
   await ingest(testing);
   expect(waiting(testing)).toMatchObject([{ ended: false }]);
-});
-
-test('what a person asked for with a waiting session stays when a hook names it', async () => {
-  const testing = await testApp();
-  const session = aSession();
-  const opened = await openSession(session.path);
-  await announceSession(testing.app, {
-    transcript: opened.path,
-    session: opened.id,
-    ended: true,
-    isDueNow: true,
-    instructions: 'Names only.',
-  });
-  spool(testing, { session: session.id, transcript: session.path });
-  await ingest(testing);
-  expect(waiting(testing)).toMatchObject([{ instructions: 'Names only.' }]);
 });
 
 /** How often a file is opened by `work`. */
@@ -149,21 +128,9 @@ test('a transcript is opened, and its format told, once by who takes it in and o
   expect(byJob).toBe(once);
 });
 
-test('a transcript that is gone is looked for once by its job', async () => {
-  const testing = await testApp({ settings: { debounceMs: 0, throttleMs: 0 } });
-  const session = aSession();
-  spool(testing, { session: session.id, transcript: session.path });
-  await ingest(testing);
-  rmSync(session.path);
-  const looked = vi.spyOn(fs.promises, 'stat');
-  onTestFinished(() => looked.mockRestore());
-  expect(await workDue(testing)).toMatchObject([{ outcome: 'transcript-gone' }]);
-  expect(looked.mock.calls.filter(([each]) => each === `${session.path}.zst`)).toHaveLength(1);
-});
-
 test('a spool file that cannot be read is set aside and named, and keeps nothing else from being taken in', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   spool(testing, { session: session.id, transcript: session.path });
   const bad = { 'a.json': '', 'b.json': '{"v":1', 'c.json': '{"v":2}', 'd.json': '{"v":1,"agent":"claude-code"}' };
   for (const [name, text] of Object.entries(bad)) writeFileSync(join(testing.home, 'spool', name), text);
@@ -179,7 +146,7 @@ test('a spool file that cannot be read is set aside and named, and keeps nothing
 
 test('what stands in the spool and is no file keeps nothing else from being taken in', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   spool(testing, { session: session.id, transcript: session.path });
   const dir = join(testing.home, 'spool');
   mkdirSync(join(dir, 'a.json'));
@@ -196,7 +163,7 @@ test('what stands in the spool and is no file keeps nothing else from being take
 
 test('a hook whose clock was ahead holds its session back no longer than any other', async () => {
   const testing = await testApp();
-  const session = aSession();
+  const session = aSession(TWO);
   spool(testing, { session: session.id, transcript: session.path, at: '2030-01-01T00:00:00.000Z' });
   spool(testing, { session: 'gone', transcript: join(tempDir(), 'gone.jsonl'), at: '2030-01-01T00:00:00.000Z' });
   expect(await ingest(testing)).toMatchObject({ announced: 1, lagging: 0 });
@@ -224,7 +191,7 @@ test('a transcript that is not there yet is waited for until the debounce is ove
   spool(testing, { transcript: path, at: '2026-11-21T01:59:55.000Z' });
   expect(await ingest(testing)).toMatchObject({ announced: 0, lagging: 1, problems: [] });
   expect(spooledIn(testing.home)).toHaveLength(1);
-  writeFileSync(path, readFileSync(aSession().path));
+  writeFileSync(path, readFileSync(aSession(TWO).path));
   expect(await ingest(testing)).toMatchObject({ announced: 1, lagging: 0 });
   rmSync(path);
   spool(testing, { transcript: path, at: '2026-11-21T01:59:50.000Z' });
@@ -241,7 +208,7 @@ test('a session whose file does not tell its project is of the one in which the 
   spool(testing, { agent: 'gemini', transcript });
   expect(await ingest({ ...testing, app })).toMatchObject({ announced: 1, problems: [] });
   const store = await app.storeFor({ cwd: '/home/kim/orchard' });
-  expect(inboxItems(store.ledger).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
+  expect(rowsOf(store)('waiting').map(({ payload }) => payload)).toMatchObject([{ transcript }]);
 });
 
 test('nothing is taken of a session whose file does not tell its project, where the hook was called in an excluded one', async () => {
@@ -264,7 +231,7 @@ test.each([
   ['the Agent SDK', 'claude-code', { entrypoint: 'sdk-ts' }],
 ])('a session that %s ran without a person is taken in only where that is switched on', async (_, agent, mark) => {
   const path = join(tempDir(), 's.jsonl');
-  const records = readFileSync(aSession().path, 'utf8').trim().split('\n');
+  const records = readFileSync(aSession(TWO).path, 'utf8').trim().split('\n');
   writeFileSync(path, lines(...records.map((record) => ({ ...JSON.parse(record), ...mark }))));
   const item = { agent: agent as SpoolItem['agent'], transcript: path };
   const off = await testApp();
@@ -309,8 +276,7 @@ test.each([
 
 test('a session in the home of nocturne is its own business', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir(), { cwd: testing.home });
-  session.add('Always use pnpm.');
+  const session = aSession(['Always use pnpm.'], { cwd: testing.home });
   spool(testing, { transcript: session.path });
   expect((await ingest(testing)).problems).toEqual([expect.stringContaining('is skipped: own')]);
 });
@@ -340,7 +306,7 @@ test('of what strangers put into hooks nothing stays in the spool for ever, and 
   const { values } = await runJsonHere<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
   const found = values[0]?.checks.find(({ what }) => what === 'spool')?.found ?? '';
   expect(named.filter((name) => !found.includes(name))).toEqual([]);
-  const once = await runHere(['worker', '--once'], testing.environment);
+  const once = await testing.nocturne('worker', '--once');
   expect(named.filter((name) => !once.stderr.includes(`waits in the spool for its transcript: ${name}`))).toEqual([]);
 
   const later = await testApp({ home: testing.home, dir: testing.dir, now: '2026-11-21T02:01:00.000Z' });

@@ -6,12 +6,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { compose } from '../../../src/doors/compose.ts';
 import { type SweepReport, sweepSessions } from '../../../src/doors/hook/sweep.ts';
-import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';
 import { runJson, until } from '../../support/run.ts';
-import { runHere, runJsonHere } from '../../support/run-here.ts';
-import { type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { runJsonHere } from '../../support/run-here.ts';
+import { aSession, type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures, lines } from '../../support/transcripts.ts';
 import { workerHere } from '../../support/worker-here.ts';
@@ -22,8 +21,7 @@ const QUIET = new Date('2026-11-21T01:00:00Z');
 function claudeSession({ home }: Pick<TestApp, 'home'>, n = 1): SessionFile {
   const dir = join(home, '.claude/projects/-home-kim-orchard');
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { id: `1111111${n}-2222-4333-8444-555555555555` });
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession(['Always use pnpm instead of npm.'], { dir, id: `1111111${n}-2222-4333-8444-555555555555` });
   quiet(session.path);
   return session;
 }
@@ -59,7 +57,7 @@ test('the sessions of all agents are found, and nothing that lies beside them', 
   for (const agent of ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const) {
     expect(report.agents[agent]).toEqual({ found: 1, enqueued: 1 });
   }
-  const waiting = inboxItems(testing.store.ledger).map(({ payload }) => payload);
+  const waiting = testing.rows('waiting').map(({ payload }) => payload);
   expect(waiting).toEqual(expect.arrayContaining(places.map((transcript) => ({ transcript, ended: false }))));
   expect((await sweepSessions(testing.app, { agents: ['pi'] })).agents).toEqual({ pi: { found: 1, waiting: 1 } });
 });
@@ -83,9 +81,9 @@ test('of a session whose project is not known nothing is taken up where memory l
 });
 
 test('a home that was lost learns from a sweep which memory directories there are, with what waits in them', async () => {
-  const { home, dir, environment } = await testApp();
+  const { home, dir, nocturne } = await testApp();
   const session = claudeSession({ home });
-  await runHere(['enqueue', 'extract', session.path], environment);
+  await nocturne('enqueue', 'extract', session.path);
   // A second home on the same memory directory stands for the one that was lost.
   const lost = await testApp({ home: tempDir(), dir: tempDir() });
   const config = {
@@ -106,13 +104,15 @@ test('a session is enqueued once, then done, and again when it has grown', async
   const session = claudeSession(testing);
   const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
   expect(await counts()).toEqual({ found: 1, enqueued: 1 });
+  await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   expect(await counts()).toEqual({ found: 1, waiting: 1 });
-  await runHere(['worker', '--once'], testing.environment);
+  expect(testing.rows('waiting')).toHaveLength(1);
+  await testing.nocturne('worker', '--once');
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   session.add('I prefer short answers.');
   quiet(session.path);
   expect(await counts()).toEqual({ found: 1, enqueued: 1 });
-  await runHere(['worker', '--once'], testing.environment);
+  await testing.nocturne('worker', '--once');
   session.add('One more thing.');
   utimesSync(session.path, new Date('2026-11-21T01:50:00Z'), new Date('2026-11-21T01:50:00Z'));
   expect(await counts()).toEqual({ found: 1, 'still-open': 1 });
@@ -122,7 +122,7 @@ test('a session that has nothing new is not opened again until its size or time 
   const testing = await testApp();
   const { path } = claudeSession(testing);
   const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
-  await runHere(['extract', path], testing.environment);
+  await testing.nocturne('extract', path);
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   // Another session of the same size in its place: it would be found if it were opened.
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll('1111', '2222'));
@@ -136,7 +136,7 @@ test('a session that has nothing new is not opened again until its size or time 
 test('what was learned before counts for the memory directory that learned it', async () => {
   const testing = await testApp();
   const { path } = claudeSession(testing);
-  await runHere(['extract', path], testing.environment);
+  await testing.nocturne('extract', path);
   const counts = async (app: TestApp) => (await sweepSessions(app.app)).agents['claude-code'];
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
@@ -153,20 +153,20 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
   utimesSync(damaged, QUIET, new Date('2026-11-20T01:00:00Z'));
   const ended = new AbortController();
   await sweepSessions(testing.app, { signal: ended.signal, onLooked: () => ended.abort() });
-  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
+  expect(testing.rows('waiting')).toHaveLength(1);
   const first = await runJson<SweepReport>(['enqueue', 'extract', '--all'], testing.environment);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(/^.*damaged\.jsonl: .*none of the formats.*\n$/);
   const before = first.values[0]?.agents['claude-code'];
   expect((before?.enqueued ?? 0) + (before?.waiting ?? 0)).toBe(3);
   expect(before).toMatchObject({ found: 4, unreadable: 1 });
-  const second = await runHere(['enqueue', 'extract', '--all'], testing.environment);
+  const second = await testing.nocturne('enqueue', 'extract', '--all');
   expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(second.stdout).toMatch(
     /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
-  expect(inboxItems(testing.store.ledger)).toHaveLength(4);
-  await runHere(['worker', '--once'], testing.environment);
+  expect(testing.rows('waiting')).toHaveLength(4);
+  await testing.nocturne('worker', '--once');
   const third = await runJsonHere<SweepReport>(
     ['enqueue', 'extract', '--all', '--agent', 'codex'],
     testing.environment,
@@ -177,14 +177,14 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
 test('--since bounds what is looked at, and what cannot be meant is refused', async () => {
   const testing = await testApp();
   claudeSession(testing);
-  const all = (...more: string[]) => runHere(['enqueue', 'extract', '--all', ...more], testing.environment);
+  const all = (...more: string[]) => testing.nocturne('enqueue', 'extract', '--all', ...more);
   expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toBe('no sessions found\n');
   expect((await all('--since', '2026-11-20')).stdout).toContain('1 enqueued');
   expect((await all('--since', '1d')).stdout).toContain('1 waiting');
   expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time') });
   expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
   expect(await all('session.jsonl')).toMatchObject({ code: 2 });
-  expect(await runHere(['enqueue', 'extract'], testing.environment)).toMatchObject({ code: 2 });
+  expect(await testing.nocturne('enqueue', 'extract')).toMatchObject({ code: 2 });
 });
 
 test('the start of a session makes a worker find what no hook told of', async () => {
@@ -194,7 +194,7 @@ test('the start of a session makes a worker find what no hook told of', async ()
   utimesSync(claudeSession(testing).path, new Date(), new Date(Date.now() - 3_600_000));
   const input = { session_id: 's2', cwd: '/', hook_event_name: 'SessionStart', source: 'startup' };
   await runHook(input, testing.environment);
-  expect((await runHere(['worker', '--once'], testing.environment)).stderr).toMatch(/^extract \S+: recorded/m);
+  expect((await testing.nocturne('worker', '--once')).stderr).toMatch(/^extract \S+: recorded/m);
 });
 
 test('a resident worker takes in the spool and sweeps beside its work', async () => {
@@ -209,12 +209,4 @@ test('a resident worker takes in the spool and sweeps beside its work', async ()
   await runHook(input, testing.environment);
   await until(() => worker.said.some((line) => line.startsWith(`extract ${session.id}`)));
   await worker.stop();
-});
-
-test('the inbox keys of a hook, a sweep and a person are one', async () => {
-  const testing = await testApp();
-  const session = claudeSession(testing);
-  await sweepSessions(testing.app);
-  await enqueueExtract(testing.app, { transcript: session.path, ended: true });
-  expect(inboxItems(testing.store.ledger)).toHaveLength(1);
 });

@@ -75,15 +75,17 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-test('install and uninstall leave any settings file to the byte as it was, whatever is in it', async () => {
+/** Those of the generator stand nowhere else. */
+const commentsIn = (text: string) => text.match(/\/\* all of it \*\/|\/\/ for now|\/\/ "hooks": \[\]/g) ?? [];
+
+test('install and uninstall leave any settings file to the byte as it was, whatever is in it; of one edited since, all but ours', async () => {
   const { config } = await aPerson(tempDir());
   fc.assert(
     fc.property(
       wildSettings,
       fc.constantFrom(...HOOKED),
-      fc.boolean(),
-      fc.boolean(),
-      (settings, agent, writes, twice) => {
+      ...[fc.boolean(), fc.boolean(), fc.boolean()],
+      (settings, agent, writes, twice, isEdited) => {
         const file = findAgent(agent).file(config);
         write(file, settings.text);
         install(config, agent, { allowMemoryWrites: writes });
@@ -91,8 +93,13 @@ test('install and uninstall leave any settings file to the byte as it was, whate
         expect(Object.keys(readSettings(readFileSync(file, 'utf8'), file))).toEqual(
           expect.arrayContaining(Object.keys(settings.value)),
         );
+        if (isEdited) writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{ "mine": [true],'));
         uninstall(config, agent);
-        expect(readFileSync(file, 'utf8')).toBe(settings.text);
+        const left = readFileSync(file, 'utf8');
+        if (isEdited) {
+          expect(readSettings(left, file)).toEqual({ ...settings.value, mine: [true] });
+          expect(commentsIn(left)).toEqual(commentsIn(settings.text));
+        } else expect(left).toBe(settings.text);
         expect(isInstalled(config, agent)).toBe(false);
       },
     ),

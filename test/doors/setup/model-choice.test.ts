@@ -1,19 +1,22 @@
 // Which model reads the sessions: what set-up offers, what it takes by itself, what it says of it, and what it keeps.
 
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ollamaUrl } from '../../../src/agent/local-endpoints.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { keepKey } from '../../../src/base/key.ts';
-import { giveProgram } from '../../support/fake-programs.ts';
-import { says, startMessagesServer } from '../../support/messages-server.ts';
+import { testModel } from '../../support/app.ts';
+import { fakeProgram, NOT_LOGGED_IN } from '../../support/fake-program.ts';
+import { says } from '../../support/messages-server.ts';
 import { aPerson, type Person } from '../../support/person.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 
+const LOGGED_OUT = { stdout: 'Not logged in\n', code: 1 };
 /** Nobody's Ollama is asked in a test. */
 const CLOSED = '127.0.0.1:1';
 
@@ -24,52 +27,42 @@ function someone(agents: ('.claude' | '.codex')[] = ['.claude']) {
   const home = join(person.user, '.nocturne');
   const kept = () => JSON.parse(readFileSync(join(home, 'config.json'), 'utf8'));
   const setup = (...args: string[]) => runHere(['setup', ...args], environment);
-  return { ...person, environment, home, kept, setup };
+  const has = (name: 'claude' | 'codex') => fakeProgram(name, join(person.user, 'bin'));
+  return { ...person, environment, home, kept, setup, has };
 }
 
-function aSession(person: Person): void {
+function learnable(person: Person): void {
   const dir = join(person.user, '.claude', 'projects', '-home-kim-harbour');
   mkdirSync(dir, { recursive: true });
-  const session = sessionFile(dir, { id: '11111111-2222-4333-8444-555555555555', cwd: '/home/kim/harbour' });
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession(['Always use pnpm instead of npm.'], {
+    dir,
+    id: '11111111-2222-4333-8444-555555555555',
+    cwd: '/home/kim/harbour',
+  });
   utimesSync(session.path, new Date('2026-11-21T01:00:00Z'), new Date('2026-11-21T01:00:00Z'));
 }
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
-});
-
 /** A server of the Messages protocol that lists its models, as Ollama and LM Studio do. */
 async function aLocalServer(models: string[]) {
-  const server = await startMessagesServer(() => says('Hi'));
-  const target = new URL(server.access.baseURL);
-  const listing = createServer(async (request, response) => {
-    if (request.url === '/v1/models') {
-      response.end(JSON.stringify({ data: models.map((id) => ({ id })) }));
-      return;
-    }
-    const body = Buffer.concat(await Array.fromAsync(request));
-    const answer = await fetch(new URL(request.url ?? '', target), {
-      method: request.method,
-      headers: request.headers as Record<string, string>,
-      body,
-    });
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  const headers: object[] = [];
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'local', stop_reason: 'end_turn' };
+  const reply = { ...message, content: [{ type: 'text', text: 'Hi' }], usage: { input_tokens: 1, output_tokens: 1 } };
+  const server = createServer((request, response) => {
+    const isList = request.url === '/v1/models';
+    if (!isList) headers.push(request.headers);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(isList ? { data: models.map((id) => ({ id })) } : reply));
   });
-  await new Promise<void>((resolve) => listing.listen(0, '127.0.0.1', resolve));
-  closing.push(() => {
-    listing.closeAllConnections();
-    listing.close();
-    void server.close();
-  });
-  return { ...server, host: `127.0.0.1:${(listing.address() as AddressInfo).port}` };
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  return { headers, host: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 test('without a key the login of the agent is taken: it says who reads, what it uses up, and tries it once', async () => {
   const person = someone();
-  aSession(person);
-  const claude = giveProgram(person, 'claude');
+  learnable(person);
+  const claude = person.has('claude');
   const ended = await person.setup('--yes');
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(ended.stdout).toContain('Claude Code with your login, claude.ai (max): Anthropic reads your sessions.');
@@ -78,7 +71,7 @@ test('without a key the login of the agent is taken: it says who reads, what it 
   );
   expect(ended.stdout).toContain('Whether its terms allow that is yours to check.');
   expect(ended.stdout).toContain('claude-code answers.');
-  expect(claude.calls()).toBe(1);
+  expect(claude.starts()).toHaveLength(1);
   expect(ended.stdout).toMatch(/1 session of the last 7 days, about [\d,]+ tokens in 1 request, less than a minute/);
   const environment = { CLAUDE_CONFIG_DIR: join(person.user, '.claude') };
   expect(person.kept()).toEqual({
@@ -90,9 +83,9 @@ test('without a key the login of the agent is taken: it says who reads, what it 
 
 test('of two logins that with more sessions is taken; the other company would read them, and that is said', async () => {
   const person = someone(['.claude', '.codex']);
-  giveProgram(person, 'claude');
-  giveProgram(person, 'codex');
-  aSession(person);
+  person.has('claude');
+  person.has('codex');
+  learnable(person);
   const json = await person.setup('--yes', '--dry-run', '--json');
   expect(JSON.parse(json.stdout)).toMatchObject({ isDone: false, model: 'claude-code' });
   const { stdout } = await person.setup('--yes', '--model', 'codex/gpt-6');
@@ -105,13 +98,13 @@ test('of two logins that with more sessions is taken; the other company would re
 
 test('with neither login nor key it is offline for now, said in one line; what is in use stays at the next set-up', async () => {
   const person = someone();
-  giveProgram(person, 'claude', { isLoggedIn: false });
+  person.has('claude').is({ status: NOT_LOGGED_IN });
   const ended = await person.setup('--yes');
   const said = ended.stdout.split('\n').find((line) => line.includes('offline')) ?? '';
   expect(said).toContain('no login of these agents and no key was found');
   expect(said).toContain('It understands nothing.');
   expect(person.kept()).toEqual({ model: 'offline' });
-  giveProgram(person, 'claude');
+  person.has('claude');
   expect(JSON.parse((await person.setup('--yes', '--json')).stdout).model).toBe('offline');
   await person.setup('--yes', '--model', 'claude-code');
   expect(person.kept().model).toBe('claude-code');
@@ -119,8 +112,8 @@ test('with neither login nor key it is offline for now, said in one line; what i
 
 test('a key that is only in the environment is taken with a word that it costs money; a login comes before it, a kept key stays', async () => {
   const person = someone();
-  aSession(person);
-  const server = await startMessagesServer(() => says('Hi'));
+  learnable(person);
+  const server = await testModel(() => says('Hi'));
   const environment = {
     ...person.environment,
     ANTHROPIC_API_KEY: 'sk-ant-shell',
@@ -133,8 +126,7 @@ test('a key that is only in the environment is taken with a word that it costs m
   );
   expect(ended.stdout).toContain('nights have none');
   expect(ended.stdout).not.toContain('sk-ant-shell');
-  await server.close();
-  giveProgram(person, 'claude');
+  person.has('claude');
   const model = async () =>
     JSON.parse((await runHere(['setup', '--yes', '--dry-run', '--json'], environment)).stdout).model;
   expect(await model()).toBe('claude-code');
@@ -144,8 +136,8 @@ test('a key that is only in the environment is taken with a word that it costs m
 
 test('at a terminal one question shows all there is; d shows the settings, and n leaves nothing behind', async () => {
   const person = someone();
-  const claude = giveProgram(person, 'claude');
-  giveProgram(person, 'codex', { isLoggedIn: false });
+  const claude = person.has('claude');
+  person.has('codex').is({ status: LOGGED_OUT });
   const ended = await runHere(['setup'], person.environment, { isTerminal: true, stdin: '\nd\nn\n' });
   expect(ended.stdout.replace(/\s+/g, ' ')).toMatch(
     / 1 Claude Code with your login, .* 2 An API key that you type .* 3 Another endpoint .* 4 None for now \(offline\).* Not offered: Codex \(.*\) is not logged in/,
@@ -154,7 +146,7 @@ test('at a terminal one question shows all there is; d shows the settings, and n
   expect(ended.stdout).toContain('+  "model": "claude-code"');
   expect(ended.stderr).toContain('Nothing was changed.');
   expect(existsSync(person.home)).toBe(false);
-  expect(claude.calls()).toBe(0);
+  expect(claude.starts()).toEqual([]);
 });
 
 test('a local endpoint is offered with its models, kept with its address, and asked without any key', async () => {
@@ -185,8 +177,7 @@ test('a local endpoint is offered with its models, kept with its address, and as
 
 test('another endpoint is asked for by address, model and key, which is kept beside Anthropic’s', async () => {
   const person = someone();
-  const server = await startMessagesServer(() => says('Hi'));
-  closing.push(() => void server.close());
+  const server = await testModel(() => says('Hi'));
   keepKey({ home: person.home }, 'sk-ant-kept');
   const stdin = `2\n${server.access.baseURL}/v1/\nqwen/big\nsk-other\ny\n`;
   const ended = await runHere(['setup'], person.environment, { isTerminal: true, stdin });
@@ -205,11 +196,11 @@ test('another endpoint is asked for by address, model and key, which is kept bes
 
 test.each([
   ['is not there', undefined, 1, 'There is no program codex of Codex here.', false],
-  ['is not logged in', { isLoggedIn: false }, 0, 'is not logged in', true],
-  ['is too old', { version: '0.9.0' }, 0, 'is older than', true],
+  ['is not logged in', { status: LOGGED_OUT }, 0, 'is not logged in', true],
+  ['is too old', { version: { stdout: '0.9.0\n' } }, 0, 'is older than', true],
 ])('a program that is named and %s: that is said with what to do', async (_, fake, code, words, isKept) => {
   const person = someone();
-  if (fake) giveProgram(person, 'codex', fake);
+  if (fake) person.has('codex').is(fake);
   const ended = await person.setup('--yes', '--model', 'codex');
   expect(ended.code).toBe(code);
   expect(ended.stdout + ended.stderr).toContain(words);

@@ -65,10 +65,7 @@ test('the launchd agent is a property list with the same night', () => {
   const read = spawnSync(
     'python3',
     ['-c', 'import plistlib,sys,json;print(json.dumps(plistlib.load(sys.stdin.buffer)))'],
-    {
-      input: plist,
-      encoding: 'utf8',
-    },
+    { input: plist, encoding: 'utf8' },
   );
   // Read by somebody else's parser where there is one.
   if (read.status === 0) {

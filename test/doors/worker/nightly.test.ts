@@ -1,7 +1,12 @@
 // When the nightly dream is due, once a night whatever happened in between, and what keeps it shut.
 
+import { randomUUID } from 'node:crypto';
+import { chmodSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { ExtractReport } from '../../../jobs/extract.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
+import { keepKey } from '../../../src/base/key.ts';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
@@ -9,11 +14,11 @@ import { nextNightly } from '../../../src/doors/worker/hold.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
-import { lastJobs, takeLease } from '../../../src/memory/ledger/job-rows.ts';
-import { type TestApp, testApp } from '../../support/app.ts';
-import { until } from '../../support/run.ts';
+import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { run, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession, RULE } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
@@ -35,8 +40,7 @@ async function work({ app }: TestApp): Promise<string[]> {
 }
 
 async function extractSession({ app }: TestApp, prompt: string, id: string): Promise<void> {
-  const session = sessionFile(tempDir(), { id });
-  session.add(prompt);
+  const session = aSession([prompt], { id });
   await app.extract({ transcript: session.path, ended: true });
 }
 
@@ -69,7 +73,7 @@ test.each(['at night', '0 0 30 2 *'])(
   'the schedule "%s" is refused with a remedy before anything is worked',
   async (dreamCron) => {
     const testing = await testApp({ settings: { dreamCron } });
-    const { code, stderr } = await runHere(['worker'], testing.environment);
+    const { code, stderr } = await testing.nocturne('worker');
     expect(code).toBe(1);
     expect(stderr).toContain(dreamCron);
     expect(stderr).toContain('Set dreamCron in config.json');
@@ -104,10 +108,10 @@ test('a night that a resident worker did is not done again by one that ends', as
   const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  const dreams = () => lastJobs(first.store.ledger, 50).filter((job) => job.kind === 'dream').length;
+  const dreams = () => first.rows('jobs').filter((job) => job.kind === 'dream').length;
   const polled = await at('2026-11-21T04:00:00Z', first);
   const resident = await workerHere(polled.environment);
-  await until(() => dreams() === 1 && inboxItems(first.store.ledger).length === 0);
+  await until(() => dreams() === 1 && first.rows('waiting').length === 0);
   await resident.stop();
   await extractSession(polled, 'I prefer short answers.', UUIDS[1]);
   expect(await work(await at('2026-11-21T23:00:00Z', first))).toEqual([]);
@@ -130,7 +134,7 @@ test('too few entries or too short a time keep a nightly dream shut, counted and
     ['too few entries: fewer than 2 are new or changed', 1],
   ]);
   const now = await at('2026-11-23T05:00:00Z', first);
-  const { stdout } = await runHere(['status', '--verbose'], now.environment);
+  const { stdout } = await now.nocturne('status', '--verbose');
   expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
   expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
   expect(await runJsonHere(['dream', '--now'], now.environment)).toMatchObject({
@@ -143,9 +147,9 @@ test('a person’s enqueued dream passes the gates too, and no night replaces it
   const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  await runHere(['enqueue', 'dream', '--instructions', 'Be brief.'], first.environment);
+  await first.nocturne('enqueue', 'dream', '--instructions', 'Be brief.');
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
-  expect(lastJobs(first.store.ledger, 1)).toMatchObject([{ kind: 'dream', outcome: 'dreamed' }]);
+  expect(first.rows('jobs')[0]).toMatchObject({ kind: 'dream', outcome: 'dreamed' });
 });
 
 test('without any news the night still brings the index up to what a person wrote', async () => {
@@ -160,16 +164,57 @@ test('without any news the night still brings the index up to what a person wrot
 test('no dream runs beside an extraction of its directory: due, or under way in another process', async () => {
   const testing = await testApp({ now: '2026-11-20T12:00:00Z' });
   const { app, store } = testing;
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   await announceSession(app, { transcript: session.path, session: session.id, cwd: '/', ended: true });
-  await runHere(['enqueue', 'dream'], testing.environment);
+  await testing.nocturne('enqueue', 'dream');
   const later = await at('2026-11-20T12:00:30Z', testing);
   expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
 
-  await runHere(['enqueue', 'dream'], testing.environment);
+  await testing.nocturne('enqueue', 'dream');
   const taking = { now: app.config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
   expect(takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })).not.toBeNull();
   expect(await work(later)).toEqual([]);
   expect(inboxItems(store.ledger)).toMatchObject([{ kind: 'dream' }]);
+});
+
+const aTranscript = () => aSession([RULE, 'Thanks, that is all.'], { id: randomUUID() }).path;
+
+test('worker --once --nightly extracts what waits, dreams over every known directory, and ends', async () => {
+  const { environment, app, rows } = await testApp();
+  const other = await app.store(tempDir());
+  await app.home.addStore(other.dir);
+  await runHere(['enqueue', 'extract', aTranscript()], environment);
+  const night = await run(['worker', '--once', '--nightly'], environment);
+  expect(night).toMatchObject({ code: 0, stdout: '' });
+  expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);
+  expect(rows('jobs').map(({ kind, outcome }) => [kind, outcome])).toEqual([
+    ['dream', 'dreamed'],
+    ['extract', 'recorded'],
+  ]);
+  expect(await app.home.lastNightAt()).toBe('2026-11-21T02:00:00.000Z');
+});
+
+test('without a key in the environment the kept one is used, by file or by command; one that others can read is not', async () => {
+  const model = await testModel(() => ({ text: 'Nothing to keep.' }));
+  const { environment, home } = await testApp({ server: model });
+  const scheduler = { ...environment, ANTHROPIC_API_KEY: undefined };
+  const extract = async () => {
+    const { values } = await runJsonHere<ExtractReport>(['extract', aTranscript()], scheduler);
+    return { outcome: values[0]?.outcome, code: values[0]?.error?.code, text: JSON.stringify(values) };
+  };
+  expect(await extract()).toMatchObject({ outcome: 'failed', code: 'no-model' });
+  keepKey({ home }, model.access.apiKey);
+  expect((await extract()).code).toBeUndefined();
+  expect(model.requests.length).toBeGreaterThan(0);
+  const asked = model.requests.length;
+  chmodSync(join(home, 'key'), 0o644);
+  const refused = await extract();
+  expect(refused).toMatchObject({ outcome: 'failed', code: 'auth' });
+  expect(refused.text).toContain('chmod 600');
+  expect(refused.text).not.toContain(model.access.apiKey);
+  expect(model.requests).toHaveLength(asked);
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ keyCommand: ['echo', model.access.apiKey] }));
+  unlinkSync(join(home, 'key'));
+  expect((await extract()).code).toBeUndefined();
+  expect(model.requests.length).toBeGreaterThan(asked);
 });
