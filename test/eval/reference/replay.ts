@@ -67,7 +67,7 @@ export async function replay(
     await jobs.dream();
     const rows = allEntries(jobs.store.ledger);
     const recorded = rows.map(({ text }) => text);
-    const placed = new Set(dreams.flatMap(({ texts = {} }) => Object.values(texts).map(foldSpace)));
+    const placed = new Set(dreams.flatMap(textsPlaced).map(foldSpace));
     const leftOver = rows.flatMap(({ state, text }) => (state === 'new' && placed.has(foldSpace(text)) ? [text] : []));
     const known = new Set(recorded.map(foldSpace));
     const missing = entries.filter(({ text }) => !known.has(foldSpace(text)));
@@ -129,6 +129,12 @@ function answerDream(request: MessagesRequest, proposed: CassetteLine[]): ModelR
     return renamed.entries?.length === 0 ? [] : [renamed];
   });
   return operations.length > 0 ? calls('propose_operations', { operations }) : says('Done.');
+}
+
+/** The entries that a play placed: what it held back (no model can today, and code decides it) is not compared. */
+function textsPlaced({ texts = {}, operations = [] }: CassetteLine): string[] {
+  const held = new Set(operations.flatMap(({ kind, entries = [] }) => (kind === 'hold' ? entries : [])));
+  return Object.entries(texts).flatMap(([id, text]) => (held.has(id) ? [] : [text]));
 }
 
 /** Every list of entries in a value with each id as it is called today, and without those that are not there. */
