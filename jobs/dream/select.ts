@@ -1,13 +1,13 @@
 // What one request of a dream is about: which entries, and which of the topics, within a token budget.
 
 import { redact } from '../../src/base/text/redact.ts';
-import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
+import { contentWords, sharedPart } from '../../src/base/text/wording.ts';
 import { type DreamContext, type KnownEntry, newestAt } from '../../src/memory/dream/operations.ts';
 import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import { newerAmong, readSaid } from '../../src/memory/recall/newer.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { partsOf, SAYS_IT } from '../../src/memory/recall/unsorted.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type DraftTopic, nearOthers, readTopics } from './draft.ts';
 
@@ -115,13 +115,12 @@ const SURELY_PER_ENTRY = 2;
 /** Of lines that share words with what an entry changes, so many are looked at for each part of it, and so many named. */
 const LINES_PER_CHANGE = 8;
 const NAMED_PER_CHANGE = 3;
-/** So much of the shorter of the two stands in the other. */
-const SAYS_IT = 0.6;
 /** Of lines that rest on entries of the same session, so many per session. */
 const LINES_PER_SESSION = 12;
-/** Of a topic, so many lines that are not shown are looked at for what contradicts those that are. */
+/** Of a topic, so many lines that are not shown are compared with those that are, and so many of the near ones shown. */
 const MOST_COMPARED = 60;
-const MOST_CONTRADICTING = 4;
+const MOST_NEAR = 4;
+const IS_NEAR = 0.5;
 /** What a line's topic being of another type than the entry leaves of its score. */
 const OTHER_TYPE = 0.6;
 const SAME_SESSION = 0.1;
@@ -134,8 +133,10 @@ const OTHERS_PART = 0.15;
 const FRAME_CHARACTERS = 16;
 
 /**
- * Chooses what the entries of a slice may touch, and reads it into `context.topics`: lines that withdrawn entries support and those
- * that say what an entry changes, wherever they stand, those nearest to an entry and what contradicts one of these, then those that share most words with an entry or come from its session, then, as far as there is room, their neighbours.
+ * Chooses what the entries of a slice may touch, and reads it into `context.topics`: lines that withdrawn entries support and
+ * those that say what an entry changes, wherever they stand; those nearest to an entry, and what of other days is near to one
+ * of these; then those that share most words with an entry or come from its session; then, as far as there is room, their
+ * neighbours.
  * What it costs follows the entries: `mostTokens` is only the most.
  */
 export async function select(
@@ -177,7 +178,7 @@ export async function select(
     if (topic) room.show(topic, line, { isMust });
   }
   for (const [topic, shown] of room.shown) {
-    for (const line of contradicting(topic, shown)) room.show(topic, line, { isMust: true });
+    for (const line of nearOfOtherDays(topic, shown)) room.show(topic, line, { isMust: true });
   }
   for (const [topic, lines] of await nearOthers(fresh, store)) {
     context.topics.set(topic.name, topic);
@@ -252,16 +253,14 @@ async function linesSaying(
     cards: Map<string, TopicCard>;
   },
 ): Promise<{ path: string; line: string }[]> {
-  const parts = changes.split(/;\s|(?<=[.!?])\s+(?=\p{Lu})/u).filter((part) => contentWords(part).size > 2);
   const named = new Map<string, { path: string; line: string }>();
-  for (const part of parts.length > 1 ? [changes, ...parts] : [changes]) {
+  for (const part of new Set([changes, ...partsOf(changes)])) {
     const words = contentWords(part);
     const near: { path: string; line: string; share: number }[] = [];
     for (const { path, line } of search.find(part, LINES_PER_CHANGE)) {
       const text = line !== '' && cards.has(path) ? (await open(path))?.lines.get(line)?.text : undefined;
       if (text === undefined) continue;
-      const ofLine = contentWords(text);
-      const share = countSharedWords(words, ofLine) / Math.max(1, Math.min(words.size, ofLine.size));
+      const share = sharedPart(words, contentWords(text));
       if (share >= SAYS_IT) near.push({ path, line, share });
     }
     near.sort((a, b) => b.share - a.share);
@@ -270,22 +269,16 @@ async function linesSaying(
   return [...named.values()];
 }
 
-/** The lines of a topic that one of another day contradicts, older or newer, where that one is shown and they are not. */
-function contradicting(topic: DraftTopic, shown: Set<string>): string[] {
+/** The lines of a topic that are near to one of another day which is shown, and are not: the one may be what the other was. */
+function nearOfOtherDays(topic: DraftTopic, shown: Set<string>): string[] {
   const known = [...topic.lines].flatMap(([id, { text, sources = [] }]) =>
-    sources.length > 0 ? [{ id, text, at: newestAt(sources), said: readSaid({ text }) }] : [],
+    sources.length > 0 ? [{ id, words: contentWords(text), day: newestAt(sources).slice(0, 10) }] : [],
   );
-  /** Of `lines` those of a later day that change what `older` says. */
-  const changing = (older: (typeof known)[number], lines: typeof known) => {
-    const later = lines.filter(({ at }) => at.slice(0, 10) > older.at.slice(0, 10)).map(({ said }) => said);
-    return later.length === 0 ? [] : newerAmong([older.text], later)(older.text);
-  };
   const seen = known.filter(({ id }) => shown.has(id));
   const hidden = known.filter(({ id }) => !shown.has(id)).slice(0, MOST_COMPARED);
-  const changesSeen = new Set(seen.flatMap((older) => changing(older, hidden)));
   return hidden
-    .filter((line) => changesSeen.has(line.said) || changing(line, seen).length > 0)
-    .slice(0, MOST_CONTRADICTING)
+    .filter(({ day, words }) => seen.some((each) => each.day !== day && sharedPart(words, each.words) >= IS_NEAR))
+    .slice(0, MOST_NEAR)
     .map(({ id }) => id);
 }
 

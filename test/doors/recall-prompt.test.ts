@@ -16,6 +16,7 @@ import { keepInDatabase } from '../../src/wings/fleet/keeping.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
+import { record } from '../support/recorded.ts';
 
 const ON = { recallPrompts: true };
 const topic = (description: string, type: string, lines: string[]) =>
@@ -109,11 +110,21 @@ test('a session is shown nothing twice, also not what its beginning showed, unti
   expect(await ask(prompt, { session_id: 's4' })).toContain('Fridays');
 });
 
-test('an entry that no dream has seen is told, before the line that it changes too', async () => {
+test('an entry that no dream has seen is told with its day, beside the line that it differs from', async () => {
   const { ask, app, store } = await promptWorld();
   await app.remember(store, { text: 'Staging listens on port 6000 now.', type: 'project' });
+  const said = await ask('Is staging still on port 5433?');
+  expect(said).toContain('- Staging listens on port 5433.');
+  expect(said).toContain('- 2026-11-21 **project** Staging listens on port 6000 now.');
+  expect(said).not.toContain('Newer');
+});
+
+test('an entry that says what it changes is told before the line that says that', async () => {
+  const { ask, store } = await promptWorld();
+  const [text, changes] = ['Staging listens on port 6000.', 'Staging is on port 5433.'];
+  await record(store, '2026-11-21T09:00:00Z', [{ type: 'project', text, changes }]);
   expect(await ask('Is staging still on port 5433?')).toContain(
-    '- Newer, 2026-11-21: Staging listens on port 6000 now.\n- Staging listens on port 5433.',
+    `- Newer, 2026-11-21: ${text}\n- Staging listens on port 5433.`,
   );
 });
 

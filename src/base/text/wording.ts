@@ -241,6 +241,11 @@ export function countSharedWords(a: Set<string>, b: Set<string>): number {
   return [...a].filter((word) => b.has(word) || others.some((other) => isSameWord(word, other))).length;
 }
 
+/** How many of the words of `a` stand in `b`, as a part of those of the shorter of the two; 0 where one is empty. */
+export function sharedPart(a: Set<string>, b: Set<string>): number {
+  return countSharedWords(a, b) / Math.max(1, Math.min(a.size, b.size));
+}
+
 /** Whether a text speaks of what another does, as far as words and values tell. */
 export function sharesTopic(text: string, other: string): boolean {
   return countShared(text, other) > 0 || literals(text).some((value) => containsLiteral(value, other));

@@ -11,9 +11,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { MARK, programLines } from '../ledger/program-lines.ts';
 import { readShown } from '../store/live-files.ts';
 import { locateLines } from '../text/topic.ts';
-import { newerAmong, readSaid } from './newer.ts';
-import { sayNewer, sayUnseen, unseenEntries } from './recall-part.ts';
 import { ageDays, sayAge } from './recall-topics.ts';
+import { newerAmong, sayNewer, sayUnsorted, unsortedEntries } from './unsorted.ts';
 
 /** A statement as it is shown, and what stands above it. */
 export interface NearLine {
@@ -69,14 +68,14 @@ export function nearTo(
     const text = card && readShown(dir, path, ledger);
     return text ? [{ card, lines: locateLines(text), programs: programLines(ledger, path) }] : [];
   });
-  const unseen = [...unseenEntries({ dir, ledger }, { isQuick: true })];
+  const unsorted = [...unsortedEntries({ dir, ledger }, { isQuick: true })];
   const isSubject = subjectsOf(topics.map(({ card }) => aboutOf(card)));
-  const texts = [...topics.flatMap(({ lines }) => lines), ...unseen].map(({ text }) => text);
+  const texts = [...topics.flatMap(({ lines }) => lines), ...unsorted].map(({ text }) => text);
   const isNamed = (name: string) => texts.filter((text) => text.includes(name)).length <= MOST_OF_NAME;
   asked.names = asked.names.filter(isNamed);
   const newerThan = newerAmong(
     topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
-    unseen.map((entry) => ({ ...readSaid(entry), day: entry.day })),
+    unsorted,
   );
   const ofTopics = topics.flatMap(({ card, lines, programs }) =>
     lines.map(({ id, text }): NearLine => {
@@ -94,9 +93,9 @@ export function nearTo(
       };
     }),
   );
-  const ofLogs = unseen.map((entry): NearLine => {
+  const ofLogs = unsorted.map((entry): NearLine => {
     const { text: said } = entry;
-    return { heading: UNSORTED, said, text: sayUnseen(entry), score: nearness(asked, said) };
+    return { heading: UNSORTED, said, text: sayUnsorted(entry), score: nearness(asked, said) };
   });
   const near = [...ofTopics, ...ofLogs];
   // Measured by what was shown, too: else a session that asks again is told what is less and less near.

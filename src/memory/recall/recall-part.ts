@@ -1,15 +1,12 @@
 // One memory directory's part of a recall: the index, what was corrected since the last dream, the topics that are most
 // useful, what else no dream has seen yet, and last what was seen only once; each within its share, as much as fits. What
-// is newer than a line and changes it (newer.ts) stands before that line. It says what is old or names something that is gone, and takes secrets out. It
-// changes nothing; what is in it may not pass for the section around it (recall.ts).
+// says that it changes a line (unsorted.ts) stands before that. It says what is old or names something that is gone, and
+// takes secrets out. It changes nothing; what is in it may not pass for the section around it (recall.ts).
 
-import { join } from 'node:path';
-import { isDirectory, listNames } from '../../base/files/directories.ts';
+import { isDirectory } from '../../base/files/directories.ts';
 import { missingPaths, missingWords, type TreeSearch } from '../../base/files/working-tree.ts';
 import { redact } from '../../base/text/redact.ts';
 import { mostThat } from '../../base/text/wording.ts';
-import { entryOfItem } from '../history/log-items.ts';
-import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
   ALL_BY_PROGRAM,
@@ -20,11 +17,9 @@ import {
   wordsOfPrograms,
 } from '../ledger/program-lines.ts';
 import { readShown } from '../store/live-files.ts';
-import { logPath, parseLog } from '../text/daily-log.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { editLines, lineId, locateLines, partSeenOnce } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { newerAmong, readSaid, type SaidSince } from './newer.ts';
 import {
   ageCaveat,
   ageDays,
@@ -38,6 +33,7 @@ import {
   readRanked,
   sayAge,
 } from './recall-topics.ts';
+import { newerAmong, sayNewer, sayUnsorted, type UnsortedEntry, unsortedEntries } from './unsorted.ts';
 
 /** A memory directory that is recalled. */
 export interface RecallPlace {
@@ -66,8 +62,8 @@ interface PartRequest extends RecallPlace {
 export interface RecalledPart {
   index: { lines: number; shownLines: number } | null;
   topics: RecalledTopic[];
-  /** Oldest first. `changes`: what of the things known before it changes. */
-  entries: { id: string; day: string; type: MemoryType; text: string; changes?: string }[];
+  /** Oldest first. */
+  entries: UnsortedEntry[];
 }
 
 export interface RecalledTopic {
@@ -88,7 +84,6 @@ const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, seenOnce: 0.1 };
 /** Looked at for the names in them: more than ever fits. */
 const MOST_TOPICS = 40;
 const MOST_NAMES = 100;
-const MOST_DAYS = 14;
 /** After so many that found no room, there is none. */
 const MOST_MISSES = 5;
 
@@ -138,21 +133,19 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   }
 
   let misses = 0;
-  const said: (SaidSince & { day: string })[] = [];
   // The newest entries win, and are told in the order in which they were said.
-  for (const unseen of unseenEntries(request)) {
+  for (const unsorted of unsortedEntries(request)) {
     if (misses === MOST_MISSES) break;
-    const changes = unseen.changes && (await clean(unseen.changes));
-    const { isHabit, isPrograms, ...known } = unseen;
-    const found = { ...known, text: await clean(unseen.text), ...(changes && { changes }) };
-    const newer = newerAmong([found.text], said)(found.text);
+    const changes = unsorted.changes && (await clean(unsorted.changes));
+    const { isPrograms, ...known } = unsorted;
+    const found = { ...known, text: await clean(unsorted.text), ...(changes && { changes }) };
+    const newer = newerAmong([found.text], foundIn(part).entries)(found.text);
     // What a newer one quotes as what it changes is told there.
-    if (newer.some(({ said: { changes: known = '' } }) => known.includes(found.text))) continue;
-    const text = sayNewer(newer) + sayUnseen({ ...found, isPrograms });
+    if (newer.some(({ changes: known = '' }) => known.includes(found.text))) continue;
+    const text = sayNewer(newer) + sayUnsorted({ ...found, isPrograms });
     const entries = [{ found, text }, ...part.entries];
     if (isWithin(entries.map(({ text }) => text).join(''), SHARES.entries) && fits(bodyOf({ ...part, entries }))) {
       part.entries = entries;
-      said.unshift({ ...readSaid({ ...found, isHabit }), day: found.day });
     } else misses += 1;
   }
 
@@ -162,7 +155,7 @@ export async function recallPart(request: PartRequest): Promise<LaidPart> {
   const marked: string[] = [];
   const newerThan = newerAmong(
     ranked.flatMap((raw) => locateLines(readRanked(raw).body).map(({ text }) => text)),
-    said,
+    foundIn(part).entries,
   );
   for (const raw of ranked) {
     if (misses === MOST_MISSES) break;
@@ -254,17 +247,6 @@ export function countLines(text: string): number {
   return told.join('').match(/^[ \t]*[-*] (?!Newer, \d)/gm)?.length ?? 0;
 }
 
-/** An entry that no dream has seen, on its line. */
-export function sayUnseen(entry: RecalledPart['entries'][number] & { isPrograms: boolean }): string {
-  const { day, type, text, changes, isPrograms } = entry;
-  return `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`;
-}
-
-/** What was said since and changes a line, to stand before it. */
-export function sayNewer(newer: (SaidSince & { day: string })[]): string {
-  return newer.map(({ said, day }) => `- Newer, ${day}: ${said.text}\n`).join('');
-}
-
 function wholeOf({ head, body, foot }: TopicText): string {
   return `${head}${body}\n${foot}`;
 }
@@ -307,38 +289,6 @@ function topicBlock(
   });
   const most = mostThat((count) => fits(cut(count)), lines.length);
   return most > 0 ? { text: cut(most), isCut: true } : null;
-}
-
-/**
- * Entries that no dream has seen, as the logs say them now; newest first. `isQuick`: of the days that the ledger names
- * alone, so that no log is read where nothing is new; what a person wrote into one by hand is then not looked for.
- */
-export function* unseenEntries(
-  { dir, ledger }: Pick<RecallPlace, 'dir' | 'ledger'>,
-  { isQuick = false } = {},
-): Generator<RecalledPart['entries'][number] & { isHabit: boolean; isPrograms: boolean }> {
-  const known =
-    ledger?.all("select distinct day from entry where state = 'new' order by day desc limit ?", MOST_DAYS) ?? [];
-  const days = new Set([...known.map((row) => row.day as string), ...(isQuick ? [] : newestLogs(dir))]);
-  for (const day of [...days].sort().reverse()) {
-    const items = parseLog(readShown(dir, logPath(day), ledger) ?? '', day).reverse();
-    for (const item of items) {
-      const entry = entryOfItem(item, ledger ? entryRow(ledger, item.id) : undefined, ledger);
-      const { id, type, text, changes } = entry;
-      const isHabit = entry.strength === 'implied';
-      // Nobody said it: a tool put it into the log.
-      const isPrograms = entry.by === 'assistant' && entry.evidence.length === 0;
-      if (entry.state === 'new') yield { id, day, type, text, isHabit, isPrograms, ...(changes && { changes }) };
-    }
-  }
-}
-
-/** What is in a log was perhaps written by hand, of which the ledger knows nothing yet. */
-function newestLogs(dir: string): string[] {
-  const year = listNames(join(dir, 'logs')).findLast((name) => /^\d{4}$/.test(name));
-  const month = year && listNames(join(dir, 'logs', year)).findLast((name) => /^\d\d$/.test(name));
-  const files = month ? listNames(join(dir, 'logs', year, month)) : [];
-  return files.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.md$/.exec(name)?.[1] ?? []).slice(-2);
 }
 
 async function goneThings(topics: RankedTopic[], tree: TreeSearch | undefined): Promise<Set<string>> {
