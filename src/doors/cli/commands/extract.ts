@@ -15,8 +15,7 @@ import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions
 import type { App } from '../../compose.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
-import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract } from '../terminal/output.ts';
-import { progress } from '../terminal/progress.ts';
+import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/words.ts';
 
 interface ExtractOptions extends CommonOptions {

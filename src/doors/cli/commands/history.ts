@@ -24,20 +24,8 @@ import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
-import {
-  type CommonOptions,
-  countUpTo,
-  findTopic,
-  inApp,
-  inReader,
-  MEMORY,
-  memoryPath,
-  parsed,
-  topicFile,
-  undoCommand,
-  withApp,
-  withLooking,
-} from '../terminal/options.ts';
+import { findTopic, inReader, memoryPath, topicFile, withLooking } from '../terminal/looking.ts';
+import { type CommonOptions, countUpTo, inApp, MEMORY, parsed, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { type Seen, sayWhen } from '../terminal/words.ts';
 

@@ -23,15 +23,8 @@ import { searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
-import {
-  type CommonOptions,
-  countUpTo,
-  dayAmong,
-  type Looking,
-  MEMORY,
-  withLooking,
-  withLookingAtAll,
-} from '../terminal/options.ts';
+import { dayAmong, type Looking, withLooking, withLookingAtAll } from '../terminal/looking.ts';
+import { type CommonOptions, countUpTo, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { sayFate, sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
 

@@ -16,7 +16,8 @@ import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { type CommonOptions, inApp, MEMORY, topicFile, undoCommand, withApp } from '../terminal/options.ts';
+import { topicFile } from '../terminal/looking.ts';
+import { type CommonOptions, inApp, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
 interface RememberOptions extends CommonOptions {

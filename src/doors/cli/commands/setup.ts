@@ -31,8 +31,7 @@ import { carryOut, dataOf, diffsOf, type KeyOptions, type Plan, planFor } from '
 import { schedulerWithNight } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
-import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { progress } from '../terminal/progress.ts';
+import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';
 import { fromHome } from '../terminal/words.ts';
 
 interface SetupOptions extends KeyOptions {

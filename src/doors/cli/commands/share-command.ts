@@ -8,7 +8,8 @@ import type { MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import { orFailed, refuseInDatabase, teamDirFor } from '../../team.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, inApp, MEMORY, topicFile } from '../terminal/options.ts';
+import { topicFile } from '../terminal/looking.ts';
+import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
 import { exitFor, print, shortIdIn } from '../terminal/output.ts';
 
 interface ShareOptions extends CommonOptions {

@@ -9,7 +9,8 @@ import { sayCount } from '../../../base/text/wording.ts';
 import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../../memory/home/paths.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, inApp, MEMORY, printDone, withLooking } from '../terminal/options.ts';
+import { withLooking } from '../terminal/looking.ts';
+import { type CommonOptions, inApp, MEMORY, printDone } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
 import { sayTime } from '../terminal/words.ts';
 

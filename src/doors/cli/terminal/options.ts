@@ -1,27 +1,18 @@
-// Options that several commands share, and what they lead to: the app, or for those who only look the memory: its store,
-// which first takes in what was edited outside; where nothing can be written there, the directory as it stands.
+// Options that several commands share, and what they lead to: the settings and the app. Every command loads it, a worker
+// that waits for days, too: it loads nothing that only some of them need.
 
-import { isAbsolute, join, relative, sep } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
-import { AppError, describeError, onAppError } from '../../../base/errors.ts';
-import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
+import { AppError } from '../../../base/errors.ts';
 import { statNow } from '../../../base/files/files.ts';
-import { didYouMean } from '../../../base/text/wording.ts';
-import { DAY_MS, type Day, dayOf, isDay } from '../../../base/time.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { catalogTopics } from '../../../memory/recall/catalog.ts';
-import { locateFile } from '../../../memory/store/confine.ts';
-import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
-import { isTopicFile } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
-import { type Keeping, keepingOf } from '../../keeping.ts';
-import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, notOfWorkingTree, scopeDir } from '../../places.ts';
+import { keepingOf } from '../../keeping.ts';
+import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../../places.ts';
 import type { Call, OptionSpec } from '../spec.ts';
-import { EXIT, exitFor, note, print } from './output.ts';
-import { tellProgress } from './progress.ts';
-import { type Seen, shellWord } from './words.ts';
+import { EXIT, exitFor, note, print, tellProgress } from './output.ts';
+import { shellWord } from './words.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -149,86 +140,6 @@ export async function printDone(
   process.exitCode = exitFor([outcome]);
 }
 
-/** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
-export interface Looking {
-  config: Config;
-  /** What it is called: its directory, or its id where it is kept elsewhere. */
-  id: string;
-  dir: string;
-  ledger: Ledger | null;
-}
-
-/** Runs a command that only reads: nothing is made or locked, also where there is no memory yet. */
-export function withLooking<T>(
-  call: Pick<Call<CommonOptions>, 'options'>,
-  work: (at: Looking) => T | Promise<T>,
-): Promise<T> {
-  return lookAt(call, { isAll: false }, ([at]) => work(at as Looking));
-}
-
-/** The same for all memory directories that this home knows, and the one here; of a database those of this machine. */
-export function withLookingAtAll<T>(
-  call: Pick<Call<CommonOptions>, 'options'>,
-  work: (places: Looking[]) => T | Promise<T>,
-): Promise<T> {
-  return lookAt(call, { isAll: true }, work);
-}
-
-async function lookAt<T>(
-  { options }: Pick<Call<CommonOptions>, 'options'>,
-  { isAll }: { isAll: boolean },
-  work: (places: Looking[]) => T | Promise<T>,
-): Promise<T> {
-  const [config, { findLedger }] = await Promise.all([configFor(options), import('../../../memory/ledger/ledger.ts')]);
-  const dir = memoryDirFor(config, {});
-  const keeping = keepingOf(config);
-  const opened: Ledger[] = [];
-  const onDisk = (of: string): Looking => {
-    const ledger = findLedger(of);
-    if (ledger) opened.push(ledger);
-    return { config, id: of, dir: of, ledger };
-  };
-  try {
-    if (keeping && isAll) return await work(await keptPlaces(keeping, config));
-    // Null: there is no store that stands for the directory.
-    const kept = await keeping?.findStore(dir);
-    if (kept) return await work([{ config, id: kept.id, dir: kept.dir, ledger: kept.ledger }]);
-    if (isAll) return await work(await knownPlaces(config, { dir, onDisk }));
-    const at = onDisk(dir);
-    if (keeping && at.ledger) {
-      note(`${dir} is on this disk and not in the database: nocturne move --to-database brings it there.`);
-    }
-    const isUnread = !at.ledger && statNow(join(dir, '.nocturne', 'ledger.db')) !== null;
-    if (isUnread) note(`The ledger of ${dir} cannot be read: what follows is what the files alone say.`);
-    return await work([at]);
-  } finally {
-    for (const ledger of opened) ledger.close();
-    await keeping?.close();
-  }
-}
-
-async function keptPlaces(keeping: Keeping, config: Config): Promise<Looking[]> {
-  const here = (await keeping.stores()).filter(({ isHere }) => isHere);
-  const stores = await Array.fromAsync(here, ({ id }) => keeping.findStore(id));
-  return stores.flatMap((store) => (store ? [{ config, id: store.id, dir: store.dir, ledger: store.ledger }] : []));
-}
-
-async function knownPlaces(
-  config: Config,
-  { dir, onDisk }: { dir: string; onDisk(of: string): Looking },
-): Promise<Looking[]> {
-  const { lookIntoHome } = await import('../../../memory/home/home.ts');
-  const known = lookIntoHome(config.home, config.clock)?.stores ?? [];
-  return [...new Set([canonicalPath(dir), ...known].filter(isDirectory))].map((of) => {
-    try {
-      return onDisk(of);
-    } catch (error) {
-      note(`nocturne: ${describeError(error)}`);
-      return { config, id: of, dir: of, ledger: null };
-    }
-  });
-}
-
 /** Reads an option; `read` answers undefined for what it does not take. */
 export function parsed<T>(read: (text: string) => T | undefined, problem: string): (text: string) => T {
   return (text) => {
@@ -249,91 +160,3 @@ export const portOf = parsed(
   (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
   'It must be a port, 0 to 65535.',
 );
-
-/** Whether `dayAmong` reads it. */
-export function isDayWord(given: string): boolean {
-  return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
-}
-
-/**
- * The day that is given, default the latest of `days`, those that there are. Throws `bad-input`: `none` where there is no day
- * at all, else that there is no `what` of it, with the nearest days.
- */
-export function dayAmong(
-  days: Day[],
-  { given, config, none, what }: { given?: string; config: Seen; none: AppError; what: string },
-): Day {
-  const day = given === undefined ? days.at(-1) : dayFrom(given, { now: config.clock.now(), zone: config.zone, days });
-  if (day === undefined || days.length === 0) throw none;
-  if (days.includes(day)) return day;
-  const near = [days.findLast((each) => each < day), days.find((each) => each > day)].filter(Boolean);
-  throw new AppError('bad-input', `There is no ${what} of ${day}.`, {
-    remedy: `The nearest days with one: ${near.join(' and ')}.`,
-  });
-}
-
-/** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
-function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
-  if (isDay(given)) return given;
-  const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
-  // Counted on the calendar: a day of 23 or 25 hours is a day.
-  if (back !== null) return dayOf(new Date(Date.parse(dayOf(now, zone)) - back * DAY_MS), 'UTC');
-  throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
-    remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
-  });
-}
-
-/**
- * The file of a topic in the memory directory, by its name or its path; `called`: what the memory is called. Throws `bad-input`
- * that names the nearest.
- */
-export function topicFile(dir: string, given: string, called = dir): string {
-  const found = findTopic(dir, given);
-  if (found) return found;
-  const names = catalogTopics(dir, null).map((topic) => topic.name);
-  throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${called}.`, {
-    remedy: didYouMean(given, names, 'nocturne list names the topics.'),
-  });
-}
-
-/** The same, or undefined where there is none; what was put away is found by its path. */
-export function findTopic(dir: string, given: string): string | undefined {
-  const path = isAbsolute(given)
-    ? relative(dir, canonicalPath(given)).split(sep).join('/')
-    : given.replace(/^\.\//, '');
-  return [path, `${path}.md`].find((each) => isTopicFile(each) && statNow(`${dir}/${each}`)?.isFile);
-}
-
-/** The one name of a file, relative to the memory directory, however it is spelled. Refuses what leads out of it. */
-export function memoryPath({ dir }: Pick<MemoryReader, 'dir'>, given: string): string {
-  const path = isAbsolute(given) ? relative(dir, canonicalPath(given)) : given;
-  return locateFile(dir, path.split(sep).join('/').replace(/^\.\//, '')).path;
-}
-
-/** What a command does that only reads the memory here. */
-export function inReader<Options extends CommonOptions, Args extends unknown[]>(
-  work: (reader: MemoryReader, app: App, call: Call<Options, Args>) => void | Promise<void>,
-): (call: Call<Options, Args>) => Promise<void> {
-  return (call) => withApp(call, (app) => withReader(app, (reader) => work(reader, app, call)));
-}
-
-/** Looking makes no memory. */
-export async function withReader<T>(app: App, work: (reader: MemoryReader) => Promise<T> | T): Promise<T> {
-  const isThere = app.keeping !== null || (await app.hasMemory());
-  const orRead = (error: AppError) => {
-    try {
-      return new ReadOnlyStore(app.memoryDirOf());
-    } catch {
-      // Where it cannot even be read, the first error says what to do.
-      throw error;
-    }
-  };
-  const reader = isThere
-    ? await app.storeFor().catch(onAppError(orRead, 'storage'))
-    : new ReadOnlyStore(app.memoryDirOf());
-  try {
-    return await work(reader);
-  } finally {
-    if (reader instanceof ReadOnlyStore) reader.close();
-  }
-}

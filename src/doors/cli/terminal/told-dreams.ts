@@ -20,7 +20,8 @@ import {
   splitMarkdown,
 } from '../../../memory/text/dream-report.ts';
 import type { Call } from '../spec.ts';
-import { type CommonOptions, dayAmong, withLooking } from './options.ts';
+import { dayAmong, withLooking } from './looking.ts';
+import type { CommonOptions } from './options.ts';
 import { print, style } from './output.ts';
 
 export type ReportedDream = ReturnType<typeof dreamsOf>[number];
