@@ -4,6 +4,7 @@
 // loses, or never says, comes seconds later; what cannot be worked just now keeps nothing else waiting.
 
 import { hash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import type { Store } from '../../memory/store/store.ts';
@@ -15,7 +16,7 @@ import { lanesFor } from '../job-bounds.ts';
 import type { Keeping } from '../keeping.ts';
 import type { Due, Taken } from './desk.ts';
 import { endWaitsForCeiling, endWaitsForKey, nextNightly, roundIfDue } from './hold.ts';
-import { type WorkResult, workKey } from './work.ts';
+import type { WorkResult } from './work.ts';
 
 /** What came in, and whether something is expected that is not there yet. */
 export interface TakenIn {
@@ -204,11 +205,18 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }
 
+/** Gets what a worker that waits, perhaps for days, does without: the code of the work, and V8's optimizing compilers. */
+async function prepareWork() {
+  for (const flag of ['--opt', '--maglev', '--no-optimize-for-size']) setFlagsFromString(flag);
+  return import('./work.ts');
+}
+
 async function workTaken(
   app: App,
   { done, ...taken }: Taken,
   { signal, onResult }: Pick<WorkerOptions, 'signal' | 'onResult'>,
 ): Promise<WorkResult | null> {
+  const { workKey } = await prepareWork();
   let result: WorkResult | null = null;
   try {
     result = await workKey(app, { ...taken, signal });

@@ -1,4 +1,5 @@
-// Without a database's URL nothing of the fleet is loaded but what says that there is none, and no driver.
+// Without a database's URL nothing of the fleet is loaded but what says that there is none, and no driver; and a worker that
+// waits loads nothing of the work.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -9,21 +10,26 @@ import { waysTaken } from '../../support/depth.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
-/** Notes the files of the fleet and of its driver, and the settings, that a process loads, by a hook of Node's own. */
+/** Notes the files that a process loads, of those that are asked about, by a hook of Node's own. */
 const NOTING = `
   import { appendFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';
   registerHooks({
     load(url, context, next) {
-      const name = /(?:wings\\/fleet\\/.*|base\\/config\\/config\\.ts|node_modules\\/pg(?:-[a-z]+)?\\/.*)$/.exec(url)?.[0];
+      const name = new RegExp('(?:' + process.env.NOTED + ')$').exec(url)?.[0];
       if (name) appendFileSync(process.env.LOADED, name + '\\n');
       return next(url, context);
     },
   });`;
+const FLEET = 'wings/fleet/.*|base/config/config\\.ts|node_modules/pg(?:-[a-z]+)?/.*';
+const WORK = 'base/config/config\\.ts|doors/worker/work\\.ts|memory/(?:store/store|text/frontmatter)\\.ts';
 /** The home and what is shared are classes that a keeping is made of at once; each loads the rest where it is asked. */
 const LOADED = ['home/database.ts', 'home/dialect.ts', 'keeping.ts', 'shared.ts'];
 
-function loadedBy(args: string[], { input = '', env = {} }: { input?: string; env?: object } = {}): string[] {
+function loadedBy(
+  args: string[],
+  { input = '', env = {}, noted = FLEET }: { input?: string; env?: object; noted?: string } = {},
+): string[] {
   const home = tempDir();
   const list = join(home, 'loaded');
   const noting = `data:text/javascript,${encodeURIComponent(NOTING)}`;
@@ -31,7 +37,7 @@ function loadedBy(args: string[], { input = '', env = {} }: { input?: string; en
     input,
     encoding: 'utf8',
     env: {
-      ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, LOADED: list },
+      ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, LOADED: list, NOTED: noted },
       ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', ...env },
     },
   });
@@ -64,4 +70,8 @@ test.each(waysTaken(WAYS, 2))('%s loads no driver, and of the fleet at most what
   expect(
     loadedBy([hook, '--agent', 'claude-code'], { input: JSON.stringify(ended), env: { NOCTURNE_WORKER: '1' } }),
   ).toEqual([]);
+});
+
+test('a worker that finds no work has loaded neither the work nor what reads a memory', () => {
+  expect(loadedBy([NOCTURNE, 'worker', '--once'], { noted: WORK })).toEqual(['base/config/config.ts']);
 });
