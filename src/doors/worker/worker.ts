@@ -205,9 +205,9 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }
 
-/** Gets what a worker that waits, perhaps for days, does without: the code of the work, and V8's optimizing compilers. */
+/** Gets what a worker that waits, perhaps for days, does without: the code of the work, and V8's optimizing compiler. */
 async function prepareWork() {
-  for (const flag of ['--opt', '--maglev', '--no-optimize-for-size']) setFlagsFromString(flag);
+  for (const flag of ['--opt', '--no-optimize-for-size']) setFlagsFromString(flag);
   return import('./work.ts');
 }
 
