@@ -20,6 +20,9 @@ const TOKENS_A_REQUEST: Record<ProgramName, number> = {
   'claude-code': USAGE.input + USAGE.cacheRead + USAGE.cacheCreation + USAGE.output,
   codex: USAGE.input + USAGE.cacheRead + USAGE.output,
 };
+/** As in kills.test.ts. */
+const GONE_WITHIN_MS = 5_000;
+
 const TITLES: Record<ProgramName, string> = { 'claude-code': 'Claude Code', codex: 'Codex' };
 
 export function answers(name: ProgramName): void {
@@ -126,7 +129,8 @@ export function answers(name: ProgramName): void {
       const at = await modelWorld(name, asScripted);
       await at.server.close();
       expect((await at.nocturne('extract', at.session.path)).stderr).toContain('could not reach its service');
-      expect([...processesWith(`HOME=${at.home}`).values()]).toEqual([]);
+      // What a program started ends with its group, which takes a moment after the command's own end.
+      await expect.poll(() => [...processesWith(`HOME=${at.home}`).values()], { timeout: GONE_WITHIN_MS }).toEqual([]);
     });
   });
 }
