@@ -34,8 +34,8 @@ function fileDiff(diff: string): Html {
     .slice(0, MOST_ROWS)
     .map((row) =>
       row.kind === 'gap'
-        ? html`<div class="gap">⋯</div>`
-        : html`${side(row.left, row.kind === 'same' ? 'same' : 'gone')}${side(row.right, row.kind === 'same' ? 'same' : 'came')}`,
+        ? html`<div class="gap dim">⋯</div>`
+        : html`${side(row.left, row.kind === 'same' ? 'dim' : 'gone')}${side(row.right, row.kind === 'same' ? 'dim' : 'came')}`,
     )}</div>${rows.length > MOST_ROWS ? html`<p class="dim">${rows.length - MOST_ROWS} rows more.</p>` : ''}</figure>`;
 }
 

@@ -45,7 +45,7 @@ export function shell({ title, part, body }: View, at: At, waiting: number): Htm
   const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
   const link = ([name, href, text]: (typeof PARTS)[number]) =>
     html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
-      name === 'review' && waiting > 0 ? html` <span class="count">${waiting}</span>` : ''
+      name === 'review' && waiting > 0 ? html` <span class="tag count">${waiting}</span>` : ''
     }</a>`;
   return html`<!doctype html>
 <html lang="en">
@@ -129,7 +129,7 @@ export function when(instant: string | null | undefined, { config }: Pick<At, 'c
 
 /** What is shown where there is nothing. */
 export function empty(title: string, text: unknown): Html {
-  return html`<div class="empty"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg><h2>${title}</h2><p>${text}</p></div>`;
+  return html`<div class="empty dim"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/></svg><h2>${title}</h2><p>${text}</p></div>`;
 }
 
 /** A page of a list, and the ways to those beside it. */

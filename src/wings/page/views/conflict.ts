@@ -60,7 +60,7 @@ function changedMeanwhile(title: string, { diff, yours }: { diff: Html; yours: H
     part: 'memory',
     status: 409,
     body: html`<h1>${title}</h1>
-<p class="lead">Nothing of yours was written. On the left is what stands there now, on the right what you wrote.</p>
+<p class="lead dim">Nothing of yours was written. On the left is what stands there now, on the right what you wrote.</p>
 ${diff}
 ${yours}`,
   };

@@ -93,7 +93,7 @@ ${nights.map(({ day, op, topic, reason }) => html`<p class="night meta"><span cl
 }
 
 function quoted(quote: string): Html {
-  return html`<blockquote class="quote"><span class="said" dir="auto">${quote}</span></blockquote>`;
+  return html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`;
 }
 
 interface Said {

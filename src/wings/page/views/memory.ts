@@ -89,7 +89,7 @@ function topics({ url, ...at }: At, { id, name, path, store: { dir, ledger } }: 
     .filter(({ count }) => count > 0)
     .map(
       ({ type, count }) =>
-        html`<a href="/memory/${id}?type=${type}" ${asked === type ? html`aria-current="true"` : ''}>${TYPES[type] ?? 'Other'} <span class="count">${count}</span></a>`,
+        html`<a href="/memory/${id}?type=${type}" ${asked === type ? html`aria-current="true"` : ''}>${TYPES[type] ?? 'Other'} <span class="tag">${count}</span></a>`,
     )}</nav>
 ${slice.length === 0 ? empty('No topics yet', 'A dream works what sessions taught into topics, at night.') : ''}
 ${[...Map.groupBy(slice, ({ type }) => type ?? 'other')]
@@ -98,7 +98,7 @@ ${[...Map.groupBy(slice, ({ type }) => type ?? 'other')]
     ([type, list]) =>
       html`<section><h2><span class="dot ${type}"></span>${TYPES[type] ?? 'Other'}</h2><ul class="plain list">${list.map(
         ({ name: topic, path, description, lines, pinned, modifiedAt }) =>
-          html`<li><a class="row" href="/memory/${id}/topic/${encodeURIComponent(path)}"><strong class="said">${topic}</strong>${pinned ? html` <span class="tag">pinned</span>` : ''}<span class="said description">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')} · ${when(modifiedAt, { ...at, url } as At)}</p></li>`,
+          html`<li><a class="row" href="/memory/${id}/topic/${encodeURIComponent(path)}"><strong class="said">${topic}</strong>${pinned ? html` <span class="tag">pinned</span>` : ''}<span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')} · ${when(modifiedAt, { ...at, url } as At)}</p></li>`,
       )}</ul></section>`,
   )}
 ${pager(url, { page, size: SIZE, total: shown.length })}`;
@@ -118,7 +118,7 @@ ${all.length === 0 ? empty('The archive is empty', 'Lines that were long not nee
     .slice((page - 1) * SIZE, page * SIZE)
     .map(
       ({ path, name, description, lines }) =>
-        html`<li><a class="row" href="/memory/${id}/topic/${encodeURIComponent(path)}"><strong class="said">${name}</strong><span class="said description">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}</p></li>`,
+        html`<li><a class="row" href="/memory/${id}/topic/${encodeURIComponent(path)}"><strong class="said">${name}</strong><span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}</p></li>`,
     )}</ul>${pager(url, { page, size: SIZE, total: all.length })}`;
 }
 

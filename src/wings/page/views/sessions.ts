@@ -72,7 +72,7 @@ async function sessionView(at: At, id: string, session: string): Promise<View> {
   return {
     title: `Session ${found.shortId}`,
     part: 'sessions',
-    body: html`<header class="title"><div><p class="meta"><a href="/sessions">Sessions</a> · <span class="said">${memory.name}</span></p><h1>Session ${found.shortId}</h1><p class="lead">${sayCount(total, 'turn')}, ${entries.length === 0 ? 'nothing kept' : `${sayCount(entries.length, 'entry')}`}. ${/^Nothing: all/.test(found.next) ? 'All of it was read.' : plainly(found.next.replaceAll(session, found.shortId), at.config)}</p></div>
+    body: html`<header class="title"><div><p class="meta"><a href="/sessions">Sessions</a> · <span class="said">${memory.name}</span></p><h1>Session ${found.shortId}</h1><p class="lead dim">${sayCount(total, 'turn')}, ${entries.length === 0 ? 'nothing kept' : `${sayCount(entries.length, 'entry')}`}. ${/^Nothing: all/.test(found.next) ? 'All of it was read.' : plainly(found.next.replaceAll(session, found.shortId), at.config)}</p></div>
 <div class="actions">${form(at, { action: '/do/again', fields: { memory: memory.id, session } }, html`<button>Learn again</button>`)}</div></header>
 ${found.unreadable ? html`<p class="problem">${plainly(found.unreadable, at.config)}</p>` : ''}
 ${rangeBar(found)}
@@ -112,7 +112,7 @@ function rangeBar({ ranges }: Explanation): Html | '' {
     return html`<rect class="r-${state}" x="${(x - width).toFixed(1)}" y="0" width="${Math.max(2, width - 2).toFixed(1)}" height="14"/>`;
   });
   return html`<svg class="ranges" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">${pieces}</svg>
-<ul class="plain legend">${[...Map.groupBy(ranges, ({ state }) => state)].map(([state, list]) => html`<li><span class="dot r-${state}"></span>${list.reduce((sum, { turns }) => sum + turns, 0)} ${STATES[state] ?? state}</li>`)}</ul>`;
+<ul class="plain legend meta">${[...Map.groupBy(ranges, ({ state }) => state)].map(([state, list]) => html`<li><span class="dot r-${state}"></span>${list.reduce((sum, { turns }) => sum + turns, 0)} ${STATES[state] ?? state}</li>`)}</ul>`;
 }
 
 async function turnItem(

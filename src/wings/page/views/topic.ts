@@ -29,7 +29,7 @@ export async function topicBody(at: At, memory: MemoryPlace, path: string): Prom
   const items: Html[] = [];
   for (const line of isEdited ? [] : lines.slice((page - 1) * SIZE, page * SIZE))
     items.push(await lineItem(at, memory, { path, raw, line, index: lines.indexOf(line), isTopic }));
-  return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1><p class="lead said" dir="auto">${description}</p></div>
+  return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1><p class="lead dim said" dir="auto">${description}</p></div>
 ${
   isTopic && !isEdited
     ? html`<div class="actions"><a class="button swap" href="${hrefWith(at.url, { edit: 'topic', line: null })}#topic-form">Edit topic</a>${form(at, { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } }, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${
