@@ -8,7 +8,7 @@
 import { findRelativeDate } from '../src/agent/entry-words.ts';
 import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
-import { asSeen, sharesTopic } from '../src/base/text/wording.ts';
+import { asSeen } from '../src/base/text/wording.ts';
 import { type Clock, dayOf } from '../src/base/time.ts';
 import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import {
@@ -24,6 +24,7 @@ import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
 import type { MemoryType } from '../src/memory/types.ts';
+import { sharesTopic } from '../src/rules/words.ts';
 
 export interface RememberRequest {
   /** Any text; it becomes one line of at most 1,000 characters. */

@@ -5,7 +5,6 @@
 
 import { z } from 'zod';
 import { isAppError } from '../../src/base/errors.ts';
-import { withTags } from '../../src/base/text/injection.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
 import {
@@ -15,6 +14,7 @@ import {
   proposalListSchema,
 } from '../../src/memory/dream/operations.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import { withTags } from '../../src/rules/injection.ts';
 import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
 import { readHolding, readNamed } from './draft.ts';
 import { resolveMeaning } from './meaning.ts';

@@ -7,9 +7,7 @@
 // lines is a person's or a program's.
 
 import { AppError } from '../../src/base/errors.ts';
-import { isSaidIn } from '../../src/base/text/change-words.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { contentWords, countSharedWords } from '../../src/base/text/wording.ts';
 import type { Day } from '../../src/base/time.ts';
 import { isOverflow, linksIn } from '../../src/memory/dream/index-file.ts';
 import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
@@ -51,6 +49,8 @@ import {
   withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
+import { isSaidIn } from '../../src/rules/change-words.ts';
+import { contentWords, countSharedWords } from '../../src/rules/words.ts';
 
 type DraftLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
 

@@ -1,7 +1,6 @@
 // What one request of a dream is about: which entries, and which of the topics, within a token budget.
 
 import { redact } from '../../src/base/text/redact.ts';
-import { contentWords, sharedPart } from '../../src/base/text/wording.ts';
 import { type DreamContext, type KnownEntry, newestAt } from '../../src/memory/dream/operations.ts';
 import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
@@ -9,6 +8,7 @@ import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { partsOf, SAYS_IT } from '../../src/memory/recall/unsorted.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { contentWords, sharedPart } from '../../src/rules/words.ts';
 import { type DraftTopic, nearOthers, readTopics } from './draft.ts';
 
 const CHARACTERS_PER_TOKEN = 3;

@@ -5,13 +5,13 @@
 // It changes nothing but the table of topics.
 
 import { asData, NONE } from '../../src/base/prompt.ts';
-import { withoutTagLines } from '../../src/base/text/injection.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { mostThat } from '../../src/base/text/wording.ts';
 import { linksIn } from '../../src/memory/dream/index-file.ts';
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
+import { withoutTagLines } from '../../src/rules/injection.ts';
 import type { SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { otherPaths } from '../dream/draft.ts';

@@ -12,13 +12,13 @@ import { z } from 'zod';
 import { AppError, attempt } from '../../src/base/errors.ts';
 import { kindOf } from '../../src/base/files/directories.ts';
 import { readBytesNow, readTextNow, statNow } from '../../src/base/files/files.ts';
-import { hasWrapperTag, speaksToAgent } from '../../src/base/text/injection.ts';
 import { parseJson } from '../../src/base/text/json.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isMemoryPath } from '../../src/memory/store/confine.ts';
 import { mergeLines } from '../../src/memory/store/edit-text.ts';
 import { isTopicPath, lineNumbers, parseTopic } from '../../src/memory/text/topic.ts';
+import { hasWrapperTag, speaksToAgent } from '../../src/rules/injection.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
 export interface MemorySnapshot {

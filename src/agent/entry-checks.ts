@@ -2,15 +2,10 @@
 // no other words become the person's. Every refusal names the words, the message and the mend.
 // It cannot know what a sentence means; it tells by form and by which words stand where.
 
-import { asRead, claimsSpeaker, hasWrapperTag, ownValues, ownWords, speaksToAgent } from '../base/text/injection.ts';
-import {
-  asSeen,
-  containsLiteral,
-  containsLiteralTail,
-  contentWords,
-  isSameWord,
-  literals,
-} from '../base/text/wording.ts';
+import { asSeen } from '../base/text/wording.ts';
+import { asRead, claimsSpeaker, hasWrapperTag, ownValues, ownWords, speaksToAgent } from '../rules/injection.ts';
+import { containsLiteral, containsLiteralTail, literals } from '../rules/literals.ts';
+import { contentWords, isSameWord } from '../rules/words.ts';
 import {
   adoptedWords,
   answerIn,

@@ -2,9 +2,10 @@
 // and which date in a text no calendar knows. Told by form, in English and the languages whose sessions were met. It
 // knows nothing of excerpts, and what it answers is always the text's own words.
 
-import { ownWords, speaksToAgent } from '../base/text/injection.ts';
-import { ENGLISH_MONTH, RELATIVE_DATES, RELATIVE_DATES_UNSPACED, SHORT_FORMS, WEEKDAY } from '../base/text/lexicon.ts';
-import { asSeen, contentWords, isNegated, segmentWords } from '../base/text/wording.ts';
+import { asSeen } from '../base/text/wording.ts';
+import { ownWords, speaksToAgent } from '../rules/injection.ts';
+import { ENGLISH_MONTH, RELATIVE_DATES, RELATIVE_DATES_UNSPACED, SHORT_FORMS, WEEKDAY } from '../rules/lexicon.ts';
+import { contentWords, isNegated, segmentWords } from '../rules/words.ts';
 
 // What a quote names. What copying changes without changing what was said is let pass: white space, typographic quotes and
 // dashes, composed or decomposed characters, the `| ` of an excerpt's lines. A part of a word is never accepted.

@@ -7,13 +7,13 @@ import { hash } from 'node:crypto';
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { textOf } from '../base/text/json.ts';
-import { passagesOf } from '../base/text/pasted.ts';
 import { lookIntoHome } from '../memory/home/home.ts';
 import { isCheckedInDir } from '../memory/home/paths.ts';
 import { findLedger } from '../memory/ledger/ledger.ts';
 import { type NearLine, nearTo } from '../memory/recall/near.ts';
 import { asContent, frameOf } from '../memory/recall/recall.ts';
 import { recalledTexts, rememberRecalled } from '../memory/recall/recall-uses.ts';
+import { passagesOf } from '../rules/pasted.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { enablementFor, scopeDir, scopesBeside } from './places.ts';
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/agent/entry-checks.ts';
 import { recordEntriesTool } from '../../src/agent/tools.ts';
-import { claimsSpeaker, speaksToAgent } from '../../src/base/text/injection.ts';
+import { claimsSpeaker, speaksToAgent } from '../../src/rules/injection.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import { markPasted } from '../../src/transcript/session.ts';
 import { waysTaken } from '../support/depth.ts';

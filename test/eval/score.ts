@@ -1,7 +1,7 @@
 // The figures of an evaluation, from what was observed and which lines say which facts. Pure: no disk, no model.
 // Every figure is a count or a count of a number, so that samples add up and a reader sees what stands behind a ratio.
 
-import { literals } from '../../src/base/text/wording.ts';
+import { literals } from '../../src/rules/literals.ts';
 import type { KeptLine, Observed, Size } from './nights.ts';
 import type { Recognition } from './recognise.ts';
 import { type Fact, type Sample, TIERS, type Tier } from './set.ts';

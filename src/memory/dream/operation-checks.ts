@@ -6,8 +6,8 @@
 // word alone is little; only implied habits are held. Each fault belongs to one operation and is said in sentences for
 // the model to mend; nothing is mended here.
 
-import { denialIn, withoutWhen } from '../../base/text/change-words.ts';
-import { isValueIn, valuesIn } from '../../base/text/wording.ts';
+import { denialIn, withoutWhen } from '../../rules/change-words.ts';
+import { isValueIn, valuesIn } from '../../rules/literals.ts';
 import { DEFAULT_LIMITS } from '../store/staging.ts';
 import { isTopicName } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';

@@ -5,6 +5,7 @@
 // fact about the user. Dates that only say when something was said, and what an entry itself names as replaced, are no
 // values of a line. Which lines are marked as seen once is decided here, too.
 
+import type { Day } from '../../base/time.ts';
 import {
   denialIn,
   deniedClause,
@@ -19,22 +20,10 @@ import {
   withoutReplaced,
   withoutUndecided,
   withoutWhen,
-} from '../../base/text/change-words.ts';
-import { hasWrapperTag, speaksToAgent } from '../../base/text/injection.ts';
-import {
-  containsLiteral,
-  containsLiteralTail,
-  contentWords,
-  countShared,
-  isNegated,
-  isOpposite,
-  isValueIn,
-  literals,
-  negationIn,
-  sharesTopic,
-  valuesIn,
-} from '../../base/text/wording.ts';
-import type { Day } from '../../base/time.ts';
+} from '../../rules/change-words.ts';
+import { hasWrapperTag, speaksToAgent } from '../../rules/injection.ts';
+import { containsLiteral, containsLiteralTail, isValueIn, literals, valuesIn } from '../../rules/literals.ts';
+import { contentWords, countShared, isNegated, isOpposite, negationIn, sharesTopic } from '../../rules/words.ts';
 import { lineId } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
 import {

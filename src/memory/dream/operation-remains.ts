@@ -14,17 +14,10 @@ import {
   withoutFormer,
   withoutReplaced,
   withoutWhen,
-} from '../../base/text/change-words.ts';
-import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
-import {
-  containsLiteral,
-  containsLiteralTail,
-  contentWords,
-  countSharedWords,
-  isSameWord,
-  literals,
-  sharesTopic,
-} from '../../base/text/wording.ts';
+} from '../../rules/change-words.ts';
+import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../rules/lexicon.ts';
+import { containsLiteral, containsLiteralTail, literals } from '../../rules/literals.ts';
+import { contentWords, countSharedWords, isSameWord, sharesTopic } from '../../rules/words.ts';
 import { quoted } from './operation-lines.ts';
 import { type Check, entriesOf, type KnownEntry, type KnownLine, type Operation, topicOfLine } from './operations.ts';
 

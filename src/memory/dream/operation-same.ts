@@ -4,19 +4,11 @@
 // lacks. All else that looks like two things is asked about, with both texts, and passes where the operation says `same`,
 // which the report tells. What an entry itself names as what it changes, nobody is asked about.
 
-import { nearDouble, valuesApart, withoutReplaced, withoutWhen } from '../../base/text/change-words.ts';
-import { LIGHT } from '../../base/text/lexicon.ts';
-import {
-  containsLiteral,
-  contentWords,
-  countShared,
-  countSharedWords,
-  isOpposite,
-  isSameWord,
-  literals,
-  sharesTopic,
-} from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
+import { nearDouble, valuesApart, withoutReplaced, withoutWhen } from '../../rules/change-words.ts';
+import { LIGHT } from '../../rules/lexicon.ts';
+import { containsLiteral, literals } from '../../rules/literals.ts';
+import { contentWords, countShared, countSharedWords, isOpposite, isSameWord, sharesTopic } from '../../rules/words.ts';
 import { dayIn, isOpen, keptOf, quoted, replacedLines, sessionOf } from './operation-lines.ts';
 import { namesIn } from './operation-remains.ts';
 import type { DreamContext, KnownEntry, KnownLine, Writing } from './operations.ts';

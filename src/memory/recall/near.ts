@@ -4,8 +4,9 @@
 // have is not enough to interrupt someone for. A line is looked for in its file, so what was taken out of it since is
 // not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
-import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../base/text/lexicon.ts';
-import { containsLiteral, contentWords, isSameWord, literals } from '../../base/text/wording.ts';
+import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../rules/lexicon.ts';
+import { containsLiteral, literals } from '../../rules/literals.ts';
+import { contentWords, isSameWord } from '../../rules/words.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { MARK, programLines } from '../ledger/program-lines.ts';

@@ -6,9 +6,9 @@
 
 import { join } from 'node:path';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
-import { asItIs } from '../../base/text/change-words.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
+import { asItIs } from '../../rules/change-words.ts';
 import { shownText } from '../conflicts/conflict.ts';
 import { INDEX_CAPS, linksIn } from '../dream/index-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';

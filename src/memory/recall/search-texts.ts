@@ -4,8 +4,8 @@
 // Promises: a file whose size, times or inode differ is read again, and so is one that changed a moment ago; what is kept
 // is bounded. It changes nothing.
 
-import { asItIs } from '../../base/text/change-words.ts';
 import { type Clock, systemClock } from '../../base/time.ts';
+import { asItIs } from '../../rules/change-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveFiles, textOf } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';

@@ -5,7 +5,8 @@
 // find out whether an index of them is up to date. A fact is one hit: the line of a topic, and the entries it rests on.
 // It changes nothing.
 
-import { distanceBetween, segmentWords } from '../../base/text/wording.ts';
+import { distanceBetween } from '../../base/text/wording.ts';
+import { segmentWords } from '../../rules/words.ts';
 import { allSupports } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {

@@ -4,7 +4,8 @@
 
 import { join } from 'node:path';
 import { listNames } from '../../base/files/directories.ts';
-import { contentWords, distinctValues, sharedPart } from '../../base/text/wording.ts';
+import { distinctValues } from '../../rules/literals.ts';
+import { contentWords, sharedPart } from '../../rules/words.ts';
 import { entryOfItem } from '../history/log-items.ts';
 import { entryRow } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -9,7 +9,8 @@
 import { isAppError } from '../../base/errors.ts';
 import { realPath } from '../../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, type Stat, statNow } from '../../base/files/files.ts';
-import { containsLiteral, isNegated, literals, similarity } from '../../base/text/wording.ts';
+import { containsLiteral, literals } from '../../rules/literals.ts';
+import { isNegated, similarity } from '../../rules/words.ts';
 import { addSupport, dropSupport, moveSupports, supportsOf } from '../ledger/entries.ts';
 import { Transaction } from '../ledger/ledger.ts';
 import { followProgramLines } from '../ledger/program-lines.ts';

@@ -2,15 +2,9 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  asSeen,
-  containsLiteral,
-  containsLiteralTail,
-  distinctValues,
-  literals,
-  sayCount,
-  segmentWords,
-} from '../../../src/base/text/wording.ts';
+import { asSeen, sayCount } from '../../../src/base/text/wording.ts';
+import { containsLiteral, containsLiteralTail, distinctValues, literals } from '../../../src/rules/literals.ts';
+import { segmentWords } from '../../../src/rules/words.ts';
 import { SEED, waysTaken } from '../../support/depth.ts';
 
 test.each([

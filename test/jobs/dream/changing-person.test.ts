@@ -3,8 +3,8 @@
 // sloppy one that first proposes something else.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { literals } from '../../../src/base/text/wording.ts';
 import { seenOnceOn, withoutMark } from '../../../src/memory/text/topic.ts';
+import { literals } from '../../../src/rules/literals.ts';
 import { asOneHabit, liveThrough, PERSONS, type Sent, spoil, type Year } from '../../support/changing-year.ts';
 import { countChecks } from '../../support/check-counts.ts';
 import { sized } from '../../support/depth.ts';

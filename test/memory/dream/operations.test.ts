@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { literals } from '../../../src/base/text/wording.ts';
 import { checkOperations } from '../../../src/memory/dream/operation-checks.ts';
 import type { DreamContext, KnownEntry, Operation } from '../../../src/memory/dream/operations.ts';
+import { literals } from '../../../src/rules/literals.ts';
 
 const PNPM = 'e_00000000000a';
 const PORT = 'e_00000000000b';

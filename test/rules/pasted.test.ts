@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ownWords } from '../../../src/base/text/injection.ts';
-import { passagesOf } from '../../../src/base/text/pasted.ts';
-import { waysTaken } from '../../support/depth.ts';
+import { ownWords } from '../../src/rules/injection.ts';
+import { passagesOf } from '../../src/rules/pasted.ts';
+import { waysTaken } from '../support/depth.ts';
 
 const pasted = (message: string): string[] =>
   passagesOf(message).flatMap(({ text, isPasted }) => (isPasted ? [text] : []));

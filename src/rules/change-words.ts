@@ -3,10 +3,11 @@
 // denies, and whether two texts of one form speak of two things that are not the same ("the staging database", "the
 // production database"). It never says that two texts mean the same.
 
-import type { Day } from '../time.ts';
-import { changesOf } from './align.ts';
+import { changesOf } from '../base/text/align.ts';
+import type { Day } from '../base/time.ts';
 import { BEFORE, COPULA, ENDS, GIVEN_UP, MONTH, NO_LONGER, REFUSING, SAID_ON } from './lexicon.ts';
-import { containsLiteral, contentWords, countSharedWords, distinctValues, literals, negationIn } from './wording.ts';
+import { containsLiteral, distinctValues, literals } from './literals.ts';
+import { contentWords, countSharedWords, negationIn } from './words.ts';
 
 const WORD = String.raw`[^\s,;()（）。、]+`;
 const THING = String.raw`(?:(?:the|a|an|der|die|das|den|le|la|les|el|los|il|lo)\s+)?(?:${'`[^`]+`'}|"[^"]+"|“[^”]+”|${WORD}(?:\s+(?!(?:${ENDS})(?![\p{L}]))${WORD}){0,2})`;

@@ -2,9 +2,9 @@
 // by form: commands to an agent in several languages, also hidden in look-alike letters, unseen characters or base64;
 // quotations, pasted mails, fences and tags. It errs on the side of refusing; it cannot know what a sentence means.
 
+import { asSeen } from '../base/text/wording.ts';
 import { ORDERS } from './lexicon.ts';
 import { promptsIn, typedFrom } from './pasted.ts';
-import { asSeen } from './wording.ts';
 
 /** The tags that nocturne itself puts around data, and those that pass for a system's. */
 const WRAPPER = String.raw`<\s*\/?\s*(?:entries|withdrawn|topics|others|sessions?|excerpt|known|index|pending|operator_instructions|nocturne-[a-z]+|system(?:-reminder)?|instructions|recalled)\b`;

@@ -1,8 +1,8 @@
 // What code can tell of a person's own words, however the message is made.
 
 import { expect, test } from 'vitest';
-import { claimsSpeaker, ownWords, speaksToAgent } from '../../../src/base/text/injection.ts';
-import { waysTaken } from '../../support/depth.ts';
+import { claimsSpeaker, ownWords, speaksToAgent } from '../../src/rules/injection.ts';
+import { waysTaken } from '../support/depth.ts';
 
 const REPEATED = [
   [
