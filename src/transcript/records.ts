@@ -301,10 +301,20 @@ function recover(text: string, recordStart: string, into: JsonObject[]): boolean
       at = skipSpace(text, end);
       continue;
     }
-    const next = restarts++ < MAX_RESTARTS ? text.indexOf(recordStart, at + 1) : -1;
+    const next = restarts++ < MAX_RESTARTS ? nextRecord(text, recordStart, at + 1) : -1;
     at = next === -1 ? text.length : next;
   }
   return restarts === 0;
+}
+
+/** Where the next record begins; what stands behind `[`, `:` or `,` is data in a record that is torn. */
+function nextRecord(text: string, recordStart: string, from: number): number {
+  for (let at = text.indexOf(recordStart, from); at !== -1; at = text.indexOf(recordStart, at + 1)) {
+    let before = at - 1;
+    while (before >= 0 && /\s/.test(text[before] as string)) before--;
+    if (!'[:,'.includes(text[before] ?? '{')) return at;
+  }
+  return -1;
 }
 
 /** The index behind the object that begins at `start`, or -1 where it does not end. */

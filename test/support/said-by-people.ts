@@ -50,7 +50,9 @@ export function saidInClaudeCode(text: string): string[] {
     if (record.isMeta || record.isSidechain || record.isCompactSummary || record.isVisibleInTranscriptOnly) continue;
     if (typeof record.sourceToolUseID === 'string' || record.promptSource === 'system') continue;
     if (record.origin && record.origin.kind !== 'human') continue;
-    if (record.planContent) said.push('approved the plan');
+    const [, shell] = /^<bash-input>([\s\S]*)<\/bash-input>$/.exec(typed) ?? [];
+    if (shell) said.push(fold(`! ${shell}`));
+    else if (record.planContent) said.push('approved the plan');
     else if (name) said.push(...(args.trim() ? [fold(`/${name.replace(/^\//, '')} ${args}`)] : []));
     else if (words === '' ? hasPicture(content) : !isMachine(words)) {
       const isNobodys = namesHumans !== -1 && at > namesHumans && !record.origin && record.promptSource !== 'typed';

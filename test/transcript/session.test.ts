@@ -91,12 +91,14 @@ const GOLDEN: Record<string, { turns: number; within?: number; unreadable?: numb
   'JanDeDobbeleer+oh-my-posh/bf77db8f-a917-4fc4-be70-ca1927a57d56': { turns: 2 },
   'M-Thisness+M-Claude/f726527a-2135-406b-adf3-fc3bbe16dd91': { turns: 14, unreadable: 21 },
   'daaain+claude-code-log/test/test_data/edge_cases': { turns: 3, within: 1, unreadable: 7 },
-  // The measured 30 prompts, six texts typed while a tool ran, four reasons for which a call was rejected.
-  'entireio+cli/03a1382e-ecd5-42c4-b3d4-5c659e165904': { turns: 30, within: 10 },
+  // The measured 30 prompts, six texts typed while a tool ran, three reasons for which a call of the
+  // agent's own tools was rejected (why one of a server was, its record does not tell apart from an error).
+  'entireio+cli/03a1382e-ecd5-42c4-b3d4-5c659e165904': { turns: 30, within: 9 },
   // Its last line is a text that was queued and never sent.
   'JanDeDobbeleer+oh-my-posh/5834c1ee-18ef-4761-a251-478863eb2f10': { turns: 7, within: 1 },
-  // 22 questions were answered, two texts were typed while a tool ran, and a command has an argument.
-  'FSM1+cipher-box/12f1f541-2a05-4a60-a551-14b836a1ad82': { turns: 7, within: 25 },
+  // 22 questions were answered, two texts were typed while a tool ran, a command has an argument, and two
+  // commands went to the shell.
+  'FSM1+cipher-box/12f1f541-2a05-4a60-a551-14b836a1ad82': { turns: 7, within: 27 },
   'entireio+cli/130d7b7e-5801-4345-9bd6-f32fd9b8429b': { turns: 5 },
   // Names the origin of notices only: what was typed after the first notice is a person's all the same.
   'entireio+git-sync/76731dd6-65de-4d92-be87-716b3e380099': { turns: 14, within: 2 },

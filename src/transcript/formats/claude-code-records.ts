@@ -4,7 +4,7 @@
 // sent is left over; one taken back is gone. An operation that names no text is taken to be about the oldest, or about
 // all where it takes all back.
 
-import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
+import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../types.ts';
 import type { Said } from './format.ts';
 import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
@@ -165,15 +165,16 @@ const FLAGS_OF_MACHINES = `isMeta isCompactSummary isVisibleInTranscriptOnly isS
 
 /** Whether the record itself says that no person sent it. */
 export function isMachines(record: JsonObject): boolean {
-  if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true) || record.promptSource === 'system') return true;
-  const origin = objectAt(record, 'origin').kind;
-  if (origin !== undefined && origin !== 'human') return true;
+  if (FLAGS_OF_MACHINES.some((flag) => record[flag] === true)) return true;
+  const origin = isObject(record.origin) ? record.origin.kind : (record.origin ?? undefined);
+  if (origin === undefined ? !PEOPLES_SOURCES.has(record.promptSource) : origin !== 'human') return true;
   // The document of a skill that was called; what a schedule, a notice or another session set going.
   return typeof record.sourceToolUseID === 'string' || !PEOPLES_TURNS.has(record.turnOrigin);
 }
 
 /** Older versions do not say it; in the SDK a person may have typed it. */
 const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);
+const PEOPLES_SOURCES: ReadonlySet<unknown> = new Set([undefined, 'typed', 'queued', 'sdk']);
 
 export function messageOf(record: JsonObject, said: Said): Message {
   return toMessage(said, {

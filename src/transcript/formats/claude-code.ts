@@ -204,7 +204,7 @@ class ClaudeCodeReader implements RecordReader {
     const apiId = textOf(message.id);
     const parts = this.#dropRepeated(apiId, partsOf(blocks));
     if (parts.length === 0) return;
-    for (const part of parts) if (part.kind === 'call') this.#calls.set(part.id, part);
+    for (const part of parts) if (part.kind === 'call' && record.isSidechain !== true) this.#calls.set(part.id, part);
     if (this.#open && apiId !== undefined && this.#open.apiId === apiId) {
       this.#open.message.parts.push(...parts);
       return;
@@ -222,7 +222,7 @@ class ClaudeCodeReader implements RecordReader {
     if (resultParts.length > 0) {
       this.#close();
       const id = this.#say(record, { id: uuidOf(record), speaker: 'tool', parts: resultParts }, results);
-      const answers = saidToCalls(resultParts, { calls: this.#calls, outcome: record.toolUseResult, id });
+      const answers = saidToCalls(resultParts, { calls: this.#calls, record, id });
       if (record.isSidechain !== true) this.#ready.push(...answers.map((answer) => messageOf(record, answer)));
     }
     const spoken = blocks.filter((block) => !isResultBlock(block));
@@ -257,10 +257,11 @@ class ClaudeCodeReader implements RecordReader {
 
   /** A plan with which a session starts afresh: the model wrote it, a person approved it, the program entered it. */
   #takePlan(record: JsonObject, { spoken, parts }: { spoken: JsonObject[]; parts: Part[] }): void {
-    const plan: Part[] = [{ kind: 'text', text: textOf(record.planContent) ?? '' }];
+    const text = textOf(record.planContent) ?? '';
+    const plan: Part[] = [{ kind: 'text', text }];
     const id = this.#say(record, { id: uuidOf(record), speaker: 'assistant', parts: plan }, spoken, 'harness');
     const whole = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
-    const answer = approval(feedbackBehindPlan(whole));
+    const answer = approval(feedbackBehindPlan(whole, text));
     this.#ready.push(messageOf(record, { id: `${id}/answer`, speaker: 'human', parts: answer }));
   }
 
@@ -333,7 +334,7 @@ class ClaudeCodeReader implements RecordReader {
 
   /** What a person queued, under an id of its own; null for what a program did. */
   #queuedMessage({ record, parts }: Queued): Message | null {
-    const own = isJsonText(parts) ? null : humanParts(parts);
+    const own = isMachines(record) || isJsonText(parts) ? null : humanParts(parts);
     if (own === null) return null;
     const id = `queued-${chainId('', textOf(record.timestamp) ?? '', blocksOf(record.content) ?? [])}`;
     return messageOf(record, { id, speaker: 'human', parts: own });

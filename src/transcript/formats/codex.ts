@@ -22,7 +22,7 @@ import {
   withoutInjected,
 } from './codex-items.ts';
 import { type Format, namesOf } from './format.ts';
-import { type Asked, answersOf, askedIn } from './human-text.ts';
+import { type Asked, answersOf, askedIn, shellCommand } from './human-text.ts';
 import { chainId, instantOf, MessageBuilder, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"timestamp":';
@@ -252,7 +252,7 @@ class CodexReader implements RecordReader {
   #takeCall(item: JsonObject, call: Call): void {
     const id = call.id === '' ? `call ${this.#builder.nextId(undefined, 'assistant', [call])}` : call.id;
     const answer: Part[] = isAnsweredElsewhere(item) ? [{ kind: 'result', callId: id, text: '', isError: false }] : [];
-    if (call.tool.endsWith('request_user_input')) this.#asked.set(id, askedIn(call.input));
+    if (call.tool === 'request_user_input') this.#asked.set(id, askedIn(call.input));
     this.#say('assistant', [{ ...call, id }, ...answer], { key: textOf(item.call_id) ?? textOf(item.id) });
   }
 
@@ -273,7 +273,7 @@ class CodexReader implements RecordReader {
     const asked = this.#asked.get(callId);
     this.#asked.delete(callId);
     const [result] = parts;
-    const answer = asked && result?.kind === 'result' ? answersOf(result.text, asked) : [];
+    const answer = asked && result?.kind === 'result' ? answersOf(result, asked) : [];
     const isTyped = answer.some((part) => part.kind === 'text' && part.untyped === undefined);
     this.#say('human', answer, { key: `${callId} answer`, isAside: !isTyped });
   }
@@ -283,6 +283,9 @@ class CodexReader implements RecordReader {
     const [first] = parts;
     const isReport = first?.kind === 'text' && first.text.startsWith('<subagent_notification>');
     const own = withoutInjected(parts);
+    const command = item.role === 'user' && this.#file.agent === undefined ? shellCommand(parts) : null;
+    // Behind it stands what it printed.
+    if (command) this.#say('human', command, { key: `${this.#turnId} shell ${JSON.stringify(parts)}`, isAside: true });
     if (item.role === 'assistant') this.#say('assistant', parts, { key: textOf(item.id) });
     else if (item.role === 'user' && isReport) this.#say('subagent', parts);
     else if (item.role !== 'user' || own.length === 0) this.#say('harness', parts);

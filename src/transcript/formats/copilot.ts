@@ -90,6 +90,8 @@ class CopilotReader implements RecordReader {
         break;
       }
       case 'tool.execution_start':
+        // A request does not say whose tool it asks for.
+        if (textOf(data.mcpServerName) !== undefined) this.#questions.delete(textOf(data.toolCallId) ?? '');
         if (textOf(data.toolCallId) === undefined) this.#onUnreadable();
         else this.#say(event, 'assistant', this.#call(data, data.toolName));
         break;
@@ -138,7 +140,7 @@ class CopilotReader implements RecordReader {
     const images = objectsOf(result.contents).flatMap((content) => binaryPart(content) ?? []);
     this.#say(event, 'tool', [{ kind: 'result', callId, text, isError }, ...images]);
     const question = this.#questions.get(callId);
-    if (question === undefined || this.#builder.place.isSidechain) return;
+    if (question === undefined || isError || this.#builder.place.isSidechain) return;
     if (text.startsWith(TYPED_ANSWER)) {
       this.#say(event, 'human', textParts(text.slice(TYPED_ANSWER.length).trim()));
     } else if (text.startsWith(CHOICE)) {
@@ -152,7 +154,9 @@ class CopilotReader implements RecordReader {
     const id = textOf(request.toolCallId) ?? '';
     if (this.#calls.has(id)) return [];
     this.#calls.add(id);
-    if (name === 'ask_user') this.#questions.set(id, textOf(objectAt(request, 'arguments').question) ?? '');
+    if (name === 'ask_user' && textOf(request.mcpServerName) === undefined) {
+      this.#questions.set(id, textOf(objectAt(request, 'arguments').question) ?? '');
+    }
     return [{ kind: 'call', id, tool: textOf(name) ?? '', input: request.arguments }];
   }
 

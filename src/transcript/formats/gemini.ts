@@ -14,7 +14,7 @@ import { objectsIn, readObjects } from '../records.ts';
 import type { Message, Part } from '../types.ts';
 import { withAncestors } from '../writes/recorded-paths.ts';
 import { type Format, namesOf } from './format.ts';
-import { answersOf, askedIn, humanParts } from './human-text.ts';
+import { answersOf, askedIn, humanParts, shellCommand } from './human-text.ts';
 import { attachmentPart, chainId, instantOf, MessageBuilder, type Place, textParts } from './message-builder.ts';
 
 const RECORD_START = '{"id":';
@@ -127,6 +127,8 @@ interface Entry {
   shown: Part[];
   calls: Part[];
   results: Part[];
+  /** What the person answered to them. */
+  answers: Part[];
   /** What it says, so that a copy under another id is known. */
   sayings: string[];
   isAbandoned: boolean;
@@ -220,12 +222,12 @@ class GeminiFold {
     }
   }
 
-  #say({ id: key, type, said, shown, calls, results }: Entry, builder: MessageBuilder): void {
+  #say({ id: key, type, said, shown, calls, results, answers }: Entry, builder: MessageBuilder): void {
     if (type === 'gemini') {
       const own = said.filter((part) => part.kind !== 'call' || calls.length === 0);
       builder.say('assistant', [...own, ...calls], { key });
       builder.say('tool', results, { key: chainId(key, 'results', []) });
-      builder.say('human', answersIn(calls, results), { key: chainId(key, 'answer', []) });
+      builder.say('human', answers, { key: chainId(key, 'answer', []) });
     } else if (type === 'user' && said.length > 0 && said.every((part) => part.kind === 'result')) {
       builder.say('tool', said, { key });
     } else {
@@ -233,6 +235,8 @@ class GeminiFold {
       // The words that were shown, and the pictures that were sent with them.
       const sent = shown.length === 0 ? said : [...shown, ...said.filter((part) => part.kind === 'attachment')];
       const own = isPersons ? typedParts(sent) : null;
+      const toShell = isPersons ? shellCommand(said) : null;
+      if (toShell) builder.say('human', toShell, { key: chainId(key, 'shell', []), isAside: true });
       // Only what was sent for it is the model's: a command of the program's own is not.
       const command = isPersons ? typedCommand(shown) : null;
       if (own) builder.say('human', own, { key, beginsTurn: true });
@@ -251,7 +255,8 @@ function entryOf(record: unknown): Entry | null {
   const results = recorded.flatMap(resultParts);
   const sayings = sayingsOf(type, [...said, ...calls, ...results]);
   const shown = contentParts(displayContent);
-  return { id, type, at: instantOf(timestamp), said, shown, calls, results, sayings, isAbandoned: false };
+  const answers = recorded.flatMap(answersIn);
+  return { id, type, at: instantOf(timestamp), said, shown, calls, results, answers, sayings, isAbandoned: false };
 }
 
 function sayingsOf(type: string, parts: readonly Part[]): string[] {
@@ -263,12 +268,11 @@ function sayingsOf(type: string, parts: readonly Part[]): string[] {
   return text.length === 0 ? sayings : [...sayings, chainId('', type, text)];
 }
 
-function answersIn(calls: readonly Part[], results: readonly Part[]): Part[] {
-  return calls.flatMap((call) => {
-    const result = results.find((part) => part.kind === 'result' && call.kind === 'call' && part.callId === call.id);
-    if (call.kind !== 'call' || call.tool !== 'ask_user' || result?.kind !== 'result') return [];
-    return answersOf(result.text, askedIn(call.input));
-  });
+/** What a person answered in a dialog of Gemini CLI; the tool of a server may have its name, but not its title. */
+function answersIn(call: JsonObject): Part[] {
+  const isServers = / MCP Server\)$/.test(textOf(call.displayName) ?? '');
+  const [result] = call.name === 'ask_user' && !isServers ? resultParts(call) : [];
+  return result?.kind === 'result' ? answersOf(result, askedIn(call.args)) : [];
 }
 
 /** `content` is a string, a part, or a list of either. Thoughts are dropped; of binary data a label stays. */

@@ -3,9 +3,9 @@
 // Strict: what is unsure is not human, because an entry about the user may rest on it. Only what they typed is in their
 // words; what is chosen is marked, because a model worded it. What is typed follows the question or call that it answers.
 
-import { isObject, type JsonObject, objectsOf, parsedOr, parseJson, textOf } from '../../base/text/json.ts';
+import { isObject, type JsonObject, objectAt, objectsOf, parseJson, textOf } from '../../base/text/json.ts';
 import type { Call, Part, Result } from '../types.ts';
-import type { Said } from './format.ts';
+import type { Said as SaidMessage } from './format.ts';
 
 /** Elements in which a program writes with the role of the user. */
 const MACHINE_ELEMENT = new RegExp(
@@ -47,14 +47,25 @@ const INJECTED = /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostic
 /** What a person pasted is part of what they sent; the marks around it are the program's. */
 const PASTE = /<pasted_content(?: id="[^"]{0,100}")?>\n?([\s\S]*?)(?:<\/pasted_content(?: id="[^"]{0,100}")?>\n?|$)/g;
 
-/** The parts as the person sent them, without what was injected into them; `null` where no person typed. */
+/**
+ * The parts as the person sent them, without what was injected into them; `null` where no person typed. What they typed
+ * is the first text: what a program adds comes as texts of its own, which are others' words.
+ */
 export function humanParts(parts: readonly Part[]): Part[] | null {
+  let typed: Part[] | undefined;
   const own = parts.flatMap((part): Part[] => {
     if (part.kind !== 'text') return [part];
-    return pastesOf(part.text.replace(INJECTED, ''));
+    const pieces = pastesOf(part.text.replace(INJECTED, ''));
+    if (typed === undefined || typed.length === 0) {
+      typed = pieces;
+      return pieces;
+    }
+    return pieces.flatMap((piece) =>
+      piece.kind === 'text' && !isMachineText(piece.text) ? { ...piece, untyped: 'pasted' } : [],
+    );
   });
-  const first = own.find((part) => part.kind === 'text');
-  return own.length === 0 || (first !== undefined && isMachineText(first.text)) ? null : own;
+  const [first] = typed ?? [];
+  return own.length === 0 || (first?.kind === 'text' && isMachineText(first.text)) ? null : own;
 }
 
 /** The text in parts: what was pasted between marks, and what was typed. */
@@ -66,18 +77,35 @@ function pastesOf(text: string): Part[] {
   return pieces.filter((part) => part.kind === 'text' && part.text !== '');
 }
 
+/** How programs write a command that a person gave to the shell behind `!`: Claude Code, Codex and Gemini CLI. */
+const SHELL_COMMANDS = [
+  /^\s*<bash-input>([\s\S]*)<\/bash-input>\s*$/,
+  /^<user_shell_command>\s*<command>\n([\s\S]*?)\n<\/command>/,
+  /^I ran the following shell command:\n```sh\n([\s\S]*?)\n```\n/,
+];
+
+/** The command that a person gave to the shell, behind a `!`; null where the text is none. */
+export function shellCommand(parts: readonly Part[]): Part[] | null {
+  const text = parts.find((part) => part.kind === 'text')?.text ?? '';
+  const command = SHELL_COMMANDS.map((pattern) => pattern.exec(text)?.[1]?.trim()).find(Boolean);
+  return command === undefined ? null : [{ kind: 'text', text: `! ${command}` }];
+}
+
 /**
  * The command that a person gave to the program, as they typed it: the command and behind it its arguments; null where
- * the text is none. Claude Code writes it as elements, in an order that changed, and a note to memory (`# …`) as another.
+ * the text is none. Claude Code writes it as elements, in an order that changed, and a note to memory (`# …`) as
+ * another.
  */
 export function commandLine(parts: readonly Part[]): { parts: Part[]; hasArguments: boolean } | null {
-  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+  const text = parts.find((part) => part.kind === 'text')?.text ?? '';
+  const shell = shellCommand(parts);
+  if (shell) return { parts: shell, hasArguments: true };
   const note = /^\s*<user-memory-input>([\s\S]*)<\/user-memory-input>\s*$/.exec(text)?.[1]?.trim();
   const isCommand = /^\s*<command-(?:name|message|args)>/.test(text);
   const name = isCommand ? /<command-name>([\s\S]*?)<\/command-name>/.exec(text)?.[1]?.trim() : undefined;
-  if (note === undefined && !name) return null;
+  const command = note !== undefined ? '#' : name && `/${name.replace(/^\//, '')}`;
+  if (!command) return null;
   const typed = note ?? /<command-args>([\s\S]*)<\/command-args>/.exec(text)?.[1]?.trim() ?? '';
-  const command = note !== undefined ? '#' : name?.startsWith('/') ? name : `/${name}`;
   return { parts: [{ kind: 'text', text: `${command} ${typed}`.trimEnd() }], hasArguments: typed !== '' };
 }
 
@@ -100,40 +128,33 @@ export function choiceOf(question: string, chosen: string, means = ''): Part {
 // Tools that bring back `{"answers":{…}}` as JSON: those of Codex and Gemini CLI.
 
 export interface Asked {
-  /** Every string under a `label`, `options` or `choices` in what was offered. */
+  /** Every option that was offered. */
   offered: ReadonlySet<string>;
-  /** The questions' words, by their id or, without one, by what they ask. */
-  questions: ReadonlyMap<string, string>;
+  questions: { id?: string; text: string }[];
 }
 
-/** What the call of such a tool asked. */
+/** What the call of such a tool asked: the questions themselves, and nothing within them. */
 export function askedIn(input: unknown): Asked {
-  const offered = new Set<string>();
-  const questions = new Map<string, string>();
-  const visit = (value: unknown, isOption: boolean, depth: number): void => {
-    if (depth > 8) return;
-    if (typeof value === 'string' && isOption) offered.add(value);
-    if (Array.isArray(value)) for (const item of value) visit(item, isOption, depth + 1);
-    if (!isObject(value)) return;
-    const question = textOf(value.question);
-    if (question !== undefined) questions.set(textOf(value.id) ?? question, question);
-    for (const [key, item] of Object.entries(value))
-      visit(item, /^(options|choices|label|value)$/.test(key), depth + 1);
+  const questions = isObject(input) ? objectsOf(input.questions) : [];
+  const offered = questions.flatMap(({ options, choices }) =>
+    [options, choices].flat().map((option) => (isObject(option) ? option.label : option)),
+  );
+  return {
+    offered: new Set(offered.filter((option) => typeof option === 'string')),
+    questions: questions.map(({ id, question }) => ({ id: textOf(id), text: textOf(question) ?? '' })),
   };
-  visit(input, false, 0);
-  return { offered, questions };
 }
 
-/** What was answered in `output`: what was chosen behind its question, what was typed alone. */
-export function answersOf(output: string, { offered, questions }: Asked): Part[] {
-  const read = parsedOr(output);
+/** What was answered in a result: what was chosen behind its question, what was typed alone; nothing in an error. */
+export function answersOf({ text: output, isError }: Result, { offered, questions }: Asked): Part[] {
+  const read = isError ? undefined : parseJson(output);
   if (!isObject(read) || !isObject(read.answers)) return [];
-  return Object.entries(read.answers).flatMap(([key, answer], at): Part[] => {
+  return Object.entries(read.answers).flatMap(([key, answer]): Part[] => {
     const given = stringsIn(isObject(answer) ? answer.answers : answer);
     const chosen = given.filter((text) => offered.has(text));
     const typed = given.filter((text) => !offered.has(text)).map((text) => text.replace(/^user_note: /, ''));
-    const question = questions.get(key) ?? [...questions.values()][at] ?? '';
-    return [...(chosen.length === 0 ? [] : [choiceOf(question, chosen.join(', '))]), ...typedParts(typed)];
+    const question = questions.find(({ id, text }) => (id ?? text) === key) ?? questions[Number(key)];
+    return [...(chosen.length === 0 ? [] : [choiceOf(question?.text ?? '', chosen.join(', '))]), ...typedParts(typed)];
   });
 }
 
@@ -148,18 +169,15 @@ function typedParts(texts: readonly string[]): Part[] {
 
 // The dialogs of Claude Code and opencode, and what Claude Code writes into a tool's result.
 
-const DIALOGS: ReadonlySet<string> = new Set(['AskUserQuestion', 'question']);
-
-/** Whether a person answers a call of the tool, not a program. */
-export function asksPerson(tool: string): boolean {
-  return DIALOGS.has(tool) || tool === 'ExitPlanMode';
-}
+/** The tools by which an agent itself asks a person. A server's tool never has such a name. */
+export const CLAUDES_DIALOGS: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode']);
+export const OPENCODES_DIALOGS: ReadonlySet<string> = new Set(['question']);
 
 interface Answered {
   call: Call;
   result: Result;
-  /** What the record itself says of the result, where it does. */
-  outcome: unknown;
+  /** The record of the result, where the format's says more than its words. */
+  record?: JsonObject;
 }
 
 /**
@@ -168,20 +186,20 @@ interface Answered {
  */
 export function saidToCalls(
   results: readonly Part[],
-  { calls, outcome, id }: { calls: Map<string, Call>; outcome?: unknown; id: string },
-): Said[] {
+  { calls, record, id }: { calls: Map<string, Call>; record?: JsonObject; id: string },
+): SaidMessage[] {
   const plans: Part[] = [];
   const parts: Part[] = [];
   for (const result of results) {
     const call = result.kind === 'result' ? calls.get(result.callId) : undefined;
     if (result.kind !== 'result' || !call) continue;
     calls.delete(result.callId);
-    const answered: Answered = { call, result, outcome };
+    const answered: Answered = { call, result, record };
     const plan = approvedPlan(answered);
     if (plan !== undefined) plans.push({ kind: 'text', text: plan });
     parts.push(...(plan === undefined ? answersIn(answered) : approval()));
   }
-  const said: Said[] = [
+  const said: SaidMessage[] = [
     { id: `${id}/plan`, speaker: 'assistant', parts: plans },
     { id: `${id}/answer`, speaker: 'human', parts },
   ];
@@ -189,20 +207,32 @@ export function saidToCalls(
 }
 
 function answersIn(answered: Answered): Part[] {
-  const { call, result } = answered;
-  if (DIALOGS.has(call.tool)) {
-    const questions = questionsOf(answered);
-    if (!result.isError) return questions.flatMap((question) => answerTo(question, answered));
-    const given = result.text.startsWith(REJECTED) && result.text.includes(PUT_IN_PLACE);
-    if (given) return questions.flatMap((question) => choicesIn(question, answerBefore(question, result.text)));
+  const { call, result, record } = answered;
+  if (result.isError) {
+    const reason = record && reasonIn(answered, record);
+    return reason === undefined ? [] : [call, { kind: 'text', text: reason }];
   }
-  const reason = result.isError ? reasonIn(result.text) : null;
-  return reason === null ? [] : [call, { kind: 'text', text: reason }];
+  if (call.tool === 'ExitPlanMode' || !(CLAUDES_DIALOGS.has(call.tool) || OPENCODES_DIALOGS.has(call.tool))) return [];
+  const outcome = record?.toolUseResult;
+  const questions = questionsIn(outcome) ?? questionsIn(call.input) ?? [];
+  if (!isObject(outcome) || !isObject(outcome.answers)) {
+    return answersInText(questions, result.text).flatMap(({ question, ...said }) =>
+      choicesIn(question, { ...said, call }),
+    );
+  }
+  const { answers } = outcome;
+  return questions.flatMap((question) => {
+    const answer = stringsIn(answers[question.text]).join(', ');
+    const notes = textOf(objectAt(objectAt(outcome, 'annotations'), question.text).notes);
+    return choicesIn(question, { answer, notes, call });
+  });
 }
 
-/** The plan that a person approved; undefined where the result approves none. */
-function approvedPlan({ call, result, outcome }: Answered): string | undefined {
+/** The plan that a person approved; undefined where the result approves none, or an agent approved it. */
+function approvedPlan({ call, result, record }: Answered): string | undefined {
   if (call.tool !== 'ExitPlanMode' || result.isError || !result.text.startsWith('User has approved')) return undefined;
+  const outcome = record?.toolUseResult;
+  if (isObject(outcome) && outcome.isAgent === true) return undefined;
   const written = /^## Approved Plan(?: \(edited by user\))?:\n([\s\S]+)/m.exec(result.text)?.[1];
   return planIn(outcome) ?? written ?? planIn(call.input);
 }
@@ -218,8 +248,9 @@ export function approval(feedback?: string): Part[] {
 }
 
 /** What a person typed about the plan with which they started afresh; the program writes it behind the plan. */
-export function feedbackBehindPlan(text: string): string | undefined {
-  return textOf(/\n\nUser feedback on this plan: ([\s\S]+)$/.exec(text)?.[1]?.trim());
+export function feedbackBehindPlan(text: string, plan: string): string | undefined {
+  const behind = text.slice(text.indexOf(plan) + plan.length);
+  return textOf(/\n\nUser feedback on this plan: ([\s\S]+)$/.exec(behind)?.[1]?.trim());
 }
 
 const REJECTED = "The user doesn't want to proceed with this tool use.";
@@ -228,12 +259,18 @@ const SAID = 'To tell you how to proceed, the user said:\n';
 const ADDED = /\n\nNote: The user's next message may contain[\s\S]*$/;
 const PUT_IN_PLACE = 'The user wants to clarify these questions.';
 
-function reasonIn(text: string): string | null {
+/**
+ * Why a person refused a call. Newer records say that they did, and what they said. In those before it is told by words,
+ * which a server, or a shell of version 1, might say as well: so it is not taken from these.
+ */
+function reasonIn({ call, result: { text } }: Answered, record: JsonObject): string | undefined {
+  const isTold = record.toolDenialKind === 'user-rejected';
+  if (!isTold && (record.toolDenialKind !== undefined || call.tool.startsWith('mcp__'))) return undefined;
+  if (!isTold && /^1\./.test(textOf(record.version) ?? '')) return undefined;
   const at = text.startsWith(REJECTED) ? text.indexOf(SAID) : -1;
-  if (at === -1) return null;
-  const given = text.slice(at + SAID.length);
-  const reason = given.replace(ADDED, '').trim();
-  return reason === '' || reason.startsWith(PUT_IN_PLACE) ? null : reason;
+  const given = at === -1 ? '' : text.slice(at + SAID.length).replace(ADDED, '');
+  const reason = ((isTold && textOf(record.userFeedback)) || given).trim();
+  return reason === '' || reason.startsWith(PUT_IN_PLACE) ? undefined : reason;
 }
 
 interface Question {
@@ -242,49 +279,34 @@ interface Question {
   /** What the question says of an option, by its label. */
   meanings: ReadonlyMap<string, string>;
   isMultiple: boolean;
-  /** The next question, which ends this one's answer in a result's text. */
-  next?: string;
 }
 
-function questionsOf({ call, outcome }: Answered): Question[] {
-  const asked = [outcome, call.input].map((from) =>
-    isObject(from) && Array.isArray(from.questions) ? from.questions : [],
-  );
-  const questions = objectsOf(asked.find((list) => list.length > 0));
-  return questions.map((question, at) => {
-    const options = objectsOf(question.options).flatMap(({ label, description }): [string, string][] =>
+function questionsIn(asked: unknown): Question[] | undefined {
+  if (!isObject(asked) || !Array.isArray(asked.questions)) return undefined;
+  return objectsOf(asked.questions).map(({ question, options, multiSelect, multiple }) => {
+    const offered = objectsOf(options).flatMap(({ label, description }): [string, string][] =>
       typeof label === 'string' ? [[label, textOf(description)?.trim() ?? '']] : [],
     );
-    const next = questions[at + 1];
     return {
-      text: textOf(question.question) ?? '',
-      labels: options.map(([label]) => label),
-      meanings: new Map(options),
-      isMultiple: question.multiSelect === true || question.multiple === true,
-      next: next && (textOf(next.question) ?? ''),
+      text: textOf(question) ?? '',
+      labels: offered.map(([label]) => label),
+      meanings: new Map(offered),
+      isMultiple: multiSelect === true || multiple === true,
     };
   });
 }
 
-function answerTo(question: Question, { call, result, outcome }: Answered): Part[] {
-  const { answers, annotations } = isObject(outcome) ? outcome : ({} as JsonObject);
-  const inText = isObject(answers) ? {} : answerInText(question, result.text);
-  const given = isObject(answers) ? answers[question.text] : inText.answer;
-  const annotation = isObject(annotations) ? annotations[question.text] : undefined;
-  const notes = isObject(annotation) ? textOf(annotation.notes) : inText.notes;
-  return choicesIn(question, stringsIn(given).join(', '), { call, notes });
+interface Said {
+  answer: string;
+  notes?: string;
 }
 
-function choicesIn(
-  question: Question,
-  answer = '',
-  { call, notes = '' }: { call?: Call; notes?: string } = {},
-): Part[] {
+function choicesIn(question: Question, { answer, notes = '', call }: Said & { call: Call }): Part[] {
   const { chosen, typed } = splitAnswer(answer.trim(), question);
   const means = chosen.map((label) => question.meanings.get(label) ?? '').filter((text) => text !== '');
   const own = typedParts([...new Set([typed.trim(), notes.trim()])]);
   if (chosen.length > 0) return [choiceOf(question.text, chosen.join(', '), means.join('; ')), ...own];
-  return own.length === 0 || !call ? own : [{ ...call, input: { question: question.text } }, ...own];
+  return own.length === 0 ? [] : [{ ...call, input: { question: question.text } }, ...own];
 }
 
 /** Which labels an answer names, and what else: of several choices, which are joined by commas, what is no label. */
@@ -305,26 +327,26 @@ function splitAnswer(answer: string, { labels, isMultiple }: Question): { chosen
 const ANSWERED = /^(?:User has answered your questions|Your questions have been answered): /;
 const END = /\. You can now continue with (?:the user's|these) answers in mind\.\s*$/;
 
-/**
- * Without a structured record of the answers, the result's text tells them: `"question"="answer"`, what was
- * previewed, what was noted, and then the next question or the end.
- */
-function answerInText({ text: question, next }: Question, text: string): { answer?: string; notes?: string } {
-  const begin = ANSWERED.test(text) ? text.indexOf(`"${question}"="`) : -1;
-  if (begin === -1) return {};
-  const rest = text.slice(begin + question.length + 4).replace(END, '');
-  const end = next === undefined ? -1 : rest.indexOf(`, "${next}"="`);
-  const said = end === -1 ? rest : rest.slice(0, end);
-  const marks = ['" selected preview:', '" user notes: '].map((mark) => said.indexOf(mark)).filter((at) => at !== -1);
-  return {
-    answer: marks.length > 0 ? said.slice(0, Math.min(...marks)) : said.replace(/"$/, ''),
-    notes: /(?:"|\n| )user notes: ([\s\S]+)$/.exec(said)?.[1],
-  };
-}
+const ANSWER = /^([\s\S]*?)"(?:( selected preview:| user notes: )([\s\S]*))?$/;
 
-/** What a person had answered before they wanted to clarify the questions. */
-function answerBefore({ text: question }: Question, text: string): string | undefined {
-  const asked = `- "${question}"\n  Answer: `;
-  const at = text.indexOf(asked);
-  return at === -1 ? undefined : /^[^\n]+/.exec(text.slice(at + asked.length))?.[0];
+/**
+ * Where no record tells the answers, the result's text does: `"question"="answer"`, what was previewed, what was noted,
+ * then the next question. A model words questions, options and previews: it is read from its beginning, as far as only
+ * one reading is possible.
+ */
+function answersInText(questions: Question[], text: string): ({ question: Question } & Said)[] {
+  const answered: ({ question: Question } & Said)[] = [];
+  if (!ANSWERED.test(text)) return [];
+  let rest = text.replace(ANSWERED, '').replace(END, '');
+  for (const [at, question] of questions.entries()) {
+    const begin = `"${question.text}"="`;
+    const next = questions[at + 1];
+    const [said = '', ...more] = rest.slice(begin.length).split(next ? `, "${next.text}"="` : /$/);
+    const isPlain = rest.startsWith(begin) && more.length === (next ? 1 : 0);
+    if (!isPlain || question.labels.some((label) => label.includes('" '))) break;
+    const [, answer = '', mark, behind] = ANSWER.exec(said) ?? [];
+    answered.push({ question, answer, notes: mark === ' user notes: ' ? behind : undefined });
+    rest = rest.slice(begin.length + said.length + 2);
+  }
+  return answered;
 }

@@ -11,7 +11,7 @@ import { isInstant, toInstant } from '../../base/time.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
 import type { Said } from './format.ts';
-import { asksPerson, commandLine, humanParts, saidToCalls } from './human-text.ts';
+import { commandLine, humanParts, saidToCalls } from './human-text.ts';
 
 /** The blocks of a message's content: a string is one text block. `null` where it is no content at all. */
 export function blocksOf(content: unknown): JsonObject[] | null {
@@ -163,6 +163,8 @@ export class MessageBuilder {
   #ready: Message[] = [];
   /** Of what `say` is given. */
   place: Place = {};
+  /** The tools whose calls a person answers. */
+  dialogs: ReadonlySet<string> = new Set();
 
   /** `seed` keeps the chained ids of two sessions apart that begin with the same words. */
   constructor(seed = '', given = new SeenKeys()) {
@@ -230,7 +232,9 @@ export class MessageBuilder {
     const said = blocks.filter((block) => !isResult(block));
     const parts = partsOf(said);
     if (parts.length === 0) return messages;
-    for (const part of parts) if (part.kind === 'call' && asksPerson(part.tool)) this.#asked.set(part.id, part);
+    for (const part of parts) {
+      if (part.kind === 'call' && !isSidechain && this.dialogs.has(part.tool)) this.#asked.set(part.id, part);
+    }
     const isPersons = by === 'user' && !isSidechain;
     const command = isPersons ? commandLine(parts) : null;
     const isCommand = command?.hasArguments === true;

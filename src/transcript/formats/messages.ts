@@ -5,6 +5,7 @@
 
 import { isObject, type JsonObject, objectsOf, textOf } from '../../base/text/json.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
+import { CLAUDES_DIALOGS } from './human-text.ts';
 import { blocksOf, chainId, MessageBuilder } from './message-builder.ts';
 
 interface ApiMessage {
@@ -30,6 +31,7 @@ export const messagesFormat: Format = {
       request: isObject(whole) ? whole : undefined,
       *messages() {
         const builder = new MessageBuilder();
+        builder.dialogs = CLAUDES_DIALOGS;
         for (const { role, content } of messages) yield* builder.add({ by: role, blocks: blocksOf(content) ?? [] });
       },
     };

@@ -4,6 +4,7 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { type Format, mayBeObject, namesOf } from './format.ts';
+import { OPENCODES_DIALOGS } from './human-text.ts';
 import { blockOfUrl, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
@@ -27,6 +28,7 @@ export const opencode: Format = {
       cwd: textOf(info.directory),
       *messages(onUnreadable) {
         const builder = new MessageBuilder(own);
+        builder.dialogs = OPENCODES_DIALOGS;
         const place = { cwd: info.directory, isSidechain: parent !== undefined };
         let isReverted = false;
         for (const entry of messages) {

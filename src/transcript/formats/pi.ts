@@ -1,7 +1,7 @@
 // pi's session file (versions 1 to 3): JSON lines, a header and then entries that form a tree by `id` and `parentId`.
 // Only the branch that the last entry ends counts: what was abandoned by going back is marked so. The file is gone
 // through twice for that, with a few bytes held per entry. Skills and files that pi put into a prompt are not the
-// person's; nor are commands run with `!`, what extensions say, and summaries.
+// person's; nor is what commands run with `!` print, what extensions say, and summaries.
 
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
@@ -34,8 +34,10 @@ export const pi: Format = {
         let index = 0;
         for await (const entry of readObjects(path, { recordStart: RECORD_START, onUnreadable })) {
           if (typeof entry.type !== 'string' || (entry.type === 'message' && !isObject(entry.message))) onUnreadable();
-          else if (isActive[index]) yield* builder.add({ ...utteranceOf(entry), cwd });
-          else yield* abandoned.add({ ...utteranceOf(entry), cwd, isAbandoned: true });
+          else {
+            const [to, isAbandoned] = isActive[index] ? [builder, false] : [abandoned, true];
+            for (const utterance of utterancesOf(entry)) yield* to.add({ ...utterance, cwd, isAbandoned });
+          }
           index++;
         }
       },
@@ -59,24 +61,27 @@ async function findActiveBranch(path: string): Promise<boolean[]> {
   return isActive;
 }
 
-function utteranceOf(entry: JsonObject): Utterance {
+function utterancesOf(entry: JsonObject): Utterance[] {
   const message = objectAt(entry, 'message');
   const common = { id: idOf(entry), at: toInstant(entry.timestamp) ?? message.timestamp };
   if (entry.type !== 'message') {
-    return { ...common, by: 'harness', blocks: blocksOf(entry.summary ?? entry.content)?.flatMap(blockOf) ?? [] };
+    return [{ ...common, by: 'harness', blocks: blocksOf(entry.summary ?? entry.content)?.flatMap(blockOf) ?? [] }];
   }
   const blocks = blocksOf(message.content)?.flatMap(blockOf) ?? [];
   switch (message.role) {
     case 'user':
-      return { ...common, ...splitPrompt(blocks) };
+      return [{ ...common, ...splitPrompt(blocks) }];
     case 'assistant':
-      return { ...common, by: 'assistant', blocks };
+      return [{ ...common, by: 'assistant', blocks }];
     case 'toolResult': {
       const result = { type: 'tool_result', tool_use_id: message.toolCallId, is_error: message.isError === true };
-      return { ...common, by: 'user', blocks: [{ ...result, content: blocks }] };
+      return [{ ...common, by: 'user', blocks: [{ ...result, content: blocks }] }];
     }
     default:
-      return { ...common, by: 'harness', blocks: blocks.length > 0 ? blocks : commandBlocks(message) };
+      return [
+        { ...common, id: common.id && `${common.id}/typed`, by: 'user', blocks: typedCommand(message) },
+        { ...common, by: 'harness', blocks: blocks.length > 0 ? blocks : commandBlocks(message) },
+      ];
   }
 }
 
@@ -106,7 +111,12 @@ function blockOf(block: JsonObject): JsonObject[] {
   }
 }
 
-/** A command that the person ran with `!`, and what it printed. */
+/** A command that the person typed behind `!`, as the builder knows one. */
+function typedCommand({ role, command }: JsonObject): JsonObject[] {
+  return role === 'bashExecution' ? [{ type: 'text', text: `<bash-input>${textOf(command) ?? ''}</bash-input>` }] : [];
+}
+
+/** The same, and what it printed. */
 function commandBlocks({ command, output }: JsonObject): JsonObject[] {
   return typeof command === 'string' ? [{ type: 'text', text: `$ ${command}\n${textOf(output) ?? ''}` }] : [];
 }

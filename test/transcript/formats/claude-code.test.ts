@@ -358,17 +358,6 @@ describe('a Claude Code transcript', () => {
       ]);
     });
 
-    test('before they asked what a question means is a choice', async () => {
-      const asked = assistant('a1', 'msg_1', [
-        { type: 'tool_use', id: 'q1', name: 'AskUserQuestion', input: { questions: [QUESTION] } },
-      ]);
-      const content =
-        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n" +
-        'The user wants to clarify these questions.\n\n    Questions asked:\n- "Which store?"\n  Answer: SQLite';
-      const result = { type: 'tool_result', tool_use_id: 'q1', is_error: true, content };
-      expect(await typed(asked, user('u1', [result]))).toMatchObject([{ parts: [chose('SQLite')] }]);
-    });
-
     test('as the reason for rejecting a call is theirs, without what the program adds', async () => {
       const call = assistant('a1', 'msg_1', [{ type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'rm x' } }]);
       const reject = (said: string): object => {

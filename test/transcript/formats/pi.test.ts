@@ -29,6 +29,7 @@ describe('a pi session', () => {
         "x | a0000007@2026-11-02T09:01:10.000Z | harness | A does not work.",
         "  | a0000008@2026-11-02T09:02:00.000Z | harness | Approach A was tried.",
         "> | a0000009@2026-11-02T09:02:10.000Z | human | Try approach B.",
+        "  | a0000010@2026-11-02T09:02:20.000Z/typed | human | ! ls -la",
         "  | a0000010@2026-11-02T09:02:20.000Z | harness | $ ls -la
       total 48",
         "  | a0000011@2026-11-02T09:02:21.000Z | harness | Three tasks are open.",
