@@ -20,7 +20,7 @@ import {
   writeEntry,
 } from '../src/memory/ledger/entries.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../src/memory/ledger/ledger.ts';
+import { type Ledger, newId } from '../src/memory/ledger/ledger.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
 import type { MemoryType } from '../src/memory/types.ts';
@@ -30,6 +30,8 @@ export interface RememberRequest {
   /** Any text; it becomes one line of at most 1,000 characters. */
   text: string;
   type: MemoryType;
+  /** An agent said it in its shell: it is what a program wrote then, and no person's word. */
+  byAgent?: boolean;
 }
 
 export interface RememberReport {
@@ -50,7 +52,7 @@ const MAX_CHARACTERS = 1_000;
 
 /** Throws `bad-input` for words that are no entry. */
 export async function remember(
-  { text: typed, type }: RememberRequest,
+  { text: typed, type, byAgent = false }: RememberRequest,
   { store, clock, zone }: { store: Store; clock: Clock; zone: string },
 ): Promise<RememberReport> {
   // 1.
@@ -70,15 +72,15 @@ export async function remember(
   const now = clock.now();
   const at = now.toISOString();
   const day = dayOf(now, zone);
-  const said = { message: `typed-${at}`, quote: text };
+  const said = { message: `${byAgent ? 'agent' : 'typed'}-${at}`, quote: text };
   const id = entryId({ ...said, text });
-  const source = { by: 'human', session: '', turn: '', prompt: '' };
+  const source = { by: byAgent ? 'assistant' : 'human', session: '', turn: '', prompt: '' };
   let entry: EntryRow = {
     id,
     type,
     strength: 'stated',
     text,
-    evidence: [said],
+    evidence: byAgent ? [] : [said],
     ...source,
     at,
     day,
@@ -86,9 +88,13 @@ export async function remember(
     state: 'new',
   };
   let job: string | null = null;
-  await store.commit({ actor: 'person' }, (ledger) => {
+  const named = newId('job');
+  await store.commit({ actor: byAgent ? `job:${named}` : 'person' }, (ledger) => {
     // 2.
-    const known = entriesSaying(ledger, text).find((row) => isRemembered(ledger, row) && !isOldNews(ledger, row));
+    // What an agent said is not yet the person's.
+    const known = entriesSaying(ledger, text).find(
+      (row) => (byAgent || row.by !== 'assistant') && isRemembered(ledger, row) && !isOldNews(ledger, row),
+    );
     if (known) {
       entry = known;
       return { files: [] };
@@ -103,7 +109,7 @@ export async function remember(
       files: [log, ...index.files],
       rows(transaction) {
         index.finish(transaction);
-        job = enterPersonsJob(transaction, { kind: 'remember', outcome: 'remembered', now });
+        job = enterPersonsJob(transaction, { kind: 'remember', outcome: 'remembered', now, id: named });
         entry = { ...entry, job };
         writeEntry(transaction, entry);
       },

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
+import { agentOfShell } from '../../src/base/config/agent-shell.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { main } from '../../src/doors/cli/cli.ts';
 
@@ -30,6 +31,7 @@ export interface HereOptions {
 }
 
 const OURS = /^(NOCTURNE|ANTHROPIC|CLAUDE)_|^(VISUAL|EDITOR|REDIS_URL|NO_COLOR|FORCE_COLOR)$/;
+const isOurs = (name: string) => OURS.test(name) || agentOfShell({ [name]: '1' }) !== undefined;
 /** What a worker listens to, for as long as its process is there. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -45,7 +47,7 @@ export async function hereWith(
   environment: Environment,
   { stdin = '', answer, isTerminal = false, columns = 80, cwd }: HereOptions = {},
 ): Promise<EndedHere> {
-  for (const name of Object.keys(process.env).filter((each) => OURS.test(each))) vi.stubEnv(name, undefined);
+  for (const name of Object.keys(process.env).filter(isOurs)) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const written = { stdout: '', stderr: '' };
   const input = Object.assign(new Readable({ read() {} }), { isTTY: isTerminal });

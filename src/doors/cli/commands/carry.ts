@@ -16,7 +16,7 @@ import { enterPersonsJob } from '../../../memory/ledger/job-rows.ts';
 import { joinLogs, logDay } from '../../../memory/text/daily-log.ts';
 import { isReportPath } from '../../../memory/text/dream-report.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, inApp, MEMORY, printDone } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, printDone, requirePerson } from '../terminal/options.ts';
 
 /** What may be carried of these files, without secrets; all else is skipped. */
 async function fitting(files: { path: string; bytes: Buffer | null }[]) {
@@ -61,6 +61,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
   json: '{ outcome, added, changed, differing, skipped, job }',
   examples: ['import my-memory', 'import my-memory --json   # names the files'],
   run: inApp(async (app, call) => {
+    requirePerson(app.config, 'import');
     const from = resolve(call.args[0]);
     if (!isDirectory(from)) throw new AppError('bad-input', `There is no directory ${from}.`);
     const found = (await listFiles(from)).map((path) => ({ path, bytes: readMemoryBytesNow(join(from, path)) }));

@@ -25,7 +25,16 @@ import type { MemoryReader } from '../../../memory/store/live-files.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { openEditor } from '../terminal/ask.ts';
 import { findTopic, inReader, memoryPath, topicFile, withLooking } from '../terminal/looking.ts';
-import { type CommonOptions, countUpTo, inApp, MEMORY, parsed, undoCommand, withApp } from '../terminal/options.ts';
+import {
+  type CommonOptions,
+  countUpTo,
+  inApp,
+  MEMORY,
+  parsed,
+  requirePerson,
+  undoCommand,
+  withApp,
+} from '../terminal/options.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { type Seen, sayWhen } from '../terminal/words.ts';
 
@@ -204,6 +213,7 @@ const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
   json: 'the version that the file is at now, as show --history prints it',
   examples: ['restore working-agreements.md --version memver_01234567'],
   run: inApp(async (app, { options, args }) => {
+    requirePerson(app.config, 'restore');
     const store = await app.storeFor();
     const { id } = versionOf(store, { path: fileNamed(store, args[0]), id: options.version });
     const head = await restoreVersion(store, id);

@@ -22,7 +22,7 @@ import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import { scopeDir } from '../../places.ts';
 import type { CommandSpec } from '../spec.ts';
-import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, requirePerson } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 
 interface RedactOptions extends CommonOptions {
@@ -46,6 +46,7 @@ const redactCommand: CommandSpec<RedactOptions, [string | undefined]> = {
   more: 'Transcripts, version control and backups are not touched.',
   examples: ['redact --match "correct horse" --dry-run'],
   run: inApp(async (app, { options, args: [version] }) => {
+    if (!options.dryRun) requirePerson(app.config, 'redact');
     const store = await app.storeFor();
     const lines = options.match === undefined ? [] : await linesRestingOn(store, options.match);
     const { home, clock } = app.config;

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pin as pinTopic } from '../../../../jobs/edit.ts';
 import type { ForgetPlan, ForgetReport } from '../../../../jobs/forget.ts';
 import type { RememberReport } from '../../../../jobs/remember.ts';
+import { agentOfShell, type ShellAgent } from '../../../base/config/agent-shell.ts';
 import { AppError } from '../../../base/errors.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
 import type { EntryState } from '../../../memory/ledger/entries.ts';
@@ -17,7 +18,7 @@ import type { App } from '../../compose.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { topicFile } from '../terminal/looking.ts';
-import { type CommonOptions, inApp, MEMORY, undoCommand, withApp } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, requirePerson, undoCommand, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 
 interface RememberOptions extends CommonOptions {
@@ -38,25 +39,29 @@ const remember: CommandSpec<RememberOptions, [string[]]> = {
     ...MEMORY,
   ],
   json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate, shared? }',
-  more: 'Types: feedback (how to work), user (about you), project (facts), reference (where things are).',
+  more: `Types: feedback (how to work), user (about you), project (facts), reference (where things are).
+In a shell that an agent started it is kept as what the agent found, as project or reference; what you typed yourself there
+becomes yours when the session is read.`,
   examples: ['remember "Always use pnpm instead of npm."'],
   async run(call) {
     const { options } = call;
     const [words] = call.args;
     const text = words.length === 1 && words[0] === '-' ? await readStdin() : words.join(' ');
     await withApp(call, async (app) => {
-      const { store, scope } = await placeFor(app, options);
-      const { type } = options;
+      const agent = agentOfShell(app.config.environment);
+      if (options.share) requirePerson(app.config, 'remember --share');
+      const type = agent && options.type !== 'reference' ? 'project' : options.type;
+      const { store, scope } = await placeFor(app, { ...options, type });
       // Before anything is kept: who asks for what cannot be is not left with half of it.
       const sharing = options.share
         ? (await import('./share-command.ts')).beginSharing(app, { ...options, own: store, words: text })
         : undefined;
-      const report = await app.remember(store, { text, type });
+      const report = await app.remember(store, { text, type, byAgent: agent !== undefined });
       const { shared, lines = [] } = (await sharing?.()) ?? {};
       print(
         options.json
           ? { ...report, memory: store.id, shared }
-          : [describeKept(report, { memory: options.memory, scope, ledger: store.ledger }), ...lines].join('\n'),
+          : [describeKept(report, { memory: options.memory, scope, ledger: store.ledger, agent }), ...lines].join('\n'),
       );
       if (shared) process.exitCode = exitFor([shared.outcome]);
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
@@ -86,13 +91,15 @@ async function placeFor(app: App, { type, memory, scope }: CommonOptions & { typ
 
 function describeKept(
   { outcome, entry, path, job }: RememberReport,
-  at: Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger },
+  at: Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger; agent?: ShellAgent },
 ): string {
   const where = at.scope === 'user' ? `${path}, in the user scope` : path;
   const id = shortId(at.ledger, 'entry', entry.id);
   if (outcome === 'known') return `${id} is remembered already: ${entry.text} [${where}]`;
-  const undo = undoCommand(job, at);
-  return `${id} ${entry.type}: ${entry.text} [${where}]\n${undo} takes it back.`;
+  const by = at.agent
+    ? `\nKept as found by ${at.agent.name} (${at.agent.variable} is set), not as the person's word.`
+    : '';
+  return `${id} ${entry.type}: ${entry.text} [${where}]${by}\n${undoCommand(job, at)} takes it back.`;
 }
 
 interface ForgetOptions extends CommonOptions {
@@ -123,6 +130,7 @@ const forget: CommandSpec<ForgetOptions, [string[]]> = {
 Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
   examples: ['forget "use pnpm"'],
   run: inApp(async (app, { options, args }) => {
+    requirePerson(app.config, 'forget');
     const store = await app.storeFor();
     const target = args[0].join(' ');
     const isWanted = async (plan: ForgetPlan) => options.yes || ask(plan, store.ledger);
@@ -212,6 +220,7 @@ const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
 
 function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
+    requirePerson(app.config, 'pin');
     const found = app.keeping ? await app.storeFor() : null;
     const dir = app.memoryDirOf();
     const path = topicFile(found?.dir ?? dir, call.args[0], found?.id);

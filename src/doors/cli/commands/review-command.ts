@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { listProposals, type ShownProposal } from '../../../../jobs/review/waiting-proposals.ts';
 import type { Decided, ReviewReport, Word } from '../../../../jobs/review.ts';
+import { agentOfShell } from '../../../base/config/agent-shell.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { readTextNow, removeFile, writeWhole } from '../../../base/files/files.ts';
@@ -14,7 +15,7 @@ import type { Store } from '../../../memory/store/store.ts';
 import type { App } from '../../compose.ts';
 import type { CommandSpec, OptionSpec } from '../spec.ts';
 import { canAsk, openEditor, Questions } from '../terminal/ask.ts';
-import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, requirePerson, undoCommand } from '../terminal/options.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 
 interface ReviewOptions extends CommonOptions {
@@ -61,14 +62,16 @@ stale (its topic or an entry changed since) cannot be accepted; the next dream m
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
   run: inApp(async (app, { options }) => {
-    const store = await app.storeFor();
     const asked = wordOf(options);
+    if (asked) requirePerson(app.config, 'review');
+    const store = await app.storeFor();
     if (asked) return decide(app, store, { ...asked, options });
     const shown = await listProposals(store);
     const place = placeOf(app, store, options);
     if (options.show !== undefined) return showOne(shown, { id: options.show, json: options.json, place });
     if (options.json) return print(shown);
-    if (options.list || shown.length === 0 || !canAsk()) return print(listOf(shown, store.id));
+    if (options.list || shown.length === 0 || !canAsk() || agentOfShell(app.config.environment))
+      return print(listOf(shown, store.id));
     process.exitCode = exitOf(await reviewOneByOne(app, { store, shown, place }));
   }),
 };

@@ -9,7 +9,7 @@ import type { App } from '../../compose.ts';
 import { orFailed, refuseInDatabase, teamDirFor } from '../../team.ts';
 import type { CommandSpec } from '../spec.ts';
 import { topicFile } from '../terminal/looking.ts';
-import { type CommonOptions, inApp, MEMORY } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, requirePerson } from '../terminal/options.ts';
 import { exitFor, print, shortIdIn } from '../terminal/output.ts';
 
 interface ShareOptions extends CommonOptions {
@@ -34,6 +34,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   examples: ['share project-facts'],
   run: inApp(async (app, { options, args }) => {
     const { redacted, dryRun, email, json } = options;
+    if (!dryRun) requirePerson(app.config, 'share');
     const cwd = process.cwd();
     refuseInDatabase(app.config);
     const paths = new Set(args[0].map((name) => topicFile(app.memoryDirOf({ cwd }), name)));

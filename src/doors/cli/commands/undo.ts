@@ -15,7 +15,7 @@ import type { App } from '../../compose.ts';
 import { type MemoryScope, scopeDir } from '../../places.ts';
 import type { CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { type CommonOptions, inApp, MEMORY, undoCommand } from '../terminal/options.ts';
+import { type CommonOptions, inApp, MEMORY, requirePerson, undoCommand } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/words.ts';
 
@@ -41,6 +41,7 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
 undo can be undone too. What an undone extraction covered is extracted again by nocturne extract or reprocess only.`,
   examples: ['undo', 'undo --last'],
   run: inApp(async (app, { options, args: [id] }) => {
+    requirePerson(app.config, 'undo');
     if (id !== undefined && (options.last || options.any)) {
       throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
     }

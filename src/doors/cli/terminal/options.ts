@@ -2,6 +2,7 @@
 // that waits for days, too: it loads nothing that only some of them need.
 
 import { CommanderError, InvalidArgumentError } from 'commander';
+import { agentOfShell } from '../../../base/config/agent-shell.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { statNow } from '../../../base/files/files.ts';
@@ -101,7 +102,7 @@ export function undoCommand(
 
 /**
  * Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. What it
- * does is begun by the person who typed it, unless its parts say otherwise.
+ * does is begun by the person who typed it, unless the shell is an agent's, or its parts say otherwise.
  */
 export async function withApp<T>(
   { options, parts }: Pick<Call<CommonOptions>, 'options' | 'parts'>,
@@ -112,12 +113,23 @@ export async function withApp<T>(
     const { redact } = await import('../../../base/text/redact.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
-  const app = await openApp(config, { startedBy: 'person', onRequest: tellProgress, ...parts });
+  const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
+  const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
   try {
     return await work(app);
   } finally {
     await app.close();
   }
+}
+
+/** Throws `refused` in an agent's shell, for a command that is a person's word alone. */
+export function requirePerson({ environment }: Pick<Config, 'environment'>, command: string): void {
+  const agent = agentOfShell(environment);
+  if (!agent) return;
+  const why = `this is a shell of ${agent.name} (${agent.variable} is set)`;
+  throw new AppError('refused', `nocturne ${command} is for the person to say, and ${why}: nothing was changed.`, {
+    remedy: `Run nocturne ${command} in a terminal of your own.`,
+  });
 }
 
 /** What a command does that works with an app and asks nothing before. */
