@@ -297,8 +297,9 @@ function recover(text: string, recordStart: string, into: JsonObject[]): boolean
     const end = text[at] === '{' ? endOfObject(text, at) : -1;
     const value = end === -1 ? undefined : parseJson(text.slice(at, end));
     if (isObject(value)) {
-      into.push(value);
       at = skipSpace(text, end);
+      // Before a comma or an end it is data of a record that was written, or torn, over several lines.
+      if (!',]}'.includes(text[at] ?? '{')) into.push(value);
       continue;
     }
     const next = restarts++ < MAX_RESTARTS ? nextRecord(text, recordStart, at + 1) : -1;
