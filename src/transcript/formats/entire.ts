@@ -6,15 +6,10 @@ import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
 import type { Message } from '../types.ts';
 import type { Format } from './format.ts';
-import { CLAUDES_DIALOGS, OPENCODES_DIALOGS } from './human-text.ts';
+import { CLAUDES_DIALOGS } from './human-text.ts';
 import { blocksOf, MessageBuilder, type Utterance } from './message-builder.ts';
 
 const RECORD_START = '{"v":1,';
-
-const DIALOGS = new Map<unknown, ReadonlySet<string>>([
-  ['Claude Code', CLAUDES_DIALOGS],
-  ['OpenCode', OPENCODES_DIALOGS],
-]);
 
 export const entire: Format = {
   name: 'entire',
@@ -50,7 +45,7 @@ async function* readLines(path: string, onUnreadable: () => void): AsyncGenerato
     }
     if (builder === undefined) {
       builder = new MessageBuilder(`${line.agent} ${line.ts}`);
-      builder.dialogs = DIALOGS.get(line.agent) ?? builder.dialogs;
+      if (line.agent === 'Claude Code') builder.dialogs = CLAUDES_DIALOGS;
     }
     for (const utterance of utterancesOf(line, prompts)) yield* builder.add(utterance);
   }

@@ -230,23 +230,6 @@ describe('a Codex rollout', () => {
     expect(message?.parts[0]).toMatchObject({ isError });
   });
 
-  test('holds what a person typed into a question, and what they chose as a choice', async () => {
-    const args = JSON.stringify({
-      questions: [{ id: 'q', question: 'Which?', options: [{ label: 'Tabs' }, { label: 'Spaces' }] }],
-    });
-    const question = item('function_call', { name: 'request_user_input', arguments: args, call_id: 'q1' });
-    const output = JSON.stringify({ answers: { q: { answers: ['Tabs', 'user_note: but never in YAML'] } } });
-    const messages = await read(meta('a'), typed('Format it.'), question, answer('q1', output));
-    expect(messages.at(-1)).toMatchObject({
-      speaker: 'human',
-      beginsTurn: false,
-      parts: [
-        { kind: 'text', text: 'Which?\nchose: Tabs', untyped: 'chosen' },
-        { kind: 'text', text: 'but never in YAML' },
-      ],
-    });
-  });
-
   test('gives no other message another id for a choice', async () => {
     const args = JSON.stringify({ questions: [{ id: 'q', question: 'Which?', options: [{ label: 'Tabs' }] }] });
     const question = item('function_call', { name: 'request_user_input', arguments: args, call_id: 'q1' });

@@ -204,24 +204,6 @@ describe('a session of Gemini CLI', () => {
     ]);
   });
 
-  test('holds what a person chose, behind the question', async () => {
-    const args = { questions: [{ question: 'Which?', options: [{ label: 'Light' }] }] };
-    const response = { output: '{"answers":{"0":"Light"}}' };
-    const call = {
-      id: 'c',
-      name: 'ask_user',
-      args,
-      status: 'success',
-      result: [{ functionResponse: { id: 'c', response } }],
-    };
-    expect(
-      (await read(said('a', 'user', 'Paint.'), said('b', 'gemini', 'How?', { toolCalls: [call] })))[3],
-    ).toMatchObject({
-      ...{ speaker: 'human', beginsTurn: false },
-      parts: [{ kind: 'text', text: 'Which?\nchose: Light', untyped: 'chosen' }],
-    });
-  });
-
   test('takes a path for words', async () => {
     expect(await read(said('a', 'user', '/etc/hosts is broken'))).toMatchObject([{ speaker: 'human' }]);
   });
