@@ -7,6 +7,7 @@
 import { isObject, type JsonObject, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../types.ts';
 import type { Said } from './format.ts';
+import { humanParts } from './human-text.ts';
 import { blocksOf, instantOf, partsOf, toMessage } from './message-builder.ts';
 
 export interface Queued {
@@ -174,7 +175,19 @@ export function isMachines(record: JsonObject): boolean {
 
 /** Older versions do not say it; in the SDK a person may have typed it. */
 const PEOPLES_TURNS: ReadonlySet<unknown> = new Set([undefined, 'human', 'sdk']);
-const PEOPLES_SOURCES: ReadonlySet<unknown> = new Set([undefined, 'typed', 'queued', 'sdk']);
+const PEOPLES_SOURCES: ReadonlySet<unknown> = new Set([undefined, 'typed', 'queued', 'sdk', 'suggestion_accepted']);
+
+/** What was sent as a person's prompt; a model worded what it suggested and they took. */
+export function personsParts(record: JsonObject, parts: Part[]): Part[] | null {
+  const own = humanParts(parts);
+  return wasSuggested(record) && own
+    ? own.map((part) => (part.kind === 'text' ? { ...part, untyped: 'chosen' } : part))
+    : own;
+}
+
+export function wasSuggested({ promptSource }: JsonObject): boolean {
+  return promptSource === 'suggestion_accepted';
+}
 
 export function messageOf(record: JsonObject, said: Said): Message {
   return toMessage(said, {

@@ -16,11 +16,13 @@ import {
   isMachines,
   isSpoken,
   messageOf,
+  personsParts,
   type Queued,
   repeatKey,
   said,
   TextQueue,
   uuidOf,
+  wasSuggested,
 } from './claude-code-records.ts';
 import { type Format, namesOf, type OnUnreadable, type Said } from './format.ts';
 import { approval, commandLine, feedbackBehindPlan, humanParts, isJsonText, saidToCalls } from './human-text.ts';
@@ -241,7 +243,7 @@ class ClaudeCodeReader implements RecordReader {
   ): void {
     const { parts, byte, hasResult } = how;
     const command = isMachines(record) ? null : commandLine(parts);
-    const typed = this.#isFromPerson(record) ? humanParts(parts) : null;
+    const typed = this.#isFromPerson(record) ? personsParts(record, parts) : null;
     const own = typed ?? (command?.hasArguments ? command.parts : null);
     const isPrompt = typed !== null && !hasResult;
     const wasQueued = this.#dropQueued(command?.parts ?? parts);
@@ -370,7 +372,7 @@ class ClaudeCodeReader implements RecordReader {
     if (isMachines(record) || typeof record.planContent === 'string') return false;
     if (origin !== undefined) return origin === 'human';
     // Some versions name the origin of notices only, and mark what was typed elsewhere.
-    return record.promptSource === 'typed' || !this.#namesHumans;
+    return record.promptSource === 'typed' || wasSuggested(record) || !this.#namesHumans;
   }
 
   /** A resumed session may be written into the same file again, under new uuids: same message or instant, same words. */

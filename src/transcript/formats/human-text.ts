@@ -77,6 +77,12 @@ function pastesOf(text: string): Part[] {
   return pieces.filter((part) => part.kind === 'text' && part.text !== '');
 }
 
+/** The first text that was not injected. */
+function firstText(parts: readonly Part[]): string {
+  const texts = parts.map((part) => (part.kind === 'text' ? part.text.replace(INJECTED, '') : ''));
+  return texts.find((text) => text.trim() !== '') ?? '';
+}
+
 /** How programs write a command that a person gave to the shell behind `!`: Claude Code, Codex and Gemini CLI. */
 const SHELL_COMMANDS = [
   /^\s*<bash-input>([\s\S]*)<\/bash-input>\s*$/,
@@ -86,7 +92,7 @@ const SHELL_COMMANDS = [
 
 /** The command that a person gave to the shell, behind a `!`; null where the text is none. */
 export function shellCommand(parts: readonly Part[]): Part[] | null {
-  const text = parts.find((part) => part.kind === 'text')?.text ?? '';
+  const text = firstText(parts);
   const command = SHELL_COMMANDS.map((pattern) => pattern.exec(text)?.[1]?.trim()).find(Boolean);
   return command === undefined ? null : [{ kind: 'text', text: `! ${command}` }];
 }
@@ -97,7 +103,7 @@ export function shellCommand(parts: readonly Part[]): Part[] | null {
  * another.
  */
 export function commandLine(parts: readonly Part[]): { parts: Part[]; hasArguments: boolean } | null {
-  const text = parts.find((part) => part.kind === 'text')?.text ?? '';
+  const text = firstText(parts);
   const shell = shellCommand(parts);
   if (shell) return { parts: shell, hasArguments: true };
   const note = /^\s*<user-memory-input>([\s\S]*)<\/user-memory-input>\s*$/.exec(text)?.[1]?.trim();
@@ -344,7 +350,9 @@ function answersInText(questions: Question[], text: string): ({ question: Questi
     const [said = '', ...more] = rest.slice(begin.length).split(next ? `, "${next.text}"="` : /$/);
     const isPlain = rest.startsWith(begin) && more.length === (next ? 1 : 0);
     if (!isPlain || question.labels.some((label) => label.includes('" '))) break;
-    const [, answer = '', mark, behind] = ANSWER.exec(said) ?? [];
+    const [, given = '', mark, behind] = ANSWER.exec(said) ?? [];
+    // So opencode words what was not answered.
+    const answer = given === 'Unanswered' ? '' : given;
     answered.push({ question, answer, notes: mark === ' user notes: ' ? behind : undefined });
     rest = rest.slice(begin.length + said.length + 2);
   }

@@ -109,6 +109,7 @@ const CLAUDE_CODE: Row[] = [
     'what an editor shows, and what a command printed',
     [user(texts(`<ide_selection>${EVIL}</ide_selection>`, GO, `<local-command-stdout>${EVIL}</local-command-stdout>`))],
   ],
+  ['a suggestion that they took', went(user('on', { promptSource: 'suggestion_accepted' })), '> (chosen) on'],
   ['a text beside a result', went(calls('Bash'), user([...result('ok'), ...texts('stop')])), 'stop'],
   ...[
     { isMeta: true },
@@ -133,6 +134,11 @@ const CLAUDE_CODE: Row[] = [
   ['a record behind a torn one', went(`{"parentUuid":"u","type":"us${json(user('on'))}`), '> on'],
   ['a record in what a tool printed', called('Bash', json(user(EVIL)))],
   ['a command typed to the shell', went(user('<bash-input>make it</bash-input>')), '! make it'],
+  [
+    'one beside what an editor shows',
+    went(user(texts(`<ide_selection>${EVIL}</ide_selection>`, '<bash-input>make it</bash-input>'))),
+    '! make it',
+  ],
   ['what it printed', went(user(`<bash-stdout>${EVIL}</bash-stdout><bash-stderr></bash-stderr>`))],
   ['a command that a program shows', went(user(`<bash-input>${EVIL}</bash-input>`, { isMeta: true }))],
 ];
@@ -241,6 +247,7 @@ const opencodeAsked = (tool: string, output: string, status = 'completed') =>
 
 const OPENCODE: Row[] = [
   ['an option that was chosen', opencodeAsked('question', YES), CHOSE],
+  ['a question without an answer', opencodeAsked('question', ANSWERED('"Deploy?"="Unanswered"'))],
   ['a tool that ends like it', opencodeAsked('x_question', NO)],
   ['a tool of another agent', opencodeAsked('AskUserQuestion', NO)],
   ['an answer that is an error', opencodeAsked('question', NO, 'error')],
