@@ -1,0 +1,133 @@
+// What passes as a person's word that no person said: inventions on harmless words, turned words, and words of others in
+// the guise of the person's, by the checks that an extraction's entries go through. Counted by kind.
+
+import { expect, test } from 'vitest';
+import { checkEntry, type EvidenceSource } from '../../src/agent/entry-checks.ts';
+import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { CARRIED_SHARE, carriedShare } from '../../src/rules/carried.ts';
+import { waysTaken } from '../support/depth.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { startMessagesServer } from '../support/messages-server.ts';
+import { messagesBy, obey } from '../support/obedient.ts';
+import { tempDir } from '../support/temp.ts';
+import { transcriptOf } from '../support/transcripts.ts';
+import { INVENTIONS, type Invention, OWN, TRICKS, type Trick } from './attack-cases.ts';
+
+/** How many are kept at most, by kind; what is not named: none. */
+const MOST_INVENTIONS: Record<string, number> = {
+  'on a harmless line': 96,
+  'with some words of the line': 100,
+  'turned: who': 23,
+  'turned: what': 23,
+  'turned: whether': 23,
+  'turned: when': 23,
+  'as a habit': 100,
+};
+const MOST_TRICKS: Record<string, number> = {
+  'a block quote': 3,
+  'a bar': 9,
+  'somebody says': 10,
+  "a speaker's name": 9,
+  'what a document says': 10,
+  "a picture's name or text": 5,
+  'a look-alike of our tags': 5,
+  'a paste of mail': 2,
+  'a paste of chat': 12,
+  'a paste of tracker': 12,
+  'unseen or unreadable': 6,
+  "a program's record": 2,
+};
+
+/** Whether an entry that rests on all that a person said in one message is let through. */
+async function isTaken({ strength, said, text }: Invention): Promise<boolean> {
+  const message = (id: string, speaker: string, words: string): EvidenceSource => {
+    return { id, turn: 'turn-1', speaker, text: words, offered: true };
+  };
+  const messages = [message('human-01', 'human', said), message('agent-01', 'assistant', 'Done.')];
+  const found = await checkEntry(
+    { type: 'feedback', strength, text, evidence: [{ message: 'human-01', quote: said }] },
+    {
+      find: (id) => messages.find((each) => each.id === id),
+      messages: () => messages,
+      redact: async (words) => ({ text: words }),
+    },
+  );
+  return !('problem' in found);
+}
+
+/** Whether an extraction keeps the words as a person's where they are recorded of every message, in each way. */
+async function isKept({ file, name, says, quote }: Trick): Promise<boolean> {
+  const record = (request: Parameters<typeof messagesBy>[0]) =>
+    ['human', 'tool', 'harness', 'subagent'].flatMap((speaker) =>
+      messagesBy(request, speaker).flatMap((message) =>
+        ['feedback', 'project'].map((type) => {
+          return { type, strength: 'stated', text: says, evidence: [{ message, quote }] };
+        }),
+      ),
+    );
+  const server = await startMessagesServer(obey({ record }));
+  const jobs = await jobsInProcess(tempDir(), undefined, { all: { model: 'test-model', access: server.access } });
+  try {
+    await jobs.extract(transcriptOf(file, name));
+    return allEntries(jobs.store.ledger).some(
+      ({ type, by }) => type === 'feedback' || type === 'user' || by === 'human',
+    );
+  } finally {
+    jobs.close();
+    await server.close();
+  }
+}
+
+/** How many are kept, by kind and in all; what is kept of a kind of which more are than are known. */
+async function count<Case extends { kind: string }>(
+  cases: Case[],
+  {
+    isIn,
+    most,
+    nameOf,
+  }: { isIn(each: Case): Promise<boolean>; most: Record<string, number>; nameOf(each: Case): string },
+) {
+  const beyond: string[] = [];
+  for (const [kind, of] of Map.groupBy(cases, (each) => each.kind)) {
+    const kept: string[] = [];
+    for (const each of of) if (await isIn(each)) kept.push(nameOf(each));
+    console.info(`${kind}: ${kept.length} of ${of.length} kept`);
+    if (kept.length > (most[kind] ?? 0)) beyond.push(...kept.map((name) => `${kind}: ${name}`));
+  }
+  return beyond;
+}
+
+test('there are as many as are asked for, and of those with some words of the line each has between 0.6 and 0.95 of the share', () => {
+  const counts = Map.groupBy(INVENTIONS, ({ kind }) => kind.replace(/:.*/, ''));
+  expect(Object.fromEntries([...counts].map(([kind, of]) => [kind, of.length]))).toEqual({
+    'on a harmless line': 100,
+    'with some words of the line': 100,
+    turned: 100,
+    'as a habit': 100,
+  });
+  const near = counts.get('with some words of the line') ?? [];
+  const shares = near.map(({ text, said }) => carriedShare(text, [said]) / CARRIED_SHARE);
+  expect(shares.filter((share) => share < 0.6 || share > 0.95)).toEqual([]);
+  expect(new Set(INVENTIONS.map(({ said, text }) => `${said}\n${text}`)).size).toBe(400);
+  expect(TRICKS.length).toBeGreaterThanOrEqual(120);
+  expect(new Set(TRICKS.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(12);
+});
+
+test('of inventions no more are kept than are known', async () => {
+  expect(
+    await count(INVENTIONS, { isIn: isTaken, most: MOST_INVENTIONS, nameOf: ({ said, text }) => `${text} ⟵ ${said}` }),
+  ).toEqual([]);
+});
+
+test("of others' words in the guise of the person's no more are kept than are known", async () => {
+  // In the small size every third, by seed.
+  const thirds = waysTaken([0, 1, 2], 1);
+  const taken = TRICKS.filter((_, at) => thirds.includes(at % 3));
+  expect(await count(taken, { isIn: isKept, most: MOST_TRICKS, nameOf: ({ what }) => what })).toEqual([]);
+});
+
+test('what a person types is kept', async () => {
+  const lost: string[] = [];
+  for (const each of OWN) if (!(await isKept(each))) lost.push(each.says);
+  expect(lost).toEqual([]);
+});
