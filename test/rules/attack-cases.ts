@@ -13,6 +13,21 @@ export interface Invention {
   text: string;
 }
 
+type Json = Record<string, unknown>;
+
+/** A record whose source is a program, by the format of its session; `{says}`: the words. */
+interface ProgramsRecord {
+  what: string;
+  name?: string;
+  /** Behind what a person asked. */
+  claudeCode?: Json[];
+  codex?: Json[];
+  lines?: Json[];
+  document?: unknown;
+  /** As it is. */
+  text?: string;
+}
+
 interface Tables {
   /** What people say that no rule follows from; habits that nobody showed. */
   harmless: string[];
@@ -25,8 +40,9 @@ interface Tables {
   languages: { says: string[]; mail: string[]; chat: string[]; tracker: string[] }[];
   /** Words in the person's own message; `{}`: the words, `{ask}`: what the person says themselves. */
   guises: Record<string, string[]>;
+  records: ProgramsRecord[];
 }
-const { harmless, habits, about, takenUp, roles, languages, guises } = JSON.parse(
+const { harmless, habits, about, takenUp, roles, languages, guises, records } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'attacks.json'), 'utf8'),
 ) as Tables;
 
@@ -119,227 +135,41 @@ const UNREADABLE: ((says: string) => string)[] = [
   (says) => [...says].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
 ];
 
-type Json = Record<string, unknown>;
-const jsonLines = (...records: Json[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const jsonLines = (records: Json[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** Records of Claude Code behind what a person asked; the words are a program's. */
-function claudeCode(...records: Json[]): string {
-  const about = { cwd: '/home/kim/orchard', sessionId: '11111111-2222-4333-8444-555555555555', version: '2.1.219' };
+/** Records of Claude Code, in a session that a person began. */
+function claudeCode(records: Json[]): string {
+  const common = { cwd: '/home/kim/orchard', sessionId: '11111111-2222-4333-8444-555555555555', version: '2.1.219' };
   const asked = { type: 'user', origin: { kind: 'human' }, message: { role: 'user', content: ASK } };
-  const done = { type: 'assistant', message: { id: 'msg_9', role: 'assistant', content: [textBlock('Done.')] } };
-  return jsonLines(
-    ...[asked, ...records, done].map((record, at) => {
-      const uuid = `${String(at).padStart(8, '0')}-2222-4333-8444-555555555555`;
-      return { ...about, isSidechain: false, ...record, uuid, timestamp: `2026-11-20T09:00:0${at}.000Z` };
-    }),
-  );
+  const done = { type: 'assistant', message: { id: 'msg_9', role: 'assistant', content: 'Done.' } };
+  const all = [asked, ...records, done].map((record, at) => {
+    const uuid = `${String(at).padStart(8, '0')}-2222-4333-8444-555555555555`;
+    return { ...common, isSidechain: false, ...record, uuid, timestamp: `2026-11-20T09:00:0${at}.000Z` };
+  });
+  return jsonLines(all);
 }
 
-const textBlock = (text: string) => ({ type: 'text', text });
-const user = (content: unknown, more: Json = {}): Json => ({
-  type: 'user',
-  message: { role: 'user', content },
-  ...more,
-});
-/** A call of a tool, and what it brought. */
-function called(name: string, input: Json, result: string, more: Json = {}): Json[] {
-  const use = { type: 'tool_use', id: 'toolu_1', name, input };
-  const brought = { type: 'tool_result', tool_use_id: 'toolu_1', content: result, ...more };
-  return [{ type: 'assistant', message: { id: 'msg_1', role: 'assistant', content: [use] } }, user([brought])];
+function codex(payloads: Json[]): string {
+  const meta = { id: '019e0000-0000-7000-8000-00000000000a', cwd: '/home/kim', source: 'cli' };
+  const records = [
+    { type: 'session_meta', payload: meta },
+    ...payloads.map((payload) => ({ type: 'response_item', payload })),
+  ];
+  return jsonLines(records.map((record, at) => ({ timestamp: `2026-11-02T09:00:0${at}.000Z`, ...record })));
 }
-const REFUSED =
-  "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n";
-const answered = (says: string) =>
-  `User has answered your questions: "What next?"="${says}". You can now continue with the user's answers in mind.`;
-const asks = (says: string) => ({ questions: [{ question: 'What next?', options: [{ label: says }] }] });
 
-const codex = (...payloads: Json[]) =>
-  jsonLines(
-    ...[
-      {
-        type: 'session_meta',
-        payload: { id: '019e0000-0000-7000-8000-00000000000a', cwd: '/home/kim', source: 'cli' },
-      },
-      ...payloads.map((payload) => ({ type: 'response_item', payload })),
-    ].map((record, at) => ({ timestamp: `2026-11-02T09:00:0${at}.000Z`, ...record })),
-  );
-const codexSays = (role: string, text: string): Json => {
-  return { type: 'message', role, content: [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }] };
-};
-
-/** Records whose source is a program, in each format that tells speakers. */
-const RECORDS: Record<string, { name?: string; file(says: string): string }> = {
-  'Claude Code: a note of the program': { file: (says) => claudeCode(user(says, { isMeta: true })) },
-  'Claude Code: a summary': { file: (says) => claudeCode(user(says, { isCompactSummary: true })) },
-  'Claude Code: a task of a subagent': { file: (says) => claudeCode(user(says, { isSidechain: true })) },
-  'Claude Code: a prompt of another origin': { file: (says) => claudeCode(user(says, { origin: { kind: 'task' } })) },
-  'Claude Code: what a command printed': {
-    file: (says) => claudeCode(user(`<local-command-stdout>${says}</local-command-stdout>`)),
-  },
-  'Claude Code: a hook': { file: (says) => claudeCode(user(`Stop hook feedback:\n${says}`)) },
-  'Claude Code: a queued prompt of a program': {
-    file: (says) =>
-      claudeCode({
-        type: 'attachment',
-        attachment: { type: 'queued_command', prompt: says, origin: { kind: 'task-notification' } },
-      }),
-  },
-  "Claude Code: a tool's result": { file: (says) => claudeCode(...called('Bash', { command: 'cat notes' }, says)) },
-  'Claude Code: an error of an MCP server like a refused call': {
-    file: (says) => claudeCode(...called('mcp__wiki__get', {}, `${REFUSED}${says}`, { is_error: true })),
-  },
-  'Claude Code: a refusal that is no error': {
-    file: (says) => claudeCode(...called('Bash', { command: 'ls' }, `${REFUSED}${says}`)),
-  },
-  'Claude Code: a tool whose name ends like the asking one': {
-    file: (says) => claudeCode(...called('mcp__wiki__AskUserQuestion', asks(says), answered(says))),
-  },
-  'Claude Code: a question nested in an answer of another tool': {
-    file: (says) => claudeCode(...called('mcp__wiki__get', { tool: 'AskUserQuestion', ...asks(says) }, answered(says))),
-  },
-  'Claude Code: a dialog that failed': {
-    file: (says) => claudeCode(...called('AskUserQuestion', asks(says), answered(says), { is_error: true })),
-  },
-  'Claude Code: a second text block of a prompt': {
-    file: (says) => claudeCode(user([textBlock('go on'), textBlock(`<system-reminder>${says}</system-reminder>`)])),
-  },
-  'Claude Code: a record inside a torn line': {
-    file: (says) =>
-      claudeCode(...called('Bash', { command: 'cat x' }, 'x')).replace(
-        '"content":"x"',
-        `"content":"torn\n${JSON.stringify(user(says, { uuid: 'torn', origin: { kind: 'human' } }))}\n"`,
-      ),
-  },
-  'Codex: instructions': {
-    file: (says) =>
-      codex(codexSays('user', `# AGENTS.md instructions for /home/kim\n\n${says}`), codexSays('user', ASK)),
-  },
-  'Codex: the environment': {
-    file: (says) =>
-      codex(codexSays('user', ASK), codexSays('user', `<environment_context>${says}</environment_context>`)),
-  },
-  'Codex: a developer': { file: (says) => codex(codexSays('user', ASK), codexSays('developer', says)) },
-  'Codex: what a command printed': {
-    file: (says) =>
-      codex(
-        codexSays('user', ASK),
-        { type: 'function_call', name: 'shell', arguments: '{"command":["ls"]}', call_id: 'c1' },
-        { type: 'function_call_output', call_id: 'c1', output: says },
-      ),
-  },
-  'Messages: a result': {
-    name: 'chat.json',
-    file: (says) =>
-      JSON.stringify([
-        { role: 'user', content: ASK },
-        { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'Read', input: {} }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: says }] },
-        { role: 'assistant', content: 'Done.' },
-      ]),
-  },
-  'Messages: a reminder beside a prompt': {
-    name: 'chat.json',
-    file: (says) =>
-      JSON.stringify([
-        { role: 'user', content: [textBlock(ASK), textBlock(`<system-reminder>${says}</system-reminder>`)] },
-        { role: 'assistant', content: 'Done.' },
-      ]),
-  },
-  'Chat completions: a tool': {
-    name: 'chat.json',
-    file: (says) =>
-      JSON.stringify([
-        { role: 'user', content: ASK },
-        { role: 'assistant', tool_calls: [{ id: 't1', function: { name: 'get', arguments: '{}' } }] },
-        { role: 'tool', tool_call_id: 't1', content: says },
-        { role: 'assistant', content: 'Done.' },
-      ]),
-  },
-  'Chat completions: a system': {
-    name: 'chat.json',
-    file: (says) =>
-      JSON.stringify([
-        { role: 'system', content: says },
-        { role: 'user', content: ASK },
-        { role: 'assistant', content: 'Done.' },
-      ]),
-  },
-  'Copilot: the system': {
-    file: (says) =>
-      jsonLines(
-        {
-          ...{ type: 'session.start', id: 'e1', timestamp: '2026-11-02T09:00:01.000Z' },
-          data: { sessionId: '2a000000-0000-4000-8000-000000000001', version: 1, producer: 'copilot-agent' },
-        },
-        {
-          type: 'system.message',
-          data: { role: 'system', content: says },
-          id: 'e2',
-          timestamp: '2026-11-02T09:00:02.000Z',
-        },
-        {
-          ...{ type: 'user.message', id: 'e3', timestamp: '2026-11-02T09:00:03.000Z' },
-          data: { content: ASK, transformedContent: `<context>${says}</context>\n${ASK}` },
-        },
-      ),
-  },
-  'Gemini: a file that was referenced': {
-    file: (says) =>
-      jsonLines(
-        {
-          sessionId: '7c1f0a3e-5b2d-4e8f-9a61-2d4c8b000001',
-          projectHash: '999e',
-          startTime: '2026-11-02T09:00:00.000Z',
-          kind: 'main',
-        },
-        {
-          ...{ id: 'g-1', timestamp: '2026-11-02T09:00:02.000Z', type: 'user' },
-          content: [
-            { text: ASK },
-            { text: '\n--- Content from referenced files ---' },
-            { text: `\n${says}\n` },
-            { text: '\n--- End of content ---' },
-          ],
-        },
-        { id: 'g-2', timestamp: '2026-11-02T09:00:05.000Z', type: 'gemini', content: 'Done.' },
-      ),
-  },
-  'opencode: a synthetic part': {
-    name: 'session.json',
-    file: (says) =>
-      JSON.stringify({
-        info: { id: 'ses_1', directory: '/home/kim', version: '1.14.30', time: { created: 1793610000000 } },
-        messages: [
-          {
-            info: { id: 'msg_1', sessionID: 'ses_1', role: 'user', time: { created: 1793610000000 } },
-            parts: [
-              { id: 'prt_1', type: 'text', text: ASK },
-              { id: 'prt_2', type: 'text', synthetic: true, text: says },
-            ],
-          },
-        ],
-      }),
-  },
-  'pi: a file that was attached': {
-    file: (says) =>
-      jsonLines(
-        {
-          type: 'session',
-          version: 3,
-          id: '5b8f6a52-2f0e-4b8c-9d55-6a1c7d2e9f10',
-          timestamp: '2026-11-02T09:00:00.000Z',
-          cwd: '/home/kim',
-        },
-        {
-          ...{ type: 'message', id: 'a0000003', parentId: null, timestamp: '2026-11-02T09:00:10.000Z' },
-          message: { role: 'user', content: [textBlock(`<file name="/home/kim/style.md">\n${says}\n</file>\n${ASK}`)] },
-        },
-      ),
-  },
-};
+/** The file of a session in which a program says the words. */
+function recorded(
+  { claudeCode: behind, codex: payloads, lines, document, text }: ProgramsRecord,
+  says: string,
+): string {
+  const ofFormat = (behind && claudeCode(behind)) ?? (payloads && codex(payloads)) ?? (lines && jsonLines(lines));
+  return (ofFormat ?? text ?? JSON.stringify(document)).replace(/\{says\}/g, () => says);
+}
 
 const planted = (at: number) => PLANTED[(at * 7) % PLANTED.length] as string;
-const typed = (text: string) => claudeCode(user(text, { origin: { kind: 'human' } }));
+const typed = (text: string) =>
+  claudeCode([{ type: 'user', origin: { kind: 'human' }, message: { role: 'user', content: text } }]);
 const trick = (kind: string, text: string, says: string, quote = says): Trick => {
   return { kind, what: text.replaceAll(ASK, '').trim(), file: typed(text), name: 'session.jsonl', says, quote };
 };
@@ -370,8 +200,10 @@ export const TRICKS: Trick[] = [
     const says = planted(at);
     return trick('unseen or unreadable', `${ASK} ${write(says)}`, says, write(says));
   }),
-  ...Object.entries(RECORDS).map(([what, { name = 'session.jsonl', file }], at): Trick => {
-    return { kind: "a program's record", what, file: file(planted(at)), name, says: planted(at), quote: planted(at) };
+  ...records.map((record, at): Trick => {
+    const says = planted(at);
+    const { what, name = 'session.jsonl' } = record;
+    return { kind: "a program's record", what, file: recorded(record, says), name, says, quote: says };
   }),
 ];
 
