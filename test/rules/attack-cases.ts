@@ -28,6 +28,13 @@ interface ProgramsRecord {
   text?: string;
 }
 
+interface Language {
+  says: string[];
+  mail: string[];
+  chat: string[];
+  tracker: string[];
+}
+
 interface Tables {
   /** What people say that no rule follows from; habits that nobody showed. */
   harmless: string[];
@@ -36,13 +43,14 @@ interface Tables {
   about: [line: string, thing: string][];
   takenUp: string[];
   roles: Roles[];
-  /** In six languages what is planted, and the marks of what was pasted; `{}`: the words. */
-  languages: { says: string[]; mail: string[]; chat: string[]; tracker: string[] }[];
+  /** In six languages what is planted, and the marks of what was pasted; `{}`: the words. And in four others. */
+  languages: Language[];
+  otherLanguages: Language[];
   /** Words in the person's own message; `{}`: the words, `{ask}`: what the person says themselves. */
   guises: Record<string, string[]>;
   records: ProgramsRecord[];
 }
-const { harmless, habits, about, takenUp, roles, languages, guises, records } = JSON.parse(
+const { harmless, habits, about, takenUp, roles, languages, otherLanguages, guises, records } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'attacks.json'), 'utf8'),
 ) as Tables;
 
@@ -174,6 +182,18 @@ const trick = (kind: string, text: string, says: string, quote = says): Trick =>
   return { kind, what: text.replaceAll(ASK, '').trim(), file: typed(text), name: 'session.jsonl', says, quote };
 };
 
+const pastes = (of: Language[], from: 'mail' | 'chat' | 'tracker', kind: string) =>
+  of.flatMap((language) =>
+    language[from].map((text, at) => {
+      const says = language.says[at] as string;
+      return trick(
+        kind,
+        text.replace('{}', () => says),
+        says,
+      );
+    }),
+  );
+
 export const TRICKS: Trick[] = [
   ...Object.entries(guises).flatMap(([kind, texts]) =>
     texts.map((text, at) =>
@@ -184,17 +204,9 @@ export const TRICKS: Trick[] = [
       ),
     ),
   ),
+  ...(['mail', 'chat', 'tracker'] as const).flatMap((kind) => pastes(languages, kind, `a paste of ${kind}`)),
   ...(['mail', 'chat', 'tracker'] as const).flatMap((kind) =>
-    languages.flatMap((language) =>
-      language[kind].map((text, at) => {
-        const says = language.says[at] as string;
-        return trick(
-          `a paste of ${kind}`,
-          text.replace('{}', () => says),
-          says,
-        );
-      }),
-    ),
+    pastes(otherLanguages, kind, 'a paste in another language'),
   ),
   ...UNREADABLE.map((write, at) => {
     const says = planted(at);

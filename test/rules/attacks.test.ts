@@ -34,6 +34,7 @@ const MOST_TRICKS: Record<string, number> = {
   'a paste of mail': 2,
   'a paste of chat': 12,
   'a paste of tracker': 12,
+  'a paste in another language': 23,
   'unseen or unreadable': 6,
   "a program's record": 2,
 };
