@@ -36,7 +36,7 @@ const MOST_TRICKS: Record<string, number> = {
   'a paste of tracker': 12,
   'a paste in another language': 23,
   'unseen or unreadable': 6,
-  "a program's record": 2,
+  "a program's record": 1,
 };
 
 /** Whether an entry that rests on all that a person said in one message is let through. */
