@@ -2,7 +2,7 @@
 
 import { redact } from '../../src/base/text/redact.ts';
 import { type DreamContext, type KnownEntry, newestAt } from '../../src/memory/dream/operations.ts';
-import { type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
+import { linesWithId, type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
@@ -88,6 +88,7 @@ export async function contextOf(
     entries.set(id, {
       ...{ id, type, strength, at, text, quotes, speakers, by, session },
       ...(changes && { changes }),
+      ...(entry.again && { again: entry.again }),
       isWithdrawn: withdrawn.includes(entry),
     });
   }
@@ -134,7 +135,7 @@ const FRAME_CHARACTERS = 16;
 
 /**
  * Chooses what the entries of a slice may touch, and reads it into `context.topics`: lines that withdrawn entries support and
- * those that say what an entry changes, wherever they stand; those nearest to an entry, and what of other days is near to one
+ * those that an entry changes or says again, wherever they stand; those nearest to an entry, and what of other days is near to one
  * of these; then those that share most words with an entry or come from its session; then, as far as there is room, their
  * neighbours.
  * What it costs follows the entries: `mostTokens` is only the most.
@@ -164,6 +165,11 @@ export async function select(
     }
     return byPath.get(path)?.isPinned ? undefined : byPath.get(path);
   };
+  for (const entry of context.entries.values()) {
+    const again = entry.again ? linesWithId(ledger, entry.again) : [];
+    for (const found of again) addScore(scores, found, MUST);
+    if (again.length === 0) delete entry.again;
+  }
   for (const { id, changes } of context.entries.values()) {
     if (!changes || !fresh.some((entry) => entry.id === id)) continue;
     const lines = await linesSaying(changes, { search, open, cards });

@@ -44,6 +44,8 @@ export interface Entry {
   text: string;
   /** What of the things known before it changes, where that was told. */
   changes?: string;
+  /** The id of the line of memory that it was seen to say again. The ledger alone keeps it: after a loss it is a hint less. */
+  again?: string;
   /** The first carries the entry, the others make it understandable. */
   evidence: Evidence[];
   /** Who said the first evidence: `human`, `assistant`, `tool`, `subagent`, `harness`. */

@@ -14,12 +14,14 @@ export interface Said {
   strength?: Entry['strength'];
   /** What it changes of what was known. */
   changes?: string;
+  /** The line that it says again. */
+  again?: string;
 }
 
 /** Records what was said at `at` (ISO-8601), a second apart; answers the entries. */
 export async function record(store: Store, at: string, said: Said[]): Promise<Entry[]> {
   const day = dayOf(at, 'UTC');
-  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated', changes }, index): Entry => {
+  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated', changes, again }, index): Entry => {
     const evidence = [{ message: `m-${at}-${index}`, quote: text }];
     const id = entryId({ message: `m-${at}-${index}`, quote: text, text });
     const saidAt = new Date(Date.parse(at) + index * 1_000).toISOString();
@@ -29,6 +31,7 @@ export async function record(store: Store, at: string, said: Said[]): Promise<En
       strength,
       text,
       ...(changes && { changes }),
+      ...(again && { again }),
       evidence,
       by: 'human',
       session,

@@ -103,6 +103,8 @@ export interface KnownEntry {
   by: string;
   /** What it changes of what is known, as it was understood. */
   changes?: string;
+  /** The id of the line that it was seen to say again. */
+  again?: string;
   /** Where it was said; a subagent's is `<session>/<agent>`. */
   session: string;
   isWithdrawn: boolean;

@@ -133,6 +133,11 @@ export function linesSaying(ledger: Ledger, text: string): { path: string; line:
   );
 }
 
+/** Where the lines with this id stand in living topics. */
+export function linesWithId(ledger: Ledger, line: string): { path: string; line: string }[] {
+  return ledger.all("select path, line from topic_line where line = ? and path not like 'archive/%' order by 1", line);
+}
+
 /** The topics, living and archived, in which a line may link the topic at `path`. */
 export function linesLinking(ledger: Ledger, path: string): string[] {
   refreshTopics(ledger);

@@ -36,7 +36,7 @@ export interface Support {
   entry: string;
 }
 
-const ENTRY = `id, session, turn, at, day, type, text, evidence, said_by as "by", strength, changes, prompt, job, state`;
+const ENTRY = `id, session, turn, at, day, type, text, evidence, said_by as "by", strength, changes, again, prompt, job, state`;
 
 export function entryRow(ledger: Ledger, id: string): EntryRow | undefined {
   const row = ledger.get<KeptEntry>(`select ${ENTRY} from entry where id = ?`, id);
@@ -115,6 +115,7 @@ export function writeEntry(transaction: Transaction, entry: EntryRow): void {
     said_by: entry.by,
     strength: entry.strength,
     changes: entry.changes ?? null,
+    again: entry.again ?? null,
     prompt: entry.prompt,
     job: entry.job,
     state: entry.state,
@@ -177,10 +178,11 @@ export function writeIndexLines(transaction: Transaction, lines: string[]): void
   for (const line of after) if (!before.has(line)) transaction.put('index_line', { line });
 }
 
-type KeptEntry = Omit<EntryRow, 'changes'> & { changes: string | null };
+type KeptEntry = Omit<EntryRow, 'changes' | 'again'> & { changes: string | null; again: string | null };
 
-function entryOf({ changes, ...row }: KeptEntry): EntryRow {
-  return { ...row, evidence: jsonOf(row.evidence), ...(changes !== null && { changes }) };
+function entryOf({ changes, again, ...row }: KeptEntry): EntryRow {
+  const more = { ...(changes !== null && { changes }), ...(again !== null && { again }) };
+  return { ...row, evidence: jsonOf(row.evidence), ...more };
 }
 
 /** An entry to be looked at; `id` changes whenever something becomes of it once more. */

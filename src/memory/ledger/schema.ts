@@ -6,7 +6,7 @@
  * A file says by it, as its `user_version`, which tables it has: another number with every change of a text below. A file of
  * an earlier number is taken in when it is opened (opening.ts), so a new column has a default or may be null.
  */
-export const SCHEMA_VERSION = 100;
+export const SCHEMA_VERSION = 101;
 
 /** `.nocturne/ledger.db` of a memory directory. */
 export const LEDGER = `
@@ -24,7 +24,7 @@ create index coverage_through on coverage (through_message);
 create index coverage_day on coverage (day);
 create table entry (id text primary key, session text not null, turn text not null, at text not null, day text not null,
   type text not null, text text not null, evidence text not null, said_by text not null, strength text not null,
-  prompt text not null, job text not null, state text not null, changes text) strict;
+  prompt text not null, job text not null, state text not null, changes text, again text) strict;
 create index entry_state on entry (state);
 create index entry_turn on entry (session, turn);
 create index entry_day on entry (day);

@@ -104,6 +104,24 @@ test('the line that an entry says it changes is shown and named, in a topic of w
   expect(JSON.parse(input.split('\n').find((line) => line.startsWith('{')) as string).lines).toHaveLength(2);
 });
 
+test('the line that an entry was seen to say again is shown and named, and one that is gone is not', async () => {
+  const { jobs, dreamer, dir } = await night({ topics: TOPICS });
+  const habit = 'Seen once, 2026-11-02: Has each change read by the review skill first.';
+  const topic = { name: 'zeal', description: 'Zeal', type: 'feedback' } as const;
+  writeFileSync(join(dir, 'zeal.md'), newTopic({ ...topic, lines: [habit] }));
+  const text = 'Lets nothing be pushed unseen.';
+  const again = { type: 'feedback', strength: 'implied', again: lineId(habit) } as const;
+  await record(jobs.store, SAID_AT, [
+    { ...again, text },
+    { ...again, text: 'Lets a colleague look.', again: '00000000' },
+  ]);
+  await jobs.dream();
+  const input = dreamer.inputs[0] as string;
+  expect(input).toMatch(new RegExp(`\\[${lineId(habit)} [^\\]]*\\] `));
+  const rows = input.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  expect(rows.map((row) => row.again)).toEqual([lineId(habit), undefined]);
+});
+
 test('a topic that was not shown is known all the same when the model names it', async () => {
   const { jobs, dreamer, dir } = await night({ topics: 300 });
   writeFileSync(
