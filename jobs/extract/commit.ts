@@ -83,10 +83,11 @@ export async function commitExcerpt(
       if (!day) return [];
       const state = sendsUser && found.type === 'user' ? 'sent' : 'new';
       const [{ message, quote }] = found.evidence as [FoundEntry['evidence'][number]];
-      const { type, strength, text, evidence, changes, by, turn, at = clock.now().toISOString() } = found;
+      const { type, strength, text, evidence, changes, again, by, turn, at = clock.now().toISOString() } = found;
+      const more = { ...(changes && { changes }), ...(again && { again }) };
       // What a person had forgotten is dropped without a word: no report reminds them of it.
       if (isForgotten(ledger, { session: session.id, text, at, message, quote })) return [];
-      const said = { type, strength, text, evidence, ...(changes && { changes }), by, session: session.id, turn, at };
+      const said = { type, strength, text, evidence, ...more, by, session: session.id, turn, at };
       return [{ id: entryId({ message, quote, text }), ...said, day, prompt, job, state }];
     });
     const before = replaceable(ledger, { session, turns, reopened });

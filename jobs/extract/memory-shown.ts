@@ -1,6 +1,6 @@
 // What the extractor is shown of the memory that it works for, so that it need not look it up: a small memory whole, of a
 // larger one the index and the topics nearest to what is offered, both together within the same bound, with what was left
-// out by name. A topic is its name, type, description and lines; logs and archive are not part of it.
+// out by name. A topic is its name, type, description and lines, numbered through; no log or archive is shown.
 // Promises: every text is redacted, holds no tag of ours, and of a topic nothing begins a line but what is written here.
 // It changes nothing but the table of topics.
 
@@ -36,8 +36,16 @@ interface ShownMemory {
   index: string;
   /** `none` where there are none. */
   topics: string;
+  /** The ids of the topics' lines, that of number 1 first. */
+  lines: string[];
   /** Nothing was left out. */
   isWhole: boolean;
+}
+
+/** A text, and the ids of the lines that are numbered in it. */
+interface Numbered {
+  text: string;
+  ids: string[];
 }
 
 type Offered = Pick<SourceMessage, 'speaker' | 'text' | 'offered'>;
@@ -50,7 +58,7 @@ export async function showMemory(store: Store, messages: Iterable<Offered>): Pro
   const paths = [...topics, ...otherPaths(ledger).filter((path) => !path.startsWith('index/'))];
   const index = (await store.read('MEMORY.md')) ?? '';
   const whole = await wholeText(store, { paths, index });
-  if (whole !== null) return { index: NONE, topics: whole || NONE, isWhole: true };
+  if (whole !== null) return { index: NONE, topics: whole.text || NONE, lines: whole.ids, isWhole: true };
 
   const lines = (await redact(index.slice(0, INDEX_CHARACTERS))).text.split('\n');
   const firstLines = (count: number) => asData(lines.slice(0, count).join('\n'));
@@ -62,35 +70,41 @@ export async function showMemory(store: Store, messages: Iterable<Offered>): Pro
     named: new Set(linksIn(firstLines(count))),
     tokens: MEMORY_TOKENS - estimateTokens(firstLines(count)) - MOST_TOKENS.names,
   });
-  return { index: firstLines(count), topics: shown, isWhole: false };
+  return { index: firstLines(count), topics: shown.text, lines: shown.ids, isWhole: false };
 }
 
 /** All of a memory, with what its index alone says; null where that is too much. */
-async function wholeText(store: Store, { paths, index }: { paths: string[]; index: string }): Promise<string | null> {
-  const all = new Set(paths);
-  const own = parseTopic('MEMORY.md', index).lines.filter(({ text }) => !linksIn(text).some((path) => all.has(path)));
-  let text = own.length > 0 ? layOut('MEMORY.md', own) : '';
+async function wholeText(store: Store, { paths, index }: { paths: string[]; index: string }): Promise<Numbered | null> {
+  const known = new Set(paths);
+  const own = parseTopic('MEMORY.md', index).lines.filter(({ text }) => !linksIn(text).some((path) => known.has(path)));
+  const all = own.length > 0 ? layOut('MEMORY.md', own, { after: 0 }) : { text: '', ids: [] };
   for (const path of paths) {
-    if (text.length > MEMORY_TOKENS * CHARACTERS_PER_TOKEN) return null;
-    text += await topicText(store, path);
+    if (all.text.length > MEMORY_TOKENS * CHARACTERS_PER_TOKEN) return null;
+    const { text, ids } = await topicText(store, path, all.ids.length);
+    all.text += text;
+    all.ids.push(...ids);
   }
-  return fitting(text, MEMORY_TOKENS);
+  const shown = { ...all, text: await safe(all.text) };
+  // The numbers are ours, not the memory's.
+  return estimateTokens(shown.text.replace(/^\d+ /gm, '- ')) <= MEMORY_TOKENS ? shown : null;
 }
 
 /** The nearest topics, whole or with the lines that are near, and the names of what neither they nor the index tell. */
 async function nearestText(
   store: Store,
   of: { ranked: [string, Set<string>][]; paths: string[]; named: Set<string>; tokens: number },
-): Promise<string> {
+): Promise<Numbered> {
   const shown = new Map<string, string>();
+  const ids: string[] = [];
   let [room, misses] = [of.tokens, 0];
   for (const [path, near] of of.ranked) {
     if (misses === MOST_MISSES) break;
-    const whole = await fitting(await topicText(store, path), room);
-    const text = whole ?? (await fitting(await topicText(store, path, near), room));
-    if (text) {
-      room -= estimateTokens(text);
-      shown.set(path, text);
+    const whole = await fitting(await topicText(store, path, ids.length), room);
+    const found = whole ?? (await fitting(await topicText(store, path, ids.length, near), room));
+    if (found?.text) {
+      room -= estimateTokens(found.text);
+      shown.set(path, found.text);
+      ids.push(...found.ids);
     } else misses += 1;
   }
   const left = [...new Set([...of.ranked.map(([path]) => path), ...of.paths])].filter((path) => !shown.has(path));
@@ -100,7 +114,7 @@ async function nearestText(
     return `(not shown: ${[...unnamed.slice(0, count), ...(others > 0 ? [`${others} others`] : [])].join(', ')})`;
   };
   const most = mostThat((count) => estimateTokens(sayLeft(count)) <= MOST_TOKENS.names, unnamed.length + 1);
-  return [...shown.values(), ...(left.length > 0 ? [await safe(sayLeft(most))] : [])].join('\n');
+  return { text: [...shown.values(), ...(left.length > 0 ? [await safe(sayLeft(most))] : [])].join('\n'), ids };
 }
 
 /** The topics that share most and the rarest words with what people and agents say, best first, with the lines that do. */
@@ -122,25 +136,27 @@ function rank(search: TopicSearch, messages: Iterable<Offered>): [string, Set<st
 }
 
 /** A topic as a reader needs it, or of its lines only those with these ids; empty where the file is gone. */
-async function topicText(store: Store, path: string, only?: Set<string>): Promise<string> {
+async function topicText(store: Store, path: string, after: number, only?: Set<string>): Promise<Numbered> {
   const text = await store.read(path);
-  if (text === null) return '';
+  if (text === null) return { text: '', ids: [] };
   const { type, description, lines } = parseTopic(path, text);
   const kept = only ? lines.filter(({ id }) => only.has(id)) : lines;
   const says = kept.some((line) => line.text.includes(description)) ? '' : `: ${description}`;
-  return layOut(`${path}${type ? ` (${type})` : ''}${says}`, kept, lines.length - kept.length);
+  return layOut(`${path}${type ? ` (${type})` : ''}${says}`, kept, { after, left: lines.length - kept.length });
 }
 
-function layOut(heading: string, lines: TopicLine[], left = 0): string {
+/** `after`: the number that goes before those of its lines. */
+function layOut(heading: string, lines: TopicLine[], { after, left = 0 }: { after: number; left?: number }): Numbered {
   const more = left > 0 ? `(${left} more ${left === 1 ? 'line' : 'lines'} not shown)\n` : '';
-  return `## ${heading}\n${lines.map(({ text }) => `- ${text}\n`).join('')}${more}`;
+  const text = lines.map((line, at) => `${after + at + 1} ${line.text}\n`).join('');
+  return { text: `## ${heading}\n${text}${more}`, ids: lines.map(({ id }) => id) };
 }
 
 /** A text as it is shown; null where it is too much. */
-async function fitting(text: string, tokens: number): Promise<string | null> {
+async function fitting({ text, ids }: Numbered, tokens: number): Promise<Numbered | null> {
   if (estimateTokens(text) > tokens) return null;
   const shown = await safe(text);
-  return estimateTokens(shown) <= tokens ? shown : null;
+  return estimateTokens(shown) <= tokens ? { text: shown, ids } : null;
 }
 
 async function safe(text: string): Promise<string> {

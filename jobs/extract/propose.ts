@@ -83,6 +83,7 @@ async function runExtractor(
   if (excerpt.text === '') return { ending: 'done', found: [], prompt: system.fingerprint };
   const isReopened = (row: EntryRow) => row.session === session.id && reopened.has(row.turn);
   const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
+  const memory = await showMemory(store, excerpt.sources.values());
   const record = recordEntriesTool({
     find: (id) => findSource(excerpt, id),
     isKnown(candidate) {
@@ -93,9 +94,9 @@ async function runExtractor(
     messages: () => excerpt.sources.values(),
     names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
     saying: (text) => guidance.saying(text, session.id),
+    lineOf: (number) => memory.lines[number - 1],
   });
   const rows = entriesOfSession(store.ledger, session.id).filter((row) => !isReopened(row));
-  const memory = await showMemory(store, excerpt.sources.values());
   // What is shown whole need not be looked up; a request that is continued runs no tool, and a program has none.
   const canLookUp = !memory.isWhole && !continues && programOf(deps.agent.model) === null;
   const values = {

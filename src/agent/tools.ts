@@ -23,6 +23,8 @@ export interface RecordOptions extends CheckOptions {
   isKnown(entry: { text: string; message: string; quote: string }): boolean;
   /** The file of the project that says the same, which every session reads anyway. */
   saying?(text: string): string | undefined;
+  /** The id of the line of memory that was shown under this number. */
+  lineOf?(number: number): string | undefined;
 }
 
 /**
@@ -50,17 +52,19 @@ export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): 
     if (isKept || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
     const file = options.saying?.(found.text);
     if (file !== undefined) return `not needed, ${file} says it`;
-    kept.push(found);
-    return 'recorded';
+    // A line that was not shown is no reason to lose what was said.
+    const again = entry.again === undefined ? undefined : options.lineOf?.(Number(/\d+/.exec(entry.again)));
+    kept.push({ ...found, ...(again && { again }) });
+    return entry.again === undefined || again
+      ? 'recorded'
+      : 'recorded without `again`: no line of that number is shown';
   }
 
   return {
     definition: {
       kind: 'custom',
       name: 'record_entries',
-      description:
-        'Records what is worth keeping. Each entry is checked by itself; where one is refused, the reply says what to ' +
-        'mend. Send again only those that were not recorded.',
+      description: 'Records what is worth keeping. Each entry is checked by itself; the reply says what to fix.',
       inputSchema: entriesJsonSchema(),
     },
     async call(input) {
@@ -167,31 +171,29 @@ const MAX_QUOTES = 5;
 const MAX_JSON_CHARACTERS = 200_000;
 
 const evidenceSchema = z.strictObject({
-  message: z.string().min(1).max(200).describe('Id of the message, as shown in [brackets].'),
-  quote: z.string().min(1).max(MAX_QUOTE_CHARACTERS).describe('Words copied exactly from that message.'),
+  message: z.string().min(1).max(200),
+  quote: z.string().min(1).max(MAX_QUOTE_CHARACTERS),
 });
 
 const entrySchema = z.strictObject({
   type: z.enum(['user', 'feedback', 'project', 'reference']),
-  strength: z.enum(['stated', 'implied']).describe('stated: said outright. implied: shown by what was done.'),
-  text: z.string().min(1).max(MAX_TEXT_CHARACTERS).describe('One line that can be understood alone, absolute dates.'),
-  evidence: z
-    .array(evidenceSchema)
-    .min(1)
-    .max(MAX_QUOTES)
-    .describe('The first carries the entry and must be offered, not context; the others make it understandable.'),
-  changes: z
-    .string()
-    .max(MAX_TEXT_CHARACTERS)
-    .optional()
-    .describe('Only where it changes or takes back something that was known: what was known, as it stood.'),
+  strength: z.enum(['stated', 'implied']),
+  text: z.string().min(1).max(MAX_TEXT_CHARACTERS),
+  evidence: z.array(evidenceSchema).min(1).max(MAX_QUOTES).meta({ maxItems: 3 }),
+  changes: z.string().max(MAX_TEXT_CHARACTERS).optional(),
+  again: z.preprocess((given) => (typeof given === 'number' ? String(given) : given), z.string().max(20)).optional(),
 });
 
 const inputSchema = z.strictObject({ entries: z.array(entrySchema).min(1).max(MAX_ENTRIES) });
 
-/** The tool's input as JSON schema. */
+/** The tool's input as JSON schema; what its parts mean, and how long they may be, the prompt says. */
 function entriesJsonSchema(): Record<string, unknown> {
-  const { $schema, ...schema } = z.toJSONSchema(inputSchema, { io: 'input' });
+  const { $schema, ...schema } = z.toJSONSchema(inputSchema, {
+    io: 'input',
+    override({ jsonSchema }) {
+      for (const name of ['minLength', 'maxLength', 'additionalProperties'] as const) delete jsonSchema[name];
+    },
+  });
   return schema;
 }
 

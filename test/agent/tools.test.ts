@@ -69,6 +69,18 @@ describe('recording an entry', () => {
     expect(asked).toEqual([{ text: 'Use spaces, never tabs.', message: 'human-0001', quote: 'never use tabs' }]);
   });
 
+  it('finds the line that an entry says again by the number that it was shown under, however that is written', async () => {
+    const lineOf = (number: number) => ['0a1b2c3d', '4e5f6a7b'][number - 1];
+    for (const again of [2, '2', '[2]', '2.']) {
+      expect((await recordOne({ again }, { lineOf })).found[0]?.again).toBe('4e5f6a7b');
+    }
+    for (const again of [0, 3, 'the second', '']) {
+      const { reply, found } = await recordOne({ again }, { lineOf });
+      expect(reply).toMatchObject({ text: expect.stringContaining('no line of that number'), endsRun: true });
+      expect(found.map((each) => each.again)).toEqual([undefined]);
+    }
+  });
+
   it('records once what two calls at the same time record', async () => {
     const tool = recorder();
     await Promise.all([tool.call({ entries: [entry()] }), tool.call({ entries: [entry()] })]);

@@ -3,10 +3,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { lineId } from '../../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { writeMemory } from '../../support/memory-of.ts';
-import { type MessagesRequest, says } from '../../support/messages-server.ts';
+import { calls, type MessagesRequest, says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -57,15 +58,38 @@ test('a small memory is given whole, as a reader needs it, without its index and
   });
   expect(partOf(input, 'topics')).toBe(
     [
-      '## MEMORY.md\n- Ask Dana about schemas.',
-      '## mail.md (project): How mail is sent\n- The relay is on port 25.\n- Seen once, 2026-11-02: Sends plain text.',
-      '## notes.md\n- Kim is on leave.',
-      '## guides/release.md\n- Tag, then push.',
+      '## MEMORY.md\n1 Ask Dana about schemas.',
+      '## mail.md (project): How mail is sent\n2 The relay is on port 25.\n3 Seen once, 2026-11-02: Sends plain text.',
+      '## notes.md\n4 Kim is on leave.',
+      '## guides/release.md\n5 Tag, then push.',
     ].join('\n'),
   );
   expect(partOf(input, 'index')).toBeUndefined();
   expect(tools).toEqual(['record_entries']);
   expect(input).not.toContain('`view`');
+});
+
+test('an entry keeps which of the lines that it was shown it says again, and is kept without it where none was', async () => {
+  const habit = 'Seen once, 2026-11-02: Wants plain text.';
+  const said = 'And send it as plain text again.';
+  const model = await testModel((request, call) => {
+    if (call > 1) return says('Done.');
+    const message = /^\[(\S+) human/m.exec(textOf(request))?.[1];
+    const entry = (quote: string, again: unknown) => ({
+      ...{ type: 'feedback', strength: 'implied', text: `${quote}.`, again, evidence: [{ message, quote }] },
+    });
+    return calls('record_entries', { entries: [entry('send it as plain text', 2), entry('as plain text again', '9')] });
+  });
+  const { app, store, rows } = await testApp({ server: model });
+  const text = `- The relay is on port 25.\n- ${habit}\n`;
+  await store.commit({ actor: 'person' }, () => ({ files: [{ path: 'mail.md', change: () => text }] }));
+  const session = sessionFile(tempDir());
+  session.add(said);
+  await app.extract({ transcript: session.path, ended: true });
+  const kept = new Map(rows('entries').map(({ text, again }) => [text, again]));
+  expect(kept.get('send it as plain text.')).toBe(lineId(habit));
+  expect(kept).toHaveProperty('size', 2);
+  expect(kept.get('as plain text again.')).toBeUndefined();
 });
 
 test('where memory holds nothing, nothing is said of it', async () => {
@@ -95,7 +119,7 @@ test('of a topic that is too large the lines are given that are near, and the nu
     'Gustav gets a new disk.',
   );
   expect(partOf(input, 'topics')).toMatch(
-    /^## servers\.md.*\n- The relay is called Gustav\.\n\(600 more lines not shown\)$/,
+    /^## servers\.md.*\n1 The relay is called Gustav\.\n\(600 more lines not shown\)$/,
   );
 });
 
