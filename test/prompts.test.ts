@@ -111,7 +111,7 @@ test.each(['extract-input', 'extract-fork'])(
     const said = text.replace(/\s+/g, ' ');
     expect(said).toContain('**A habit is recorded again** (`implied`) whenever what is offered shows it');
     expect(said).toContain('where memory does not have it or marks it `Seen once`');
-    expect(said).toContain('a rule that memory holds as stated, and that is only shown again, is not recorded');
+    expect(said).toContain('A rule that memory holds as stated, and that is only shown or said again, is not recorded');
     expect((await renderPrompt(name, { ...valuesFor(name), topics: 'none' })).text).not.toContain('recorded again**');
   },
 );
