@@ -12,7 +12,7 @@
 //    long is split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
 // 8. End the job, and report.
 
-import type { FoundEntry } from '../src/agent/entry-checks.ts';
+import type { RecordedEntry } from '../src/agent/tools.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { hasCovered, sessionRow } from '../src/memory/ledger/coverage.ts';
@@ -314,7 +314,7 @@ async function* extractPending(
   deps: ExtractDeps,
 ): AsyncGenerator<Extracted | Failed, void, void> {
   const { session, store, sorted, reopened, instructions } = pending;
-  let waiting: FoundEntry[] = [];
+  let waiting: RecordedEntry[] = [];
   let cited: CitedMessages = new Map();
   // 4.
   for await (const offered of offerPending(pending, { ...deps, ...plan })) {

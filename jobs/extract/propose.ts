@@ -1,9 +1,8 @@
 // Runs the forked extractor over what is offered: its prompt, its tools, its budget. What it records was checked by code;
 // nothing is committed here.
 
-import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { programOf } from '../../src/agent/programs/programs.ts';
-import { memoryViewTool, recordEntriesTool } from '../../src/agent/tools.ts';
+import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../src/agent/tools.ts';
 import type { AgentEnding } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
@@ -38,7 +37,7 @@ interface Known {
   /** What the main agent wrote down in this session, by turn, in lines. */
   written: SortedTurns['written'];
   /** Entries of a turn that goes on in the excerpt. */
-  waiting: readonly FoundEntry[];
+  waiting: readonly RecordedEntry[];
 }
 
 /** What is known of the messages that entries rest on, by id. */
@@ -47,9 +46,9 @@ export type CitedMessages = Map<string, Pick<SourceMessage, 'speaker' | 'at'>>;
 /** What the extractor recorded, each entry checked by code. */
 export interface Proposed extends Offered {
   /** Entries of turns that end in the excerpt. */
-  found: FoundEntry[];
+  found: RecordedEntry[];
   /** Entries of a turn that goes on in the next excerpt, which lists it where it ends: until then they wait. */
-  waiting: FoundEntry[];
+  waiting: RecordedEntry[];
   cited: CitedMessages;
   ending: AgentEnding;
   /** Which prompt it was. */

@@ -49,8 +49,6 @@ export interface ProposedEntry {
   evidence: { message: string; quote: string }[];
   /** What it changes of what was known. */
   changes?: string;
-  /** The line of memory that it says again: proposed by what is shown of it, found by its id. */
-  again?: string;
 }
 
 /** An entry that passed every check: its text and what it changes are one line each, redacted. */

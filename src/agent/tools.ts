@@ -27,12 +27,17 @@ export interface RecordOptions extends CheckOptions {
   lineOf?(number: number): string | undefined;
 }
 
+/** `again`: the id of the line of memory that it says again, which was shown. */
+export type RecordedEntry = FoundEntry & { again?: string };
+
 /**
  * The tool that records entries, each fact once; `recorded()` answers those kept so far, in order. `isMisused()`: it
  * was called, and not one entry of any call had the shape of one.
  */
-export function recordEntriesTool(options: RecordOptions): Tool & { recorded(): FoundEntry[]; isMisused(): boolean } {
-  const kept: FoundEntry[] = [];
+export function recordEntriesTool(
+  options: RecordOptions,
+): Tool & { recorded(): RecordedEntry[]; isMisused(): boolean } {
+  const kept: RecordedEntry[] = [];
   const read = { entries: 0, misfits: 0 };
 
   /** `earlier`: what was kept by earlier calls. In one call words may carry two entries; in a later one they are sent again. */
@@ -191,7 +196,8 @@ function entriesJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(inputSchema, {
     io: 'input',
     override({ jsonSchema }) {
-      for (const name of ['minLength', 'maxLength', 'additionalProperties'] as const) delete jsonSchema[name];
+      delete jsonSchema.minLength;
+      delete jsonSchema.maxLength;
     },
   });
   return schema;
@@ -221,7 +227,7 @@ function readEntries(input: unknown): { entries: unknown[]; isFull: boolean } | 
 }
 
 /** One entry; or the paths of what is wrong with it. Reads also a single evidence that is not in an array. */
-function readEntry(proposed: unknown): ProposedEntry | { problem: string } {
+function readEntry(proposed: unknown): (ProposedEntry & { again?: string }) | { problem: string } {
   const result = entrySchema.safeParse(withEvidenceArray(proposed));
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, 3).map((issue) => `${pathOf(issue.path)}: ${shorten(issue.message)}`);

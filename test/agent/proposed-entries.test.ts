@@ -92,7 +92,7 @@ describe('what models send', () => {
               additionalProperties: false,
               properties: {
                 type: { enum: ['user', 'feedback', 'project', 'reference'] },
-                evidence: { minItems: 1, maxItems: 5, items: { additionalProperties: false } },
+                evidence: { minItems: 1, maxItems: 3, items: { additionalProperties: false } },
               },
             },
           },

@@ -193,7 +193,7 @@ test('beside what a process left that was killed while it made one, a ledger is 
   }
 });
 
-/** All rows that are in a database, but for those that are made of others. */
+/** All rows that are in a database, but for those that are made of others, and nulls: a column may be newer than its row. */
 function rowsOf(path: string): Record<string, unknown[]> {
   const db = new Database(path, { readonly: true });
   const tables = db
@@ -201,7 +201,9 @@ function rowsOf(path: string): Record<string, unknown[]> {
     .pluck()
     .all();
   const kept = (tables as string[]).filter((name) => !/^(?:sqlite_schema|wing_version|topic|topic_line)$/.test(name));
-  const rows = kept.map((name) => [name, db.prepare(`select * from "${name}"`).all()]);
+  const valuesOf = (row: unknown) => Object.entries(row as object).filter(([, value]) => value !== null);
+  const rowsIn = (name: string) => db.prepare(`select * from "${name}"`).all().map(valuesOf).map(Object.fromEntries);
+  const rows = kept.map((name) => [name, rowsIn(name)]);
   db.close();
   return Object.fromEntries(rows.filter(([, found]) => (found as unknown[]).length > 0));
 }
