@@ -191,7 +191,7 @@ const entrySchema = z.strictObject({
 
 const inputSchema = z.strictObject({ entries: z.array(entrySchema).min(1).max(MAX_ENTRIES) });
 
-/** The tool's input as JSON schema; what its parts mean, and how long they may be, the prompt says. */
+/** The tool's input as JSON schema. The prompt says what its parts mean, a refusal how long they may be. */
 function entriesJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(inputSchema, {
     io: 'input',

@@ -21,7 +21,7 @@ export interface Said {
 /** Records what was said at `at` (ISO-8601), a second apart; answers the entries. */
 export async function record(store: Store, at: string, said: Said[]): Promise<Entry[]> {
   const day = dayOf(at, 'UTC');
-  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated', changes, again }, index): Entry => {
+  const entries = said.map(({ type, text, session = `session-${day}`, strength = 'stated', ...more }, index): Entry => {
     const evidence = [{ message: `m-${at}-${index}`, quote: text }];
     const id = entryId({ message: `m-${at}-${index}`, quote: text, text });
     const saidAt = new Date(Date.parse(at) + index * 1_000).toISOString();
@@ -30,8 +30,7 @@ export async function record(store: Store, at: string, said: Said[]): Promise<En
       type,
       strength,
       text,
-      ...(changes && { changes }),
-      ...(again && { again }),
+      ...more,
       evidence,
       by: 'human',
       session,
