@@ -145,12 +145,13 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
     return store(dir);
   };
   const closeBut = async (kept: readonly Store[]) => {
-    for (const [dir, opened] of stores) {
+    const closed = Array.from(stores, async ([dir, opened]) => {
       const each = await opened.catch(() => null);
-      if (each === null || kept.includes(each) || stores.get(dir) !== opened) continue;
+      if (each === null || kept.includes(each) || stores.get(dir) !== opened) return;
       stores.delete(dir);
       each.close();
-    }
+    });
+    await Promise.all(closed);
   };
   const standing = async ({ cwd }: { cwd?: string } = {}) =>
     enablementFor(config, { pauses: await home.pauses.all(), cwd });

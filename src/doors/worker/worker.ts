@@ -205,9 +205,12 @@ async function loop(app: App, options: WorkerOptions): Promise<void> {
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }
 
+let isPrepared = false;
+
 /** Gets what a worker that waits, perhaps for days, does without: the code of the work, and V8's optimizing compiler. */
-async function prepareWork() {
-  for (const flag of ['--opt', '--no-optimize-for-size']) setFlagsFromString(flag);
+function prepareWork() {
+  if (!isPrepared) for (const flag of ['--opt', '--no-optimize-for-size']) setFlagsFromString(flag);
+  isPrepared = true;
   return import('./work.ts');
 }
 

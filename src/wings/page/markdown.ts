@@ -77,7 +77,7 @@ function block(token: Token, depth: number): Html {
       return (token as Tokens.List).ordered ? html`<ol>${items}</ol>` : html`<ul>${items}</ul>`;
     }
     case 'hr':
-      return html`<p class="rule">⁂</p>`;
+      return html`<p>⁂</p>`;
     default:
       return html`<p>${token.raw}</p>`;
   }
@@ -106,7 +106,7 @@ function inline(token: Token, depth: number): Html {
       const { href, tokens: said } = token as Tokens.Link;
       const safe = safeAddress(href);
       if (safe === null) return html`${token.raw}`;
-      return html`<a class="away" href="${safe}" rel="noopener noreferrer" target="_blank">${inlines(said, depth)}</a>`;
+      return html`<a href="${safe}" rel="noopener noreferrer" target="_blank">${inlines(said, depth)}</a>`;
     }
     case 'text': {
       const inner = (token as Tokens.Text).tokens;

@@ -13,7 +13,7 @@ import type { Pages, ServeOptions } from '../server/serve.ts';
 import { act } from './actions.ts';
 import { Live } from './live.ts';
 import { readPlaces } from './places.ts';
-import { type At, empty, type Html, head, shell, type View } from './shell.ts';
+import { type At, type Html, head, shell, type View } from './shell.ts';
 import { costView } from './views/cost.ts';
 import { homeView } from './views/home.ts';
 import { memoryView } from './views/memory.ts';
@@ -150,7 +150,12 @@ export async function openPages({
         const isAway = error.code === 'bad-input';
         const title = isAway ? 'That is not here' : 'That did not work';
         const ways = html`${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a>`;
-        const view: View = { title, part: 'none', status: isAway ? 404 : 500, body: empty(title, ways) };
+        const view: View = {
+          title,
+          part: 'none',
+          status: isAway ? 404 : 500,
+          body: html`<h1>${title}</h1><p>${ways}</p>`,
+        };
         return page(view.status ?? 500, shell(view, at, 0));
       }
     },

@@ -4,11 +4,10 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../base/errors.ts';
 import { openLog, readTextNow } from '../../base/files/files.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
-import { portOf, withApp } from '../../doors/cli/terminal/options.ts';
+import { portOf, wholeNumber, withApp } from '../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../doors/cli/terminal/output.ts';
 import type { App } from '../../doors/compose.ts';
 import { formatDamage } from '../../memory/home/home.ts';
@@ -46,8 +45,16 @@ const serve: CommandSpec<Options> = {
     ['--behind-proxy', 'something before it speaks TLS; allows another --host'],
     ['--url <url...>', 'an address under which clients reach it', { default: [] }],
     ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
-    ['--creates <number>', 'changes that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 300 }],
-    ['--reads <number>', 'reads that a key may ask for in a minute; 0: no limit', { parse: countOf, default: 1_200 }],
+    [
+      '--creates <number>',
+      'changes that a key may ask for in a minute; 0: no limit',
+      { parse: wholeNumber, default: 300 },
+    ],
+    [
+      '--reads <number>',
+      'reads that a key may ask for in a minute; 0: no limit',
+      { parse: wholeNumber, default: 1_200 },
+    ],
     ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
   json: '{ url, key? }',
@@ -114,12 +121,6 @@ function tlsOf({ tlsCert, tlsKey }: Options): { cert: string; key: string } | un
   const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
   if (cert !== null && key !== null) return { cert, key };
   throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
-}
-
-function countOf(text: string): number {
-  const count = Number(text);
-  if (text !== '' && Number.isInteger(count) && count >= 0) return count;
-  throw new InvalidArgumentError('It must be a whole number from 0.');
 }
 
 export const commands: CommandSpec[] = [serve as CommandSpec];

@@ -167,6 +167,17 @@ export function countUpTo(most: number): (text: string) => number {
   return parsed(count, `It is no whole number from 1 to ${most}.`);
 }
 
+/** Reads an option that is a whole number from 0. */
+export const wholeNumber = parsed(
+  (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+  'It must be a whole number from 0.',
+);
+
+/** An amount of US dollars, 0 or more; undefined where it is none. */
+export function dollars(text: string): number | undefined {
+  return /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
 /** Reads an option that is a port; 0: a free one. */
 export const portOf = parsed(
   (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),

@@ -1,12 +1,11 @@
 // nocturne fleet: what all machines that share a database have in common, and what is told to all of them.
 
-import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { dayOf, isZone } from '../../../base/time.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
-import { configFor } from '../../../doors/cli/terminal/options.ts';
+import { configFor, dollars, parsed, wholeNumber } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
 import { type DayLimits, limitDifferences } from '../../../memory/home/day-spend.ts';
@@ -99,13 +98,22 @@ const limits: CommandSpec<LimitOptions> = {
   about: 'what a day may spend on all machines together, and whose days: shown, or changed',
   group: GROUP,
   options: [
-    ['--day-tokens <count>', 'tokens that all jobs may use in a day', { parse: tokensOf }],
+    ['--day-tokens <count>', 'tokens that all jobs may use in a day', { parse: wholeNumber }],
     [
       '--day-usd <amount>',
       `US dollars that they may cost in a day, for models with a price; ${NO_LIMIT}: no limit`,
-      { parse: usdOf },
+      {
+        parse: parsed(
+          (text) => (text === NO_LIMIT ? text : dollars(text)),
+          `It is a number, like 12.50, or ${NO_LIMIT}.`,
+        ),
+      },
     ],
-    ['--zone <zone>', 'time zone of days and nights, like Europe/Berlin', { parse: zoneOf }],
+    [
+      '--zone <zone>',
+      'time zone of days and nights, like Europe/Berlin',
+      { parse: parsed((text) => (isZone(text) ? text : undefined), 'It is no time zone; one is Europe/Berlin.') },
+    ],
   ],
   json: LIMITS,
   more:
@@ -181,22 +189,6 @@ function limitLines(kept: DayLimits, config: Config): string[] {
     `limits     ${sayTokens(kept.dayTokens)} and ${money} in a day of ${kept.zone}`,
     ...limitDifferences(config, kept).map((each) => `differs    ${each}`),
   ];
-}
-
-function tokensOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
-  return Number(text);
-}
-
-function usdOf(text: string): number | typeof NO_LIMIT {
-  if (text === NO_LIMIT) return text;
-  if (!/^\d{1,9}(?:\.\d+)?$/.test(text)) throw new InvalidArgumentError(`It is a number, like 12.50, or ${NO_LIMIT}.`);
-  return Number(text);
-}
-
-function zoneOf(text: string): string {
-  if (!isZone(text)) throw new InvalidArgumentError('It is no time zone; one is Europe/Berlin.');
-  return text;
 }
 
 export const commands = [fleet, status, limits, restored] as CommandSpec[];

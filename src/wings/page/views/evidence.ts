@@ -137,7 +137,7 @@ export async function messageItem(message: Message, { at, quote }: { at: At; quo
     quote && cut.includes(quote)
       ? [cut.slice(0, cut.indexOf(quote)), cut.slice(cut.indexOf(quote) + quote.length)]
       : [cut, null];
-  return html`<li class="message ${message.speaker} ${quote ? 'quoted' : ''}"><p class="meta">${SPEAKERS[message.speaker] ?? message.speaker}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${before}${behind === null ? '' : html`<mark>${quote}</mark>${behind}`}</p></li>`;
+  return html`<li class="message ${message.speaker}"><p class="meta">${SPEAKERS[message.speaker] ?? message.speaker}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${before}${behind === null ? '' : html`<mark>${quote}</mark>${behind}`}</p></li>`;
 }
 
 export function textOf({ parts, isPrivate }: Message): string {

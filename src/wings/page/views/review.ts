@@ -34,7 +34,7 @@ ${
         html`With <code>review: true</code> in the settings a dream changes nothing by itself: what it would do waits here.`,
       )
     : html`<div class="bar"><p class="keys meta"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> accept · <kbd>r</kbd> reject · <kbd>e</kbd> edit</p>${memories.length === 1 && memories[0] && waiting.length > 1 ? form(at, { action: '/do/review', fields: { memory: memories[0].id, id: 'all', word: 'accept' } }, html`<button>Accept all ${waiting.length}</button>`) : ''}</div>
-<ol class="plain proposals">${shown.map(({ memory, proposal }) => proposalItem(at, memory, proposal))}</ol>
+<ol class="plain">${shown.map(({ memory, proposal }) => proposalItem(at, memory, proposal))}</ol>
 ${waiting.length > shown.length ? html`<p class="dim">${waiting.length - shown.length} more follow when these are decided.</p>` : ''}`
 }`,
   };
@@ -55,7 +55,7 @@ function proposalItem(at: At, memory: MemoryPlace, proposal: ShownProposal): Htm
 ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>${inlineMarkdown(line)}</p>`)}</div>` : ''}
 <p class="said">${reason}</p>
 ${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it anew.</p>` : ''}
-<h3>It rests on</h3>
+<h2>It rests on</h2>
 ${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
 <div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${

@@ -78,7 +78,7 @@ ${found.unreadable ? html`<p class="problem">${plainly(found.unreadable, at.conf
 ${rangeBar(found)}
 ${found.failures.filter(({ isOver }) => !isOver).map(({ message, at: failedAt }) => html`<p class="problem">${plainly(message, at.config)} (${when(failedAt, at)})</p>`)}
 ${entries.length > 0 && turns.length === 0 ? html`<h2>What it taught</h2><ul class="plain list">${entries.map((entry) => entryLink(entry, memory))}</ul>` : ''}
-<ol class="plain turns">${shown}</ol>${pager(at.url, { page, size: TURNS, total: turns.length })}`,
+<ol class="plain">${shown}</ol>${pager(at.url, { page, size: TURNS, total: turns.length })}`,
   };
 }
 

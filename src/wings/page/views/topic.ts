@@ -41,7 +41,7 @@ ${
   isEdited
     ? topicForm(at, memory, { path, raw })
     : html`${lines.length === 0 ? html`<p class="dim">Nothing stands in it.</p>` : ''}
-<ol class="plain lines">${items}</ol>
+<ol class="plain">${items}</ol>
 ${pager(at.url, { page, size: SIZE, total: lines.length })}`
 }`;
 }

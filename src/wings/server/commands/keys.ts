@@ -1,10 +1,9 @@
 // nocturne keys: who may use the server. A key is printed once, when it is made.
 
-import { InvalidArgumentError } from 'commander';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
-import { withApp } from '../../../doors/cli/terminal/options.ts';
+import { dollars, parsed, withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime } from '../../../doors/cli/terminal/words.ts';
 import { type KeyRow, Keys, RIGHTS, type Right } from '../../../doors/clients/keys.ts';
@@ -31,10 +30,27 @@ const create: CommandSpec<NewKeyOptions> = {
   group: GROUP,
   options: [
     ['--name <name>', 'what it is for', { isRequired: true }],
-    ['--tenant <name>', 'whose it is: a name for all keys and stores of one customer or group', { parse: tenantOf }],
+    [
+      '--tenant <name>',
+      'whose it is: a name for all keys and stores of one customer or group',
+      {
+        parse: parsed(
+          (text) => /^[\w.-]{1,64}$/.exec(text)?.[0],
+          'It must have 1 to 64 letters, digits, _, - or dots.',
+        ),
+      },
+    ],
     ['--stores <names>', 'stores it may use, by name or id, with commas; all: those of the home', { default: '' }],
-    ['--rights <list>', `of ${RIGHTS.join(',')}`, { parse: rightsOf, default: [...RIGHTS] }],
-    ['--day-usd <amount>', 'what its dreams may cost in a day', { parse: amountOf }],
+    [
+      '--rights <list>',
+      `of ${RIGHTS.join(',')}`,
+      { parse: parsed(rightsOf, `It must be some of ${RIGHTS.join(', ')}, with commas.`), default: [...RIGHTS] },
+    ],
+    [
+      '--day-usd <amount>',
+      'what its dreams may cost in a day',
+      { parse: parsed(dollars, 'It must be an amount of US dollars, 0 or more.') },
+    ],
   ],
   json: `{ key, ...${SHAPE} }`,
   more: 'Stores that are made with a key are its own, whatever --stores says, and belong to its tenant.',
@@ -114,22 +130,9 @@ function line({ id, name, tenant, stores, rights, revokedAt }: KeyRow, { clock, 
   return `${id}  ${name}${tenant === null ? '' : `  of ${tenant}`}  ${rights.join(',')}  ${which}${end}`;
 }
 
-function rightsOf(text: string): Right[] {
-  const given = text.split(',').map((each) => each.trim());
-  const unknown = given.find((each) => !RIGHTS.some((right) => right === each));
-  if (unknown === undefined) return given as Right[];
-  throw new InvalidArgumentError(`${JSON.stringify(unknown)} is none of ${RIGHTS.join(', ')}.`);
-}
-
-function tenantOf(text: string): string {
-  if (/^[\w.-]{1,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must have 1 to 64 letters, digits, _, - or dots.');
-}
-
-function amountOf(text: string): number {
-  const amount = Number(text);
-  if (text.trim() !== '' && amount >= 0 && Number.isFinite(amount)) return amount;
-  throw new InvalidArgumentError('It must be an amount of US dollars, 0 or more.');
+function rightsOf(text: string): Right[] | undefined {
+  const given = text.split(',').map((each) => RIGHTS.find((right) => right === each.trim()));
+  return given.every((each) => each !== undefined) ? given : undefined;
 }
 
 export const commands = [keys, create, list, revoke] as CommandSpec[];
