@@ -31,10 +31,9 @@ export function temporary(): Record<string, string> {
   }
 }
 
-/** What is asked of two servers on one database too, and in the small size. */
+/** What is asked of two servers on one database too, in the long size. */
 const OF_SERVERS =
   /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
-const OF_SERVERS_QUICK = /^wings\/server\/memories\.test\.ts$/;
 
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
@@ -44,7 +43,7 @@ const OF_SERVERS_QUICK = /^wings\/server\/memories\.test\.ts$/;
  */
 export function projects(of: string[]) {
   const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
-  const servers = files.filter((path) => (isDeep ? OF_SERVERS : OF_SERVERS_QUICK).test(path));
+  const servers = isDeep ? files.filter((path) => OF_SERVERS.test(path)) : [];
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',

@@ -9,7 +9,10 @@ import { PUBLISHED, runChaos } from './chaos.ts';
 
 const noRedis = noOwnRedis();
 const backends = ['redis', 'polling'] as const;
-const QUICK = { seed: 20_261_121, directories: 4, sessions: 8, everyMs: 600, disturbForMs: 3_000, limitMs: 200_000 };
+const QUICK = {
+  ...{ seed: 20_261_121, directories: 3, sessions: 6, everyMs: 500, disturbForMs: 2_000 },
+  ...{ mostStopMs: 3_000, limitMs: 200_000 },
+};
 
 test.for(waysTaken(backends))(
   'two workers (%s), killed and stopped with their agents and their Redis, cover every turn once and keep every entry once',

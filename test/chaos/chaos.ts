@@ -23,6 +23,8 @@ export interface ChaosPlan {
   sessions: number;
   /** Disturbances come about so often. */
   everyMs: number;
+  /** A worker is stopped for at most about so long. */
+  mostStopMs: number;
   /** After so long nothing is disturbed any more. */
   disturbForMs: number;
   /** After so long the run has failed. */
@@ -39,7 +41,7 @@ export interface ChaosReport extends Verdict {
 /** What docs/evidence.md is made of, and made again by its test. */
 export const PUBLISHED = {
   ...{ seed: 20, sessions: 120, directories: 10 },
-  ...{ everyMs: 1_200, disturbForMs: 40_000, limitMs: 300_000 },
+  ...{ everyMs: 1_200, mostStopMs: 14_000, disturbForMs: 40_000, limitMs: 300_000 },
 };
 const CONCURRENCY = 4;
 
@@ -72,7 +74,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
           await redis.kill();
           await after(random.below(3_000));
           await redis.start();
-        } else workers.disturb(random);
+        } else workers.disturb(random, plan.mostStopMs);
       }
       if (!wasDreamt && elapsed() > plan.disturbForMs / 2) {
         wasDreamt = true;

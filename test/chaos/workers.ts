@@ -13,7 +13,7 @@ setTimeout(() => { try { process.kill(pid, 'SIGCONT'); } catch (error) { if (err
 
 export interface Workers extends Supervised<Program> {
   /** One disturbance, chosen by chance. */
-  disturb(random: Random): void;
+  disturb(random: Random, mostStopMs: number): void;
 }
 
 export function startWorkers(
@@ -32,19 +32,19 @@ export function startWorkers(
   };
   return {
     ...workers,
-    disturb(random) {
+    disturb(random, mostStopMs) {
       const kind = random.pick(['kill worker', 'stop worker', 'kill agent', 'stop agent'] as const);
       const slot = random.pick(workers.slots);
       const agents = agentsOf(home);
       if (kind === 'kill worker') workers.kill(slot);
       else if (kind === 'stop worker') {
         slot.child.kill('SIGSTOP');
-        goOnAfter(500 + random.below(14_000), slot.child.pid as number);
+        goOnAfter(500 + random.below(mostStopMs), slot.child.pid as number);
       } else if (agents.length === 0) return;
       else {
         const pid = random.pick(agents);
         signal(pid, kind === 'kill agent' ? 'SIGKILL' : 'SIGSTOP');
-        if (kind === 'stop agent') goOnAfter(500 + random.below(5_000), pid);
+        if (kind === 'stop agent') goOnAfter(500 + random.below(Math.min(mostStopMs, 5_000)), pid);
       }
       workers.note(kind);
     },

@@ -18,7 +18,7 @@ function stored(): string {
 }
 
 test.for(VERSIONS)('each error of each tool reaches a client of %s with what to do', async (version, { skip }) => {
-  // In the small size one; over HTTP all (wings/server).
+  // In the small size one; over HTTP another (wings/server).
   skip(!waysTaken(VERSIONS).includes(version));
   const home = tempDir();
   const client = await CLIENTS[version].stdio({

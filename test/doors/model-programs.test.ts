@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { findProgram } from '../../src/doors/model-programs.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
 import { workSession } from '../support/due-work.ts';
 import {
   claudeFails,
@@ -101,7 +102,7 @@ test('what code refuses is answered in the next turn, which is shown what was an
   );
 });
 
-test.each<[string, Order]>([
+const UNREADABLE: [string, Order][] = [
   ['megabytes', { isEndless: true }],
   ['nothing', {}],
   ['half a JSON', { stdout: '{"type":"result","subtype":"success","is_error":false,"resu' }],
@@ -109,18 +110,24 @@ test.each<[string, Order]>([
   ['another form', claudeSays({ facts: ['pnpm'] })],
   ['a list', { stdout: '[1, 2]' }],
   ['a form that it could not keep to', { ...claudeSays('', { subtype: 'error_max_turns', is_error: true }), code: 1 }],
-])('a program that prints %s is told so, and mends it in the next turn', async (_, order) => {
-  const { fake, ...testing } = await withProgram();
-  const session = another();
-  fake.answers(order, claudeSays({ entries: [entry(session)] }));
-  expect(await learn(testing, session)).toMatchObject({
-    outcome: 'recorded',
-    spend: { onPlan: 2 - Number(!order.stdout?.includes('usage')) },
-  });
-  const second = fake.starts()[1]?.stdin ?? '';
-  expect(second).toContain('<reply>');
-  expect(second.length).toBeLessThan(20_000);
-});
+];
+
+// In the small size some of them.
+test.each(waysTaken(UNREADABLE, 0, 3))(
+  'a program that prints %s is told so, and mends it in the next turn',
+  async (_, order) => {
+    const { fake, ...testing } = await withProgram();
+    const session = another();
+    fake.answers(order, claudeSays({ entries: [entry(session)] }));
+    expect(await learn(testing, session)).toMatchObject({
+      outcome: 'recorded',
+      spend: { onPlan: 2 - Number(!order.stdout?.includes('usage')) },
+    });
+    const second = fake.starts()[1]?.stdin ?? '';
+    expect(second).toContain('<reply>');
+    expect(second.length).toBeLessThan(20_000);
+  },
+);
 
 test('its environment is made for it: no key, no agent around it, but its user, network, directory and service', async () => {
   const handedOn = {
@@ -153,7 +160,7 @@ test('its environment is made for it: no key, no agent around it, but its user, 
   expect(Object.keys(env).filter((name) => /_(?:KEY|TOKEN)$/.test(name))).toEqual(['CLAUDE_CODE_OAUTH_TOKEN']);
 });
 
-test.each<[string, { version?: Order; status?: Order; mode?: number } | null, string, RegExp]>([
+const UNFIT: [string, { version?: Order; status?: Order; mode?: number } | null, string, RegExp][] = [
   [
     'is not there',
     null,
@@ -172,17 +179,22 @@ test.each<[string, { version?: Order; status?: Order; mode?: number } | null, st
     ...(['no-model', /\/claude is not Claude Code: asked for its version, it said usage: claude FILE/] as const),
   ],
   ['is no program', { mode: 0o644 }, 'no-model', /Claude Code could not be started: .*EACCES.*Install it again/],
-])('a program that %s is not asked, the work waits and says why', async (_, about, code, message) => {
-  const fake = fakeProgram('claude');
-  if (about) fake.is(about);
-  if (about?.mode) chmodSync(fake.path, about.mode);
-  const testing = await withProgram({ fake, variables: about ? {} : { PATH: '/nowhere' } });
-  const result = await workSession(testing, another().path);
-  expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
-  expect(fake.starts()).toEqual([]);
-  expect(await spendOf(testing)).toMatchObject({ planRequests: 0, reservedTokens: 0, usedTokens: 0 });
-  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
-});
+];
+
+test.each(waysTaken(UNFIT, 0, 2))(
+  'a program that %s is not asked, the work waits and says why',
+  async (_, about, code, message) => {
+    const fake = fakeProgram('claude');
+    if (about) fake.is(about);
+    if (about?.mode) chmodSync(fake.path, about.mode);
+    const testing = await withProgram({ fake, variables: about ? {} : { PATH: '/nowhere' } });
+    const result = await workSession(testing, another().path);
+    expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
+    expect(fake.starts()).toEqual([]);
+    expect(await spendOf(testing)).toMatchObject({ planRequests: 0, reservedTokens: 0, usedTokens: 0 });
+    expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+  },
+);
 
 test('what waits for a login is worked as soon as there is one', async () => {
   const { fake, ...testing } = await withProgram();
@@ -234,14 +246,16 @@ test('a plan that is used up is not asked before the time that it named; another
   expect(testing.rows('waiting')).toEqual([]);
 });
 
-test.each<[string, Order, string, boolean]>([
+const FAILURES: [string, Order, string, boolean][] = [
   ['overload', claudeFails('API Error: 529 Overloaded.', 529), 'overloaded', true],
   ['a model that the plan lacks', claudeFails("There's an issue with the selected model", 404), 'no-model', true],
   ['a prompt that is too long', claudeFails('Prompt is too long', 400), 'oversize', true],
   ['no network', claudeFails('API Error: Unable to connect to API (ConnectionRefused)'), 'network', true],
   ['an exit without a word', { code: 3 }, 'server-error', false],
   ['an exit with words', { code: 3, stderr: 'Segmentation fault' }, 'server-error', false],
-])(
+];
+
+test.each(waysTaken(FAILURES, 0, 3))(
   '%s: the failure is told, and its tokens are given back where it says that nothing was used',
   async (_, order, code, isGivenBack) => {
     const { fake, ...testing } = await withProgram();

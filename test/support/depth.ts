@@ -15,8 +15,8 @@ export const SEED =
 /**
  * Of the ways that a sentence can be tested on (three queues, three kinds of damage) the quick size takes one, by the
  * seed, and the deep one all; what is not taken is listed as skipped. `sentence`: sentences of different numbers take
- * different ways, so that the quick size sees each way too.
+ * different ways, so that the quick size sees each way too. `every`: where more than one is taken, each so many.
  */
-export function waysTaken<T>(ways: readonly T[], sentence = 0): T[] {
-  return isDeep ? [...ways] : ways.filter((_, at) => at === (SEED + sentence) % ways.length);
+export function waysTaken<T>(ways: readonly T[], sentence = 0, every = ways.length): T[] {
+  return isDeep ? [...ways] : ways.filter((_, at) => at % every === (SEED + sentence) % every);
 }

@@ -4,8 +4,8 @@ import type { FleetPlan } from './chaos.ts';
 
 export const PLANS = {
   quick: {
-    ...{ workers: 2, servers: 2, stores: 3, sessions: 6, dreams: 1, beyond: 4 },
-    ...{ everyMs: 900, disturbForMs: 2_500, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
+    ...{ workers: 2, servers: 2, stores: 2, sessions: 4, dreams: 1, beyond: 3 },
+    ...{ everyMs: 900, disturbForMs: 2_000, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
   },
   deep: {
     ...{ workers: 4, servers: 2, stores: 24, sessions: 90, dreams: 8, beyond: 12 },

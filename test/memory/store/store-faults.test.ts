@@ -17,8 +17,8 @@ const root = tempDir();
 const origin = join(root, 'origin');
 
 const KINDS = ['error', 'crash', 'after'] satisfies Fault[];
-/** In the small size three calls of thirty fail in one of the three ways, other ones in each scenario; in the long one all in each. */
-const EVERY = sized({ quick: 30, deep: 1 });
+/** In the small size three calls of forty-five fail in one of the three ways, other ones in each scenario; in the long one all in each. */
+const EVERY = sized({ quick: 45, deep: 1 });
 const firstOf = (index: number, scenario = 0) => 1 + ((index + scenario) % EVERY);
 
 const CHILD = { stdio: 'inherit' as const };

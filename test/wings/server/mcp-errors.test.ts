@@ -4,10 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StoreRow } from '../../../src/doors/clients/stores.ts';
+import { waysTaken } from '../../support/depth.ts';
 import { CLIENTS, expectAnswers, expectData, lostRemedies, NOTES, VERSIONS } from '../../support/mcp-errors.ts';
 import { served } from './served.ts';
 
-test.each(VERSIONS)('each error of each tool reaches a client of %s with what to do', async (version) => {
+// In the small size one version each.
+test.each(waysTaken(VERSIONS, 1))('each error of each tool reaches a client of %s with what to do', async (version) => {
   const at = await served();
   const { sdk, key } = await at.client();
   const { memoryStores } = sdk.beta;
@@ -29,16 +31,19 @@ test.each(VERSIONS)('each error of each tool reaches a client of %s with what to
   await expectAnswers(client);
 });
 
-test.each(VERSIONS)('what the server refuses before a tool is called reaches a client of %s', async (version) => {
-  const at = await served({ createsPerMinute: 2 });
-  const { sdk, key } = await at.client();
-  await sdk.beta.memoryStores.create({ name: 'notes' });
-  const client = await CLIENTS[version].http(new URL(`${at.url}/mcp`), { 'x-api-key': key });
-  const write = (content: string) =>
-    client
-      .callTool({ name: 'memory_write', arguments: { path: 'a.md', content } })
-      .catch((error: Error) => error.message);
-  await write('a');
-  expect(await write('a')).toContain('Too many requests');
-  expect(await write('a'.repeat(20_000_000))).toContain('The body is too large: at most');
-});
+test.each(waysTaken(VERSIONS, 2))(
+  'what the server refuses before a tool is called reaches a client of %s',
+  async (version) => {
+    const at = await served({ createsPerMinute: 2 });
+    const { sdk, key } = await at.client();
+    await sdk.beta.memoryStores.create({ name: 'notes' });
+    const client = await CLIENTS[version].http(new URL(`${at.url}/mcp`), { 'x-api-key': key });
+    const write = (content: string) =>
+      client
+        .callTool({ name: 'memory_write', arguments: { path: 'a.md', content } })
+        .catch((error: Error) => error.message);
+    await write('a');
+    expect(await write('a')).toContain('Too many requests');
+    expect(await write('a'.repeat(20_000_000))).toContain('The body is too large: at most');
+  },
+);
