@@ -21,7 +21,7 @@ export interface Looks {
   /** How many items of a store wait or are worked. */
   itemsOf(id: string): Promise<number>;
   spend(): Promise<{ spent: number; limit: number }>;
-  /** What waits for a later try is due now: nobody waits out a pause. */
+  /** What waits for a later try is due now, and what only one does is soon another's: nobody waits out a pause. */
   hasten(): Promise<void>;
   /** How dreams stand, by id. */
   dreams(): Promise<Map<string, string>>;
@@ -74,6 +74,7 @@ export function looksInto(url: string, scratch: string): Looks {
     async hasten() {
       const now = new Date().toISOString();
       await ask('update nocturne.work_inbox set not_before = $1 where not_before > $1', [now]);
+      await ask("update nocturne.alone set until = least(until, clock_timestamp() + interval '1 second')");
     },
     async dreams() {
       const rows = await ask('select id, status, error_message from nocturne_home.dream');
