@@ -87,15 +87,22 @@ export function projects(of: string[]) {
   ];
 }
 
-/** These wait longest, for locks and leases that run out: they begin first, so that no core waits for them at the end. */
-const WAITING = /\/(?:long-answer|queues|once|worker|forked|hook|kept-children|page|live|crash)\.test\.ts$/;
+/** These wait more than they compute, for locks, leases, browsers and processes. */
+const WAITING =
+  /\/(?:chaos|crash|ended-programs|fleet|forked|hook|hostile|kept-children|killed|live|model-programs|once|outage|page|queues|turns|worker)\.test\.ts$/;
 
-export class WaitingFirst extends BaseSequencer {
+/** Files that wait are spread over those of `system` that compute: at once, they would leave both cores idle. `fast` ends the run. */
+export class WaitingSpread extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const rank = ({ project, moduleId }: TestSpecification) =>
-      project.name === 'fast' ? 2 : WAITING.test(moduleId) ? 0 : 1;
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    const ranks = new Map<TestSpecification, number>();
+    const groups = Map.groupBy(sorted, ({ project, moduleId }) =>
+      project.name === 'fast' ? 'fast' : WAITING.test(moduleId),
+    );
+    for (const [kind, group] of groups) {
+      for (const [at, file] of group.entries()) ranks.set(file, kind === 'fast' ? 1 : at / group.length);
+    }
+    return sorted.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
   }
 }
 
@@ -106,7 +113,7 @@ export default defineConfig({
     globalSetup: 'test/support/build.ts',
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: WaitingSpread },
     projects: projects(files),
   },
 });

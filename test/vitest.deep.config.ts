@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { projects, WaitingFirst } from './vitest.config.ts';
+import { projects, WaitingSpread } from './vitest.config.ts';
 
 // The files that have a long size, with that size.
 const deep = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
@@ -22,7 +22,7 @@ export default defineConfig({
     globalSetup: 'test/support/build.ts',
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: WaitingSpread },
     projects: projects(deep),
   },
 });
