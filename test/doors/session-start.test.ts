@@ -3,12 +3,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
-import { writeSpoolItem } from '../../../src/queue/spool.ts';
-import { type TestApp, testApp } from '../../support/app.ts';
-import { gitIn } from '../../support/git.ts';
-import { filesIn } from '../../support/hook.ts';
-import { tempDir } from '../../support/temp.ts';
+import { ingestSpool } from '../../src/doors/hook/ingest.ts';
+import { writeSpoolItem } from '../../src/queue/spool.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { gitIn } from '../support/git.ts';
+import { filesIn } from '../support/hook.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** A session begins in `cwd`, and what its hook said is taken in. */
 async function begin({ app, home }: TestApp, cwd: string) {

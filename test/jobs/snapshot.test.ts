@@ -4,20 +4,20 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { offeredSnapshot, screenTopic } from '../../../jobs/snapshot/memory-snapshot.ts';
+import { offeredSnapshot, screenTopic } from '../../jobs/snapshot/memory-snapshot.ts';
 import {
   applyMemorySnapshot,
   type CreateRequest,
   checkMemorySnapshot,
   createMemorySnapshot,
-} from '../../../jobs/snapshot.ts';
-import { readTextNow } from '../../../src/base/files/files.ts';
-import { fixedClock } from '../../../src/base/time.ts';
-import { newTopic } from '../../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../../src/memory/types.ts';
-import { sized } from '../../support/depth.ts';
-import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
-import { tempDir } from '../../support/temp.ts';
+} from '../../jobs/snapshot.ts';
+import { readTextNow } from '../../src/base/files/files.ts';
+import { fixedClock } from '../../src/base/time.ts';
+import { newTopic } from '../../src/memory/text/topic.ts';
+import type { MemoryType } from '../../src/memory/types.ts';
+import { sized } from '../support/depth.ts';
+import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { tempDir } from '../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -322,8 +322,8 @@ test('a redaction reaches what the next merge would start from', async () => {
   const ada = await member(tree);
   ada.write('deploys.md', DEPLOYS);
   await ada.create();
-  const { redactMatches } = await import('../../../src/memory/history/redact/redaction.ts');
-  const { scrubOf } = await import('../../../src/memory/history/redact/scrub.ts');
+  const { redactMatches } = await import('../../src/memory/history/redact/redaction.ts');
+  const { scrubOf } = await import('../../src/memory/history/redact/scrub.ts');
   const place = { store: ada.jobs.store, home: tempDir(), now: new Date(NOW) };
   expect((await redactMatches(scrubOf('8443'), place)).remaining).toEqual([]);
   expect(ada.check().ownChanges).toEqual([]);

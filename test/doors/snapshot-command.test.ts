@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SnapshotCheck } from '../../../jobs/snapshot.ts';
-import { newTopic } from '../../../src/memory/text/topic.ts';
-import { aPerson } from '../../support/person.ts';
-import { run } from '../../support/run.ts';
-import { runHere } from '../../support/run-here.ts';
+import type { SnapshotCheck } from '../../jobs/snapshot.ts';
+import { newTopic } from '../../src/memory/text/topic.ts';
+import { aPerson } from '../support/person.ts';
+import { run } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
 
 function git(cwd: string, ...args: string[]): void {
   const own = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', PATH: process.env.PATH };

@@ -3,16 +3,16 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { RememberReport } from '../../../jobs/remember.ts';
-import type { ShareReport } from '../../../jobs/share.ts';
-import { shutGate } from '../../../src/doors/worker/hold.ts';
-import { writeSession } from '../../../src/memory/ledger/coverage.ts';
-import { type TestApp, testApp, testModel } from '../../support/app.ts';
-import { type GitTree, gitIn } from '../../support/git.ts';
-import { replacesLine } from '../../support/obedient.ts';
-import { type EndedHere, runHere } from '../../support/run-here.ts';
-import { asking } from '../../support/scripted-model.ts';
-import { tempDir } from '../../support/temp.ts';
+import type { RememberReport } from '../../jobs/remember.ts';
+import type { ShareReport } from '../../jobs/share.ts';
+import { shutGate } from '../../src/doors/worker/hold.ts';
+import { writeSession } from '../../src/memory/ledger/coverage.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { type GitTree, gitIn } from '../support/git.ts';
+import { replacesLine } from '../support/obedient.ts';
+import { type EndedHere, runHere } from '../support/run-here.ts';
+import { asking } from '../support/scripted-model.ts';
+import { tempDir } from '../support/temp.ts';
 
 const HOSTS = `---
 name: hosts

@@ -3,13 +3,13 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../../jobs/review/waiting-proposals.ts';
-import type { ReviewReport } from '../../../jobs/review.ts';
-import { type TestApp, testApp } from '../../support/app.ts';
-import { jobsInProcess } from '../../support/jobs-in-process.ts';
-import { jsonHere, runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
+import type { ReviewReport } from '../../jobs/review.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PROMPTS = [
   'Always use pnpm instead of npm.',

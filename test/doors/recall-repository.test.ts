@@ -4,11 +4,11 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { topicUses } from '../../../src/memory/recall/recall-uses.ts';
-import { countO200k, estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import { sized } from '../../support/depth.ts';
-import { fill, filledRecallWorld, recallWorld } from '../../support/recall-world.ts';
-import { tempDir } from '../../support/temp.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { countO200k, estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { sized } from '../support/depth.ts';
+import { fill, filledRecallWorld, recallWorld } from '../support/recall-world.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** How often a section is asked for within other limits. */
 const ASKED = sized({ quick: 40, deep: 300 });

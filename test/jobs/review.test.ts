@@ -3,13 +3,13 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { explainLines } from '../../../src/memory/dream/provenance.ts';
-import { findFaults } from '../../../src/memory/history/check.ts';
-import { unifiedDiff } from '../../../src/memory/history/line-diff.ts';
-import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
-import { meaningOf, type Reviewed, reviewedMemory } from '../../support/reviewed.ts';
-import { tempDir } from '../../support/temp.ts';
+import { explainLines } from '../../src/memory/dream/provenance.ts';
+import { findFaults } from '../../src/memory/history/check.ts';
+import { unifiedDiff } from '../../src/memory/history/line-diff.ts';
+import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
+import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
+import { meaningOf, type Reviewed, reviewedMemory } from '../support/reviewed.ts';
+import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-21.md';
 const accept = { word: { kind: 'accept' } } as const;
