@@ -3,7 +3,7 @@
 // `outcome` of its report.
 
 import { useKeeping } from './doors/keeping.ts';
-import { keepInDatabase } from './wings/fleet/keeping.ts';
+import { keepInDatabase } from './wings/fleet/fleet-keeping.ts';
 
 useKeeping(keepInDatabase);
 

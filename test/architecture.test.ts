@@ -108,7 +108,7 @@ test.each([
   ['BullMQ', /^(bullmq|ioredis)$/, ['src/queue/queue.ts', 'src/queue/redis.ts', 'src/queue/board.ts']],
   // Who only keeps memory in PostgreSQL starts without it.
   ['what loads BullMQ', /(?:queue|^\.)\/redis\.ts$/, ['src/queue/queue.ts', 'src/queue/board.ts']],
-  ["PostgreSQL's driver", /^pg$/, ['src/wings/fleet/database.ts']],
+  ["PostgreSQL's driver", /^pg$/, ['src/wings/fleet/postgres.ts']],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
-import type { asJson } from '../../src/doors/cli/commands/cost.ts';
+import type { asJson } from '../../src/doors/cli/commands/cost-command.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { findLedger } from '../../src/memory/ledger/ledger.ts';
 import { environmentIn, testModel } from '../support/app.ts';

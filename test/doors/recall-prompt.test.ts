@@ -12,7 +12,7 @@ import { openHome } from '../../src/memory/home/home.ts';
 import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../src/transcript/session.ts';
-import { keepInDatabase } from '../../src/wings/fleet/keeping.ts';
+import { keepInDatabase } from '../../src/wings/fleet/fleet-keeping.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';

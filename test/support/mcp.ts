@@ -8,7 +8,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { attachedStores, serveMemory } from '../../src/doors/cli/commands/mcp.ts';
+import { attachedStores, serveMemory } from '../../src/doors/cli/commands/mcp-command.ts';
 import { openApp } from '../../src/doors/compose.ts';
 import { DOOR } from './run.ts';
 

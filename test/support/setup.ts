@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
 import { useKeeping } from '../../src/doors/keeping.ts';
-import { keepInDatabase } from '../../src/wings/fleet/keeping.ts';
+import { keepInDatabase } from '../../src/wings/fleet/fleet-keeping.ts';
 import { SEED } from './depth.ts';
 import { removeTempDirs } from './temp.ts';
 

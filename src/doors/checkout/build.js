@@ -44,7 +44,7 @@ const declarations = once(
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 // What is started as a thread of its own.
-const threads = globSync('src/wings/*/thread.ts').map((path) => [`${basename(dirname(path))}-thread`, path]);
+const threads = globSync('src/wings/*/*-thread.ts').map((path) => [basename(path, '.ts'), path]);
 const library = await build({
   input: {
     cli: 'src/doors/cli/cli.ts',

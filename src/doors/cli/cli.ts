@@ -14,30 +14,30 @@ import { EXIT, note, print } from './terminal/output.ts';
 const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./commands/setup.ts') },
   { names: ['config'], load: () => import('./commands/config-command.ts') },
-  { names: ['doctor', 'check'], load: () => import('./commands/check.ts') },
+  { names: ['doctor', 'check'], load: () => import('./commands/check-command.ts') },
   { names: ['list', 'search', 'sessions'], load: () => import('./commands/list.ts') },
   { names: ['show', 'restore'], load: () => import('./commands/history.ts') },
-  { names: ['remember', 'forget', 'pin'], load: () => import('./commands/remember.ts') },
+  { names: ['remember', 'forget', 'pin'], load: () => import('./commands/remember-command.ts') },
   { names: ['why'], load: () => import('./commands/why.ts') },
-  { names: ['undo'], load: () => import('./commands/undo.ts') },
-  { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./commands/extract.ts') },
+  { names: ['undo'], load: () => import('./commands/undo-command.ts') },
+  { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./commands/learn-command.ts') },
   { names: ['pause'], load: () => import('./commands/pause.ts') },
-  { names: ['worker'], load: () => import('./commands/worker.ts') },
-  { names: ['cost'], load: () => import('./commands/cost.ts') },
+  { names: ['worker'], load: () => import('./commands/worker-command.ts') },
+  { names: ['cost'], load: () => import('./commands/cost-command.ts') },
   { names: ['status'], load: () => import('./commands/status.ts') },
   { names: ['enqueue', 'retry'], load: () => import('./commands/enqueue.ts') },
-  { names: ['redact'], load: () => import('./commands/redact.ts') },
+  { names: ['redact'], load: () => import('./commands/redact-command.ts') },
   { names: ['export', 'import'], load: () => import('./commands/carry.ts') },
-  { names: ['recall'], load: () => import('./commands/recall.ts') },
-  { names: ['mcp'], load: () => import('./commands/mcp.ts') },
+  { names: ['recall'], load: () => import('./commands/recall-command.ts') },
+  { names: ['mcp'], load: () => import('./commands/mcp-command.ts') },
   { names: ['share'], load: () => import('./commands/share-command.ts') },
   { names: ['review'], load: () => import('./commands/review-command.ts') },
   { names: ['snapshot'], load: () => import('./commands/snapshot-command.ts') },
   { names: ['serve'], load: () => import('../../wings/page/serve-command.ts') },
-  { names: ['stores'], load: () => import('../../wings/server/commands/stores.ts') },
-  { names: ['keys'], load: () => import('../../wings/server/commands/keys.ts') },
+  { names: ['stores'], load: () => import('../../wings/server/commands/stores-command.ts') },
+  { names: ['keys'], load: () => import('../../wings/server/commands/keys-command.ts') },
   { names: ['open'], load: () => import('../../wings/page/open-command.ts') },
-  { names: ['move'], load: () => import('../../wings/fleet/commands/move.ts') },
+  { names: ['move'], load: () => import('../../wings/fleet/commands/move-command.ts') },
   { names: ['fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
 ];
 
@@ -47,7 +47,7 @@ export async function main(argv: string[], parts?: Parts): Promise<void> {
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
   try {
-    useKeeping((await import('../../wings/fleet/keeping.ts')).keepInDatabase);
+    useKeeping((await import('../../wings/fleet/fleet-keeping.ts')).keepInDatabase);
     if (asked === undefined) return await (await import('./commands/status.ts')).home(parts);
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {

@@ -1,7 +1,7 @@
 // What the hook loads to answer a prompt: recall-prompt.ts with the settings of this machine and the place where memory is kept.
 
 import { loadConfig } from '../../base/config/config.ts';
-import { keepInDatabase } from '../../wings/fleet/keeping.ts';
+import { keepInDatabase } from '../../wings/fleet/fleet-keeping.ts';
 import { useKeeping } from '../keeping.ts';
 import { answerPrompt as answer } from '../recall-prompt.ts';
 

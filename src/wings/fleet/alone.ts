@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { thisProcess } from '../../base/process.ts';
-import type { Ask } from './database.ts';
+import type { Ask } from './postgres.ts';
 
 const DEFAULT_LEASE_MS = 15_000;
 const UNTIL = `clock_timestamp() + $3 * interval '1 millisecond'`;

@@ -5,7 +5,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import { type Checked, ok, warn } from '../../doors/doctor/checked.ts';
 import type { SharedOverview, WorkFigures } from '../../doors/keeping.ts';
 import type { Home } from '../../memory/home/home.ts';
-import type { Ask, Database } from './database.ts';
+import type { Ask, Database } from './postgres.ts';
 import { waiting } from './work/due.ts';
 
 /** Of what was given up so many are named, the newest. */

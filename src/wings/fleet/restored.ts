@@ -4,8 +4,8 @@
 
 import { type Day, dayOf } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
-import type { Database } from './database.ts';
 import { HOME_SCHEMA } from './home/dialect.ts';
+import type { Database } from './postgres.ts';
 
 /** More than a database makes between a backup and its restoring. */
 const RAISE = 1_000_000;

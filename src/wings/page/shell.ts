@@ -5,7 +5,7 @@ import { html } from 'hono/html';
 import type { Config } from '../../base/config/config.ts';
 import { sayWhen } from '../../doors/cli/terminal/words.ts';
 import type { App } from '../../doors/compose.ts';
-import type { MemoryPlace, Places } from './places.ts';
+import type { MemoryPlace, Places } from './memory-places.ts';
 import type { Flash, Visit } from './visits.ts';
 
 export type Html = ReturnType<typeof html>;

@@ -7,14 +7,14 @@ import { cors } from 'hono/cors';
 import { describeError } from '../../base/errors.ts';
 import type { Caller } from '../../doors/clients/keys.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
+import { ApiError, toldOf } from './api-errors.ts';
 import { type Endpoint, type Env, headerOf, mount, type ServerDeps } from './endpoint.ts';
-import { ApiError, toldOf } from './errors.ts';
-import { dreamRoutes } from './routes/dreams.ts';
-import { mountMcp } from './routes/mcp.ts';
-import { memoryRoutes } from './routes/memories.ts';
-import { sessionRoutes } from './routes/sessions.ts';
-import { storeRoutes } from './routes/stores.ts';
-import { versionRoutes } from './routes/versions.ts';
+import { dreamRoutes } from './routes/dream-routes.ts';
+import { mountMcp } from './routes/mcp-routes.ts';
+import { memoryRoutes } from './routes/memory-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
+import { storeRoutes } from './routes/store-routes.ts';
+import { versionRoutes } from './routes/version-routes.ts';
 
 /** Who is answered besides those who ask this machine by its own name. */
 export interface Reached {

@@ -1,7 +1,7 @@
 // Cursors of lists: where a page ended, sealed, so that they tell nobody a path and hold only for the list they are of.
 
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
-import { ApiError } from './errors.ts';
+import { ApiError } from './api-errors.ts';
 
 const [IV_BYTES, TAG_BYTES] = [12, 16];
 

@@ -3,8 +3,8 @@
 import { z } from '@hono/zod-openapi';
 import { isInstant } from '../../base/time.ts';
 import type { StoreRow } from '../../doors/clients/stores.ts';
-import type { Listed, Memory } from './store/memories.ts';
-import type { MemoryVersion } from './store/versions.ts';
+import type { Listed, Memory } from './store/stored-memories.ts';
+import type { MemoryVersion } from './store/stored-versions.ts';
 
 export const errorSchema = z
   .object({

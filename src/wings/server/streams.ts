@@ -3,7 +3,7 @@
 // within seconds where its key was revoked.
 
 import type { Keys } from '../../doors/clients/keys.ts';
-import { ApiError } from './errors.ts';
+import { ApiError } from './api-errors.ts';
 
 const MOST = 8;
 

@@ -7,7 +7,7 @@ import type { Environment } from '../../../src/base/config/config.ts';
 import { systemClock } from '../../../src/base/time.ts';
 import { Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { Home } from '../../../src/memory/home/home.ts';
-import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
+import { PostgresHome } from '../../../src/wings/fleet/home/postgres-home.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';

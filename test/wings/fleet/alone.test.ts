@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Alone } from '../../../src/wings/fleet/alone.ts';
-import { type Database, openDatabase } from '../../../src/wings/fleet/database.ts';
+import { type Database, openDatabase } from '../../../src/wings/fleet/postgres.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 
 describe.skipIf(noPostgres)(`alone ${noPostgres}`, () => {

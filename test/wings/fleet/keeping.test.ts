@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
-import { openDatabase } from '../../../src/wings/fleet/database.ts';
+import { openDatabase } from '../../../src/wings/fleet/postgres.ts';
 import { testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
 import { sessionFile } from '../../support/session-file.ts';

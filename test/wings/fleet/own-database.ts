@@ -6,11 +6,11 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/time.ts';
 import { Home } from '../../../src/memory/home/home.ts';
 import { openStore } from '../../../src/memory/open.ts';
-import { PostgresHome } from '../../../src/wings/fleet/home/database.ts';
+import { PostgresHome } from '../../../src/wings/fleet/home/postgres-home.ts';
 import { CheckedOut } from '../../../src/wings/fleet/stores/checked-out.ts';
 import type { FleetStore } from '../../../src/wings/fleet/stores/fleet-store.ts';
+import { FleetStores, type StoresOptions } from '../../../src/wings/fleet/stores/fleet-stores.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
-import { FleetStores, type StoresOptions } from '../../../src/wings/fleet/stores/stores.ts';
 import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 import { tempDir } from '../../support/temp.ts';
 

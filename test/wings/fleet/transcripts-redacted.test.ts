@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
 import { openSession } from '../../../src/transcript/session.ts';
-import type { Database } from '../../../src/wings/fleet/database.ts';
-import { redactingElsewhere, redactTranscripts } from '../../../src/wings/fleet/redact.ts';
-import type { FleetStores } from '../../../src/wings/fleet/stores/stores.ts';
-import type { Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
+import { redactingElsewhere, redactTranscripts } from '../../../src/wings/fleet/fleet-redaction.ts';
+import type { Database } from '../../../src/wings/fleet/postgres.ts';
+import type { FleetStores } from '../../../src/wings/fleet/stores/fleet-stores.ts';
+import type { Transcripts } from '../../../src/wings/fleet/transcripts/fleet-transcripts.ts';
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { lineTo } from './line.ts';

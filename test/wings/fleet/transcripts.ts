@@ -4,8 +4,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { redact } from '../../../src/base/text/redact.ts';
 import type { Message, Part, Session } from '../../../src/transcript/types.ts';
-import { type Database, openDatabase } from '../../../src/wings/fleet/database.ts';
-import { type TranscriptDeps, Transcripts } from '../../../src/wings/fleet/transcripts/transcripts.ts';
+import { type Database, openDatabase } from '../../../src/wings/fleet/postgres.ts';
+import { type TranscriptDeps, Transcripts } from '../../../src/wings/fleet/transcripts/fleet-transcripts.ts';
 import { tempDir } from '../../support/temp.ts';
 
 export function openTranscriptDatabase(url: string): Promise<Database> {

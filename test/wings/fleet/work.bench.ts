@@ -2,7 +2,7 @@
 // are due in 1,000 stores of 100 tenants, then all of them in one tenant's stores, and then as many that nobody may work yet:
 // `node test/wings/fleet/work.bench.ts [stores] [rounds]`.
 
-import { openDatabase } from '../../../src/wings/fleet/database.ts';
+import { openDatabase } from '../../../src/wings/fleet/postgres.ts';
 import { dueWork, nextDue, releaseClaim, renewClaim, takeNext, waiting } from '../../../src/wings/fleet/work/due.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
 

@@ -23,7 +23,7 @@ import { wakeQueueOptions } from '../../worker/worker.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { note, type Printing, print, progress } from '../terminal/output.ts';
-import { AGAIN, FINDING, type FindingOptions, type ReprocessOptions, requestOf, sinceOf } from './extract.ts';
+import { AGAIN, FINDING, type FindingOptions, type ReprocessOptions, requestOf, sinceOf } from './learn-command.ts';
 
 const FOUND_SHAPE = '{ agents, enqueued: [{ agent, transcript, memory }], problems, off? }';
 

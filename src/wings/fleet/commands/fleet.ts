@@ -10,7 +10,7 @@ import { note, print } from '../../../doors/cli/terminal/output.ts';
 import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
 import { type DayLimits, limitDifferences } from '../../../memory/home/day-spend.ts';
 import type { Home } from '../../../memory/home/home.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres.ts';
 
 const GROUP = 'Under the hood';
 const LIMITS = '{ dayTokens, dayUsd, zone, overruled }';
@@ -162,7 +162,7 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
     });
   }
   const [{ openDatabase }, { openHomeOf }] = await Promise.all([
-    import('../database.ts'),
+    import('../postgres.ts'),
     import('../../../doors/places.ts'),
   ]);
   const { home, close } = openHomeOf(config);

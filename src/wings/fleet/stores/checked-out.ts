@@ -19,8 +19,9 @@ import { refreshTopics } from '../../../memory/dream/topic-table.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { brokenCopy, isBrokenCopy } from '../../../memory/store/apply.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres.ts';
 import { type CopyPlace, type CopyStep, ReadingCopy } from './reading-copy.ts';
+import type { Fetch, Stage } from './stage.ts';
 import {
   bytesOf,
   type Changes,
@@ -34,8 +35,7 @@ import {
   takeStore,
   type WorkLease,
   wasCheckedIn,
-} from './rows.ts';
-import type { Fetch, Stage } from './stage.ts';
+} from './store-rows.ts';
 import { WorkingCopy, type WorkingStep } from './working-copy.ts';
 
 /** Named before each is taken; tests end the process there. */

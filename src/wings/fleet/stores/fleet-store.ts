@@ -18,10 +18,10 @@ import { locateFile } from '../../../memory/store/confine.ts';
 import { type ListChoice, listPaths } from '../../../memory/store/live-files.ts';
 import { DEFAULT_LIMITS } from '../../../memory/store/staging.ts';
 import type { By, CommitPlan, CommitResult, Limits, Memory, Precondition, Store } from '../../../memory/store/store.ts';
-import type { Ask } from '../database.ts';
+import type { Ask } from '../postgres.ts';
 import type { CheckedOut } from './checked-out.ts';
 import type { DatabaseRecallRows } from './recalls.ts';
-import { goneProcesses } from './rows.ts';
+import { goneProcesses } from './store-rows.ts';
 
 interface FleetStoreParts {
   ask: Ask;

@@ -4,8 +4,8 @@
 // Promises: nobody works in a store that has not arrived whole.
 
 import type { Ledger, Row } from '../../../memory/ledger/ledger.ts';
-import type { Ask, SqlValue } from '../database.ts';
-import type { Changes } from './rows.ts';
+import type { Ask, SqlValue } from '../postgres.ts';
+import type { Changes } from './store-rows.ts';
 
 /** A store that is moved into the database; what it has already is in `arrived`. */
 interface Arrival {

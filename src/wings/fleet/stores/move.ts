@@ -21,12 +21,14 @@ import { newId, openLedger } from '../../../memory/ledger/ledger.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
 import { openStore } from '../../../memory/open.ts';
 import type { Store } from '../../../memory/store/store.ts';
-import type { Ask } from '../database.ts';
+import type { Ask } from '../postgres.ts';
 import { censusOf, difference, sumOf } from './compare.ts';
+import type { FleetStores } from './fleet-stores.ts';
 import { pageBytesOf, pagesOfFile } from './log-pages.ts';
 import { arrive, beginArrival, bringWork, endArrival, sendWork, WORK_TABLES, workIn } from './move-rows.ts';
 import { ReadingCopy } from './reading-copy.ts';
 import { moveUses } from './recalls.ts';
+import type { Fetch } from './stage.ts';
 import {
   bytesOf,
   type Changes,
@@ -37,9 +39,7 @@ import {
   storeFrom,
   storeRows,
   takeStore,
-} from './rows.ts';
-import type { Fetch } from './stage.ts';
-import type { FleetStores } from './stores.ts';
+} from './store-rows.ts';
 
 export interface Moved {
   outcome: 'moved' | 'removed';

@@ -23,8 +23,8 @@ import { type Ledger, openLedger } from '../../../memory/ledger/ledger.ts';
 import type { StoreOptions } from '../../../memory/open.ts';
 import { brokenCopy } from '../../../memory/store/apply.ts';
 import { filesByName } from '../../../memory/store/confine.ts';
-import type { Changes, StoreRow } from './rows.ts';
 import { type Fetch, type Held, LEDGER, Stage } from './stage.ts';
+import type { Changes, StoreRow } from './store-rows.ts';
 
 /** Named before each is taken; tests end the process there. */
 export type CopyStep = 'pages' | 'files' | 'mark' | 'rename' | 'open' | 'unmark' | 'swap';

@@ -7,7 +7,7 @@
 import type { Scrub } from '../../../memory/history/redact/scrub.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { KEPT_DAYS, type RecallRows, timesForgotten } from '../../../memory/recall/recall-uses.ts';
-import type { Ask } from '../database.ts';
+import type { Ask } from '../postgres.ts';
 
 interface UseRow {
   memory: string;

@@ -8,7 +8,7 @@ import { removeEmptyParents, removeTree } from '../../../base/files/directories.
 import { copyPieces, writePiecesAt } from '../../../base/files/file-pieces.ts';
 import { linkOrCopy, makeDirectoryInNoHurry, moveFile, removeFile, writeNew } from '../../../base/files/files.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
-import type { Changes, Reading, StoreRow } from './rows.ts';
+import type { Changes, Reading, StoreRow } from './store-rows.ts';
 
 /** Reads from the database what was made since a revision (-1: all), and answers the row as it was then. */
 export type Fetch = (since: number, to: Reading) => Promise<StoreRow>;

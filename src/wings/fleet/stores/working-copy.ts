@@ -16,8 +16,8 @@ import type { Store } from '../../../memory/store/store.ts';
 import { isArchivePath, isTopicPath } from '../../../memory/text/topic.ts';
 import { type Pages, pageBytesOf, pagesOfFile, pagesOfLog } from './log-pages.ts';
 import { type CopyPlace, HEADS, type ReadingCopy } from './reading-copy.ts';
-import type { Changes, StoreRow } from './rows.ts';
 import { type Held, LEDGER, type Stage } from './stage.ts';
+import type { Changes, StoreRow } from './store-rows.ts';
 
 /** Named before each is taken; tests end the process there. */
 export type WorkingStep = 'link' | 'rename' | 'open' | 'read-log' | 'empty-log';

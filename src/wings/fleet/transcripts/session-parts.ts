@@ -4,8 +4,8 @@
 import { scanChunks } from '../../../base/files/file-pieces.ts';
 import { removeFile, statFile } from '../../../base/files/files.ts';
 import type { SessionName, SessionParts } from '../../../doors/shared.ts';
-import { idOfNamed, partsBefore, removeNamed } from './rows.ts';
-import type { Brought, Transcripts } from './transcripts.ts';
+import type { Brought, Transcripts } from './fleet-transcripts.ts';
+import { idOfNamed, partsBefore, removeNamed } from './transcript-rows.ts';
 
 export class DatabaseParts implements SessionParts {
   readonly #transcripts: Transcripts;

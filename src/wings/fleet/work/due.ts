@@ -5,9 +5,9 @@
 // work from being done twice, no more: what is written is kept apart by the leases of jobs.
 
 import type { DueItem } from '../../../memory/ledger/inbox.ts';
-import type { Ask } from '../database.ts';
+import { isOpenAt } from '../fleet-schema.ts';
 import { HOME_SCHEMA } from '../home/dialect.ts';
-import { isOpenAt } from '../schema.ts';
+import type { Ask } from '../postgres.ts';
 
 /** An item of a store's inbox that may be worked. */
 export interface DueWork extends DueItem {

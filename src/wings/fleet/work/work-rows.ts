@@ -18,7 +18,7 @@ import {
 } from '../../../memory/ledger/inbox.ts';
 import { type JobKind, type Lease, type LeaseTaking, notWanted, takenOver } from '../../../memory/ledger/job-rows.ts';
 import { jsonOf } from '../../../memory/ledger/ledger.ts';
-import type { Ask, SqlValue } from '../database.ts';
+import type { Ask, SqlValue } from '../postgres.ts';
 
 const ITEM = `id, kind, key, payload, not_before as "notBefore", attempts, failure, since`;
 const FAILURE = 'kind, key, state, code, message, attempts, failures, input, at, payload';

@@ -6,7 +6,7 @@
 
 import { fileIdentity, looksNow } from '../../../base/files/files.ts';
 import type { StoreRow } from '../../../doors/clients/stores.ts';
-import type { Memory, Retrieved } from './memories.ts';
+import type { Memory, Retrieved } from './stored-memories.ts';
 import type { StoreThreads } from './threads.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;

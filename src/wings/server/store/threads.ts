@@ -8,9 +8,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { packagePath } from '../../../base/files/files.ts';
-import { ApiError, held, inTheMiddle } from '../errors.ts';
-import type { Answered, Asked, Failure, ThreadData } from '../thread.ts';
-import type { ArgsOf, ResultOf, WorkName } from './work.ts';
+import { ApiError, held, inTheMiddle } from '../api-errors.ts';
+import type { Answered, Asked, Failure, ThreadData } from '../server-thread.ts';
+import type { ArgsOf, ResultOf, WorkName } from './thread-work.ts';
 
 const HELD_FOR_MS = 1_200;
 const BETWEEN_TRIES_MS = 25;
@@ -19,7 +19,7 @@ const CLOSED_WITHIN_MS = 2_000;
 /** Not told from where this file is, which the build packs into others. */
 const ENTRY = pathToFileURL(
   import.meta.url.endsWith('.ts')
-    ? packagePath('src', 'wings', 'server', 'thread.ts')
+    ? packagePath('src', 'wings', 'server', 'server-thread.ts')
     : packagePath('dist', 'lib', 'server-thread.js'),
 );
 

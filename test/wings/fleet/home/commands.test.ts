@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
 import { JobSpend } from '../../../../src/memory/home/spend.ts';
-import { takeStore } from '../../../../src/wings/fleet/stores/rows.ts';
+import { takeStore } from '../../../../src/wings/fleet/stores/store-rows.ts';
 import { renewClaim, takeNext } from '../../../../src/wings/fleet/work/due.ts';
 import { DatabaseWorkRows } from '../../../../src/wings/fleet/work/work-rows.ts';
 import { runHere } from '../../../support/run-here.ts';

@@ -4,7 +4,7 @@
 import { afterAll } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
 import { Home } from '../../../../src/memory/home/home.ts';
-import { PostgresHome } from '../../../../src/wings/fleet/home/database.ts';
+import { PostgresHome } from '../../../../src/wings/fleet/home/postgres-home.ts';
 import type { HomeKind, HomePlace } from '../../../support/homes.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../own-database.ts';

@@ -2,8 +2,8 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../../src/memory/ledger/ledger.ts';
-import { DatabasePlaces } from '../../../../src/wings/fleet/stores/places.ts';
-import type { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
+import { DatabasePlaces } from '../../../../src/wings/fleet/stores/database-places.ts';
+import type { FleetStores } from '../../../../src/wings/fleet/stores/fleet-stores.ts';
 import { noPostgres, textsOf, withStores } from '../own-database.ts';
 
 const by = { actor: 'tool:test' } as const;

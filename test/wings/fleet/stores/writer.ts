@@ -2,7 +2,7 @@
 // and says each step, and how it ended, on a line of its own: `writer.ts URL STORE LINE [die|stop] [STEP] [LEASE_MS]`.
 
 import { writeSync } from 'node:fs';
-import { FleetStores } from '../../../../src/wings/fleet/stores/stores.ts';
+import { FleetStores } from '../../../../src/wings/fleet/stores/fleet-stores.ts';
 import { tempDir } from '../../../support/temp.ts';
 
 const [, , url = '', id = '', line = '', how = '', at = '0', lease = '250'] = process.argv;

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../../src/base/time.ts';
 import type { JobKind } from '../../../../src/memory/ledger/job-rows.ts';
-import type { Ask } from '../../../../src/wings/fleet/database.ts';
+import type { Ask } from '../../../../src/wings/fleet/postgres.ts';
 import {
   beginNight,
   type Claim,

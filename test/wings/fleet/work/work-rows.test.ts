@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { scrubOf } from '../../../../src/memory/history/redact/scrub.ts';
-import { scrubWork } from '../../../../src/wings/fleet/redact.ts';
+import { scrubWork } from '../../../../src/wings/fleet/fleet-redaction.ts';
 import { testWorkRows } from '../../../support/work-rows.ts';
 import { noPostgres } from '../own-database.ts';
 import { world } from './world.ts';

@@ -1,7 +1,7 @@
 // Stores of tenants in a database of a test file's own, of which nothing is there but their rows.
 
 import { afterAll, beforeAll } from 'vitest';
-import { type Database, openDatabase } from '../../../../src/wings/fleet/database.ts';
+import { type Database, openDatabase } from '../../../../src/wings/fleet/postgres.ts';
 import { DatabaseWorkRows } from '../../../../src/wings/fleet/work/work-rows.ts';
 import { type OwnDatabase, ownDatabase } from '../own-database.ts';
 
