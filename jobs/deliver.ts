@@ -3,7 +3,7 @@
 // 1. Under the user scope's lock, read what the project says of each entry in its outbox now: nothing that is read
 //    there can be older than what another delivery has brought.
 // 2. In one commit append what is new to the logs and take out what was taken back, each once: an entry that the user
-//    scope knows in whatever state is not delivered anew, and one that a person changed there stays.
+//    scope knows in whatever state is not delivered again, and one that a person changed there stays.
 // 3. What a person had forgotten in the project is forgotten here, too, with what rests on it.
 // 4. Only then the outbox lets go of it. A crash before that delivers again, which changes nothing.
 

@@ -161,7 +161,7 @@ export interface ForgetPlan {
   lines: PlannedLine[];
   /** Entries that leave their log and are not learned again. */
   entries: EntryRow[];
-  /** Entries that stay although their only line goes with another entry: the next dream reads them anew. */
+  /** Entries that stay although their only line goes with another entry: the next dream reads them again. */
   again: EntryRow[];
 }
 
@@ -251,7 +251,7 @@ async function planOf(
     allLines.some((line) => !lines.has(keyOf(line)) && supportersOf(line, remembered).has(entry));
   const meantEntries = [...lines.values()].flatMap((line) => [...supportersOf(line, remembered)]);
   for (const entry of meantEntries) if (!restsElsewhere(entry)) gone.add(entry);
-  // A line that rests on others too holds words of what goes: it goes as well, and the others are read anew.
+  // A line that rests on others too holds words of what goes: it goes as well, and the others are read again.
   const resting = await restingOn(store, gone);
   const restingKeys = new Set([...resting.alone, ...resting.shared].map(keyOf));
   for (const line of allLines) if (restingKeys.has(keyOf(line))) lines.set(keyOf(line), line);

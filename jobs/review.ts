@@ -3,7 +3,7 @@
 // 1. Hold the dream's lease: nothing is proposed or renewed meanwhile.
 // 2. Read the proposal, and what it was made against as that stands. Where that changed it is stale, and no decision
 //    makes it apply to another text.
-// 3. Check its operations anew, by themselves, in the memory as it stands.
+// 3. Check its operations again, by themselves, in the memory as it stands.
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must
 //    still be what was checked.
 // 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.

@@ -2,7 +2,7 @@
 //
 // 1. Find the job, and hold what it and those who build on it work under: the dream's lease, its session's.
 // 2. Inside the commit, find what it changed and who changed the same since: that stays.
-// 3. Take its lines out of the files, whatever else was written into them meanwhile; build the index anew.
+// 3. Take its lines out of the files, whatever else was written into them meanwhile; rebuild the index.
 // 4. Refuse where something stays, unless that was asked for.
 // 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not swept again.
 // 6. Name what git has handed on since: that is not taken back there.
@@ -282,7 +282,7 @@ function takingBack(ledger: Ledger, { job, changes }: { job: JobRow; changes: Jo
 
 /**
  * Whether the row is not as the job left it. One that is `undone` already, or as before, needs no taking back; a proposal
- * that was pinned anew still is the job's.
+ * that was pinned again still is the job's.
  */
 function isChangedSince({ table, changedBy, after, current }: RowChange): boolean {
   if (table === 'proposal' && current !== null && current.state === after?.state) return false;

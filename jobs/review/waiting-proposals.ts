@@ -223,7 +223,7 @@ export interface ShownProposal {
   /** The dream that proposed it, and when. */
   job: string;
   at: string;
-  /** `stale`: nobody can accept it; the next dream makes it anew. */
+  /** `stale`: nobody can accept it; the next dream makes it again. */
   state: 'waiting' | 'stale';
   /** What changed since. */
   why: string | null;

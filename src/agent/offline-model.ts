@@ -218,9 +218,9 @@ export function sortEntries(question: string): JsonObject[] {
     return [{ kind: 'merge', entries, reason: 'Said again.', topic, lines: [{ text, entries }], replaces: [id] }];
   });
   const news = facts.filter(({ line }) => !line);
+  const known = `${shown}\n${partOf(question, 'others')}`.split('\n').map((row) => row.replace(/^### /, ''));
   const added = [...Map.groupBy(news, ({ type }) => type)].map(([type, facts]) => {
     const [topic, description] = TOPICS[type] ?? ['notes', 'What has no other place'];
-    const known = `${shown}\n${partOf(question, 'others')}`.split('\n').map((row) => row.replace(/^### /, ''));
     const isKnown = known.some((row) => row.startsWith(`${topic}.md (`) || row.startsWith(`${topic} (`));
     const lines = facts.map(({ text, entries }) => ({ text, entries }));
     const entries = facts.flatMap((fact) => fact.entries);

@@ -1,6 +1,6 @@
 // The log: one JSON object per line in `$NOCTURNE_HOME/logs/nocturne.log`, for people and programs that want to know
 // later what happened. Promises: never the text of a transcript, of a model or of a memory, and what is in it was
-// redacted; it stays within its bounds (`maxBytes`, then it begins anew; three older ones are kept); several processes
+// redacted; it stays within its bounds (`maxBytes`, then it starts over; three older ones are kept); several processes
 // may write it. Logging never fails a job: a log that cannot be written is left out. Lines that come together, as those of
 // a server do, are written together; each is in the file when its promise is kept.
 

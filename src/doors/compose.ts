@@ -131,7 +131,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       return openStore(dir, { clock: config.clock, limits, isCheckedIn, startedBy: parts.startedBy });
     });
     stores.set(dir, opened);
-    // What could not be opened is tried anew the next time.
+    // What could not be opened is tried again the next time.
     opened.catch(() => stores.delete(dir));
     return opened;
   };
@@ -255,7 +255,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
         if (!repair) return checkCopy(kept);
         throw new AppError('refused', 'Memory is kept in a database, and only the files of a directory are mended.', {
           remedy:
-            'nocturne check without --repair looks at it. A copy that is broken is made anew by itself; nocturne move --to-directory ' +
+            'nocturne check without --repair looks at it. A copy that is broken is made again by itself; nocturne move --to-directory ' +
             'brings the memory where it can be mended.',
         });
       }

@@ -209,7 +209,7 @@ async function inEmptyDirectory<T>(
   }
 }
 
-/** The same runs, by the program that a request's model names. `log`: is told where it was looked up anew. */
+/** The same runs, by the program that a request's model names. `log`: is told where it was looked up again. */
 export function withPrograms(config: Runs, run: RunAgent, log?: Log): RunAgent {
   return async (request, ports, signal) => {
     const named = programOf(request.model);

@@ -50,7 +50,7 @@ export interface RecallOptions {
   query?: string;
   /** The session's id: asked again for the same, it gets the same. */
   session?: string;
-  /** The session begins anew, as after `/clear` or `/compact`. */
+  /** The session starts over, as after `/clear` or `/compact`. */
   isAnew?: boolean;
   /** Default: what `definition` declares, else `project`. */
   memory?: MemoryScope;

@@ -73,9 +73,11 @@ export function refuseInDatabase({ databaseUrl }: Config): void {
 /** The team's memory that one's own is shared with from `cwd`. Throws `bad-input` where there is none. */
 export function teamDirFor({ app: { config }, own, cwd }: Pick<Sharing, 'app' | 'own' | 'cwd'>): string {
   refuseInDatabase(config);
-  const dir = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
+  const place = scopeDir(config, { memory: 'local', cwd });
+  const dir = canonicalPath(place);
   const remedy = 'Share from inside of the repository whose team it is for.';
-  const link = linkTo(scopeDir(config, { memory: 'local', cwd }));
+  // What a link leads to is not the repository's.
+  const link = [dirname(place), place].find((path) => kindOf(path) === 'link');
   if (link !== undefined && checkoutRoot(cwd) !== null) {
     const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
     throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
@@ -93,11 +95,6 @@ export function teamDirFor({ app: { config }, own, cwd }: Pick<Sharing, 'app' | 
     });
   }
   return dir;
-}
-
-/** Which of `.claude` and `.claude/memory` is a link, if any. */
-function linkTo(dir: string): string | undefined {
-  return [dirname(dir), dir].find((path) => kindOf(path) === 'link');
 }
 
 /** A memory that serves several repositories tells one team nothing of another's by itself. */

@@ -87,6 +87,6 @@ export async function refuseSentLedger(
   const root = join(dir, '..', '..');
   if (!(await isTracked(LEDGER, { root, environment: config.environment, timeoutMs: 5_000 }))) return;
   throw new AppError('refused', `${join(root, LEDGER)} came with the repository, and is not what nocturne did here.`, {
-    remedy: `Take it out of the repository: git rm -f ${LEDGER}. What belongs there is made anew.`,
+    remedy: `Take it out of the repository: git rm -f ${LEDGER}. What belongs there is made again.`,
   });
 }

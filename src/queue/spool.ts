@@ -211,7 +211,7 @@ function parseItem(text: string): SpoolItem | string {
   return item as SpoolItem;
 }
 
-/** A process on another host (a container that was made anew) cannot be asked: its file tells by being renewed. */
+/** A process on another host (a container that was made again) cannot be asked: its file tells by being renewed. */
 const RENEWED_MS = 30_000;
 const FORGOTTEN_MS = 4 * RENEWED_MS;
 

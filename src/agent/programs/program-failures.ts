@@ -6,7 +6,7 @@ import { logInRemedy, type Program, quoteSaid } from './program.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Plans begin anew each week at the latest. */
+/** Plans start over each week at the latest. */
 const LONGEST_MS = 7 * DAY_MS;
 /** A time of day is named without its seconds: one that is just over is not tomorrow's. */
 const JUST_OVER_MS = 10 * 60_000;

@@ -117,7 +117,7 @@ export const settingsSchema = z
      * (`ANTHROPIC_BASE_URL` on `localhost`, `127.0.0.1` or `[::1]`) 1,200,000.
      */
     requestMs: z.int().min(100).max(86_400_000).optional(),
-    /** Size at which the log begins anew; three older ones are kept. */
+    /** Size at which the log starts over; three older ones are kept. */
     logBytes: z.int().min(1_000).default(5_000_000),
     /** OpenTelemetry spans and metrics; default: where the environment sets OTEL_*. Needs an SDK that you register. */
     telemetry: z.boolean().optional(),

@@ -221,7 +221,7 @@ const PROTECTS = /api|secret|auth|access|private|passw|token|cred|master|admin|e
 function isKeyOfSomeone(value: string, groups: Record<string, string | undefined>, before: string): boolean {
   const whose = /[A-Za-z][\w-]{1,60}$/.exec(before)?.[0] ?? '';
   if (whose === '' || isPlaceholder(value) || isPath(value) || HARMLESS_KEY.test(whose)) return false;
-  // `monkey` and `turkey`: the name must begin anew, by a sign or a capital.
+  // `monkey` and `turkey`: the name must begin there, by a sign or a capital.
   if (!/[_-]$/.test(whose) && !/^[A-Z]/.test(groups.name ?? '')) return false;
   if (!/^[\w+/=.~-]{10,500}$/.test(value) || (groups.quoted === undefined && isCode(value))) return false;
   if (PROTECTS.test(whose) && /\d/.test(value) && isMachineMade(value)) {

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, statSync } from 'node:fs';
 
 const installed = 'node_modules/.package-lock.json';
-// One that is linked in from elsewhere is not ours to make anew: npm would empty it where it is.
+// One that is linked in from elsewhere is not ours to make again: npm would empty it where it is.
 const isLinked = lstatSync('node_modules', { throwIfNoEntry: false })?.isSymbolicLink();
 const isCurrent =
   isLinked || (existsSync(installed) && statSync(installed).mtimeMs >= statSync('package-lock.json').mtimeMs);

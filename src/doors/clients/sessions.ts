@@ -143,7 +143,7 @@ export class Sessions {
     for (const name of await this.#rows.all<SessionName>(sql, before)) await this.#remove(name);
   }
 
-  /** Removes messages that no row knows, since a damaged home was made anew, and that are as old. */
+  /** Removes messages that no row knows, since a damaged home was made again, and that are as old. */
   async dropLost(days: number): Promise<void> {
     const before = new Date(this.#clock.now().getTime() - days * DAY_MS);
     for (const name of await this.kept.putBefore(before)) if (!(await this.find(name))) await this.kept.remove(name);

@@ -62,7 +62,7 @@ export interface DeskParts {
   standingOf(store: Store): Promise<Enablement>;
   /** Delivers what waits in a store's outbox. */
   deliver(store: Store): Promise<void>;
-  /** Lets go of all stores but these, which are opened anew when they are asked for. */
+  /** Lets go of all stores but these, which are opened again when they are asked for. */
   closeBut(stores: readonly Store[]): Promise<void>;
 }
 

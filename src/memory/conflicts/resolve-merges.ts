@@ -108,7 +108,7 @@ function resolving(store: Pick<Store, 'dir' | 'ledger' | 'isCheckedIn'>, at: str
       const isTidy = found !== null || !isTidied || !isTopicFile(path);
       write(path, isTidy ? (found?.text ?? text) : tidyTopic(text));
     },
-    /** `isBuilt`: it is built anew with its overflow files, else it alone, where it held markers. */
+    /** `isBuilt`: it is rebuilt with its overflow files, else it alone, where it held markers. */
     resolveIndex({ isBuilt }: { isBuilt: boolean }): void {
       const merged = lists.get(INDEX);
       if (isBuilt || merged !== undefined) buildIndex({ merged, isWhole: isBuilt });

@@ -229,7 +229,7 @@ function mendOf(
   if (same) return heal(same.content, `version ${same.id}, which has the same`);
   if (live?.equals(content)) {
     const apply = (into: Ledger) => void into.run('update version set sha = ? where id = ?', shaOf(content), id);
-    return { says: 'Makes its checksum anew: it holds what the file holds.', apply };
+    return { says: 'Makes its checksum again: it holds what the file holds.', apply };
   }
   const apply = (into: Ledger) => void into.run('update version set content = null, lost = 1 where id = ?', id);
   return { says: 'Marks it as lost: it can no longer be shown or restored. No file is changed.', apply };

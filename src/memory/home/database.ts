@@ -190,7 +190,7 @@ interface HomeFile {
   today: string;
 }
 
-/** @internal Opens the database of a home; a damaged one is made anew. */
+/** @internal Opens the database of a home; a damaged one is made again. */
 export function openSoundHome(file: HomeFile): Database.Database {
   try {
     return openSound(file);

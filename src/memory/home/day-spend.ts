@@ -252,7 +252,7 @@ function* refusalOf(day: Day, { at, tokens, microUsd, isOnPlan, limits }: Ask, p
   const remedy = (setting: string) => `Raise ${setting} ${place}, or wait for tomorrow.`;
   if (yield* isUnread(day)) {
     const message = `What was spent on ${day} cannot be read since home.db was damaged or its database restored: the day counts as spent in full.`;
-    const remedy = 'Run nocturne retry --failed, which lets the day begin anew, or wait for tomorrow.';
+    const remedy = 'Run nocturne retry --failed, which lets the day start over, or wait for tomorrow.';
     return new AppError('ceiling', message, { remedy, retryAfterMs });
   }
   const { dayTokens, planRequests } = limits;

@@ -24,14 +24,14 @@ import {
 } from './database.ts';
 import { DaySpend } from './day-spend.ts';
 
-/** That the database was made anew is told for so long. */
+/** That the database was made again is told for so long. */
 const DAMAGE_TOLD_MS = 7 * 86_400_000;
 const IF_DAMAGED =
-  'Run the same command again: the file is kept aside and made anew. No memory is lost, only which directories are known, what was spent today, and pauses.';
+  'Run the same command again: the file is kept aside and made again. No memory is lost, only which directories are known, what was spent today, and pauses.';
 
 /**
  * Opens the home that this machine's file keeps. `zone`: whose days spend is counted by. `look` finds memory directories,
- * which are remembered once after the database was made anew.
+ * which are remembered once after the database was made again.
  */
 export function openHome(dir: string, clock: Clock, zone = 'UTC', look?: () => string[]): Home {
   const now = clock.now();
@@ -74,7 +74,7 @@ function* addingStore(path: string, now: string): Steps<void> {
   yield* run('insert into store (path, added_at) values (?, ?) on conflict (path) do nothing', path, now);
 }
 
-/** That the database of the home was damaged and made anew. */
+/** That the database of the home was damaged and made again. */
 export interface HomeDamage {
   at: string;
   /** Where the damaged one is. */
@@ -86,7 +86,7 @@ export interface HomeDamage {
 /** As a sentence without its stop. */
 export function formatDamage({ at, kept, lost }: HomeDamage): string {
   const pauses = lost.includes('pause') ? ', nothing is done unasked until nocturne pause --off' : '';
-  return `home.db was damaged, kept as ${kept} and made anew at ${at}${pauses}`;
+  return `home.db was damaged, kept as ${kept} and made again at ${at}${pauses}`;
 }
 
 export class Home {
@@ -114,7 +114,7 @@ export class Home {
     this.workers = new Workers(database, clock);
   }
 
-  /** Set for a week after the database was made anew, or until someone resumes. */
+  /** Set for a week after the database was made again, or until someone resumes. */
   async damage(): Promise<HomeDamage | null> {
     const row = await this.database.get<{ at: string; kept: string; lost: string }>(
       'select at, kept, lost from damage',
@@ -123,7 +123,7 @@ export class Home {
     return isOver ? null : { ...row, lost: row.lost.split(' ').filter(Boolean) };
   }
 
-  /** A person has seen that the database was made anew. */
+  /** A person has seen that the database was made again. */
   async dismissDamage(): Promise<void> {
     await this.database.run('delete from damage');
   }

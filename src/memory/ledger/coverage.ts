@@ -65,7 +65,7 @@ export function countDispositions(ledger: Ledger): Partial<Record<Disposition, n
   return Object.fromEntries(ledger.lists(`select became, count(*) from (${turns}) group by became order by became`));
 }
 
-/** Whether anything is covered as that, of a session or under any session id; what was covered anew since is not. */
+/** Whether anything is covered as that, of a session or under any session id; what was covered again since is not. */
 export function hasCovered(ledger: Ledger, became: Disposition, session?: string): boolean {
   const [ofSession, ...values] = session === undefined ? [''] : ['and session = ?', session];
   return ledger.get(`select 1 from coverage where became = ? ${ofSession} limit 1`, became, ...values) !== undefined;

@@ -4,7 +4,7 @@
 // which the user scope may not know yet what became of them. The ledger itself puts them there (triggers in schema.ts),
 // whoever changes the entry. The user scope's ledger knows which directory sent what. Delivering is jobs/deliver.ts's.
 // Forgotten entries keep their row, so that the same statement is not learned again from the same source, however it is
-// worded the next time. Another session may say it anew.
+// worded the next time. Another session may say it again.
 
 import type { Day } from '../../base/time.ts';
 import { fold } from '../text/blocks.ts';

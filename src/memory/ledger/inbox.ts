@@ -6,7 +6,7 @@
 // replaces the old, gives its attempts back, and survives the end of a run that began before it came. Of failures there
 // is for each key the last one, how many there were in a row, and whether it was given up. A failure is dropped when the
 // work is done; work that was given up stays until someone retries or dismisses it. New input (`input`: for a session
-// the size of its transcript) begins the counting anew.
+// the size of its transcript) begins the counting again.
 // Promises: each call is done whole or not at all; of several that take a lease at once one gets it; of an item that was
 // replaced meanwhile neither the end nor the postponing of the earlier one takes anything away.
 

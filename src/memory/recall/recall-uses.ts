@@ -20,7 +20,7 @@ export interface RecallRows {
   /** What a session was given for the same request, or null. */
   before(given: { session: string; request: string }): Promise<string | null>;
   remember(given: { session: string; request: string; text: string; now: Date }): Promise<void>;
-  /** A session begins anew: it no longer has what it was given. */
+  /** A session starts over: it no longer has what it was given. */
   drop(session: string): Promise<void>;
   /** `shown` and `used` are paths of topics. */
   use(uses: { shown?: string[]; used?: string[]; now: Date }): Promise<void>;

@@ -40,7 +40,7 @@ const BROKEN_COPY = new Error('a copy of a store differs from it');
 /** What is thrown where files of a copy are not what the store that it is of holds. */
 export function brokenCopy(paths: string): AppError {
   return new AppError('conflict', `A copy of a memory store is broken: ${paths} is not as it is in the store.`, {
-    remedy: 'Nothing was changed; the copy is made anew.',
+    remedy: 'Nothing was changed; the copy is made again.',
     cause: BROKEN_COPY,
   });
 }

@@ -58,7 +58,7 @@ export function refuseLinkedState(root: string): void {
   const link = [state, ...inside].find((path) => kindOf(path) === 'link');
   if (link === undefined) return;
   throw new AppError('refused', `${link} is a link, so nothing is read or written there.`, {
-    remedy: 'Remove it; what belongs there is made anew.',
+    remedy: 'Remove it; what belongs there is made again.',
   });
 }
 

@@ -245,7 +245,7 @@ export interface MemoryReader {
   list(choice?: ListChoice): Promise<string[]>;
   /**
    * Files that were gone or emptied so many at once that it looks like an accident, and are not back; and each log that
-   * was lost. They are not taken for deleted; what writes to one of them begins it anew.
+   * was lost. They are not taken for deleted; what writes to one of them begins it again.
    */
   missing(): Promise<string[]>;
 }

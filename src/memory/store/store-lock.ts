@@ -22,7 +22,7 @@ export class StoreLock {
     this.#identity = fileIdentity(path);
   }
 
-  /** False where the directory was moved, removed or put in place anew since: what is held open is another one. */
+  /** False where the directory was moved, removed or put in place again since: what is held open is another one. */
   isInPlace(): boolean {
     return this.#identity !== null && fileIdentity(this.#path) === this.#identity;
   }

@@ -95,7 +95,7 @@ export function joinLogs(current: string, other: string, { day, leftOut }: { day
 }
 
 /**
- * The log `after` a redaction, with the sums of the entries that were as nocturne wrote them `before` made anew, so that
+ * The log `after` a redaction, with the sums of the entries that were as nocturne wrote them `before` made again, so that
  * they pass for no person's.
  */
 export function sealAgain(before: string, after: string): string {

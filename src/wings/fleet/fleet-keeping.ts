@@ -1,6 +1,6 @@
 // Memory, home and work of several machines, as a process has them: opened by what is asked first. One pool of connections
 // serves stores, work and sessions, another the home.
-// Promises: nothing is reached before it is asked something, and a database that was away is asked anew; a store is held for
+// Promises: nothing is reached before it is asked something, and a database that was away is asked again; a store is held for
 // as long as a job may last after it was asked for, and is brought to its newest revision each time it is asked for.
 
 import { hash } from 'node:crypto';

@@ -1,5 +1,5 @@
 // What is remembered as HTML. It was partly written by strangers: no HTML of theirs, or of the library, is used. The library
-// only reads the text; each kind of piece that is known here is written anew, and what is not known is shown as text. No
+// only reads the text; each kind of piece that is known here is written again, and what is not known is shown as text. No
 // attribute is written but the `href` of links that lead to the web or to a mailbox, and classes of ours; no picture is
 // fetched.
 

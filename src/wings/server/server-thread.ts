@@ -111,7 +111,7 @@ function sharedStores(config: Config, module: string): Promise<ThreadStores> {
     return openStores(config);
   };
   sharing ??= open().catch((error) => {
-    // Asked anew the next time.
+    // Asked again the next time.
     sharing = undefined;
     throw error;
   });

@@ -70,7 +70,7 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
     const lists = { added: [] as string[], changed: [] as string[], differing: [] as string[], skipped };
     const report = { outcome: 'busy', ...lists, job: null as string | null };
     const here = [...(await store.list()), ...(await historyPaths(store))];
-    // The index is built anew from the topics.
+    // The index is rebuilt from the topics.
     const paths = [...new Set([...here, ...texts.keys()])].filter((path) => !/^(?:MEMORY\.md$|index\/)/.test(path));
     await app.withLease(store, 'dream', () =>
       store.commit({ actor: 'person' }, () => {

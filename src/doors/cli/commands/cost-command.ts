@@ -133,7 +133,7 @@ function plus(a: Sum, b: Sum): Sum {
   return { microUsd: a.microUsd + b.microUsd, tokens: a.tokens + b.tokens, requests: a.requests + b.requests };
 }
 
-/** Never below nothing: a home that was made anew knows less than the jobs. */
+/** Never below nothing: a home that was made again knows less than the jobs. */
 function less(a: Sum, b: Sum): Sum {
   const rest = (name: keyof Sum) => Math.max(0, a[name] - b[name]);
   return { microUsd: rest('microUsd'), tokens: rest('tokens'), requests: rest('requests') };

@@ -166,7 +166,7 @@ function describePlan({ topics, lines, entries, again }: Going, ledger: Ledger):
     ...topics.map((path) => `  topic  ${path}`),
     ...lines.map((line) => `  line   ${line.path}: ${line.text}`),
     ...entries.map((entry) => `  entry  ${nameOf(entry)} (${entry.day}${sayScope(entry)}): ${entry.text}`),
-    ...(again ?? []).map((entry) => `  The next dream reads ${nameOf(entry)} anew: ${entry.text}`),
+    ...(again ?? []).map((entry) => `  The next dream reads ${nameOf(entry)} again: ${entry.text}`),
   ];
 }
 

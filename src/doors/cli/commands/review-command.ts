@@ -58,7 +58,7 @@ const review: CommandSpec<ReviewOptions> = {
   ],
   json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
   more: `With review: true in config.json, or dream --review, a dream changes nothing: what it would do waits here. What is
-stale (its topic or an entry changed since) cannot be accepted; the next dream makes it anew.
+stale (its topic or an entry changed since) cannot be accepted; the next dream makes it again.
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
   run: inApp(async (app, { options }) => {
@@ -284,7 +284,7 @@ function listOf(shown: ShownProposal[], memory: string): string {
   return shown
     .map(({ id, kind, topic, state, why, lines, entries, reason }) => {
       const says = lines[0] ?? entries[0]?.text ?? reason;
-      const stale = state === 'stale' ? style('yellow', `\n    stale: ${why} The next dream makes it anew.`) : '';
+      const stale = state === 'stale' ? style('yellow', `\n    stale: ${why} The next dream makes it again.`) : '';
       return `${style('bold', id)}  ${WOULD[kind] ?? kind} ${topic ?? ''}: ${says}${stale}`;
     })
     .join('\n');
@@ -296,7 +296,7 @@ function describeProposal(proposal: ShownProposal, { ledger, zone }: Place): str
   return [
     style('bold', `${id}: ${WOULD[kind] ?? kind} ${topic ?? ''}`.trimEnd()),
     `  ${reason} (${shortId(ledger, 'job', job)})`,
-    ...(state === 'stale' ? [style('yellow', `  stale: ${why} The next dream makes it anew.`)] : []),
+    ...(state === 'stale' ? [style('yellow', `  stale: ${why} The next dream makes it again.`)] : []),
     ...entries.flatMap(({ id: entry, text, by, at, quotes }) => [
       `  ${text} ${style('dim', `(${shortId(ledger, 'entry', entry)})`)}`,
       ...quotes.map((quote) => `    “${quote}” — ${by}, ${localTime(at, zone)}`),
@@ -308,7 +308,7 @@ function describeProposal(proposal: ShownProposal, { ledger, zone }: Place): str
 
 function describeDecided({ id, outcome, why, job }: Decided, place: Place): string {
   const undo = job ? `; ${undoCommand(job, place)} takes it back` : '';
-  const next = outcome === 'stale' ? ' The next dream makes it anew.' : '';
+  const next = outcome === 'stale' ? ' The next dream makes it again.' : '';
   const found = why ? `\n  ${why.split('\n').join('\n  ')}${next}` : '';
   return `${id}  ${outcome}${undo}${found}`;
 }

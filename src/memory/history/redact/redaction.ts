@@ -229,7 +229,7 @@ function scrubRows(scrub: Scrub, { ledger, isDry }: { ledger: Ledger; isDry: boo
     }
   }
   count += ledger.scrub({ table: 'undo', column: 'before', isDry }, (image) => scrubImage(scrub, image));
-  // The index is always built anew, so undo does without these.
+  // The index is always rebuilt, so undo does without these.
   for (const { key } of ledger.all("select distinct key from undo where tbl = 'index_line'")) {
     if (!scrub.isIn(key as string)) continue;
     count += 1;

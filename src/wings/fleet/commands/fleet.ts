@@ -119,7 +119,7 @@ const limits: CommandSpec<LimitOptions> = {
   more:
     'The first machine that asks writes what its settings say. From then on the database counts, and the settings of the ' +
     'machines do not. New limits count from the next request on; a new zone for what is spent at once, for nights and logs ' +
-    'where a process is started anew.',
+    'where a process is started again.',
   examples: ['fleet limits', 'fleet limits --day-usd 20 --zone Europe/Berlin'],
   run: ({ options: { dayTokens, dayUsd, zone, json } }) =>
     withShared(async ({ config, home }) => {
@@ -147,20 +147,23 @@ const restored: CommandSpec<{ json?: boolean }> = {
       const { zone } = await home.days.limits(config);
       const { stores, day } = await noteRestored(database, { home, zone, now: config.clock.now() });
       if (options.json) return print({ stores, day });
-      print(`${sayCount(stores, 'store')}: every copy is made anew, and no lease from before counts.`);
-      note(`${day} counts as spent in full; nocturne retry --failed lets it begin anew.`);
+      print(`${sayCount(stores, 'store')}: every copy is made again, and no lease from before counts.`);
+      note(`${day} counts as spent in full; nocturne retry --failed lets it start over.`);
       note('Look at nocturne keys list and nocturne status: keys and pauses are as they were at the backup.');
     }),
 };
 
+/** The URL of the database that machines share. Throws `bad-input` where there is none. */
+export function databaseOf({ databaseUrl }: Config): string {
+  if (databaseUrl) return databaseUrl;
+  throw new AppError('bad-input', 'There is no database that machines share.', {
+    remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
+  });
+}
+
 async function withShared(work: (shared: Shared) => Promise<void>): Promise<void> {
   const config = await configFor({});
-  const url = config.databaseUrl;
-  if (!url) {
-    throw new AppError('bad-input', 'There is no database that machines share.', {
-      remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
-    });
-  }
+  const url = databaseOf(config);
   const [{ openDatabase }, { openHomeOf }] = await Promise.all([
     import('../postgres.ts'),
     import('../../../doors/places.ts'),

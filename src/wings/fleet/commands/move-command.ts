@@ -1,7 +1,6 @@
 // nocturne move: a memory into the database that several machines share, or out of it.
 
 import { resolve } from 'node:path';
-import { AppError } from '../../../base/errors.ts';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
@@ -9,6 +8,7 @@ import { type CommonOptions, configFor, MEMORY } from '../../../doors/cli/termin
 import { note, print } from '../../../doors/cli/terminal/output.ts';
 import { memoryDirFor } from '../../../doors/places.ts';
 import type { Moved } from '../stores/move.ts';
+import { databaseOf } from './fleet.ts';
 
 interface MoveOptions extends CommonOptions {
   toDatabase?: boolean;
@@ -42,17 +42,13 @@ const move: CommandSpec<MoveOptions> = {
       options.store = undefined;
     }
     const config = await configFor(options);
-    if (!config.databaseUrl) {
-      throw new AppError('bad-input', 'There is no database to move to or from.', {
-        remedy: 'Set NOCTURNE_DATABASE_URL=postgres://….',
-      });
-    }
+    const database = databaseOf(config);
     const [{ FleetStores }, { moveToDatabase, moveToDirectory }] = await Promise.all([
       import('../stores/fleet-stores.ts'),
       import('../stores/move.ts'),
     ]);
     const open = { clock: config.clock };
-    const stores = await FleetStores.open({ database: config.databaseUrl, home: config.home, open });
+    const stores = await FleetStores.open({ database, home: config.home, open });
     try {
       const moving = { stores, now: config.clock.now(), removes };
       const dir = canonicalPath(toDirectory === undefined ? memoryDirFor(config, {}) : resolve(toDirectory));

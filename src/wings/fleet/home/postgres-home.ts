@@ -1,6 +1,6 @@
 // The home in PostgreSQL: what `home.db` is on one machine, for all machines that share a database. It has a schema of its
 // own, since its tables are called as there.
-// Promises: nothing is loaded or reached before the first statement, and a database that was away is asked anew by the next;
+// Promises: nothing is loaded or reached before the first statement, and a database that was away is asked again by the next;
 // of transactions and statements that write one is done at a time, over all processes, as in a file; text compares as there,
 // by bytes; whole numbers are numbers.
 

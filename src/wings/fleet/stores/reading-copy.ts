@@ -2,7 +2,7 @@
 // beside it `mark.json`, which says which revision it is of. Nothing but what the database holds is ever in it.
 // Promises: it is made under another name and renamed into place when it is whole; its directory and its `Ledger` stay the same
 // for its whole life: what comes is laid beside it and put in place at one go, so that nobody who waits for something else
-// meets a closed ledger or half a directory; without its mark it is of no revision, and is made anew before anybody asks it; the
+// meets a closed ledger or half a directory; without its mark it is of no revision, and is made again before anybody asks it; the
 // ledger refuses every change, but for what is derived, which goes when the copy is brought on. It is opened when it is first
 // asked: who only commits never opens it.
 // A copy ends with its process: nothing in it waits for the disk.
@@ -104,7 +104,7 @@ export class ReadingCopy {
     return { ledger: this.#row.pages * this.#row.pageBytes, files };
   }
 
-  /** From now on it is of no revision, until it is made anew. */
+  /** From now on it is of no revision, until it is made again. */
   doubt(): void {
     removeFile(join(this.outer, MARK));
   }

@@ -3,7 +3,7 @@
 // Promises: each function is one statement, so it is done whole or not at all, whatever becomes of the process that asked; a
 // revision is only made by who holds the fence, on the revision that it saw; what a revision replaces stands in no row.
 // Leases are by the database's time. What is done to them does not wait for the database's disk: a revision does, and what came
-// before it with it. Where the database dies in between, a lease of before counts no more: it may be taken anew under the same
+// before it with it. Where the database dies in between, a lease of before counts no more: it may be taken again under the same
 // fence, so its owner is compared, too.
 
 import type { Lease } from '../../../memory/ledger/job-rows.ts';

@@ -152,7 +152,7 @@ export interface FileRead {
   modifiedAt: string;
 }
 
-/** Ends all sending into a store: whoever is at it begins anew. */
+/** Ends all sending into a store: whoever is at it starts over. */
 export async function fenceSenders(ask: Ask, store: string): Promise<void> {
   await ask('update transcript set fence = fence + 1, until = null where store = $1', [store]);
 }

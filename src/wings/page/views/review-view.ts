@@ -54,7 +54,7 @@ function proposalItem(at: At, memory: MemoryPlace, proposal: ShownProposal): Htm
   return html`<li class="card proposal" tabindex="-1" id="${id}"><p class="meta"><span class="tag op-${kind}">${kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.name}</span> · ${when(proposedAt, at)}</p>
 ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>${inlineMarkdown(line)}</p>`)}</div>` : ''}
 <p class="said">${reason}</p>
-${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it anew.</p>` : ''}
+${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it again.</p>` : ''}
 <h2>It rests on</h2>
 ${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
