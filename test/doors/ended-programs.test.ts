@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestAppOptions, testApp } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
 import { claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
 import { areGone } from '../support/processes.ts';
 import { run, start, stop, until, whileRuns } from '../support/run.ts';
@@ -35,7 +36,7 @@ const leftIn = (home: string) =>
     .filter((name) => name !== 'turn.db')
     .sort();
 
-test.each([false, true])(
+test.each(waysTaken([false, true]))(
   'one that waits, for an answer to a question say, is ended at the time of a request (forked: %s)',
   async (isForked) => {
     const { fake, app, home } = await withProgram({ hangs: true }, { isForked, settings: { requestMs: 1_000 } });
@@ -50,7 +51,7 @@ test.each([false, true])(
   },
 );
 
-test.each([false, true])(
+test.each(waysTaken([false, true], 1))(
   'it is ended with the run that asks, before that is told to be over (forked: %s)',
   async (isForked) => {
     const { fake, app, home } = await withProgram({ hangs: true }, { isForked });

@@ -11,11 +11,12 @@ import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process
 import { type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
-const SESSIONS = sized({ quick: 30, deep: 50 });
-const SESSIONS_A_DREAM = 10;
+const SESSIONS = sized({ quick: 18, deep: 50 });
+const SESSIONS_A_DREAM = sized({ quick: 6, deep: 10 });
+const EARLY = 2 * SESSIONS_A_DREAM;
 const SUBJECTS = ['parser', 'scheduler', 'invoice', 'gateway', 'renderer', 'mailer', 'archive', 'planner', 'crawler'];
 
-/** Fifty sessions, five dreams (the small size: thirty and three); `early` is a copy of the ledger after twenty sessions and two dreams. */
+/** Fifty sessions, five dreams (the small size: eighteen and three); `early` is a copy of the ledger after two dreams. */
 let original: { dir: string; early: string; sessions: SessionFile[] };
 
 beforeAll(async () => {
@@ -29,7 +30,7 @@ beforeAll(async () => {
     sessions.push(session);
     expect((await jobs.extract(session.path)).error).toBeUndefined();
     if ((n + 1) % SESSIONS_A_DREAM === 0) expect((await jobs.dream()).outcome).toBe('dreamed');
-    if (n + 1 === 20) {
+    if (n + 1 === EARLY) {
       jobs.store.ledger.run('pragma wal_checkpoint(truncate)');
       cpSync(join(dir, '.nocturne/ledger.db'), join(early, 'ledger.db'));
     }
@@ -215,7 +216,7 @@ test('a ledger older than the files learns what they know, and what it knew stay
   const reports = await extractAll(jobs);
   expect(reports.flatMap((report) => report.entries)).toEqual([]);
   // The first twenty sessions are known to their ends.
-  expect(reports.slice(0, 20).every((report) => report.spend.calls === 0)).toBe(true);
+  expect(reports.slice(0, EARLY).every((report) => report.spend.calls === 0)).toBe(true);
   expect((await jobs.dream()).operations).toEqual([]);
   expect(await remembered(dir)).toEqual(files);
 });
