@@ -14,7 +14,7 @@ import { locateSecrets, redact } from '../src/base/text/redact.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-file.ts';
 import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
-import { changesOf } from '../src/memory/history/undo.ts';
+import { changesOf } from '../src/memory/history/job-changes.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { isPinned } from '../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';

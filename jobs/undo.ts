@@ -11,8 +11,6 @@ import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange, isIndexPath } from '../src/memory/dream/index-file.ts';
 import { indexFollowing } from '../src/memory/dream/index-follow.ts';
-import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
-import { markUnread } from '../src/memory/history/log-items.ts';
 import {
   changedSince,
   changesOf,
@@ -21,7 +19,9 @@ import {
   type Pushed,
   pushedBy,
   type RowChange,
-} from '../src/memory/history/undo.ts';
+} from '../src/memory/history/job-changes.ts';
+import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
+import { markUnread } from '../src/memory/history/log-items.ts';
 import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
 import { findId, shortId } from '../src/memory/ledger/short-ids.ts';

@@ -18,7 +18,7 @@ export {
 } from './doors/agent-memory.ts';
 export type { MemoryToolOptions } from './doors/memory-commands.ts';
 export type { MemoryScope } from './doors/places.ts';
-export { type RecallOptions, recallPrompt } from './doors/recall.ts';
+export { type RecallOptions, recallPrompt } from './doors/recall-session.ts';
 
 // The jobs.
 

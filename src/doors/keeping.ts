@@ -3,8 +3,8 @@
 
 import type { Config } from '../base/config/config.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
-import type { HomeDatabase } from '../memory/home/database.ts';
 import type { Home } from '../memory/home/home.ts';
+import type { HomeDatabase } from '../memory/home/home-database.ts';
 import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 import type { Checked } from './doctor/checked.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
-import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
+import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
 import { buildIndex } from '../../src/memory/dream/index-file.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/open.ts';

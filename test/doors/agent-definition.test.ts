@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/doors/recall.ts';
+import { answerHook } from '../../src/doors/recall-session.ts';
 import { agentMemory } from '../../src/index.ts';
 import { filledRecallWorld } from '../support/recall-world.ts';
 import { runHere } from '../support/run-here.ts';

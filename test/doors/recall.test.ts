@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/doors/recall.ts';
+import { answerHook } from '../../src/doors/recall-session.ts';
 import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { type RecallOptions, recallFor } from '../../src/doors/recall.ts';
+import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { tempDir } from './temp.ts';

@@ -1,7 +1,7 @@
 // The agents' programs that may stand as the model, and which model id names one.
 
-import { claudeCode } from './claude-code.ts';
-import { codex } from './codex.ts';
+import { claudeCode } from './claude-code-program.ts';
+import { codex } from './codex-program.ts';
 import type { Program, ProgramName } from './program.ts';
 
 const ALL: Record<ProgramName, Program> = { 'claude-code': claudeCode, codex };

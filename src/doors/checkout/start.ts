@@ -18,7 +18,7 @@ import { enqueueExtract, put } from '../cli/commands/enqueue.ts';
 import { note, print, progress, style } from '../cli/terminal/output.ts';
 import { type App, compose } from '../compose.ts';
 import type { Parts } from '../job-bounds.ts';
-import { recallFor } from '../recall.ts';
+import { recallFor } from '../recall-session.ts';
 import { runWorker, untilIdle } from '../worker/worker.ts';
 
 const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];

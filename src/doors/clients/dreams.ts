@@ -4,7 +4,7 @@
 
 import { type ProcessName, thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
-import { type HomeDatabase, insert, row, run, type Steps } from '../../memory/home/database.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from '../../memory/home/home-database.ts';
 import type { SpentTokens } from '../../memory/home/spend.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { SessionName } from '../shared.ts';

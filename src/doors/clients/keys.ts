@@ -3,7 +3,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock, Day } from '../../base/time.ts';
-import type { HomeDatabase } from '../../memory/home/database.ts';
+import type { HomeDatabase } from '../../memory/home/home-database.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 
 export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;

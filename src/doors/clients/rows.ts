@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import type { HomeDatabase } from '../../memory/home/database.ts';
+import type { HomeDatabase } from '../../memory/home/home-database.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
 import { openHomeOf } from '../places.ts';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { listNames, removeTree } from '../../base/files/directories.ts';
 import { makeDirectory, moveFile, removeFile, statNow } from '../../base/files/files.ts';
 import { type Clock, DAY_MS } from '../../base/time.ts';
-import { type HomeDatabase, insert, row, run, type Steps } from '../../memory/home/database.ts';
 import type { Home } from '../../memory/home/home.ts';
+import { type HomeDatabase, insert, row, run, type Steps } from '../../memory/home/home-database.ts';
 import type { SessionName, SessionParts } from '../shared.ts';
 
 export interface SessionRow extends SessionName {

@@ -25,7 +25,7 @@ import type { Call } from '../cli/spec.ts';
 import type { Asking } from '../cli/terminal/ask.ts';
 import { type CommonOptions, withApp } from '../cli/terminal/options.ts';
 import { EXIT, note, progress } from '../cli/terminal/output.ts';
-import { sayTokens } from '../cli/terminal/words.ts';
+import { sayTokens } from '../cli/terminal/phrases.ts';
 import type { App } from '../compose.ts';
 import { announceSession, whyLeft } from '../hook/ingest.ts';
 import { memoriesOf } from '../places.ts';

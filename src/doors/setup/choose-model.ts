@@ -13,7 +13,7 @@ import { statNow } from '../../base/files/files.ts';
 import { keyPath } from '../../base/key.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { Asking, Questions } from '../cli/terminal/ask.ts';
-import { fromHome, sayTokens } from '../cli/terminal/words.ts';
+import { fromHome, sayTokens } from '../cli/terminal/phrases.ts';
 import { type FoundProgram, findProgram, programToKeep } from '../model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';
 import type { NewSettings } from './settings-file.ts';

@@ -5,7 +5,7 @@
 
 import type { Failure } from '../../base/errors.ts';
 import { thisProcess } from '../../base/process.ts';
-import { HomePart, row, run, type Steps } from './database.ts';
+import { HomePart, row, run, type Steps } from './home-database.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */
 const LONG_PAUSE_MS = 30_000;

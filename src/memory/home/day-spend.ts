@@ -7,7 +7,7 @@
 import type { Bound } from '../../base/config/prices.ts';
 import { AppError } from '../../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../../base/time.ts';
-import { type HomeDatabase, HomePart, put, row, run, type Steps } from './database.ts';
+import { type HomeDatabase, HomePart, put, row, run, type Steps } from './home-database.ts';
 
 export interface DayLimits {
   dayTokens: number;

@@ -10,6 +10,7 @@ import { Sql } from '../ledger/database.ts';
 import { openForLooking } from '../ledger/opening.ts';
 import { HOME } from '../ledger/schema.ts';
 import { Breaker } from './breaker.ts';
+import { DaySpend } from './day-spend.ts';
 import {
   answerNow,
   FileDatabase,
@@ -21,8 +22,7 @@ import {
   rows,
   run,
   type Steps,
-} from './database.ts';
-import { DaySpend } from './day-spend.ts';
+} from './home-database.ts';
 
 /** That the database was made again is told for so long. */
 const DAMAGE_TOLD_MS = 7 * 86_400_000;

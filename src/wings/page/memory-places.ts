@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
-import { whoseMemory } from '../../doors/cli/terminal/words.ts';
+import { whoseMemory } from '../../doors/cli/terminal/phrases.ts';
 import type { App } from '../../doors/compose.ts';
 import { sessionDirs } from '../../memory/ledger/coverage.ts';
 import { lastSuccessAt } from '../../memory/ledger/job-rows.ts';

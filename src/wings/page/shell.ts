@@ -3,7 +3,7 @@
 
 import { html } from 'hono/html';
 import type { Config } from '../../base/config/config.ts';
-import { sayWhen } from '../../doors/cli/terminal/words.ts';
+import { sayWhen } from '../../doors/cli/terminal/phrases.ts';
 import type { App } from '../../doors/compose.ts';
 import type { MemoryPlace, Places } from './memory-places.ts';
 import type { Flash, Visit } from './visits.ts';

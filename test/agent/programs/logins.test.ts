@@ -2,8 +2,8 @@
 // which model ids name one.
 
 import { expect, test } from 'vitest';
-import { claudeCode } from '../../../src/agent/programs/claude-code.ts';
-import { codex } from '../../../src/agent/programs/codex.ts';
+import { claudeCode } from '../../../src/agent/programs/claude-code-program.ts';
+import { codex } from '../../../src/agent/programs/codex-program.ts';
 import { programOf } from '../../../src/agent/programs/programs.ts';
 
 test.each<[string, object, string, string]>([

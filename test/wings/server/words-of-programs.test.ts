@@ -3,8 +3,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { recallFor } from '../../../src/doors/recall.ts';
 import { answerPrompt } from '../../../src/doors/recall-prompt.ts';
+import { recallFor } from '../../../src/doors/recall-session.ts';
 import { explainLines } from '../../../src/memory/dream/provenance.ts';
 import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';

@@ -9,7 +9,7 @@ import { examine } from '../../doctor/examine.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, inApp, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print } from '../terminal/output.ts';
-import { plainly } from '../terminal/words.ts';
+import { plainly } from '../terminal/phrases.ts';
 
 const check: CommandSpec<CommonOptions & { repair?: boolean }> = {
   name: 'check',

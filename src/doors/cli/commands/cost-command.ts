@@ -14,7 +14,7 @@ import { eachLedger, everyLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUsd, sayWhen, whoseMemory } from '../terminal/words.ts';
+import { plainly, sayTokens, sayUsd, sayWhen, whoseMemory } from '../terminal/phrases.ts';
 
 /** The version from which on a job's row notes model and price. */
 const NOTED_SINCE = '0.1.0';

@@ -36,7 +36,7 @@ import {
   withApp,
 } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
-import { type Seen, sayWhen } from '../terminal/words.ts';
+import { type Seen, sayWhen } from '../terminal/phrases.ts';
 
 type HistoryOptions = CommonOptions & Omit<VersionFilter, 'path' | 'memory'>;
 

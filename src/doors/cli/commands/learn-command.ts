@@ -16,7 +16,7 @@ import type { App } from '../../compose.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract, progress } from '../terminal/output.ts';
-import { plainly } from '../terminal/words.ts';
+import { plainly } from '../terminal/phrases.ts';
 
 interface ExtractOptions extends CommonOptions {
   session?: string;

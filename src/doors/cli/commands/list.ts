@@ -26,7 +26,7 @@ import type { Call, CommandSpec } from '../spec.ts';
 import { dayAmong, type Looking, withLooking, withLookingAtAll } from '../terminal/looking.ts';
 import { type CommonOptions, countUpTo, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
-import { sayFate, sayWhen, shellPath, whoseMemory } from '../terminal/words.ts';
+import { sayFate, sayWhen, shellPath, whoseMemory } from '../terminal/phrases.ts';
 
 /** So many memories in folders are named where nothing else is remembered. */
 const NAMED = 10;

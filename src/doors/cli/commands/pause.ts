@@ -9,7 +9,7 @@ import { eachLedger } from '../../worker/known-work.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
 import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
-import { plainly, sayTime } from '../terminal/words.ts';
+import { plainly, sayTime } from '../terminal/phrases.ts';
 
 interface PauseOptions extends CommonOptions {
   project?: string | true;

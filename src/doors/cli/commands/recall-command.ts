@@ -3,11 +3,11 @@
 
 import { describeError } from '../../../base/errors.ts';
 import { readHookJson } from '../../hook/hook-input.ts';
-import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall.ts';
+import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../../recall-session.ts';
 import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, countUpTo, MEMORY } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
-import { plainly } from '../terminal/words.ts';
+import { plainly } from '../terminal/phrases.ts';
 
 interface Given extends CommonOptions {
   query?: string;

@@ -32,7 +32,7 @@ import { schedulerWithNight } from '../../setup/schedules.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';
-import { fromHome } from '../terminal/words.ts';
+import { fromHome } from '../terminal/phrases.ts';
 
 interface SetupOptions extends KeyOptions {
   yes?: boolean;

@@ -12,7 +12,7 @@ import type { CommandSpec } from '../spec.ts';
 import { withLooking } from '../terminal/looking.ts';
 import { type CommonOptions, inApp, MEMORY, printDone } from '../terminal/options.ts';
 import { EXIT, note, print, printRaw } from '../terminal/output.ts';
-import { sayTime } from '../terminal/words.ts';
+import { sayTime } from '../terminal/phrases.ts';
 
 const snapshot: CommandSpec = {
   name: 'snapshot',

@@ -21,7 +21,7 @@ import type { CommandSpec } from '../spec.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from '../terminal/options.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { type Learned, readStatus, type Status, sayBreaker } from '../terminal/overview.ts';
-import { plainly, type Seen, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/words.ts';
+import { plainly, type Seen, sayTime, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 
 const status: CommandSpec<CommonOptions & { verbose?: boolean; all?: boolean }> = {
   name: 'status',

@@ -7,7 +7,7 @@ import { AppError, onAppError } from '../../../base/errors.ts';
 import { canonicalPath } from '../../../base/files/directories.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
-import { type Pushed, pushedBy } from '../../../memory/history/undo.ts';
+import { type Pushed, pushedBy } from '../../../memory/history/job-changes.ts';
 import { commitsOf, jobRow, lastChangingJob } from '../../../memory/ledger/job-rows.ts';
 import { findId, shortId } from '../../../memory/ledger/short-ids.ts';
 import type { Store } from '../../../memory/store/store.ts';
@@ -17,7 +17,7 @@ import type { CommandSpec } from '../spec.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { type CommonOptions, inApp, MEMORY, requirePerson, undoCommand } from '../terminal/options.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
-import { sayWhen } from '../terminal/words.ts';
+import { sayWhen } from '../terminal/phrases.ts';
 
 interface UndoOptions extends CommonOptions {
   last?: boolean;

@@ -28,8 +28,8 @@ import { type Explanation, explainSessions } from '../terminal/explain-session.t
 import { findTopic, isDayWord, withReader } from '../terminal/looking.ts';
 import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
+import { plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
 import { reportDreams } from '../terminal/told-dreams.ts';
-import { plainly, sayTime, sayWhen } from '../terminal/words.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;

@@ -15,7 +15,7 @@ import { runWorker, untilIdle } from '../../worker/worker.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type CommonOptions, MODEL, withApp } from '../terminal/options.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { plainly } from '../terminal/words.ts';
+import { plainly } from '../terminal/phrases.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
 /** Kept in mind at once. */

@@ -20,7 +20,7 @@ import { memoryDirFor } from '../../places.ts';
 import type { Call } from '../spec.ts';
 import { type CommonOptions, configFor, withApp } from './options.ts';
 import { note } from './output.ts';
-import type { Seen } from './words.ts';
+import type { Seen } from './phrases.ts';
 
 /** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
 export interface Looking {

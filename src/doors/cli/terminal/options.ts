@@ -13,7 +13,7 @@ import { keepingOf } from '../../keeping.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../../places.ts';
 import type { Call, OptionSpec } from '../spec.ts';
 import { EXIT, exitFor, note, print, tellProgress } from './output.ts';
-import { shellWord } from './words.ts';
+import { shellWord } from './phrases.ts';
 
 export interface CommonOptions {
   memory?: string;

@@ -32,7 +32,7 @@ import { memoryDirIfTold } from '../../places.ts';
 import { dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
 import { withReader } from './looking.ts';
-import { whoseMemory } from './words.ts';
+import { whoseMemory } from './phrases.ts';
 
 const MOST_LEARNED = 12;
 

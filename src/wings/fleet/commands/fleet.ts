@@ -7,7 +7,7 @@ import { dayOf, isZone } from '../../../base/time.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { configFor, dollars, parsed, wholeNumber } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
-import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
+import { sayTime, sayTokens, sayUsd } from '../../../doors/cli/terminal/phrases.ts';
 import { type DayLimits, limitDifferences } from '../../../memory/home/day-spend.ts';
 import type { Home } from '../../../memory/home/home.ts';
 import type { Database } from '../postgres.ts';

@@ -4,7 +4,7 @@
 // of transactions and statements that write one is done at a time, over all processes, as in a file; text compares as there,
 // by bytes; whole numbers are numbers.
 
-import { HomeDatabase, type Statement, type Steps } from '../../../memory/home/database.ts';
+import { HomeDatabase, type Statement, type Steps } from '../../../memory/home/home-database.ts';
 import type { Ask, Database, DatabaseOptions, Run, SqlValue } from '../postgres.ts';
 import { HOME_SCHEMA, toPostgres } from './dialect.ts';
 

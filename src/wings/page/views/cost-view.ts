@@ -6,7 +6,7 @@ import { formatIn, isDay } from '../../../base/time.ts';
 import { asJson, OTHERS, readCost } from '../../../doors/cli/commands/cost-command.ts';
 import { sayDatabase } from '../../../doors/cli/commands/status.ts';
 import { readOverview, sayBreaker } from '../../../doors/cli/terminal/overview.ts';
-import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
+import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/phrases.ts';
 import { type KnownWork, knownWork } from '../../../doors/worker/known-work.ts';
 import { type At, form, type Html, type View, when } from '../shell.ts';
 

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { sayCount } from '../../../base/text/wording.ts';
 import { asJson, readCost } from '../../../doors/cli/commands/cost-command.ts';
 import { readOverview } from '../../../doors/cli/terminal/overview.ts';
-import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/words.ts';
+import { plainly, sayTokens, sayUsd } from '../../../doors/cli/terminal/phrases.ts';
 import type { Need } from '../../../doors/doctor/facts.ts';
 import { nextNightly } from '../../../doors/worker/hold.ts';
 import { refreshTopics, topicCards } from '../../../memory/dream/topic-table.ts';

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { type Explanation, explainSessions } from '../../../doors/cli/terminal/explain-session.ts';
-import { plainly, sayFate } from '../../../doors/cli/terminal/words.ts';
+import { plainly, sayFate } from '../../../doors/cli/terminal/phrases.ts';
 import { fateOf, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { type EntryRow, entriesOfSession } from '../../../memory/ledger/entries.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';

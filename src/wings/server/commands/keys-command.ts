@@ -5,7 +5,7 @@ import { AppError } from '../../../base/errors.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { dollars, parsed, withApp } from '../../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../../doors/cli/terminal/output.ts';
-import { sayTime } from '../../../doors/cli/terminal/words.ts';
+import { sayTime } from '../../../doors/cli/terminal/phrases.ts';
 import { type KeyRow, Keys, RIGHTS, type Right } from '../../../doors/clients/keys.ts';
 import { oneStore, storesOf } from '../../../doors/clients/rows.ts';
 

@@ -5,7 +5,7 @@ import { AppError } from '../../../base/errors.ts';
 import type { CommandSpec } from '../../../doors/cli/spec.ts';
 import { withApp } from '../../../doors/cli/terminal/options.ts';
 import { note, print } from '../../../doors/cli/terminal/output.ts';
-import { sayTime } from '../../../doors/cli/terminal/words.ts';
+import { sayTime } from '../../../doors/cli/terminal/phrases.ts';
 import { oneStore, storesOf } from '../../../doors/clients/rows.ts';
 import type { StoreRow } from '../../../doors/clients/stores.ts';
 
