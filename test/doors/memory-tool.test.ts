@@ -238,12 +238,6 @@ test('str_replace answers shortly and at once where there is no end of matches',
   expect((await call(store, replace('b'.repeat(50_000), undefined, '/b.md'))).text.length).toBeLessThan(2_000);
 });
 
-test('str_replace refuses a result over the cap, but lets a file shrink that is over it', async () => {
-  const store = await storeWith({ 'a.md': `${'x'.repeat(102_399)}!`, 'big.md': `${'x'.repeat(200_000)}!!` });
-  expect((await call(store, replace('!', '!!'))).text).toContain('at most 102,400');
-  expect((await call(store, replace('!!', '!', '/big.md'))).isError).toBe(false);
-});
-
 test('delete takes away a file, or a directory with all in it in one commit; versions keep it', async () => {
   const store = await storeWith({ 'a.md': 'a', 'd/b.md': 'b', 'd/e/c.txt': 'c' });
   const text = 'Successfully deleted /memories/a.md';

@@ -104,23 +104,6 @@ test('what changes nothing writes no version, and passes whatever its preconditi
   expect(versions(store, 'a.md')).toEqual(['created by person']);
 });
 
-test.each([
-  ['nothing', '', 'is empty'],
-  ['what is not there', 'three', 'is not in it'],
-  ['what is there twice', 'one', 'more than once'],
-])('an edit of %s is refused', async (_, old, reason) => {
-  const store = await holding({ 'a.md': 'one\none\n' });
-  const edit = store.edit(tool, { path: 'a.md', old, new: 'x' });
-  await expect(edit).rejects.toMatchObject({ code: 'bad-input', message: expect.stringContaining(reason) });
-  expect(await store.read('a.md')).toBe('one\none\n');
-});
-
-test('an edit keeps the line ends of the file, whichever the caller writes', async () => {
-  const store = await holding({ 'a.md': 'one\r\ntwo\r\nthree\r\n' });
-  await store.edit(tool, { path: 'a.md', old: 'one\ntwo', new: '1\n2' });
-  expect(await store.read('a.md')).toBe('1\r\n2\r\nthree\r\n');
-});
-
 test('a rename keeps the memory’s id and what its lines rest on, and overwrites nothing', async () => {
   const store = await holding({ 'a.md': 'one\n', 'b.md': 'two\n' });
   const before = await store.lookUp('a.md');
