@@ -20,7 +20,6 @@ import { beginJob, endJob, type Lease } from '../src/memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 import type { Disposition } from '../src/memory/types.ts';
 import { openSession, type ReadPoint, type Session } from '../src/transcript/session.ts';
-import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import {
   type CommitAt,
   type CommitDeps,
@@ -71,8 +70,8 @@ export interface ExtractDeps extends ProposeDeps, CommitDeps {
   openSession?: typeof openSession;
   /** The memory directory that a session belongs to. */
   storeFor(session: { cwd?: string }): Promise<Store>;
-  /** The memories on this disk that a session's agent may write to. Default: the memory directory alone. */
-  memoriesOf?(session: { cwd?: string }, memory: string): Memories;
+  /** The memory directories on this disk that a session's agent may write to. Default: the session's alone. */
+  memoriesOf?(session: { cwd?: string }, memory: string): readonly string[];
   /** How long a transcript must not have changed for its last turn to be settled. */
   quietMs: number;
   excerptTokens: number;
@@ -269,7 +268,7 @@ async function sortPending(
   const sort = (from?: ReadPoint) =>
     sortTurns(session, {
       ledger,
-      memories: deps.memoriesOf?.(session, dir) ?? { dirs: [dir] },
+      memories: deps.memoriesOf?.(session, dir) ?? [dir],
       ended: request.ended,
       now: deps.clock.now(),
       quietMs: deps.quietMs,

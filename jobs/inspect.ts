@@ -8,7 +8,6 @@ import type { Coverage } from '../src/memory/ledger/coverage.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Session } from '../src/transcript/session.ts';
 import type { Message, Speaker } from '../src/transcript/types.ts';
-import type { Memories } from '../src/transcript/writes/memory-writes.ts';
 import { excerptsOf } from './extract/show.ts';
 import { type PartOfTurn, sortTurns, type TurnState } from './extract/sort-turns.ts';
 
@@ -20,8 +19,8 @@ interface InspectRequest {
 
 interface InspectDeps {
   memoryDir: string;
-  /** The memories on this disk that its agent may write to. Default: the memory directory alone. */
-  memories?: Memories;
+  /** The memory directories on this disk that its agent may write to. Default: `memoryDir` alone. */
+  memories?: readonly string[];
   /** Null where nocturne never worked in the memory directory. */
   ledger: Ledger | null;
   now: Date;
@@ -74,7 +73,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
   }
   const sorted = await sortTurns(
     { id: session.id, cwd: session.cwd, modifiedAt: session.modifiedAt, messages: counted },
-    { ...deps, memories: deps.memories ?? { dirs: [deps.memoryDir] }, ended, reopened: new Set() },
+    { ...deps, memories: deps.memories ?? [deps.memoryDir], ended, reopened: new Set() },
   );
   const turns = [...sorted.states].map(([id, state]) => {
     const parts = sorted.parts.get(id);

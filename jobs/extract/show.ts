@@ -18,9 +18,9 @@ import {
 import { type Layout, renderHeader, shortenIds } from '../../src/transcript/excerpt/render.ts';
 import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript/excerpt/segments.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { sayWrites } from '../../src/transcript/own-writes.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
-import { sayWrites } from '../../src/transcript/writes/memory-writes.ts';
 import type { PendingTurn, SortedTurns } from './sort-turns.ts';
 
 /** What the extractor continues: an excerpt of the transcript, or the request that it holds. */

@@ -2,19 +2,15 @@
 // main agent wrote down itself, which are private, which serve as context. One pass over the stream; of no turn more is
 // kept than the ids by which it and its messages are known: show.ts reads them again.
 
-import { join } from 'node:path';
-import { listFiles } from '../../src/base/files/directories.ts';
-import { readText } from '../../src/base/files/files.ts';
-import { isCheckedInDir } from '../../src/memory/home/paths.ts';
 import { type Coverage, coverageOfTurn, coverageWhere, standsForMore } from '../../src/memory/ledger/coverage.ts';
-import { type Ledger, lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
-import { storedVersions } from '../../src/memory/ledger/version-rows.ts';
+import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
 import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
+import { finishedCalls } from '../../src/transcript/own-writes.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
-import { findMemoryWrites, type Memories, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
+import { type ExternalChange, findExternalChanges, writeOf } from './external-changes.ts';
 import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { PendingTurn } from './turn-parts.ts';
@@ -75,8 +71,8 @@ export interface SortedTurns {
 interface SortOptions {
   /** Null: nothing was ever covered. */
   ledger: Ledger | null;
-  /** The memories on this disk that the main agent may have written to. */
-  memories: Memories;
+  /** The memory directories on this disk that the main agent may have written to. */
+  memories: readonly string[];
   /** The session is over: its last turn is settled too. */
   ended: boolean;
   now: Date;
@@ -116,6 +112,8 @@ export async function sortTurns(
     lastTurnByte: null,
   };
   let behind: KnownTurn[] = [];
+  let changes: ExternalChange[] | undefined;
+  let begunAt: string | undefined;
   const branches = new Branches();
   for await (const { turn, hasNext } of withNext(readTurns(session.messages(options.from)))) {
     const known = knownOf(turn);
@@ -125,12 +123,14 @@ export async function sortTurns(
       behind = assumeBefore(sorted, { behind, reopened: options.reopened });
       sorted.assumed.push(whole(known));
     }
-    const writes = findMemoryWrites(turn, { ...options.memories, cwd: session.cwd });
-    const divided = await divideTurn(turn, known, {
+    begunAt ??= turn.at;
+    const calls = finishedCalls(turn);
+    if (calls.length > 0) changes ??= findExternalChanges(options.memories, begunAt);
+    const writes = calls.flatMap((call) => writeOf(call, changes ?? []) ?? []);
+    const divided = divideTurn(turn, known, {
       rows: [...rows, ...declinedIn(turn, { session: session.id, before: options.declinedBefore })],
       isRetaken: (row) => isReopened || (options.isRetaken?.(row) ?? false),
       writes,
-      isKnownHere: ({ added }) => areHeld(added, options.memories.dirs),
     });
     const { pending, mainAgent, parts } = divided;
     const isOpen = pending !== null || mainAgent.length > 0;
@@ -160,8 +160,8 @@ export async function sortTurns(
         here.flatMap(({ added }) => added),
       );
     }
-    const isShown = (write: MemoryWrite) => !write.isHere && !here.includes(write) && write.added.length > 0;
-    const elsewhere = new Set(writes.filter(isShown).map(({ call }) => call));
+    const isElsewhere = (call: string) => !here.some((write) => write.call === call);
+    const elsewhere = new Set(calls.flatMap(({ call, memory }) => (memory && isElsewhere(call) ? call : [])));
     if (isSettledNow) sorted.mainAgent.push(...mainAgent);
     keepParts(sorted, { known, parts, isSettledNow });
     if (pending && divided.shown && isSettledNow) {
@@ -303,46 +303,4 @@ async function* withNext(turns: AsyncIterable<Turn>): AsyncGenerator<{ turn: Tur
     held = turn;
   }
   if (held) yield { turn: held, hasNext: false };
-}
-
-/** Whether lines stand in a memory on this disk, or stood there once: at least half of those that say anything. */
-async function areHeld(lines: readonly string[], dirs: readonly string[]): Promise<boolean> {
-  const wanted = lines.map(plain).filter(saysSomething);
-  if (wanted.length === 0) return false;
-  for (const dir of new Set(dirs)) {
-    const missing = new Set(wanted);
-    const isEnough = () => wanted.filter((line) => !missing.has(line)).length * 2 >= wanted.length;
-    for await (const text of textsOf(dir)) {
-      for (const line of text.split(/\r?\n/)) missing.delete(plain(line));
-      if (isEnough()) return true;
-    }
-  }
-  return false;
-}
-
-/** The files of a memory directory, and what its ledger keeps of what they were. */
-async function* textsOf(dir: string): AsyncGenerator<string> {
-  for (const path of await listFiles(dir)) {
-    if (path.endsWith('.md') && !path.startsWith('.')) yield (await readText(join(dir, path))) ?? '';
-  }
-  // A ledger that came with a repository proves nothing.
-  const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
-  try {
-    if (ledger) yield* storedVersions(ledger).map(({ content }) => content.toString('utf8'));
-  } finally {
-    ledger?.close();
-  }
-}
-
-function plain(line: string): string {
-  return line
-    .normalize('NFC')
-    .replace(/^[\s>*+-]+/, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-}
-
-/** A heading and a field of one word (`type: project`) stand in every other file. */
-function saysSomething(line: string): boolean {
-  return /[\p{L}\p{N}]/u.test(line) && !/^(?:#+ |[\w-]+:(?: ?\S*)?$)/.test(line);
 }

@@ -5,8 +5,9 @@
 
 import { type Coverage, type Interval, intervalOf } from '../../src/memory/ledger/coverage.ts';
 import type { Disposition } from '../../src/memory/types.ts';
+import { isMainAgents } from '../../src/transcript/own-writes.ts';
 import type { Message, Turn } from '../../src/transcript/types.ts';
-import { isMainAgents, type MemoryWrite } from '../../src/transcript/writes/memory-writes.ts';
+import type { MemoryWrite } from './external-changes.ts';
 
 /** What is kept of a turn. */
 export interface KnownTurn {
@@ -54,15 +55,13 @@ interface WhatIsKnown {
   /** The row no longer counts: what it covers is to be looked at again. */
   isRetaken(row: Coverage): boolean;
   writes: readonly MemoryWrite[];
-  /** Of writes that are not in a memory on this disk by their path, those that count all the same. */
-  isKnownHere(write: MemoryWrite): Promise<boolean>;
 }
 
-export async function divideTurn(
+export function divideTurn(
   { messages }: Turn,
   known: KnownTurn,
-  { rows, isRetaken, writes, isKnownHere }: WhatIsKnown,
-): Promise<DividedTurn> {
+  { rows, isRetaken, writes }: WhatIsKnown,
+): DividedTurn {
   const ids = known.messageIds;
   const ranges = rows.flatMap((row) => {
     const interval = intervalOf(row, ids);
@@ -92,7 +91,7 @@ export async function divideTurn(
   for (const write of writes) {
     const before = open.filter((at) => at > written && at <= write.through);
     const [first] = before;
-    if (first === undefined || !(write.isHere || (await isKnownHere(write)))) continue;
+    if (first === undefined) continue;
     written = hasOnlyClosingWords(messages, write.through) ? ids.length - 1 : write.through;
     mainAgent.push({ ...rangeOf(first, written), start: first, end: written, write });
   }

@@ -17,7 +17,6 @@ import {
   projectMemoryDir,
 } from '../memory/home/paths.ts';
 import type { ExtraScope } from '../memory/recall/recall.ts';
-import type { Memories } from '../transcript/writes/memory-writes.ts';
 import { type Keeping, keepingOf } from './keeping.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
@@ -89,8 +88,8 @@ export function notOfWorkingTree(): AppError {
   });
 }
 
-/** The memories on this disk that the agent of a session may write to: `memory`, those beside it, its own. */
-export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memory: string }): Memories {
+/** The memory directories on this disk that the agent of a session may write to: `memory`, those beside it, its own. */
+export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memory: string }): string[] {
   const { remoteDir } = config.agentMemory;
   const claudeDirs = [...new Set([remoteDir ?? config.claudeDir, config.claudeDir])];
   // The directory of another system has no place on this disk.
@@ -99,8 +98,7 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
   // By the agent's own settings alone; those that tell no place are no obstacle where the memory is elsewhere.
   const told = here === undefined ? null : memoryDirIfTold({ ...config, memoryDir: undefined }, { cwd: here });
   const projects = here === undefined ? [] : claudeDirs.map((dir) => projectMemoryDir(dir, here));
-  const own = [...(told === null ? [] : [told]), ...projects];
-  return { dirs: [memory, ...beside, ...own], projectsDirs: claudeDirs.map((dir) => join(dir, 'projects')) };
+  return [memory, ...beside, ...(told === null ? [] : [told]), ...projects];
 }
 
 /**

@@ -100,8 +100,9 @@ export async function liveThrough(
     last = `${dayOf(addDays(new Date(`${day}T12:00:00Z`), 1), 'UTC')}T03:30:00Z`;
     const night = await open(memory, last);
     try {
-      for (const { session, path } of sessions) {
+      for (const { session, path, act } of sessions) {
         say(`${day}: extracting`);
+        act();
         await take('extract', `session ${session.id}`, () => night.extract(path));
       }
       say(`${day}: dreaming`);

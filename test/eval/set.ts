@@ -154,6 +154,8 @@ export interface Rendered {
   path: string;
   /** Id of the prompt of the nth turn, from 1. */
   prompt(turn: number): string;
+  /** Writes into the memory what its agent wrote. */
+  act(): void;
 }
 
 /** What a step is read for where a person says something in it; null where none does. */
@@ -172,11 +174,11 @@ export function renderSample(sample: Sample, dir: string, memory = join(dir, 'me
   mkdirSync(dir, { recursive: true });
   const placed = JSON.stringify(memory).slice(1, -1);
   return sample.sessions.map((session) => {
-    const file = sessionFile(dir, { id: session.id, startsAt: session.startsAt });
+    const file = sessionFile(dir, { id: session.id, startsAt: session.startsAt, isTold: true });
     for (const { says, command, steps } of session.turns) {
       const prompt = command ? `<command-name>${command}</command-name>\n<command-args>${says}</command-args>` : says;
       file.add(prompt, JSON.parse(JSON.stringify(steps).replaceAll(MEMORY, placed)));
     }
-    return { session, path: file.path, prompt: file.turn };
+    return { session, path: file.path, prompt: file.turn, act: file.act };
   });
 }

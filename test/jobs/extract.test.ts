@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -114,19 +114,27 @@ test('the last turn of a session that still runs is left alone until it is quiet
   ]);
 });
 
+const DANA = '- Dana reviews every schema change.';
+
 test.each([
   [
     'Write',
-    (dir: string) => ({ calls: 'Write', input: { file_path: `${dir}/x.md`, content: 'x' }, result: 'written' }),
+    (dir: string) => ({ calls: 'Write', input: { file_path: `${dir}/x.md`, content: DANA }, result: 'written' }),
   ],
-  ['a redirect', (dir: string) => ({ calls: 'Bash', input: { command: `echo x >> ${dir}/x.md` }, result: '' })],
+  [
+    'a redirect',
+    (dir: string) => {
+      writeFileSync(`${dir}/x.md`, `${DANA}\n`);
+      return { calls: 'Bash', input: { command: `echo "${DANA}" >> ${dir}/x.md` }, result: '' };
+    },
+  ],
   [
     'the session’s own memory directory',
-    (_: string, home: string) => ({
-      calls: 'Write',
-      input: { file_path: `${home}/.claude/projects/-home-kim-orchard/memory/x.md` },
-      result: 'written',
-    }),
+    (_: string, home: string) => {
+      const own = `${home}/.claude/projects/-home-kim-orchard/memory`;
+      mkdirSync(own, { recursive: true });
+      return { calls: 'Write', input: { file_path: `${own}/x.md`, content: DANA }, result: 'written' };
+    },
   ],
 ])('the turn in which the main agent wrote memory with %s is not extracted; its neighbours are', async (_, step) => {
   const { app, dir, home } = await testApp();

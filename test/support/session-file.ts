@@ -1,7 +1,7 @@
 // Writes small Claude Code sessions for tests, turn by turn, in the records that Claude Code writes.
 
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { tempDir } from './temp.ts';
 
 /** What happens in a turn after its prompt. */
@@ -27,6 +27,8 @@ export interface SessionFile {
   add(prompt: string, steps?: Step[]): void;
   /** Goes on with the last turn. */
   goOn(steps: Step[]): void;
+  /** Writes what the agent wrote, at the time of its calls. */
+  act(): void;
 }
 
 export interface SessionOptions {
@@ -34,6 +36,8 @@ export interface SessionOptions {
   cwd?: string;
   /** Instant of the first record; each record is ten seconds later. */
   startsAt?: string;
+  /** What the agent writes with `Write` is only told, until `act` is called. Default: it is written where its directory is. */
+  isTold?: boolean;
 }
 
 /** What a session says of which a test only needs that something is to be kept. */
@@ -59,6 +63,7 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
   const startsAt = Date.parse(options.startsAt ?? '2026-11-20T09:00:00Z');
   const turns: string[] = [];
   const ids: string[] = [];
+  const acts: (() => void)[] = [];
   let records = 0;
   writeFileSync(path, '');
 
@@ -111,6 +116,16 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
       const told = step.refused === undefined ? step.result : `${REFUSED}${step.refused}`;
       if (told === undefined) continue;
       const is_error = step.fails ?? step.refused !== undefined;
+      const { file_path, content } = step.input as { file_path?: string; content?: string };
+      if (step.calls === 'Write' && !is_error && file_path && content !== undefined) {
+        const at = new Date(startsAt + records * 10_000);
+        acts.push(() => {
+          if (!existsSync(dirname(file_path))) return;
+          writeFileSync(file_path, content);
+          utimesSync(file_path, at, at);
+        });
+        if (!options.isTold) acts.at(-1)?.();
+      }
       const result = { type: 'tool_result', tool_use_id: call, content: told, is_error };
       write('user', { role: 'user', content: [result] });
     }
@@ -125,5 +140,8 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
       goOn(steps);
     },
     goOn,
+    act: () => {
+      for (const act of acts) act();
+    },
   };
 }

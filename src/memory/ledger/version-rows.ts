@@ -132,6 +132,18 @@ export function* storedVersions(ledger: Ledger): Generator<StoredVersion> {
   }
 }
 
+/** The external edits that were taken in since an instant, the oldest first, each with what stood there before. */
+export function externalVersions(
+  ledger: Ledger,
+  since: string,
+): { path: string; content: string; before: string; at: string }[] {
+  const sql = `select version.path, version.content, was.content as before, "commit".at from "commit"
+    join version on version."commit" = "commit".id left join version as was on was.id = version.previous
+    where "commit".actor = 'external' and "commit".at >= ? and version.content is not null order by "commit".id`;
+  const rows = ledger.all<{ path: string; content: Buffer; before: Content; at: string }>(sql, since);
+  return rows.map((row) => ({ ...row, content: row.content.toString(), before: row.before?.toString() ?? '' }));
+}
+
 /** The head of the memory at a path; null where there is none. */
 export function headAt(ledger: Ledger, path: string): Version | null {
   const memory = memoryAt(ledger, path);

@@ -6,13 +6,12 @@
 // only the hash: one is named where it has that hash. What `/dir add` added (`directories`) is not the project.
 
 import { hash } from 'node:crypto';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join, posix, win32 } from 'node:path';
 import { onAppError } from '../../base/errors.ts';
 import { readText } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import { objectsIn, readObjects } from '../records.ts';
 import type { Message, Part } from '../types.ts';
-import { withAncestors } from '../writes/recorded-paths.ts';
 import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts, shellCommand } from './human-text.ts';
 import { attachmentPart, chainId, instantOf, MessageBuilder, type Place, textParts } from './message-builder.ts';
@@ -103,6 +102,12 @@ async function findRoot(
     }
   }
   return undefined;
+}
+
+/** The directory itself and all above it, as they were written. */
+function withAncestors(directory: string): string[] {
+  const above = (/^[A-Za-z]:/.test(directory) ? win32 : posix).dirname(directory);
+  return above === directory ? [directory] : [directory, ...withAncestors(above)];
 }
 
 /** The absolute paths in a value: texts that are one, and words of others, with and without what ends a sentence. */

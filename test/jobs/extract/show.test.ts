@@ -18,7 +18,7 @@ async function sortedFile(prompts: string[]) {
   const session = await openSession(file.path);
   const sorted = await sortTurns(session, {
     ledger: null,
-    memories: { dirs: ['/nowhere'] },
+    memories: ['/nowhere'],
     ended: true,
     now: new Date(),
     quietMs: 0,

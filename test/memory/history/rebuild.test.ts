@@ -126,7 +126,7 @@ test('only turns after a session’s newest entry are offered again, and the tur
   const session = original.sessions[7] as SessionFile;
   const sorted = await sortTurns(await openSession(session.path), {
     ledger: jobs.store.ledger,
-    memories: { dirs: [dir] },
+    memories: [dir],
     ended: true,
     now: new Date(),
     quietMs: 0,

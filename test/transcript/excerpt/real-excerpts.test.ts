@@ -58,7 +58,7 @@ async function readTurnsToShow(file: string, excerptTokens: number): Promise<Sho
     const session = await openSession(join(real, file));
     const options = {
       ledger: null,
-      memories: { dirs: [] },
+      memories: [],
       ended: true,
       now: new Date(),
       quietMs: 0,

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
-import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { brief } from '../../support/brief.ts';
 import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
 
@@ -336,7 +336,7 @@ describe('a Codex rollout', () => {
     expect(session).toMatchObject({ id: 'old', format: 'codex', unreadableLines: 0 });
   });
 
-  test('shows what the agent wrote to memory, by patch and by shell', async () => {
+  test('shows which calls succeeded, with what they were told and when, by patch and by shell', async () => {
     const call = (name: string, args: object): object =>
       item('function_call', { name, arguments: JSON.stringify(args), call_id: 'c1' });
     const patch = item('custom_tool_call', {
@@ -344,16 +344,20 @@ describe('a Codex rollout', () => {
       input: '*** Begin Patch\n*** Add File: /home/ada/memory/a.md\n+x\n*** End Patch',
       call_id: 'c1',
     });
-    const wrote = async (...records: object[]): Promise<boolean[]> => {
+    const told = async (...records: object[]): Promise<string[]> => {
       const session = await openSession(transcriptOf(lines(meta('a'), typed('Remember it.'), ...records)));
       const turns = await collect(readTurns(session.messages()));
-      return turns.map((turn) => findMemoryWrites(turn, { dirs: ['/home/ada/memory'] }).some(({ isHere }) => isHere));
+      const calls = turns.flatMap(finishedCalls);
+      for (const { began, ended } of calls) expect([began, ended]).toEqual([expect.any(String), expect.any(String)]);
+      return calls.map(({ text }) => text);
     };
     const done = item('custom_tool_call_output', { call_id: 'c1', output: 'Exit code: 0\nOutput:\nSuccess.' });
     const shell = call('shell', { command: ['bash', '-lc', 'echo x >> memory/a.md'] });
-    expect(await wrote(patch, done)).toEqual([true]);
-    expect(await wrote(patch, answer('c1', 'Exit code: 1\nOutput:\n'))).toEqual([false]);
-    expect(await wrote(shell, answer('c1', 'Exit code: 0\nOutput:\n'))).toEqual([true]);
-    expect(await wrote(call('exec_command', { cmd: 'rm memory/a.md' }), answer('c1', ''))).toEqual([true]);
+    expect(await told(patch, done)).toEqual([expect.stringContaining('Add File: /home/ada/memory/a.md\n+x\n')]);
+    expect(await told(patch, answer('c1', 'Exit code: 1\nOutput:\n'))).toEqual([]);
+    expect(await told(shell, answer('c1', 'Exit code: 0\nOutput:\n'))).toEqual([
+      expect.stringContaining('memory/a.md'),
+    ]);
+    expect(await told(call('exec_command', { cmd: 'rm memory/a.md' }), answer('c1', ''))).toHaveLength(1);
   });
 });

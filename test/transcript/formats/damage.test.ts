@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
+import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession, type Session } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
-import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
@@ -18,7 +18,7 @@ async function readWhole(path: string): Promise<Session> {
   const ids = new Set<string>();
   let messages = 0;
   for await (const turn of readTurns(session.messages())) {
-    findMemoryWrites(turn, { dirs: ['/home/ada/memory'], cwd: session.cwd, home: '/home/ada' });
+    finishedCalls(turn);
     for (const { id } of turn.messages) ids.add(id);
     messages += turn.messages.length;
   }

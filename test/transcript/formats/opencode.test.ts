@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
-import { findMemoryWrites } from '../../../src/transcript/writes/memory-writes.ts';
 import { messageLine } from '../../support/message-line.ts';
 import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../../support/transcripts.ts';
 
@@ -97,11 +97,12 @@ describe('an opencode export', () => {
     expect(shorter).toEqual(whole.slice(0, shorter.length));
   });
 
-  test('shows that the agent wrote memory', async () => {
-    const [first, second] = await collect(readTurns((await openSession(fixture)).messages()));
-    const where = { dirs: ['/home/ada/notes/memory'], home: '/home/ada' };
-    expect(first && findMemoryWrites(first, where)).toHaveLength(1);
-    expect(second && findMemoryWrites(second, where)).toEqual([]);
+  test('shows which calls succeeded', async () => {
+    const turns = await collect(readTurns((await openSession(fixture)).messages()));
+    expect(turns.map((turn) => finishedCalls(turn).map(({ call, added }) => [call, added]))).toEqual([
+      [['call_1', ['tabs']]],
+      [],
+    ]);
   });
 });
 

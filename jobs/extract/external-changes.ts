@@ -1,0 +1,125 @@
+// What was written into the memories on this disk, other than by nocturne, since a session began, and which of its calls
+// wrote it: one that names the file and whose text holds what was added there, or during which the file was written.
+// So a call that reads, fails or only names a file covers nothing, and no tool or shell has to be understood.
+// What a script does unseen, or only removes, is not told: its turn is extracted (docs/decisions.md).
+
+import { basename, join } from 'node:path';
+import { attempt } from '../../src/base/errors.ts';
+import { walkNow } from '../../src/base/files/directories.ts';
+import { readMemoryNow, statNow } from '../../src/base/files/files.ts';
+import { isCheckedInDir } from '../../src/memory/home/paths.ts';
+import { lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
+import { externalVersions, headAt, shaOf } from '../../src/memory/ledger/version-rows.ts';
+import type { FinishedCall } from '../../src/transcript/own-writes.ts';
+
+/** A change of a memory file that nocturne did not make. */
+export interface ExternalChange {
+  path: string;
+  text: string;
+  /** The lines that it added. */
+  added: string[];
+  /** When nocturne took it in, or when the file was written. */
+  knownMs: number;
+  /** When the file was written, where it still is as this change left it. */
+  writtenMs?: number;
+}
+
+/** A call that wrote memory. */
+export interface MemoryWrite extends Pick<FinishedCall, 'call' | 'at' | 'through'> {
+  path: string;
+  /** The lines that it added, as far as files or its own text tell. */
+  added: string[];
+}
+
+/** Between the clock of a transcript and that of a disk. */
+const TICK_MS = 1000;
+
+/** The changes of the memories in `dirs` since an instant; without one, all. */
+export function findExternalChanges(dirs: readonly string[], since = ''): ExternalChange[] {
+  const changes: ExternalChange[] = [];
+  const sinceMs = (Date.parse(since) || 0) - TICK_MS;
+  for (const dir of new Set(dirs)) {
+    // A ledger that came with a repository proves nothing.
+    const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
+    try {
+      const versions = ledger ? externalVersions(ledger, new Date(sinceMs).toISOString()) : [];
+      const newest = new Map<string, string[]>();
+      for (const { path, content, before, at } of versions) {
+        const added = linesAdded(before, content);
+        newest.set(path, added);
+        changes.push({ path: join(dir, path), text: content, added, knownMs: Date.parse(at) });
+      }
+      // What may not be read shows nothing.
+      for (const path of walkNow(dir, '', () => {})) {
+        const file = join(dir, path);
+        const stat = path.endsWith('.md') ? statNow(file) : null;
+        if (!stat || stat.modifiedMs < sinceMs) continue;
+        const text = attempt(
+          () => readMemoryNow(file) ?? '',
+          () => '',
+          'storage',
+        );
+        const head = ledger && headAt(ledger, path);
+        const isHead = head?.sha === shaOf(text);
+        if (isHead && head.actor !== 'external') continue;
+        const added = isHead ? (newest.get(path) ?? []) : linesAdded(head?.content?.toString() ?? '', text);
+        changes.push({ path: file, text, added, knownMs: stat.modifiedMs, writtenMs: stat.modifiedMs });
+      }
+    } finally {
+      ledger?.close();
+    }
+  }
+  return changes;
+}
+
+/** What a call wrote into a memory on this disk; null where no file shows that it did. */
+export function writeOf(call: FinishedCall, changes: readonly ExternalChange[]): MemoryWrite | null {
+  const [began, ended] = [Date.parse(call.began ?? ''), Date.parse(call.ended ?? '')];
+  const isNamed = ({ path }: ExternalChange) => call.text.includes(basename(path));
+  // What was known before the call was not made by it.
+  const since = changes.filter((change) => !(change.knownMs < began - TICK_MS) && (call.memory || isNamed(change)));
+  if (since.length === 0) return null;
+  const said = [plain(call.text)];
+  const told = saying(call.added);
+  const wrote = since.filter((change) => {
+    const writtenMs = change.writtenMs ?? Number.NaN;
+    if (isNamed(change) && began - TICK_MS <= writtenMs && writtenMs <= ended + TICK_MS) return true;
+    const added = saying(change.added);
+    if (told.length === 0) return isNamed(change) && added.some((line) => stands(line, said));
+    if (!added.some((line) => stands(line, told))) return false;
+    const lines = saying(change.text.split(/\r?\n/));
+    return told.filter((line) => stands(line, lines)).length * 2 >= told.length;
+  });
+  if (wrote.length === 0) return null;
+  const path = [...new Set(wrote.map((change) => change.path))].join(', ');
+  const added = told.length > 0 ? call.added : wrote.flatMap((change) => change.added);
+  const { call: id, at, through } = call;
+  return { call: id, at, through, path, added };
+}
+
+/** Shorter lines stand by chance in others. */
+const SHORT = 8;
+
+function stands(line: string, lines: readonly string[]): boolean {
+  return lines.some((other) => other === line || (line.length >= SHORT && other.includes(line)));
+}
+
+function linesAdded(before: string, after: string): string[] {
+  const known = new Set(before.split(/\r?\n/));
+  return after.split(/\r?\n/).filter((line) => line.trim() !== '' && !known.has(line));
+}
+
+/** A heading and a field of one word (`type: project`) stand in every other file. */
+function saying(lines: readonly string[]): string[] {
+  return lines.filter((line) => /[\p{L}\p{N}]/u.test(line) && !/^(?:#+ |[\w-]+:(?: ?\S*)?$)/.test(line)).map(plain);
+}
+
+/** A line without its mark, and without what a shell or a script needs to say it. */
+function plain(line: string): string {
+  return line
+    .normalize('NFC')
+    .replace(/[\\'"`]/g, '')
+    .replace(/^[\s>*+-]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
