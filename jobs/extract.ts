@@ -282,8 +282,9 @@ async function sortPending(
   const isContinued = reopened.size + dispositions.size === 0;
   const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
   const sorted = await sort(from);
-  // What the agent wrote down before is read again, so that it is known.
-  return from && sorted.pending.size > 0 && hasCovered(ledger, 'main-agent', session.id) ? sort() : sorted;
+  // What the agent wrote down before is read again, so that it is known, and that no later call passes for its writer.
+  const isOpen = sorted.pending.size + sorted.mainAgent.length > 0;
+  return from && isOpen && hasCovered(ledger, 'main-agent', session.id) ? sort() : sorted;
 }
 
 /** How the pending turns are shown this time. */

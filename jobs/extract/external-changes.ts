@@ -1,11 +1,12 @@
 // What was written into the memories on this disk, other than by nocturne, since a session began, and which of its calls
-// wrote it: one that names the file and whose text holds what was added there, or during which the file was written.
-// So a call that reads, fails or only names a file covers nothing, and no tool or shell has to be understood.
+// wrote it: one that names the file and is the first whose text holds a line that was added there, or during which the
+// file was written. So a call that reads, fails or only names a file covers nothing, and no tool or shell has to be
+// understood.
 // What a script does unseen, or only removes, is not told: its turn is extracted (docs/decisions.md).
 
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { attempt } from '../../src/base/errors.ts';
-import { walkNow } from '../../src/base/files/directories.ts';
+import { realPath, walkNow } from '../../src/base/files/directories.ts';
 import { readMemoryNow, statNow } from '../../src/base/files/files.ts';
 import { isCheckedInDir } from '../../src/memory/home/paths.ts';
 import { lookIntoLedger } from '../../src/memory/ledger/ledger.ts';
@@ -18,7 +19,7 @@ export interface ExternalChange {
   text: string;
   /** The lines that it added. */
   added: string[];
-  /** When nocturne took it in, or when the file was written. */
+  /** When the file was written, or where that is not known, when nocturne took it in. */
   knownMs: number;
   /** When the file was written, where it still is as this change left it. */
   writtenMs?: number;
@@ -34,6 +35,9 @@ export interface MemoryWrite extends Pick<FinishedCall, 'call' | 'at' | 'through
 /** Between the clock of a transcript and that of a disk. */
 const TICK_MS = 1000;
 
+/** The time of a file may lie this much before the call that wrote it. A call that follows a write comes later. */
+const GRAIN_MS = 100;
+
 /** The changes of the memories in `dirs` since an instant; without one, all. */
 export function findExternalChanges(dirs: readonly string[], since = ''): ExternalChange[] {
   const changes: ExternalChange[] = [];
@@ -43,11 +47,12 @@ export function findExternalChanges(dirs: readonly string[], since = ''): Extern
     const ledger = isCheckedInDir(dir) ? null : lookIntoLedger(dir);
     try {
       const versions = ledger ? externalVersions(ledger, new Date(sinceMs).toISOString()) : [];
-      const newest = new Map<string, string[]>();
+      const newest = new Map<string, ExternalChange>();
       for (const { path, content, before, at } of versions) {
         const added = linesAdded(before, content);
-        newest.set(path, added);
-        changes.push({ path: join(dir, path), text: content, added, knownMs: Date.parse(at) });
+        const change = { path: join(dir, path), text: content, added, knownMs: Date.parse(at) };
+        newest.set(path, change);
+        changes.push(change);
       }
       // What may not be read shows nothing.
       for (const path of walkNow(dir, '', () => {})) {
@@ -62,8 +67,11 @@ export function findExternalChanges(dirs: readonly string[], since = ''): Extern
         const head = ledger && headAt(ledger, path);
         const isHead = head?.sha === shaOf(text);
         if (isHead && head.actor !== 'external') continue;
-        const added = isHead ? (newest.get(path) ?? []) : linesAdded(head?.content?.toString() ?? '', text);
-        changes.push({ path: file, text, added, knownMs: stat.modifiedMs, writtenMs: stat.modifiedMs });
+        const times = { knownMs: stat.modifiedMs, writtenMs: stat.modifiedMs };
+        const taken = isHead && newest.get(path);
+        const added = isHead ? [] : linesAdded(head?.content?.toString() ?? '', text);
+        if (taken) Object.assign(taken, times);
+        else changes.push({ path: file, text, added, ...times });
       }
     } finally {
       ledger?.close();
@@ -72,29 +80,54 @@ export function findExternalChanges(dirs: readonly string[], since = ''): Extern
   return changes;
 }
 
-/** What a call wrote into a memory on this disk; null where no file shows that it did. */
-export function writeOf(call: FinishedCall, changes: readonly ExternalChange[]): MemoryWrite | null {
-  const [began, ended] = [Date.parse(call.began ?? ''), Date.parse(call.ended ?? '')];
-  const isNamed = ({ path }: ExternalChange) => call.text.includes(basename(path));
-  // What was known before the call was not made by it.
-  const since = changes.filter((change) => !(change.knownMs < began - TICK_MS) && (call.memory || isNamed(change)));
-  if (since.length === 0) return null;
-  const said = [plain(call.text)];
-  const told = saying(call.added);
-  const wrote = since.filter((change) => {
-    const writtenMs = change.writtenMs ?? Number.NaN;
-    if (isNamed(change) && began - TICK_MS <= writtenMs && writtenMs <= ended + TICK_MS) return true;
-    const added = saying(change.added);
-    if (told.length === 0) return isNamed(change) && added.some((line) => stands(line, said));
-    if (!added.some((line) => stands(line, told))) return false;
-    const lines = saying(change.text.split(/\r?\n/));
-    return told.filter((line) => stands(line, lines)).length * 2 >= told.length;
-  });
-  if (wrote.length === 0) return null;
-  const path = [...new Set(wrote.map((change) => change.path))].join(', ');
-  const added = told.length > 0 ? call.added : wrote.flatMap((change) => change.added);
-  const { call: id, at, through } = call;
-  return { call: id, at, through, path, added };
+/**
+ * Which of a session's calls wrote into a memory on this disk; to be asked of one call after another, in their order.
+ * A line was added by the first call that holds it: one that looks for it later did not write it.
+ */
+export function writesAmong(changes: readonly ExternalChange[]): (call: FinishedCall) => MemoryWrite | null {
+  const claimed = new Map<string, Set<string>>();
+  return (call) => {
+    const [began, ended] = [Date.parse(call.began ?? ''), Date.parse(call.ended ?? '')];
+    const isVirtual = call.memory?.path.startsWith('/memories') ?? false;
+    const said = [plain(call.text)];
+    const told = saying(call.added);
+    const wrote = changes.filter((change) => {
+      // What was known before the call was not made by it.
+      if (change.knownMs < began - TICK_MS || !(isVirtual || isNamed(change.path, call.text))) return false;
+      const writtenMs = isVirtual ? Number.NaN : (change.writtenMs ?? Number.NaN);
+      const ofOthers = claimed.get(change.path) ?? new Set();
+      const held = saying(change.added).filter((line) => stands(line, told.length > 0 ? told : said));
+      const isNew = held.some((line) => !ofOthers.has(line));
+      claimed.set(change.path, new Set([...ofOthers, ...held]));
+      if (began - GRAIN_MS <= writtenMs && writtenMs <= ended + TICK_MS) return true;
+      if (!isNew || (isVirtual && told.length === 0)) return false;
+      const lines = saying(change.text.split(/\r?\n/));
+      return told.filter((line) => stands(line, lines)).length * 2 >= told.length;
+    });
+    if (wrote.length === 0) return null;
+    const path = [...new Set(wrote.map((change) => change.path))].join(', ');
+    const added = told.length > 0 ? call.added : wrote.flatMap((change) => change.added);
+    const { call: id, at, through } = call;
+    return { call: id, at, through, path, added };
+  };
+}
+
+/** Whether a text names a file: by its path, or where no path of this machine stands before its name, by that alone. */
+function isNamed(path: string, text: string): boolean {
+  const name = basename(path);
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    const before = /(?:^|[\s=<>|;&(,])["'`]?(\/[^\s\p{Cc}=<>|;&(,"'`$]*)$/u.exec(
+      text.slice(Math.max(0, at - 1000), at),
+    )?.[1];
+    if (before === undefined) return true;
+    const dir = attempt(
+      () => realPath(before),
+      () => null,
+      'storage',
+    );
+    if (dir !== null && dir === realPath(dirname(path))) return true;
+  }
+  return false;
 }
 
 /** Shorter lines stand by chance in others. */

@@ -10,7 +10,7 @@ import { finishedCalls } from '../../src/transcript/own-writes.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
-import { type ExternalChange, findExternalChanges, writeOf } from './external-changes.ts';
+import { findExternalChanges, writesAmong } from './external-changes.ts';
 import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { PendingTurn } from './turn-parts.ts';
@@ -112,7 +112,7 @@ export async function sortTurns(
     lastTurnByte: null,
   };
   let behind: KnownTurn[] = [];
-  let changes: ExternalChange[] | undefined;
+  let writeOf: ReturnType<typeof writesAmong> | undefined;
   let begunAt: string | undefined;
   const branches = new Branches();
   for await (const { turn, hasNext } of withNext(readTurns(session.messages(options.from)))) {
@@ -125,8 +125,8 @@ export async function sortTurns(
     }
     begunAt ??= turn.at;
     const calls = finishedCalls(turn);
-    if (calls.length > 0) changes ??= findExternalChanges(options.memories, begunAt);
-    const writes = calls.flatMap((call) => writeOf(call, changes ?? []) ?? []);
+    if (calls.length > 0) writeOf ??= writesAmong(findExternalChanges(options.memories, begunAt));
+    const writes = calls.flatMap((call) => writeOf?.(call) ?? []);
     const divided = divideTurn(turn, known, {
       rows: [...rows, ...declinedIn(turn, { session: session.id, before: options.declinedBefore })],
       isRetaken: (row) => isReopened || (options.isRetaken?.(row) ?? false),

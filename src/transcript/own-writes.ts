@@ -40,7 +40,7 @@ export function finishedCalls({ messages }: Turn): FinishedCall[] {
       const result = part.kind === 'call' ? results.get(part.id) : undefined;
       if (part.kind !== 'call' || result === undefined) return [];
       const { id: call, input } = part;
-      const text = typeof input === 'string' ? input : (JSON.stringify(input) ?? '');
+      const text = wordsIn(input);
       const through = endOfCall(messages, { at, result });
       const times = { began: message.at, ended: messages[result]?.at };
       return [{ call, at, through, ...times, text, memory: memoryText(input), added: addedBy(input) }];
@@ -61,6 +61,19 @@ export function sayWrites(message: Message, calls: ReadonlySet<string>): Message
 /** Whether a message is a part of the conversation between a person and the main agent. */
 export function isMainAgents({ isSidechain, isAbandoned, speaker }: Message): boolean {
   return !isSidechain && !isAbandoned && speaker !== 'subagent';
+}
+
+/** All texts in a value, the names of its fields too, in order. Without recursion: some are nested without end. */
+function wordsIn(value: unknown): string {
+  const words: string[] = [];
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string') words.push(next);
+    else if (Array.isArray(next)) for (const item of next.toReversed()) left.push(item);
+    else if (isObject(next)) for (const [key, item] of Object.entries(next).toReversed()) left.push(item, key);
+  }
+  return words.join('\n');
 }
 
 /** What a person says before the result comes was not known to the call. */

@@ -21,6 +21,13 @@ test('a call that failed, has no answer or is a subagent’s is none of the main
   expect(find(...subagents)).toEqual([]);
 });
 
+test('what a call was told is found however deep it is nested', () => {
+  let nested: unknown = 'tabs';
+  for (let depth = 0; depth < 100_000; depth++) nested = depth % 2 === 0 ? [nested] : { a: nested };
+  const text = find(message('a', 'assistant', [call('x', { first: 'one', nested })]), answered)[0]?.text.split('\n');
+  expect([text?.slice(0, 3), text?.at(-1)]).toEqual([['first', 'one', 'nested'], 'tabs']);
+});
+
 describe('a memory by all appearance, wherever it is,', () => {
   test.each([
     ['memory', { command: 'create', path: '/memories/a.md', file_text: '- use tabs' }],
