@@ -191,12 +191,13 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
       const at: CommitAt = { ...opened, job, rows: await sessionRows(opened, sorted) };
       // 3.
       if (byCode.length > 0) {
-        const isLast = pending.size === 0;
+        const isLast = pending.size + sorted.later === 0;
         await coverTurns({ private: hidden, 'main-agent': mainAgent, assumed, declined }, { ...at, isLast }, deps);
         // Of a turn whose other part is pending, what it gave before is replaced with that.
         for (const { turn } of byCode) if (!pending.has(turn.id)) again.reopened.delete(turn.id);
         for (const { turn } of byCode) covered.add(turn.id);
       }
+      if (pending.size === 0 && sorted.later > 0) continue;
       if (pending.size === 0) break;
       end = { outcome: 'nothing-worth-keeping' };
       // 4. to 6.
@@ -214,6 +215,7 @@ async function extractOpened(opened: Opened, request: ExtractRequest, deps: Extr
           covered.add(turn.id);
         }
       }
+      if (!failed && sorted.later > 0) continue;
       if (!failed) break;
       // 7.
       pendingTurns = failed.left;

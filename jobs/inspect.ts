@@ -82,7 +82,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
   const { unreadableLines } = session;
   // 2.
   const excerpts: Inspection['offered']['excerpts'] = [];
-  for await (const { tokens, sources } of excerptsOf({ session, sorted }, { ...deps, isNumbered: false })) {
+  for await (const { tokens, sources } of excerptsOf(sorted, deps)) {
     const messages = [...sources.values()].map(({ id, speaker, offered }) => ({ id, speaker, isContext: !offered }));
     excerpts.push({ tokens, messages });
   }
@@ -104,6 +104,7 @@ export async function inspect({ session, ended }: InspectRequest, deps: InspectD
       count: length,
       why: WHY_SKIPPED[state],
     })),
+    { what: 'turns', count: sorted.later, why: 'more than 64 MB wait, and they come after that' },
     { what: 'messages', count: abandoned, why: 'abandoned: the session went back to before they were said' },
     {
       what: 'messages',

@@ -1,12 +1,9 @@
-// Shows the pending turns: reads again those that sorting found, and makes their excerpts one at a time, so that of a
-// session of any size no more is held than the excerpt that is being made; or, where that is asked for and nothing stands
+// Shows the pending turns: in excerpts, each made when it is asked for; or, where that is asked for and nothing stands
 // against it, continues the request that the transcript holds, so that the agent's own prompt cache is read.
 // Of such a request the model is told which messages are offered, by id and by how they begin. Every text is redacted whole
 // before any of it is cut; the quotes are checked against the same texts.
-// What was written into the file meanwhile is left for the next extraction; a file that was rewritten is a `conflict`.
 
 import { needsKey } from '../../src/agent/types.ts';
-import { AppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import {
   buildExcerpts,
@@ -18,9 +15,7 @@ import {
 import { type Layout, renderHeader, shortenIds } from '../../src/transcript/excerpt/render.ts';
 import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript/excerpt/segments.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { sayWrites } from '../../src/transcript/own-writes.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { readTurns } from '../../src/transcript/turns.ts';
 import type { PendingTurn, SortedTurns } from './sort-turns.ts';
 
 /** What the extractor continues: an excerpt of the transcript, or the request that it holds. */
@@ -47,8 +42,6 @@ export interface Offered {
   left: number;
 }
 
-type Source = Pick<Session, 'path' | 'messages' | 'request'>;
-
 interface ShowOptions {
   wanted: ShownBy;
   excerptTokens: number;
@@ -58,14 +51,14 @@ interface ShowOptions {
 
 /** What the pending turns are shown in. Contract: the next is asked for once what was offered is committed. */
 export async function* offerPending(
-  of: { session: Source; sorted: SortedTurns },
+  of: { session: Pick<Session, 'request'>; sorted: SortedTurns },
   options: ShowOptions,
 ): AsyncGenerator<Offered> {
   const { pending } = of.sorted;
   const by: Continuation = options.wanted.by === 'prefix' ? await continuationOf(of, options) : options.wanted;
   const { continues, excerpt: pointers, ...shown } = by;
-  let left = pending.size;
-  for await (const excerpt of pointers ? [pointers] : excerptsOf(of, options)) {
+  let left = pending.size + of.sorted.later;
+  for await (const excerpt of pointers ? [pointers] : excerptsOf(of.sorted, options)) {
     const offered = [...excerpt.sources.values()].filter((source) => source.offered).map(({ turn }) => turn);
     const turnsOf = (ids: string[]) => [...new Set(ids)].flatMap((id) => pending.get(id) ?? []);
     const turns = turnsOf(excerpt.turns);
@@ -74,37 +67,12 @@ export async function* offerPending(
   }
 }
 
-interface ToShow {
-  session: Pick<Session, 'path' | 'messages'>;
-  sorted: Pick<SortedTurns, 'shown' | 'from'>;
-}
-
 /** The excerpts that the pending turns are shown in. */
 export function excerptsOf(
-  of: ToShow,
-  { excerptTokens, zone, isNumbered }: Pick<ShowOptions, 'excerptTokens' | 'zone'> & { isNumbered?: boolean },
+  { shown }: Pick<SortedTurns, 'shown'>,
+  { excerptTokens, zone }: Pick<ShowOptions, 'excerptTokens' | 'zone'>,
 ): AsyncGenerator<Excerpt> {
-  const ids = of.sorted.shown.values().flatMap(({ turn }) => turn.saidIds);
-  const options = { ids, budgetTokens: excerptTokens, redact, zone, isNumbered };
-  return buildExcerpts(() => readTurnsToShow(of), options);
-}
-
-/** The turns themselves: those that are pending and their context. */
-export async function* readTurnsToShow({ session, sorted }: ToShow): AsyncGenerator<ExcerptTurn> {
-  const { shown, from } = sorted;
-  let next = 0;
-  if (shown.length === 0) return;
-  for await (const turn of readTurns(session.messages(from))) {
-    const wanted = shown[next];
-    if (wanted?.turn.id !== turn.id) continue;
-    const messages = turn.messages.slice(0, wanted.turn.messageIds.length);
-    if (messages.some((message, at) => message.id !== wanted.turn.messageIds[at])) break;
-    const said = messages.map((message) => sayWrites(message, wanted.writes));
-    yield { turn: { ...turn, messages: said }, offeredFrom: wanted.offeredFrom };
-    next += 1;
-    if (next === shown.length) return;
-  }
-  throw new AppError('conflict', `${session.path} was rewritten while it was read.`, { remedy: 'Run it again.' });
+  return buildExcerpts(shown, { budgetTokens: excerptTokens, redact, zone });
 }
 
 /** The request to be continued and which of its messages are offered; or why it is not continued. */
@@ -112,14 +80,14 @@ type Continuation = ShownBy & { continues?: Session['request']; excerpt?: Excerp
 
 /** What stands in a request was sent to the provider before: it goes out again as it is, or not at all. */
 async function continuationOf(
-  of: { session: Source; sorted: SortedTurns },
+  of: { session: Pick<Session, 'request'>; sorted: SortedTurns },
   { agent, excerptTokens, zone }: ShowOptions,
 ): Promise<Continuation> {
   const { request } = of.session;
   const obstacle = obstacleIn(request, agent.model);
   if (obstacle) return { by: 'excerpt', why: obstacle };
   if ([...of.sorted.states.values()].includes('private')) return { by: 'excerpt', why: PRIVATE };
-  const excerpt = await listMessages(await Array.fromAsync(readTurnsToShow(of)), { excerptTokens, zone });
+  const excerpt = await listMessages(of.sorted.shown, { excerptTokens, zone });
   if (!excerpt) return { by: 'excerpt', why: 'too many of its messages are pending' };
   return { by: 'prefix', continues: request, excerpt };
 }

@@ -1,12 +1,14 @@
 // Sorts a session's turns by what the ledger says of them: which are pending and from which message on, which ranges the
-// main agent wrote down itself, which are private, which serve as context. One pass over the stream; of no turn more is
-// kept than the ids by which it and its messages are known: show.ts reads them again.
+// main agent wrote down itself, which are private, which serve as context. One pass over the file. The pending turns and
+// their context are held, up to 64 MB of text: what is pending beyond that waits for the next pass. Of all others no more
+// is kept than the ids by which they and their messages are known.
 
+import { textsIn } from '../../src/base/text/json.ts';
 import { type Coverage, coverageOfTurn, coverageWhere, standsForMore } from '../../src/memory/ledger/coverage.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Disposition } from '../../src/memory/types.ts';
-import { idsOf } from '../../src/transcript/excerpt/excerpt.ts';
-import { finishedCalls } from '../../src/transcript/own-writes.ts';
+import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
+import { finishedCalls, sayWrites } from '../../src/transcript/own-writes.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
 import type { Turn } from '../../src/transcript/types.ts';
@@ -14,15 +16,6 @@ import { findExternalChanges, writesAmong } from './external-changes.ts';
 import { divideTurn, isIn, type KnownTurn, type PendingTurn, type TurnPart } from './turn-parts.ts';
 
 export type { PendingTurn } from './turn-parts.ts';
-
-/** A turn that is shown, whole or in part. */
-interface ShownTurn {
-  turn: KnownTurn;
-  /** The id of the first message that is offered; null: the whole turn is context only. */
-  offeredFrom: string | null;
-  /** The calls that wrote to a memory that is not here: what they wrote is shown as the agent's words. */
-  writes: ReadonlySet<string>;
-}
 
 /** A part of a turn, by the ids of its first and its last message. */
 export interface PartOfTurn {
@@ -54,8 +47,10 @@ export interface SortedTurns {
   declined: PendingTurn[];
   /** Turns with new messages in which a person marked something as private. */
   private: PendingTurn[];
-  /** Pending turns and their context, in the order of the session. */
-  shown: ShownTurn[];
+  /** Pending turns and their context, in the order of the session; what was written to a memory elsewhere is said in words. */
+  shown: ExcerptTurn[];
+  /** How many turns are pending for which there was no place in `shown`. */
+  later: number;
   /** How every turn stands, by id, in the order of the session. */
   states: Map<string, TurnState>;
   /** The parts of those turns that have several, or one that a write covers. */
@@ -84,11 +79,14 @@ interface SortOptions {
   isRetaken?(row: Coverage): boolean;
   /** What was said before this instant was declined; ISO-8601. */
   declinedBefore?: string;
+  /** How much text may be held. Default: 64 MB. */
+  heldCharacters?: number;
   /** Everything before it was covered: only what follows is read, if the file still is what it was up to there. */
   from?: ReadPoint;
 }
 
-const NO_WRITES: ReadonlySet<string> = new Set();
+/** How much text is held of the turns that are shown. */
+const HELD_CHARACTERS = 64 * 2 ** 20;
 
 /** How many covered turns before a pending one are kept as its context. */
 const CONTEXT_TURNS = 3;
@@ -105,13 +103,22 @@ export async function sortTurns(
     private: [],
     written: new Map(),
     shown: [],
+    later: 0,
     states: new Map(),
     parts: new Map(),
     unsettled: 0,
     from: options.from,
     lastTurnByte: null,
   };
-  let behind: KnownTurn[] = [];
+  let behind: Turn[] = [];
+  let leftCharacters = options.heldCharacters ?? HELD_CHARACTERS;
+  const show = (turn: ExcerptTurn): void => {
+    for (const each of [...behind.map(asContext), turn]) {
+      sorted.shown.push(each);
+      leftCharacters -= charactersIn(each.turn);
+    }
+    behind = [];
+  };
   let writeOf: ReturnType<typeof writesAmong> | undefined;
   let begunAt: string | undefined;
   const branches = new Branches();
@@ -166,17 +173,21 @@ export async function sortTurns(
     keepParts(sorted, { known, parts, isSettledNow });
     if (pending && divided.shown && isSettledNow) {
       sorted.states.set(turn.id, 'pending');
+      if (leftCharacters <= 0) {
+        sorted.later += 1;
+        continue;
+      }
       sorted.pending.set(turn.id, pending);
-      sorted.shown.push(...behind.map(asContext), { ...divided.shown, writes: elsewhere });
-      behind = [];
+      const { turn: shown, offeredFrom } = divided.shown;
+      const messages = shown.messages.map((message) => sayWrites(message, elsewhere));
+      show({ turn: { ...shown, messages }, offeredFrom });
     } else if (pending === null && here.length > 0) {
       sorted.states.set(turn.id, parts.at(-1)?.state ?? 'main-agent');
-      sorted.shown.push(...behind.map(asContext), asContext(known));
-      behind = [];
+      if (leftCharacters > 0) show(asContext(turn));
     } else {
       if (pending) sorted.unsettled += 1;
       sorted.states.set(turn.id, pending ? 'open' : (parts.at(-1)?.state ?? 'open'));
-      behind = [...behind, known].slice(-CONTEXT_TURNS);
+      behind = [...behind, turn].slice(-CONTEXT_TURNS);
     }
   }
   return sorted;
@@ -243,8 +254,8 @@ function isAssumedThrough(rows: Coverage[], session: string): boolean {
 /** Takes what was pending so far for covered; answers the turns that may serve as context of what follows. */
 function assumeBefore(
   sorted: SortedTurns,
-  { behind, reopened }: { behind: KnownTurn[]; reopened: SortOptions['reopened'] },
-): KnownTurn[] {
+  { behind, reopened }: { behind: Turn[]; reopened: SortOptions['reopened'] },
+): Turn[] {
   const assumed = [...sorted.pending.values()].filter(({ turn }) => !reopened.has(turn.id));
   for (const { turn } of assumed) {
     sorted.pending.delete(turn.id);
@@ -259,7 +270,7 @@ function assumeBefore(
 }
 
 /** Turns that a person took back are not shown; what became of them before stays so. Answers the rest of `behind`. */
-function dropTakenBack(sorted: SortedTurns, takenBack: Set<string>, behind: KnownTurn[]): KnownTurn[] {
+function dropTakenBack(sorted: SortedTurns, takenBack: Set<string>, behind: Turn[]): Turn[] {
   for (const id of takenBack) {
     sorted.pending.delete(id);
     sorted.parts.delete(id);
@@ -286,14 +297,18 @@ function keepParts(
 }
 
 function knownOf({ id, at, messages }: Turn): KnownTurn {
-  const messageIds = messages.map((message) => message.id);
-  const saidIds = idsOf(messages);
-  // Mostly all of them say something: of a large session one list is held, not two.
-  return { id, at, messageIds, saidIds: saidIds.length === messageIds.length ? messageIds : saidIds };
+  return { id, at, messageIds: messages.map((message) => message.id) };
 }
 
-function asContext(turn: KnownTurn): ShownTurn {
-  return { turn, offeredFrom: null, writes: NO_WRITES };
+function asContext(turn: Turn): ExcerptTurn {
+  return { turn, offeredFrom: null };
+}
+
+function charactersIn({ messages }: Turn): number {
+  const texts = messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => ('text' in part ? part.text : part.kind === 'call' ? textsIn(part.input) : [])),
+  );
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 async function* withNext(turns: AsyncIterable<Turn>): AsyncGenerator<{ turn: Turn; hasNext: boolean }> {

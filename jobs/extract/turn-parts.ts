@@ -5,6 +5,7 @@
 
 import { type Coverage, type Interval, intervalOf } from '../../src/memory/ledger/coverage.ts';
 import type { Disposition } from '../../src/memory/types.ts';
+import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import { isMainAgents } from '../../src/transcript/own-writes.ts';
 import type { Message, Turn } from '../../src/transcript/types.ts';
 import type { MemoryWrite } from './external-changes.ts';
@@ -14,8 +15,6 @@ export interface KnownTurn {
   id: string;
   at?: string;
   messageIds: readonly string[];
-  /** The ids of those of its messages that say anything. */
-  saidIds: readonly string[];
 }
 
 /** A range of a turn that is to be covered. */
@@ -45,7 +44,7 @@ interface DividedTurn {
   mainAgent: PendingTurn[];
   pending: PendingTurn | null;
   /** What is shown where something is pending: the turn up to there, and the first message that is offered. */
-  shown: { turn: KnownTurn; offeredFrom: string } | null;
+  shown: ExcerptTurn | null;
   /** In order; messages of the program belong to no part. */
   parts: TurnPart[];
 }
@@ -57,11 +56,8 @@ interface WhatIsKnown {
   writes: readonly MemoryWrite[];
 }
 
-export function divideTurn(
-  { messages }: Turn,
-  known: KnownTurn,
-  { rows, isRetaken, writes }: WhatIsKnown,
-): DividedTurn {
+export function divideTurn(turn: Turn, known: KnownTurn, { rows, isRetaken, writes }: WhatIsKnown): DividedTurn {
+  const { messages } = turn;
   const ids = known.messageIds;
   const ranges = rows.flatMap((row) => {
     const interval = intervalOf(row, ids);
@@ -120,7 +116,10 @@ export function divideTurn(
   return {
     mainAgent: mainAgent.map(({ start: _, end: __, write: ___, ...range }) => range),
     pending: first === undefined ? null : rangeOf(first, end),
-    shown: first === undefined ? null : { turn: cutAfter(known, end), offeredFrom: ids[first] as string },
+    shown:
+      first === undefined
+        ? null
+        : { turn: { ...turn, messages: messages.slice(0, end + 1) }, offeredFrom: ids[first] as string },
     parts: parts.map(({ of: _, ...part }) => {
       const { state, write } = part;
       return state === 'main-agent' && !write ? { ...part, write: writes.findLast(({ at }) => isIn(part, at)) } : part;
@@ -147,11 +146,4 @@ function hasOnlyClosingWords(messages: readonly Message[], after: number): boole
 
 export function isIn({ start, end }: Interval, at: number): boolean {
   return start <= at && at <= end;
-}
-
-function cutAfter(known: KnownTurn, last: number): KnownTurn {
-  const { messageIds, saidIds, ...turn } = known;
-  if (last === messageIds.length - 1) return known;
-  const kept = new Set(messageIds.slice(0, last + 1));
-  return { ...turn, messageIds: [...kept], saidIds: saidIds.filter((id) => kept.has(id)) };
 }

@@ -2,7 +2,7 @@
 // what they were told. Of a tool that is told what to write by a key of its input it tells which lines are new.
 // It reads no shell and looks nothing up: whether a call wrote is for jobs/extract/external-changes.ts to say.
 
-import { isObject, objectsOf, textOf } from '../base/text/json.ts';
+import { isObject, objectsOf, textOf, textsIn } from '../base/text/json.ts';
 import type { Message, Part, Turn } from './types.ts';
 
 /** A call that succeeded. */
@@ -40,7 +40,7 @@ export function finishedCalls({ messages }: Turn): FinishedCall[] {
       const result = part.kind === 'call' ? results.get(part.id) : undefined;
       if (part.kind !== 'call' || result === undefined) return [];
       const { id: call, input } = part;
-      const text = wordsIn(input);
+      const text = textsIn(input).join('\n');
       const through = endOfCall(messages, { at, result });
       const times = { began: message.at, ended: messages[result]?.at };
       return [{ call, at, through, ...times, text, memory: memoryText(input), added: addedBy(input) }];
@@ -61,19 +61,6 @@ export function sayWrites(message: Message, calls: ReadonlySet<string>): Message
 /** Whether a message is a part of the conversation between a person and the main agent. */
 export function isMainAgents({ isSidechain, isAbandoned, speaker }: Message): boolean {
   return !isSidechain && !isAbandoned && speaker !== 'subagent';
-}
-
-/** All texts in a value, the names of its fields too, in order. Without recursion: some are nested without end. */
-function wordsIn(value: unknown): string {
-  const words: string[] = [];
-  const left = [value];
-  while (left.length > 0) {
-    const next = left.pop();
-    if (typeof next === 'string') words.push(next);
-    else if (Array.isArray(next)) for (const item of next.toReversed()) left.push(item);
-    else if (isObject(next)) for (const [key, item] of Object.entries(next).toReversed()) left.push(item, key);
-  }
-  return words.join('\n');
 }
 
 /** What a person says before the result comes was not known to the call. */

@@ -1,6 +1,6 @@
 // Turns in few words, for tests of what is made of them.
 
-import { buildExcerpts, idsOf } from '../../src/transcript/excerpt/excerpt.ts';
+import { buildExcerpts } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
 import type { Message, Part, Speaker } from '../../src/transcript/types.ts';
 
@@ -30,8 +30,7 @@ export function turn(messages: Message[], offeredFrom: string | null = messages[
 }
 
 export function build(turns: ExcerptTurn[], budgetTokens = 12_000, redact: typeof asIs = asIs) {
-  const ids = turns.flatMap((shown) => idsOf(shown.turn.messages));
-  return Array.fromAsync(buildExcerpts(() => turns, { ids, budgetTokens, redact, zone: 'Europe/Berlin' }));
+  return Array.fromAsync(buildExcerpts(turns, { budgetTokens, redact, zone: 'Europe/Berlin' }));
 }
 
 export async function buildOne(turns: ExcerptTurn[], budgetTokens?: number, redact?: typeof asIs) {

@@ -66,3 +66,16 @@ export function objectAt(object: JsonObject, key: string): JsonObject {
 export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
+
+/** All texts in a value, the names of its fields too, in order; without recursion, since some are nested without end. */
+export function textsIn(value: unknown): string[] {
+  const texts: string[] = [];
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string') texts.push(next);
+    else if (Array.isArray(next)) for (const item of next.toReversed()) left.push(item);
+    else if (isObject(next)) for (const [key, item] of Object.entries(next).toReversed()) left.push(item, key);
+  }
+  return texts;
+}

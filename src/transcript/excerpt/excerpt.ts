@@ -6,7 +6,7 @@
 // be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
 import { mostThat } from '../../base/text/wording.ts';
-import type { Message, Speaker } from '../types.ts';
+import type { Speaker } from '../types.ts';
 import {
   CUT,
   cutIntoChunks,
@@ -54,14 +54,10 @@ export interface Excerpt {
 }
 
 interface ExcerptOptions {
-  /** The ids of all messages of the turns that say anything (`idsOf`), in source order; gone through once. */
-  ids: Iterable<string>;
   budgetTokens: number;
   redact: (text: string) => Promise<{ text: string }>;
   /** Time zone of the dates that are shown. */
   zone: string;
-  /** Whether each of several says which it is, for which all turns are gone through once more. Default: true. */
-  isNumbered?: boolean;
 }
 
 /** Most tokens of one segment; a human's words have no cap. */
@@ -81,51 +77,19 @@ const CONTEXT_CAP_TOKENS = 120;
 const SHARES = { context: 1 / 5, failed: 1 / 6, question: 1 / 8, plan: 1 / 4, tool: 1 / 6 };
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
-/** No segment costs less as context, with its header. */
-const LEAST_CONTEXT_TOKENS = 6;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
 const OVERSIZE_SHARE = 3 / 4;
 /** What human words and the ends of answers may take of an excerpt of several turns, so that the rest is not all left out. */
 const JOINED_SHARE = 4 / 5;
 
 /**
- * Renders the offered turns of `turns`, which must be in source order and are gone through again where one excerpt is
- * not enough, to count them. Several are cut between turns, and inside a turn only between human messages. Each is made
- * when it is asked for, and only the turns that it and the next one need are held.
+ * Renders the offered turns of `turns`, which must be in source order. Several excerpts are cut between turns, and inside
+ * a turn only between human messages. Each is made when it is asked for.
  */
-export async function* buildExcerpts(
-  turns: () => AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>,
-  options: ExcerptOptions,
-): AsyncGenerator<Excerpt> {
-  const shortIds = shortenIds(options.ids);
-  const cut = () => {
-    const builder = excerptBuilder(options, shortIds);
-    return { builder, chunks: cutIntoChunks(builder.takeUnits(turns()), builder) };
-  };
-  const { builder, chunks } = cut();
-  if (options.isNumbered === false) {
-    for await (const chunk of chunks) yield await builder.build(chunk, { at: 1, of: 1 });
-    return;
-  }
-  let parts = 1;
-  let next = await chunks.next();
-  for (let at = 1; !next.done; at += 1) {
-    const chunk = next.value;
-    next = await chunks.next();
-    if (parts === 1 && !next.done) parts = await countOf(cut().chunks);
-    yield await builder.build(chunk, { at, of: parts });
-  }
-}
-
-async function countOf(items: AsyncIterable<unknown>): Promise<number> {
-  let count = 0;
-  for await (const _ of items) count += 1;
-  return count;
-}
-
-/** The ids of the messages that can be shown. */
-export function idsOf(messages: readonly Message[]): string[] {
-  return messages.filter(saysAnything).map(({ id }) => id);
+export async function* buildExcerpts(turns: readonly ExcerptTurn[], options: ExcerptOptions): AsyncGenerator<Excerpt> {
+  const { units, fitsTogether, build } = excerptBuilder(turns, options);
+  const chunks = await cutIntoChunks(units, fitsTogether);
+  for (const [at, chunk] of chunks.entries()) yield await build(chunk, { at: at + 1, of: chunks.length });
 }
 
 /** The message that `idOrPrefix` names: its full id, or a prefix of at least eight characters that is unique here. */
@@ -175,12 +139,6 @@ function isEssential(segment: Segment): boolean {
   return segment.priority === 'human' || segment.priority === 'answered';
 }
 
-/** What `rank` spends on segments of a priority at most. */
-function shareOf(priority: Priority): number {
-  if (priority === 'failed' || priority === 'question') return SHARES[priority];
-  return priority === 'tool' || priority === 'routine' ? SHARES.tool : 2;
-}
-
 function newestFirst(segments: Segment[], ...priorities: Priority[]): Segment[] {
   return priorities.flatMap((priority) => segments.filter((segment) => segment.priority === priority).reverse());
 }
@@ -191,30 +149,22 @@ function inOrder(shown: DisplayedSegment[]): DisplayedSegment[] {
   return latest.sort((a, b) => a.segment.index - b.segment.index);
 }
 
-function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds: Layout['shortIds']) {
+function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, zone }: ExcerptOptions) {
+  const shortIds = shortenIds(turns.flatMap(({ turn }) => turn.messages.filter(saysAnything).map(({ id }) => id)));
   const whole: Layout = { shortIds, messages: shortIds.count, zone };
-  const mostContextSegments = Math.ceil((budgetTokens * SHARES.context) / LEAST_CONTEXT_TOKENS);
   const redactSegment = redactOnce(redact);
   const offered = new WeakMap<Segment, Promise<DisplayedSegment | null>>();
-  /** What can be context of what comes: essential segments that were shown, or that are not offered. */
-  let earlier: Segment[] = [];
-
-  async function* takeUnits(turns: AsyncIterable<ExcerptTurn> | Iterable<ExcerptTurn>): AsyncGenerator<Unit> {
-    const before = { messages: 0, segments: 0 };
-    for await (const shown of turns) {
-      const segments = segmentsOf(shown, before);
-      before.messages = (segments.at(-1)?.position ?? before.messages - 1) + 1;
-      before.segments += segments.length;
-      addEarlier(segments.filter((segment) => !segment.offered));
-      const { turn, offeredFrom } = shown;
-      if (offeredFrom === null) continue;
-      yield { turn: turn.id, segments: segments.filter((segment) => segment.offered), endsTurn: true };
-    }
-  }
-
-  function addEarlier(segments: Segment[]): void {
-    const both = [...earlier, ...segments.filter(isEssential)].sort((a, b) => a.index - b.index);
-    earlier = both.slice(-mostContextSegments);
+  const units: Unit[] = [];
+  /** What can be context of what comes after it. */
+  const essential: Segment[] = [];
+  const before = { messages: 0, segments: 0 };
+  for (const shown of turns) {
+    const segments = segmentsOf(shown, before);
+    before.messages = (segments.at(-1)?.position ?? before.messages - 1) + 1;
+    before.segments += segments.length;
+    for (const segment of segments) if (isEssential(segment)) essential.push(segment);
+    if (shown.offeredFrom === null) continue;
+    units.push({ turn: shown.turn.id, segments: segments.filter((segment) => segment.offered), endsTurn: true });
   }
 
   function render(shown: DisplayedSegment[], layout: Layout = whole): string {
@@ -268,9 +218,9 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
   /** What is shown of what comes before the first words of a person, which it may be that they answer. */
   async function showPreceding(own: Segment[]): Promise<DisplayedSegment | null> {
     const [first] = own.filter(isEssential);
-    const before = earlier.findLast((segment) => segment.index < (own[0]?.index ?? 0));
-    if (first?.priority !== 'human' || before?.speaker !== 'assistant') return null;
-    return cutSegment({ ...(await displayWhole(before)), offered: false }, CAP_TOKENS.end, CUT.beginning);
+    const preceding = essential.findLast((segment) => segment.index < (own[0]?.index ?? 0));
+    if (first?.priority !== 'human' || preceding?.speaker !== 'assistant') return null;
+    return cutSegment({ ...(await displayWhole(preceding)), offered: false }, CAP_TOKENS.end, CUT.beginning);
   }
 
   async function showContext(candidates: Segment[]): Promise<DisplayedSegment[]> {
@@ -288,12 +238,12 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
   }
 
   async function fitsTogether(units: Unit[]): Promise<boolean> {
-    const essential: DisplayedSegment[] = [];
+    const least: DisplayedSegment[] = [];
     for (const segment of units.flatMap((unit) => unit.segments).filter(isEssential)) {
       const shown = await (segment.priority === 'human' ? showUncut(segment) : showOffered(segment));
-      if (shown) essential.push(shown);
+      if (shown) least.push(shown);
     }
-    return fits(essential, { share: units.length > 1 ? JOINED_SHARE : 1 });
+    return fits(least, { share: units.length > 1 ? JOINED_SHARE : 1 });
   }
 
   async function showUncut(segment: Segment): Promise<DisplayedSegment> {
@@ -301,25 +251,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     return { ...shown, text: await cutLongPastes(segment, shown.text, redact) };
   }
 
-  /** Drops what has so many newer segments of its priority before it that `rank` never reaches it. */
-  async function dropUnreachable(units: Unit[]): Promise<void> {
-    const spent: Partial<Record<Priority, number>> = {};
-    for (const unit of units.toReversed()) {
-      const kept: Segment[] = [];
-      for (const segment of unit.segments.toReversed()) {
-        const { priority } = segment;
-        const spentTokens = spent[priority] ?? 0;
-        if (!isEssential(segment) && spentTokens > budgetTokens * shareOf(priority)) continue;
-        kept.push(segment);
-        if (isEssential(segment)) continue;
-        spent[priority] = spentTokens + estimateTokens((await showOffered(segment))?.text ?? '');
-      }
-      unit.segments = kept.reverse();
-    }
-  }
-
   /** What goes first, in order; stops where nothing more can fit, so that the rest need not even be redacted. */
-  async function rank(own: Segment[]): Promise<{ ranked: DisplayedSegment[]; essential: number }> {
+  async function rank(own: Segment[]): Promise<{ ranked: DisplayedSegment[]; first: number }> {
     const ranked: DisplayedSegment[] = [];
     let bodyTokens = 0;
     const costOf = ({ text }: DisplayedSegment) => estimateTokens(text) + HEADER_TOKENS;
@@ -339,10 +272,11 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     for (const segment of newestFirst(own, 'human', 'answered')) take(await showOffered(segment));
     const preceding = await showPreceding(own);
     take(preceding);
-    const essential = ranked.length;
+    const first = ranked.length;
     const end = own.at(-1)?.index ?? 0;
-    const before = earlier.filter((segment) => segment.index < end && segment !== preceding?.segment);
-    for (const shown of await showContext(before)) take(shown);
+    const taken = new Set([...own, preceding?.segment]);
+    const earlier = essential.filter((segment) => segment.index < end && !taken.has(segment));
+    for (const shown of await showContext(earlier)) take(shown);
     await takeShare(newestFirst(own, 'failed'), SHARES.failed);
     await takeShare(newestFirst(own, 'question'), SHARES.question);
     for (const segment of newestFirst(own, 'answered')) {
@@ -351,13 +285,13 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
     await takeShare(newestFirst(own, 'tool', 'routine'), SHARES.tool);
-    return { ranked, essential };
+    return { ranked, first };
   }
 
-  function choose(ranked: DisplayedSegment[], essential: number, layout: Layout): DisplayedSegment[] {
+  function choose(ranked: DisplayedSegment[], first: number, layout: Layout): DisplayedSegment[] {
     // Fewer segments can need more gap lines, so the essential ones are tried first instead of trusting the search with them.
     const areHeld = (count: number) => fits(ranked.slice(0, count), { layout });
-    const kept = mostThat(areHeld, ranked.length + 1, areHeld(essential) ? essential : 0);
+    const kept = mostThat(areHeld, ranked.length + 1, areHeld(first) ? first : 0);
     const chosen = ranked.slice(0, kept);
     const next = ranked[kept];
     if (!next || next.segment.kind === 'call') return chosen;
@@ -372,13 +306,13 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
     const sources = new Map<string, SourceMessage>();
     const [first, last] = [own[0], own.at(-1)];
     if (!first || !last) return { text: '', tokens: 0, turns, sources };
-    const { ranked, essential } = await rank(own);
+    const { ranked, first: least } = await rank(own);
     const asPart: Layout = { ...whole, part: { at, of, from: first.position, to: last.position } };
     // Rather than a person's words the lines about parts are left out.
     const human = ranked.filter(({ segment, offered }) => offered && segment.priority === 'human');
     const isRoomForPart = of > 1 && fits(human, { layout: asPart });
     const layout = isRoomForPart ? asPart : whole;
-    const chosen = inOrder(choose(ranked, essential, layout));
+    const chosen = inOrder(choose(ranked, least, layout));
     const offeredMessages = new Set(own.map((segment) => segment.position));
     for (const { segment } of chosen) {
       const isOffered = offeredMessages.has(segment.position);
@@ -388,9 +322,8 @@ function excerptBuilder({ budgetTokens, redact, zone }: ExcerptOptions, shortIds
       );
     }
     const text = render(chosen, layout);
-    addEarlier(own);
     return { text, tokens: estimateTokens(text), turns, sources };
   }
 
-  return { takeUnits, fitsTogether, dropUnreachable, build };
+  return { units, fitsTogether, build };
 }

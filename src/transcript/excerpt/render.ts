@@ -6,7 +6,6 @@
 import { hash } from 'node:crypto';
 import { mostThat } from '../../base/text/wording.ts';
 import { dayOf, isInstant, timeOf } from '../../base/time.ts';
-import { SeenKeys } from '../seen-keys.ts';
 import type { Segment } from './segments.ts';
 
 /** Offered segments that stay together: those of a turn, or of a part of it that begins with a human message. */
@@ -16,36 +15,20 @@ export interface Unit {
   endsTurn: boolean;
 }
 
-interface Cutting {
-  fitsTogether(units: Unit[]): Promise<boolean>;
-  /** Contract: takes segments out of the units that will never be shown, whatever follows. */
-  dropUnreachable(units: Unit[]): Promise<void>;
-}
-
-/** How many characters the units of a chunk hold before `dropUnreachable` thins them. */
-const HELD_CHARACTERS = 4_000_000;
-
-/** The chunks of `units`, in order. One is held back until it is known that something is shown after it. */
-export async function* cutIntoChunks(units: AsyncIterable<Unit>, cutting: Cutting): AsyncGenerator<Unit[]> {
-  let closed: Unit[][] = [];
-  let open: Unit[] = [];
-  for await (const whole of units) {
-    for (const unit of (await cutting.fitsTogether([whole])) ? [whole] : splitAtHumans(whole)) {
-      if (open.length === 0 || (await cutting.fitsTogether([...open, unit]))) {
-        open.push(unit);
-      } else {
-        closed.push(open);
-        open = [unit];
-      }
-      if (unit.segments.length > 0) {
-        yield* closed;
-        closed = [];
-      }
-      if (charactersIn(open) > HELD_CHARACTERS) await cutting.dropUnreachable(open);
+/** The chunks of `units`, in order, of each of which `fitsTogether` accepts the units or the one it has. */
+export async function cutIntoChunks(
+  units: readonly Unit[],
+  fitsTogether: (units: Unit[]) => Promise<boolean>,
+): Promise<Unit[][]> {
+  const chunks: Unit[][] = [];
+  for (const whole of units) {
+    for (const unit of (await fitsTogether([whole])) ? [whole] : splitAtHumans(whole)) {
+      const open = chunks.at(-1);
+      if (open && (await fitsTogether([...open, unit]))) open.push(unit);
+      else chunks.push([unit]);
     }
   }
-  yield* closed;
-  if (open.length > 0) yield open;
+  return chunks;
 }
 
 function splitAtHumans(unit: Unit): Unit[] {
@@ -58,10 +41,6 @@ function splitAtHumans(unit: Unit): Unit[] {
     parts.at(-1)?.push(segment);
   }
   return parts.map((segments, at) => ({ turn: unit.turn, segments, endsTurn: at === parts.length - 1 }));
-}
-
-function charactersIn(units: Unit[]): number {
-  return units.reduce((sum, { segments }) => sum + segments.reduce((ofUnit, { text }) => ofUnit + text.length, 0), 0);
 }
 
 const LEAST_KEPT = 40;
@@ -243,21 +222,18 @@ interface ShortIds {
 
 /**
  * For each id the first eight characters of its label; a hash of it where another of `ids` begins so too, since of ids
- * that differ at their end only a model drops the end. The ids of a large session are many: none is kept.
+ * that differ at their end only a model drops the end.
  */
-export function shortenIds(ids: Iterable<string>): ShortIds {
-  const labels = new SeenKeys();
-  const beginnings = new SeenKeys();
+export function shortenIds(ids: readonly string[]): ShortIds {
+  const beginnings = new Set<string>();
   const shared = new Set<string>();
-  let count = 0;
-  for (const id of ids) {
-    count += 1;
-    const label = labelOf(id);
+  for (const label of new Set(ids.map(labelOf))) {
     const beginning = label.slice(0, SHORTEST_ID);
-    if (labels.add(label) && !beginnings.add(beginning)) shared.add(beginning);
+    if (beginnings.has(beginning)) shared.add(beginning);
+    beginnings.add(beginning);
   }
   return {
-    count,
+    count: ids.length,
     get(id) {
       const label = labelOf(id);
       const beginning = label.slice(0, SHORTEST_ID);

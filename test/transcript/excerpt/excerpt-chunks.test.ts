@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildExcerpts } from '../../../src/transcript/excerpt/excerpt.ts';
-import { asIs, build, buildOne, long, message, result, turn } from '../../support/turns.ts';
+import { build, buildOne, long, message, result, turn } from '../../support/turns.ts';
 
 describe('several excerpts', () => {
   it('splits between turns only when human and final text alone do not fit', async () => {
@@ -84,23 +83,5 @@ describe('several excerpts', () => {
     expect(large).toEqual(short);
     expect(large.text).toContain('out89x0 ');
     expect(large.turns).toHaveLength(90);
-  });
-
-  it('holds no turns but those of the excerpt that is asked for and of the next one', async () => {
-    const turns = Array.from({ length: 30 }, (_, at) => turn([message(`p-${at}-padded`, 'human', [long('ask', 400)])]));
-    const asked: number[] = [];
-    function* counting() {
-      const pass = asked.push(0) - 1;
-      for (const item of turns) {
-        asked[pass] = (asked[pass] ?? 0) + 1;
-        yield item;
-      }
-    }
-    const ids = turns.map((item) => item.turn.id);
-    const excerpts = buildExcerpts(counting, { ids, budgetTokens: 4_000, redact: asIs, zone: 'UTC' });
-    const first = await excerpts.next();
-    // The other time they are counted, and let go of one by one.
-    expect(asked).toEqual([2 * (first.value?.turns.length ?? 0) + 1, 30]);
-    expect(asked[0]).toBeLessThan(6);
   });
 });

@@ -10,6 +10,7 @@ import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { isAppError } from '../../../src/base/errors.ts';
 import { redact } from '../../../src/base/text/redact.ts';
 import type { Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
+import type { ExcerptTurn } from '../../../src/transcript/excerpt/segments.ts';
 import { countO200k } from '../../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
@@ -65,19 +66,20 @@ async function readTurnsToShow(file: string, excerptTokens: number): Promise<Sho
       reopened: new Set<string>(),
     };
     const sorted = await sortTurns(session, options);
-    const offered = new Set(sorted.shown.flatMap(({ turn, offeredFrom }) => offeredIds(turn.messageIds, offeredFrom)));
+    const offered = new Set(sorted.shown.flatMap(offeredIds));
     const humans = (await collect(session.messages())).filter(
       (message) => offered.has(message.id) && message.speaker === 'human' && !message.isSidechain,
     );
-    return { file, humans, excerpts: await collect(excerptsOf({ session, sorted }, { excerptTokens, zone: 'UTC' })) };
+    return { file, humans, excerpts: await collect(excerptsOf(sorted, { excerptTokens, zone: 'UTC' })) };
   } catch (error) {
     if (isAppError(error, 'unknown-format')) return null;
     throw error;
   }
 }
 
-function offeredIds(ids: readonly string[], from: string | null): readonly string[] {
-  return from === null ? [] : ids.slice(ids.indexOf(from));
+function offeredIds({ turn, offeredFrom }: ExcerptTurn): string[] {
+  const ids = turn.messages.map(({ id }) => id);
+  return offeredFrom === null ? [] : ids.slice(ids.indexOf(offeredFrom));
 }
 
 /** The bodies of the human messages that an excerpt offers, read from its text. */
