@@ -75,6 +75,8 @@ export interface ExtractDeps extends ProposeDeps, CommitDeps {
   /** How long a transcript must not have changed for its last turn to be settled. */
   quietMs: number;
   excerptTokens: number;
+  /** How much text of pending turns is held at a time. Default: 64 MB. */
+  heldCharacters?: number;
   /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
   fork?: Fork;
   /** What was said before this instant was declined; ISO-8601. */
@@ -275,6 +277,7 @@ async function sortPending(
       now: deps.clock.now(),
       quietMs: deps.quietMs,
       reopened,
+      heldCharacters: deps.heldCharacters,
       declinedBefore: request.takeDeclined ? undefined : deps.declinedBefore,
       // What this job itself gives up stays so.
       isRetaken: ({ disposition, session: of, job: by }) =>

@@ -89,11 +89,13 @@ export function writesAmong(changes: readonly ExternalChange[]): (call: Finished
   return (call) => {
     const [began, ended] = [Date.parse(call.began ?? ''), Date.parse(call.ended ?? '')];
     const isVirtual = call.memory?.path.startsWith('/memories') ?? false;
+    // What was known before the call was not made by it.
+    const since = changes.filter(({ knownMs }) => !(knownMs < began - TICK_MS));
+    const named = since.filter(({ path }) => isVirtual || isNamed(path, call.text));
+    if (named.length === 0) return null;
     const said = [plain(call.text)];
     const told = saying(call.added);
-    const wrote = changes.filter((change) => {
-      // What was known before the call was not made by it.
-      if (change.knownMs < began - TICK_MS || !(isVirtual || isNamed(change.path, call.text))) return false;
+    const wrote = named.filter((change) => {
       const writtenMs = isVirtual ? Number.NaN : (change.writtenMs ?? Number.NaN);
       const ofOthers = claimed.get(change.path) ?? new Set();
       const held = saying(change.added).filter((line) => stands(line, told.length > 0 ? told : said));
@@ -112,10 +114,14 @@ export function writesAmong(changes: readonly ExternalChange[]): (call: Finished
   };
 }
 
+/** How many places of a name in one call are looked at: each costs a look at the disk. */
+const MOST_LOOKS = 1_000;
+
 /** Whether a text names a file: by its path, or where no path of this machine stands before its name, by that alone. */
 function isNamed(path: string, text: string): boolean {
   const name = basename(path);
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+  for (let at = text.indexOf(name), looks = 0; at !== -1 && looks < MOST_LOOKS; at = text.indexOf(name, at + 1)) {
+    looks += 1;
     const before = /(?:^|[\s=<>|;&(,])["'`]?(\/[^\s\p{Cc}=<>|;&(,"'`$]*)$/u.exec(
       text.slice(Math.max(0, at - 1000), at),
     )?.[1];

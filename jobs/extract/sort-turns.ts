@@ -173,7 +173,7 @@ export async function sortTurns(
     keepParts(sorted, { known, parts, isSettledNow });
     if (pending && divided.shown && isSettledNow) {
       sorted.states.set(turn.id, 'pending');
-      if (leftCharacters <= 0) {
+      if (leftCharacters <= 0 && sorted.pending.size > 0) {
         sorted.later += 1;
         continue;
       }

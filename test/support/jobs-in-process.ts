@@ -56,6 +56,8 @@ export interface InProcessOptions {
   requestTokens?: number;
   /** Of one excerpt; default: 12,000. */
   excerptTokens?: number;
+  /** How much text of pending turns is held at a time. */
+  heldCharacters?: number;
   /** The user scope, where entries about the user are kept; default: beside the others. */
   user?: Store;
   /** Dreams propose. */
@@ -99,6 +101,7 @@ export async function jobsInProcess(
       agent: { ...deps.agent, ...models.extract },
       quietMs: 0,
       excerptTokens,
+      heldCharacters: models.heldCharacters,
       userMemoryOf: async () => user?.dir ?? null,
     };
   };

@@ -7,6 +7,7 @@ import { excerptsOf } from '../../../jobs/extract/show.ts';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { testApp, testModel } from '../../support/app.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { messagesBy, obey } from '../../support/obedient.ts';
 import { sessionFile } from '../../support/session-file.ts';
@@ -30,21 +31,19 @@ test.each([
   expect(said).toEqual(['Use pnpm.', 'Done: Use pnpm.', 'Ship on Friday.', 'Done: Ship on Friday.']);
 });
 
-test('of a session with more than may be held the rest waits for the next pass, which covers it', async () => {
-  const ask = (n: number) => `Never deploy on a Friday, rule ${n}.`;
+test('of a session with more than may be held at a time the rest waits for the next pass of the same job', async () => {
+  const rules = [1, 2, 3, 4, 5, 6].map((n) => `Never deploy on a Friday, rule ${n}.`);
   const file = sessionFile(tempDir());
-  for (let n = 0; n < 6; n++) {
-    const result = `${n}`.repeat(24 * 2 ** 20);
-    file.add(ask(n), [{ calls: 'Bash', input: { command: 'make' }, result }, { says: 'Noted.' }]);
-  }
-  const session = await openSession(file.path);
-  const sorted = await sortTurns(session, options);
-  expect([sorted.pending.size, sorted.later]).toEqual([3, 3]);
-  const { app } = await testApp();
-  const report = await app.extract({ transcript: file.path, ended: true });
+  for (const rule of rules) file.add(rule, [{ says: 'Noted.' }]);
+  const heldCharacters = 2 * `${rules[0]}Noted.`.length - 1;
+  const sorted = await sortTurns(await openSession(file.path), { ...options, heldCharacters });
+  expect([[...sorted.pending.keys()], sorted.later]).toEqual([[file.turn(1), file.turn(2)], 4]);
+  const jobs = await jobsInProcess(tempDir(), undefined, { heldCharacters });
+  const report = await jobs.extract(file.path);
   expect(report).toMatchObject({ outcome: 'recorded', coveredTurns: 6, pendingTurns: 0 });
-  expect(report.entries.map(({ text }) => text)).toEqual(Array.from({ length: 6 }, (_, n) => ask(n)));
-  expect(await app.extract({ transcript: file.path, ended: true })).toMatchObject({ outcome: 'nothing-new' });
+  expect(report.entries.map(({ text }) => text)).toEqual(rules);
+  expect(await jobs.extract(file.path)).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
+  jobs.close();
 });
 
 test('a log tells a day as it was, in whatever order a model lists what it found', async () => {
