@@ -15,13 +15,13 @@ import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/
 import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-file.ts';
-import type { Operation } from '../src/memory/dream/operations.ts';
 import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
+import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts';
 import { Guidance } from './agent-request.ts';
 import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
@@ -62,7 +62,7 @@ export type DreamOutcome = DreamEnd['outcome'];
 
 /** What every dream tells, however it ended. */
 export interface DreamFacts {
-  operations: { kind: Operation['kind'] | 'archive'; entries: string[]; topic: string | null; reason: string }[];
+  operations: { kind: ToldKind | 'archive'; entries: string[]; topic: string | null; reason: string }[];
   /** Of those, what waits for a person. */
   proposals: string[];
   /** What code refused of the model's proposals, and why. */
@@ -177,7 +177,7 @@ async function distil(
     const done = needsApproval
       ? { proposals: await proposeArchiving(found, deps) }
       : { index: await commitArchiving(found, deps) };
-    add({ ...NOTHING, ...done, operations: found.map(told) });
+    add({ ...NOTHING, ...done, operations: found.map(toldOf) });
   }
 }
 
@@ -193,14 +193,29 @@ async function commitChecked(checked: Checked, deps: Night & { job: string }): P
   const { operations, refused = [], left = [] } = checked;
   const { needsApproval } = deps;
   const proposals = needsApproval ? await proposeOperations(checked, deps) : [];
-  const index = needsApproval ? null : await commitOperations(checked, deps);
-  const placed = operations.flatMap(({ entries }) => entries);
+  const index = needsApproval ? null : await commitOrLeave(checked, deps);
+  const placed = operations.flatMap(entryIds);
   const now = deps.clock.now();
   await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed, now }));
-  return { operations: operations.map(told), proposals, refused, left, index };
+  const changes = operations.map((each) => ({ ...each, kind: toldKind(each), entries: entryIds(each) }));
+  return { operations: changes.map(toldOf), proposals, refused, left, index };
 }
 
-function told<Kind>(operation: { kind: Kind; entries: string[]; topic?: string; reason: string }) {
+/** What cannot be committed as things are is left like what no operation stands for, so that it is not paid for each night. */
+async function commitOrLeave(checked: Checked, deps: Night & { job: string }): Promise<IndexSize> {
+  try {
+    return await commitOperations(checked, deps);
+  } catch (error) {
+    if (isAppError(error, 'refused') || isAppError(error, 'bad-input')) {
+      const entries = [...checked.fresh, ...checked.withdrawn];
+      const left = entries.map(({ id: entry }) => ({ entry, reason: error.message }));
+      await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed: [], now: deps.clock.now() }));
+    }
+    throw error;
+  }
+}
+
+function toldOf<Kind>(operation: { kind: Kind; entries: string[]; topic?: string; reason: string }) {
   const { kind, entries, topic = null, reason } = operation;
   return { kind, entries, topic, reason };
 }

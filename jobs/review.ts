@@ -13,15 +13,7 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
-import { checkOperations } from '../src/memory/dream/operation-checks.ts';
-import {
-  type DreamContext,
-  isOthers,
-  type Operation,
-  proposalSchema,
-  topicOfLine,
-  type Writing,
-} from '../src/memory/dream/operations.ts';
+import { checkOperations, proposalSchema } from '../src/memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -38,10 +30,19 @@ import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
 import { lineId } from '../src/memory/text/topic.ts';
+import {
+  type DreamContext,
+  entryIds,
+  isOthers,
+  linesIn,
+  linesOut,
+  type Operation,
+  type Put,
+  topicOfLine,
+} from '../src/rules/dream-context.ts';
 import { commitArchiving } from './dream/by-code.ts';
 import { type CommitDeps, commitOperations, type Decision } from './dream/commit.ts';
 import { type DraftTopic, readNamed } from './dream/draft.ts';
-import { resolveMeaning } from './dream/meaning.ts';
 import { contextOf, select } from './dream/select.ts';
 import {
   checkProposal,
@@ -173,11 +174,10 @@ async function wordingOf(
   word: Exclude<Word, { kind: 'reject' }>,
   { context, store }: { context: DreamContext<DraftTopic>; store: Store },
 ): Promise<Wording & Pick<Proposal, 'archiving'>> {
-  const { archiving } = proposal;
-  const operations = resolveMeaning(proposal.operations, context);
+  const { archiving, operations } = proposal;
   if (word.kind === 'edit') {
     const text = (await redact(word.text)).text;
-    return { ...(await inWords({ ...proposal, operations }, { ...word, text }, { context, store })), archiving: null };
+    return { ...(await inWords(proposal, { ...word, text }, { context, store })), archiving: null };
   }
   const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === archiving?.topic);
   const isFree =
@@ -187,7 +187,7 @@ async function wordingOf(
       return line && !isOthers(line);
     });
   if (archiving && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
-  const problems = archiving ? [] : checkProposal({ ...proposal, operations }, context, store);
+  const problems = archiving ? [] : checkProposal(proposal, context, store);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   return { archiving, operations, note: null };
 }
@@ -282,10 +282,8 @@ async function inWords(
   const problems = checkOperations(operations, context, store.limits);
   if (problems.length === 0) return { operations, note: null };
   refuseWhatIsNotAboutWords(written, { proposal, head, context, store });
-  // A merge would hand on what the replaced lines rest on.
-  const kind = written.kind === 'merge' ? 'supersede' : written.kind;
-  const lines = written.lines.map((line) => ({ ...line, entries: [] }));
-  const persons = { ...written, kind, lines } as Writing;
+  const lines = linesIn(written).map(({ text }) => ({ text, entries: [] }));
+  const persons = { ...written, in: lines, entries: entryIds(written) };
   return { operations: [persons, ...rest], note: 'The line is yours: no entry supports it in these words.' };
 }
 
@@ -297,12 +295,13 @@ async function writingOf(
     context,
     store,
   }: { texts: string[]; topic?: string; context: DreamContext<DraftTopic>; store: Store },
-): Promise<Writing> {
-  const { entries } = head;
-  if ('lines' in head) {
-    const isSameCount = texts.length === head.lines.length;
-    const lines = texts.map((text, at) => ({ text, entries: (isSameCount && head.lines[at]?.entries) || entries }));
-    return { ...head, lines };
+): Promise<Put> {
+  const entries = entryIds(head);
+  const before = linesIn(head);
+  if (head.kind === 'put' && before.length > 0) {
+    const isSameCount = texts.length === before.length;
+    const lines = texts.map((text, at) => ({ text, entries: (isSameCount && before[at]?.entries) || entries }));
+    return { ...head, in: lines };
   }
   if (head.kind !== 'drop') throw new AppError('refused', 'It takes lines out and has no words to edit.');
   const name = topic ?? (head.of === undefined ? undefined : topicOfLine(head.of, context)?.name);
@@ -313,20 +312,20 @@ async function writingOf(
   const type = context.entries.get(entries[0] ?? '')?.type ?? 'project';
   const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
   const lines = texts.map((text) => ({ text, entries }));
-  return { kind: 'add', entries, reason: head.reason, topic: name, ...begin, lines };
+  return { kind: 'put', reason: head.reason, topic: name, ...begin, in: lines };
 }
 
 /** What a person's words cannot mend: the proposal itself, a pinned topic, a line that stands there already. */
 function refuseWhatIsNotAboutWords(
-  written: Writing,
+  written: Put,
   at: { proposal: Proposal; head: Operation; context: DreamContext<DraftTopic>; store: Store },
 ): void {
   const { proposal, head, context, store } = at;
-  const before = 'lines' in head ? checkProposal(proposal, context, store) : [];
-  const topic = context.topics.get(written.topic);
+  const before = head.kind === 'put' ? checkProposal(proposal, context, store) : [];
+  const topic = context.topics.get(written.topic ?? '');
   if (topic?.isPinned) before.push(`The topic ${topic.name} is pinned.`);
-  const replaced = new Set(written.kind === 'add' ? [] : written.replaces);
-  for (const { text } of written.lines) {
+  const replaced = new Set(linesOut(written));
+  for (const { text } of linesIn(written)) {
     const id = lineId(text);
     if (topic?.lines.has(id) && !replaced.has(id)) before.push(`${topic.name} says that already.`);
   }

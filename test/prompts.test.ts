@@ -124,14 +124,14 @@ test('extract-input says what is the same for the excerpts of a memory before wh
   expect(places).toEqual(places.toSorted((a, b) => a - b));
 });
 
-test('the dream is told to merge what shows a stated rule again', async () => {
+test('the dream is told that what shows a stated rule again is no second line', async () => {
   const { text } = await renderPrompt('dream', {});
-  expect(text).toContain('is not a second line: `merge` it into that line');
+  expect(text).toContain('a stated line that is shown again\n   just gains the entry');
 });
 
 test('the dream is told to keep what an entry does not change of a line that goes', async () => {
   const { text } = await renderPrompt('dream', {});
-  expect(text).toContain('says other things, too, which the entry does not change, they stay**');
+  expect(text).toContain('What else the old line says and still holds, keep in a line of its own');
 });
 
 test('a value that looks like a section is inserted as it is', async () => {

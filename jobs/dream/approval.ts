@@ -2,7 +2,7 @@
 // memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
-import type { Archiving, Operation } from '../../src/memory/dream/operations.ts';
+import type { Archiving } from '../../src/memory/dream/operations.ts';
 import {
   dropProposal,
   type Proposal,
@@ -18,6 +18,15 @@ import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
+import {
+  entryIds,
+  linesIn,
+  linesOut,
+  type NewLine,
+  type Operation,
+  type Put,
+  toldKind,
+} from '../../src/rules/dream-context.ts';
 import { pinTopics, type RowOf, renewProposal } from '../review/waiting-proposals.ts';
 import { type Checked, type CommitAt, reportOnly, reportRows, type Told, writeStates } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
@@ -68,7 +77,7 @@ export async function proposeOperations(checked: Checked, commitAt: CommitAt): P
       operations,
       archiving: null,
       topics: pinTopics(operations, context),
-      entries: [...new Set(operations.flatMap(({ entries }) => entries))].flatMap((id) => {
+      entries: [...new Set(operations.flatMap(entryIds))].flatMap((id) => {
         const row = rows.get(id);
         return row ? pinEntry(row, withdrawn.includes(row)) : [];
       }),
@@ -144,9 +153,9 @@ async function commitWaiting(
 function bundle(operations: Operation[]): Operation[][] {
   const single = operations.flatMap((operation): Operation[] => {
     if (operation.kind === 'drop') return operation.entries.map((entry) => ({ ...operation, entries: [entry] }));
-    return operation.kind === 'add' ? splitLines(operation) : [operation];
+    return operation.kind === 'put' && linesOut(operation).length === 0 ? splitLines(operation) : [operation];
   });
-  const owner = new Map(single.flatMap((operation) => operation.entries.map((entry) => [entry, operation] as const)));
+  const owner = new Map(single.flatMap((operation) => entryIds(operation).map((entry) => [entry, operation] as const)));
   const headOf = (operation: Operation, seen = new Set<Operation>()): Operation => {
     const next = operation.kind === 'drop' && operation.of !== undefined ? owner.get(operation.of) : undefined;
     return next === undefined || seen.has(next) ? operation : headOf(next, seen.add(operation));
@@ -161,21 +170,22 @@ function bundle(operations: Operation[]): Operation[][] {
 }
 
 /** An operation for each line, or for lines that rest on an entry together. */
-function splitLines(operation: Extract<Operation, { kind: 'add' }>): Operation[] {
-  const groups: { entries: Set<string>; lines: typeof operation.lines }[] = [];
-  for (const line of operation.lines) {
+function splitLines(operation: Put): Operation[] {
+  if (operation.entries?.length) return [operation];
+  const groups: { entries: Set<string>; lines: NewLine[] }[] = [];
+  for (const line of linesIn(operation)) {
     const shared = groups.filter(({ entries }) => line.entries.some((entry) => entries.has(entry)));
     const all = [...shared.flatMap(({ entries }) => [...entries]), ...line.entries];
     const joined = { entries: new Set(all), lines: [...shared.flatMap(({ lines }) => lines), line] };
     for (const group of shared) groups.splice(groups.indexOf(group), 1);
     groups.push(joined);
   }
-  return groups.map(({ entries, lines }) => ({ ...operation, entries: [...entries], lines }));
+  return groups.map(({ lines }) => ({ ...operation, in: lines }));
 }
 
 /** Words for a topic that the model had not seen would be left aside by the dream. */
 function withoutUnseenDescription(operation: Operation, topics: Map<string, DraftTopic>): Operation {
-  if (!('lines' in operation) || !topics.get(operation.topic)?.isUnseen) return operation;
+  if (operation.kind !== 'put' || !topics.get(operation.topic ?? '')?.isUnseen) return operation;
   const { description: _, ...rest } = operation;
   return rest;
 }
@@ -185,12 +195,14 @@ function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Propo
   const shape = shapeOf(proposal);
   const same = shape && waiting.find((other) => other.id !== proposal.id && shapeOf(other) === shape);
   const [mine, theirs] = [proposal.operations[0], same ? same.operations[0] : undefined];
-  if (!same || !mine || !theirs || !('lines' in mine) || !('lines' in theirs)) return { proposal };
-  const lines = mine.lines.map((line) => {
-    const other = theirs.lines.find(({ text }) => lineId(text) === lineId(line.text));
+  if (!same || mine?.kind !== 'put' || theirs?.kind !== 'put') return { proposal };
+  const lines = linesIn(mine).map((line) => {
+    const other = linesIn(theirs).find(({ text }) => lineId(text) === lineId(line.text));
     return { ...line, entries: [...new Set([...(other?.entries ?? []), ...line.entries])] };
   });
-  const operations = [{ ...mine, entries: [...new Set([...theirs.entries, ...mine.entries])], lines }];
+  const operations = [
+    { ...mine, in: lines, entries: [...new Set([...(theirs.entries ?? []), ...(mine.entries ?? [])])] },
+  ];
   const others = same.entries.filter(({ id }) => !proposal.entries.some((pin) => pin.id === id));
   const id = proposalId({ operations, archiving: null });
   return { proposal: { ...proposal, id, operations, entries: [...others, ...proposal.entries] }, instead: same.id };
@@ -199,16 +211,18 @@ function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Propo
 /** The same for proposals of the same lines in the same place; null where they are not to be joined. */
 function shapeOf({ operations, madeBy }: Proposal): string | null {
   const [operation, ...more] = operations;
-  if (!operation || more.length > 0 || madeBy !== 'model' || !('lines' in operation)) return null;
-  const replaces = operation.kind === 'add' ? [] : [...operation.replaces].sort();
-  const lines = operation.lines.map(({ text }) => lineId(text)).sort();
-  return JSON.stringify([operation.kind, operation.topic, replaces, lines]);
+  if (!operation || more.length > 0 || madeBy !== 'model' || linesIn(operation).length === 0) return null;
+  const lines = linesIn(operation)
+    .map(({ text }) => lineId(text))
+    .sort();
+  const { topic } = operation as Put;
+  return JSON.stringify([topic, linesOut(operation).toSorted(), lines]);
 }
 
 function tell({ id, operations, archiving }: Proposal, { job, texts }: { job: string; texts: Map<string, EntryRow> }) {
-  const changes = archiving ? [archiving] : operations;
-  return changes.flatMap((change) => {
-    const topic = 'topic' in change ? change.topic.replace(/(\.md)?$/, '.md') : null;
+  const told = operations.map((each) => ({ ...each, kind: toldKind(each), entries: entryIds(each) }));
+  return (archiving ? [archiving] : told).flatMap((change) => {
+    const topic = 'topic' in change && change.topic ? change.topic.replace(/(\.md)?$/, '.md') : null;
     const reason = `Waits as ${id}: ${change.kind}. ${change.reason}`;
     return change.entries.map((entry): ReportedRow => {
       const text = texts.get(entry)?.text ?? '';

@@ -8,7 +8,7 @@ import { subDays } from 'date-fns/subDays';
 import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
 import type { IndexSize } from '../../src/memory/dream/index-file.ts';
-import { type Archiving, isOthers, type Operation } from '../../src/memory/dream/operations.ts';
+import type { Archiving } from '../../src/memory/dream/operations.ts';
 import { linesDecided } from '../../src/memory/dream/proposals.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
@@ -26,6 +26,7 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
+import { entryIds, isOthers, type Operation } from '../../src/rules/dream-context.ts';
 import type { Guidance } from '../agent-request.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopicAt, readTopics, saidElsewhere } from './draft.ts';
@@ -47,7 +48,7 @@ export async function retireWithdrawn(
   const operations = retirementOf(withdrawn, topics.values());
   const gone = new Set(withdrawn.map((entry) => entry.id));
   const lines = [...topics.values()].flatMap((topic) => [...topic.lines]);
-  const waiting = new Set(needsApproval ? operations.flatMap(({ entries }) => entries) : []);
+  const waiting = new Set(needsApproval ? operations.flatMap(entryIds) : []);
   const rest = withdrawn.filter(({ id }) => isShared(id, lines, gone) && !waiting.has(id));
   const done = withdrawn.filter((entry) => !rest.includes(entry));
   if (done.length + operations.length === 0) return { checked: null, rest };
@@ -67,7 +68,7 @@ export async function dropSaid(fresh: EntryRow[], guidance: Guidance, { ledger }
     return line ? [{ ...drop, because: 'duplicate', of: line.id, reason: `${line.path} says it.` }] : [];
   });
   if (operations.length === 0) return { checked: null, rest: fresh };
-  const dropped = new Set(operations.flatMap(({ entries }) => entries));
+  const dropped = new Set(operations.flatMap(entryIds));
   const said = fresh.filter(({ id }) => dropped.has(id));
   const checked = { operations, context: await contextOf(said, []), fresh: said, withdrawn: [] };
   return { checked, rest: fresh.filter(({ id }) => !dropped.has(id)) };
@@ -85,8 +86,8 @@ function retirementOf(withdrawn: { id: string }[], topics: Iterable<DraftTopic>)
   const alone = all.filter((entry) => !isShared(entry, lines, gone));
   const entries = alone.length > 0 ? alone : all;
   const reason = 'What it rested on is no longer in the logs.';
-  const replaces = [...new Set(lost.map(([line]) => line))];
-  return entries.length > 0 ? [{ kind: 'retire', entries, replaces, reason }] : [];
+  const out = [...new Set(lost.map(([line]) => line))];
+  return entries.length > 0 ? [{ kind: 'put', out, entries, reason }] : [];
 }
 
 /** Whether a line rests on the entry that rests on others, which still hold, too. */

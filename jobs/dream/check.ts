@@ -1,35 +1,47 @@
 // A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
-// again, and nothing else: of an `add` the lines that are refused.
-// Promises: an operation keeps its number as long as it is about the same entries; what is sent anew about an entry takes
-// the place of what was sent before; what `checked` answers can be committed as it is.
+// again, and nothing else.
+// Promises: what is sent again about an entry takes the place of what was sent before; what `checked` answers can be
+// committed as it is.
 
 import { z } from 'zod';
 import { isAppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { judgeOperations, sayUnplaced } from '../../src/memory/dream/operation-checks.ts';
 import {
   DESCRIPTION_CHARACTERS,
-  type Operation,
+  faultsOf,
   operationSchema,
   proposalListSchema,
+  sayUnplaced,
 } from '../../src/memory/dream/operations.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
+import { withoutMark } from '../../src/memory/text/topic.ts';
+import {
+  entryIds,
+  isOthers,
+  knownEntries,
+  linesIn,
+  linesOut,
+  type Operation,
+  type Put,
+  topicOfLine,
+} from '../../src/rules/dream-context.ts';
 import { withTags } from '../../src/rules/injection.ts';
-import { type Checked, type CommitAt, commitOperations, sizeOf } from './commit.ts';
-import { readHolding, readNamed } from './draft.ts';
-import { resolveMeaning } from './meaning.ts';
+import { certaintyOf, withAgain } from '../../src/rules/line-support.ts';
+import { type Checked, type CommitDeps, sizeOf } from './commit.ts';
+import { editsOf, readHolding, readNamed, relinked } from './draft.ts';
 import type { Context, Selected, Slice } from './select.ts';
 
-interface Slot {
+/** One of the operations of a call. */
+interface Sent {
+  /** Its place in the call; undefined for what stands since an earlier one. */
+  number?: number;
   /** The entries that it is about, as far as it has a shape. */
   entries: string[];
   operation: Operation | null;
-  /** What is wrong with its shape, or what stands in its way when it is committed. */
+  /** What is wrong with its shape, or with what it names. */
   problems: string[];
   /** What was mended of it, of which nothing is to be sent again. */
   note?: string;
-  /** The number under which it was sent, with lines that do not stand. */
-  partOf?: number;
 }
 
 export interface Verdict {
@@ -37,7 +49,7 @@ export interface Verdict {
   problems: string[];
   /** What was mended, a sentence each: nothing is to be sent again for it. */
   notes: string[];
-  /** Numbers of the operations that stand. */
+  /** Numbers of the operations of the last call that stand. */
   standing: number[];
   /** Entries that no standing operation is about. */
   left: string[];
@@ -46,240 +58,192 @@ export interface Verdict {
 export class Check {
   readonly #slice: Slice;
   readonly #context: Context;
-  readonly #at: CommitAt;
+  readonly #at: CommitDeps;
   readonly #refused: string[] = [];
-  readonly #slots = new Map<number, Slot>();
-  #next = 0;
-  #last: Verdict | undefined;
-  #standing = new Map<number, Operation>();
+  /** By entry, what was wrong with what was sent last about it. */
+  readonly #why = new Map<string, string>();
+  #standing: Operation[] = [];
 
-  constructor({ slice, context }: Pick<Selected, 'slice' | 'context'>, at: CommitAt) {
+  constructor({ slice, context }: Pick<Selected, 'slice' | 'context'>, at: CommitDeps) {
     this.#slice = slice;
     this.#context = context;
     this.#at = at;
   }
 
-  /** Takes what a call sends, and judges the whole list. */
+  /** Takes what a call sends, and judges it beside what stands. */
   async take(input: unknown): Promise<Verdict> {
     const list = proposalListSchema.safeParse(await cleaned(input));
-    if (list.success) this.#put(list.data.operations.map(slotOf));
-    this.#last = list.success
-      ? await this.#judge()
-      : { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left([]) };
-    this.#refused.push(...this.#last.problems);
-    return this.#last;
+    const verdict = list.success
+      ? await this.#judge(list.data.operations.map(readSent))
+      : { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left() };
+    this.#refused.push(...verdict.problems);
+    return verdict;
   }
 
   /** What stands of it now, as it is committed; all else is left. */
   checked(): Checked & { left: NonNullable<Checked['left']> } {
-    const operations = [...this.#standing.values()];
-    const { problems = [], left = this.#left([]) } = this.#last ?? {};
-    const reason = problems.slice(0, 3).join(' ') || 'The model proposed nothing for it.';
+    const left = new Set(this.#left());
+    const isPlaced = ({ id }: EntryRow) => !left.has(id);
+    const { fresh, withdrawn } = this.#slice;
+    const otherwise = this.#refused.slice(0, 3).join(' ') || 'The model proposed nothing for it.';
     return {
-      ...this.#about(operations),
+      operations: this.#standing,
+      context: this.#context,
+      fresh: fresh.filter(isPlaced),
+      withdrawn: withdrawn.filter(isPlaced),
       refused: this.#refused,
-      left: left.map((entry) => {
-        const own = problems.filter((problem) => problem.includes(entry));
-        return { entry, reason: (own.join(' ') || reason).slice(0, 1_000) };
-      }),
+      left: [...left].map((entry) => ({ entry, reason: (this.#why.get(entry) ?? otherwise).slice(0, 1_000) })),
     };
   }
 
-  /** Operations with the rows that they are about. */
-  #about(operations: Operation[]): Checked {
-    const placed = new Set(operations.flatMap(({ entries }) => entries));
-    const isPlaced = ({ id }: EntryRow) => placed.has(id);
-    const { fresh, withdrawn } = this.#slice;
-    const rows = { fresh: fresh.filter(isPlaced), withdrawn: withdrawn.filter(isPlaced) };
-    return { operations, context: this.#context, ...rows };
-  }
-
-  /** Why operations could not be committed as things are; null: they could. */
-  async #rehearse(operations: Operation[]): Promise<string | null> {
-    try {
-      await commitOperations(this.#about(operations), { ...this.#at, isRehearsal: true });
-      return null;
-    } catch (error) {
-      if (!isAppError(error) || !['refused', 'bad-input', 'conflict'].includes(error.code)) throw error;
-      return error.message;
-    }
-  }
-
-  #put(sent: Slot[]): void {
-    const isShared = (a: Slot, b: Slot) => a.entries.some((entry) => b.entries.includes(entry));
-    const freed = [...this.#slots].filter(([, slot]) => sent.some((each) => isShared(each, slot)));
-    for (const [number] of freed) this.#slots.delete(number);
-    for (const slot of sent) {
-      const own = freed.findIndex(([, before]) => isShared(slot, before));
-      const [taken] = own < 0 ? [] : freed.splice(own, 1);
-      this.#slots.set(taken?.[0] ?? this.#next++, slot);
-    }
-  }
-
-  async #judge(): Promise<Verdict> {
-    const numbers = [...this.#slots.keys()].sort((a, b) => a - b);
-    const shaped = numbers.flatMap((number) => {
-      const operation = this.#slots.get(number)?.operation;
-      return operation ? [{ number, operation }] : [];
-    });
-    const problems = numbers.flatMap((number) =>
-      (this.#slots.get(number)?.problems ?? []).map((problem) => `operations[${number}]: ${problem}`),
-    );
-    const unreadable = await this.#read(shaped.map(({ operation }) => operation));
-    if (unreadable) problems.push(unreadable);
-    const meant = resolveMeaning(
-      shaped.map(({ operation }) => operation),
+  async #judge(sent: Sent[]): Promise<Verdict> {
+    const resent = new Set(sent.flatMap(({ entries }) => entries));
+    const earlier = this.#standing.filter((operation) => entryIds(operation).every((id) => !resent.has(id)));
+    this.#context.lines ??= sizeOf(this.#at.store.ledger).lines;
+    for (const each of sent) if (each.operation) each.problems.push(...(await this.#read(each.operation)));
+    const shaped = [
+      ...earlier.map((operation): Sent => ({ entries: entryIds(operation), operation, problems: [] })),
+      ...sent.filter(({ operation }) => operation),
+    ];
+    const meant = asMeant(
+      shaped.map(({ operation }) => operation as Operation),
       this.#context,
     );
-    let kept = shaped.map(({ number }, at) => ({ number, operation: meant[at] as Operation }));
-    const tell = ({ number, operation }: (typeof kept)[number], problem: string) =>
-      problems.push(`operations[${this.#sentAs(number)}] (${operation.kind}): ${problem}`);
-    const faultsOf = (list: typeof kept) =>
-      judgeOperations(
-        list.map(({ operation }) => operation),
-        this.#context,
-        this.#at.store.limits,
-      ).faults;
+    const all = shaped.map((each, at) => ({ ...each, operation: meant[at] as Operation }));
+    const faultsIn = (some: typeof all) => {
+      const operations = some.map(({ operation }) => operation);
+      return faultsOf(operations, this.#context, this.#at.store.limits);
+    };
     // What rests on an operation that falls, falls with it.
-    const fallen: { each: (typeof kept)[number]; faults: string[] }[] = [];
+    let kept = all.filter(({ problems }) => problems.length === 0);
+    const fallen: typeof all = [];
     for (let isWhole = false; !isWhole; ) {
-      const faults = faultsOf(kept);
+      const faults = faultsIn(kept);
       isWhole = faults.every((found) => found.length === 0);
-      fallen.push(...kept.flatMap((each, at) => (faults[at]?.length ? [{ each, faults: faults[at] }] : [])));
+      for (const [at, each] of kept.entries()) {
+        if (faults[at]?.length) fallen.push({ ...each, problems: faults[at] });
+      }
       kept = kept.filter((_, at) => faults[at]?.length === 0);
     }
     // And what only an operation that falls stood in the way of, stands.
-    for (const { each, faults } of fallen) {
-      const beside = [...kept, each].sort((a, b) => a.number - b.number);
-      if (fallen.length > 1 && faultsOf(beside).every((found) => found.length === 0)) kept = beside;
-      else {
-        const parted = this.#part(each, (part) => faultsOf([...kept, part]));
-        kept = [...kept, ...parted.standing].sort((a, b) => a.number - b.number);
-        for (const problem of parted.faults?.length ? parted.faults : faults) tell(each, problem);
-      }
+    const wrong: Sent[] = sent.filter(({ problems }) => problems.length > 0);
+    for (const each of fallen) {
+      const beside = all.filter((other) => other.operation === each.operation || kept.includes(other));
+      if (fallen.length > 1 && faultsIn(beside).every((found) => found.length === 0)) kept = beside;
+      else wrong.push(each);
     }
-    const refusal = kept.length > 0 ? await this.#rehearse(kept.map(({ operation }) => operation)) : null;
-    if (refusal !== null) kept = await this.#rehearsed(kept, tell);
-    this.#standing = new Map(kept.map(({ number, operation }) => [number, operation]));
-    const left = this.#left(kept.map(({ operation }) => operation));
-    const sent = new Set([...this.#slots.values()].flatMap(({ entries }) => entries));
+    for (const each of kept.filter(({ operation }) => operation.kind === 'rename')) {
+      const linked = await this.#linkedBy(each.operation);
+      if (linked === null) continue;
+      kept = kept.filter((other) => other !== each);
+      wrong.push({ ...each, problems: [linked] });
+    }
+    this.#standing = kept.map(({ operation }) => operation);
+    return this.#verdict(kept, wrong);
+  }
+
+  #verdict(kept: Sent[], wrong: Sent[]): Verdict {
+    const left = this.#left();
+    const saying = ({ number, operation }: Sent, what: string) =>
+      number === undefined
+        ? `what stood of ${entryIds(operation as Operation).join(', ')}: ${what}`
+        : `operations[${number}]${operation ? ` (${operation.kind})` : ''}: ${what}`;
+    const said = wrong.toSorted((a, b) => (a.number ?? -1) - (b.number ?? -1));
+    const problems = said.flatMap((each) => each.problems.map((problem) => saying(each, problem)));
+    for (const each of wrong) {
+      for (const id of each.entries) this.#why.set(id, each.problems.map((what) => saying(each, what)).join(' '));
+    }
+    const sent = new Set(wrong.flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
-    const notes = kept.flatMap(({ number }) => {
-      const note = this.#slots.get(number)?.note;
-      return note ? [`operations[${this.#sentAs(number)}]: ${note}`] : [];
-    });
-    const standing = kept.flatMap(({ number }) => (this.#sentAs(number) === number ? number : []));
-    return { problems, notes, standing, left };
+    const notes = kept.flatMap(({ number, note }) => (note ? [`operations[${number}]: ${note}`] : []));
+    return { problems, notes, standing: kept.flatMap(({ number = [] }) => number), left };
   }
 
-  /** The number by which the model knows an operation, or the one that it is a part of. */
-  #sentAs(number: number): number {
-    return this.#slots.get(number)?.partOf ?? number;
-  }
-
-  /**
-   * Of an `add` that falls, the lines that stand without the others, as an operation of their own; the others keep the
-   * number. `faults`: what is wrong with those alone, where some stand.
-   */
-  #part(
-    each: { number: number; operation: Operation },
-    faultsBeside: (part: typeof each) => string[][],
-  ): { standing: (typeof each)[]; faults?: string[] } {
-    const slot = this.#slots.get(each.number);
-    if (each.operation.kind !== 'add' || slot?.operation?.kind !== 'add') return { standing: [] };
-    const [meant, sent] = [each.operation, slot.operation];
-    const parts = separable(meant);
-    const isFit = (part: number[]) =>
-      faultsBeside({ ...each, operation: withLines(meant, part) }).every((found) => found.length === 0);
-    const fit = parts.length > 1 ? parts.filter(isFit).flat() : [];
-    const unfit = meant.lines.flatMap((_, at) => (fit.includes(at) ? [] : at));
-    if (fit.length === 0 || unfit.length === 0) return { standing: [] };
-    const standing = { number: this.#next, operation: withLines(meant, fit) };
-    if (faultsBeside(standing).some((found) => found.length > 0)) return { standing: [] };
-    const said = standing.operation.lines.map(({ text }) => JSON.stringify(text)).join(', ');
-    const note = `of its lines these stand, and are not to be sent again: ${said}.`;
-    const { entries } = standing.operation;
-    this.#slots.set(this.#next++, {
-      entries,
-      operation: withLines(sent, fit),
-      problems: [],
-      note,
-      partOf: this.#sentAs(each.number),
-    });
-    const rest = { ...each, operation: withLines(meant, unfit) };
-    Object.assign(slot, { entries: rest.operation.entries, operation: withLines(sent, unfit) });
-    return { standing: [standing], faults: faultsBeside(rest).at(-1) };
-  }
-
-  /** The operations that can be committed together, each tried together with those before it. */
-  async #rehearsed<Each extends { operation: Operation }>(
-    all: Each[],
-    tell: (each: Each, problem: string) => void,
-  ): Promise<Each[]> {
-    const kept: Each[] = [];
-    for (const each of all) {
-      const refusal = await this.#rehearse([...kept, each].map(({ operation }) => operation));
-      if (refusal === null) kept.push(each);
-      else tell(each, refusal);
-    }
-    return kept;
-  }
-
-  /** Reads what the operations name and was not shown; answers what stands there and is no memory. */
-  async #read(operations: Operation[]): Promise<string | null> {
+  /** Reads what an operation names and was not shown; answers what cannot be changed of it. */
+  async #read(operation: Operation): Promise<string[]> {
+    const { store } = this.#at;
     const { topics } = this.#context;
-    const names = operations.flatMap((each) => ('topic' in each ? each.topic : []));
-    const others = operations.flatMap((each) => (each.kind === 'rename' ? each.to : []));
-    const replaced = operations.flatMap((each) => ('replaces' in each ? each.replaces : []));
-    this.#context.lines ??= sizeOf(this.#at.store.ledger).lines;
+    const names = operation.kind === 'drop' ? [] : [operation.topic, operation.kind === 'rename' ? operation.to : null];
     try {
-      await readNamed(this.#at.store, [...names, ...others], topics);
+      await readNamed(
+        store,
+        names.filter((name) => typeof name === 'string'),
+        topics,
+      );
+      await readHolding(store, linesOut(operation), topics);
+      return [];
     } catch (error) {
       // What stands there is no file of the memory: a link that leads out of it.
-      if (isAppError(error, 'bad-input')) return error.message;
+      if (isAppError(error, 'bad-input')) return [error.message];
       throw error;
     }
-    await readHolding(this.#at.store, replaced, topics);
-    return null;
   }
 
-  #left(operations: Operation[]): string[] {
-    const placed = new Set(operations.flatMap(({ entries }) => entries));
+  /** Why a topic keeps its name: a person's line links it. */
+  async #linkedBy(rename: Operation): Promise<string | null> {
+    try {
+      await relinked(editsOf([rename], this.#context), this.#at.store);
+      return null;
+    } catch (error) {
+      if (isAppError(error, 'refused')) return error.message;
+      throw error;
+    }
+  }
+
+  #left(): string[] {
+    const placed = new Set(this.#standing.flatMap(entryIds));
     return [...this.#context.entries.keys()].filter((entry) => !placed.has(entry));
   }
 }
 
-type Add = Extract<Operation, { kind: 'add' }>;
-
-/** The lines of an `add`, by place, those together that share entries; all together where an entry is cited by none. */
-function separable({ entries, lines }: Add): number[][] {
-  const isCited = (id: string) => lines.some((line) => line.entries.includes(id));
-  if (!entries.every(isCited)) return [[...lines.keys()]];
-  let parts: { at: number[]; ids: Set<string> }[] = [];
-  for (const [at, line] of lines.entries()) {
-    const [joined, apart] = [true, false].map((is) =>
-      parts.filter(({ ids }) => line.entries.some((id) => ids.has(id)) === is),
-    ) as [typeof parts, typeof parts];
-    const ids = new Set([...joined.flatMap((part) => [...part.ids]), ...line.entries]);
-    parts = [...apart, { at: [...joined.flatMap((part) => part.at), at], ids }];
+/**
+ * The operations as they are meant: lines carry no mark of what was seen once, which code sets (draft.ts); what one says
+ * of a new topic holds for all that write into it; a new name means the topic; a duplicate that makes a line certain is put
+ * into it.
+ */
+function asMeant(operations: Operation[], context: Context): Operation[] {
+  const meant = operations.map((operation) => corroborated(operation, context));
+  const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
+  const begun = new Map<string, Pick<Put, 'type' | 'description'>>();
+  for (const each of meant) {
+    if (each.kind !== 'put' || !each.topic || context.topics.has(each.topic)) continue;
+    const { type = each.type, description = each.description } = begun.get(each.topic) ?? {};
+    begun.set(each.topic, { type, description });
   }
-  return parts.map((part) => part.at);
+  return meant.map((each) => {
+    if (each.kind !== 'put') return each;
+    const name = each.topic ?? '';
+    const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
+    const lines = linesIn(each).map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
+    return { ...begun.get(name), ...each, topic, in: lines };
+  });
 }
 
-/** The operation with some of its lines, by place, and the entries that they cite. */
-function withLines(add: Add, at: number[]): Add {
-  const lines = add.lines.filter((_, place) => at.includes(place));
-  return { ...add, lines, entries: [...new Set(lines.flatMap((line) => line.entries))] };
+/** A drop that takes a corroboration for a mere repetition, as what makes the line plain. */
+function corroborated(operation: Operation, context: Context): Operation {
+  if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
+  const { of, entries: ids, reason } = operation;
+  const topic = topicOfLine(of, context);
+  const line = topic?.lines.get(of);
+  const cited = knownEntries(context, ids).map((entry) => (line ? withAgain(entry, new Map([[of, line]])) : entry));
+  if (!topic || !line?.seenOnce || isOthers(line) || cited.some(({ isWithdrawn }) => isWithdrawn)) return operation;
+  if (certaintyOf(line.text, { cited, carried: [line] }).unsure.length > 0) return operation;
+  return { kind: 'put', topic: topic.name, out: [of], in: [{ text: line.text, entries: ids }], reason };
 }
 
-function slotOf(given: unknown): Slot {
+function readSent(given: unknown, number: number): Sent {
   const { raw, note } = withShortDescription(given);
   const read = operationSchema.safeParse(raw);
-  if (read.success) return { entries: read.data.entries, operation: read.data, problems: [], ...(note && { note }) };
-  const entries = typeof raw === 'object' && raw !== null && 'entries' in raw ? raw.entries : [];
-  const ids = Array.isArray(entries) ? entries.filter((id): id is string => typeof id === 'string') : [];
-  return { entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
+  if (read.success) {
+    return { number, entries: entryIds(read.data), operation: read.data, problems: [], ...(note && { note }) };
+  }
+  const ids: string[] = [];
+  JSON.stringify(raw, (key, value) => {
+    if (key === 'entries' && Array.isArray(value)) ids.push(...value.filter((id) => typeof id === 'string'));
+    return value;
+  });
+  return { number, entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
 }
 
 /** A description that is too long holds nothing back: it ends where a clause does, or a word. */

@@ -7,7 +7,6 @@ import { AppError } from '../../src/base/errors.ts';
 import { type Clock, dayOf, timeOf } from '../../src/base/time.ts';
 import { updateHeld, writeHeld } from '../../src/memory/dream/habits.ts';
 import { type IndexSize, indexChange } from '../../src/memory/dream/index-file.ts';
-import { type DreamContext, type Operation, topicOfLine } from '../../src/memory/dream/operations.ts';
 import { refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -34,6 +33,15 @@ import {
 import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
 import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
+import {
+  type DreamContext,
+  entryIds,
+  linesIn,
+  linesOut,
+  type Operation,
+  toldKind,
+  topicOfLine,
+} from '../../src/rules/dream-context.ts';
 import { type DraftTopic, editsOf, otherPaths, relinked, type TopicEdit } from './draft.ts';
 
 /** Operations that code lets through, with the rows and topics that they are about. */
@@ -42,7 +50,7 @@ export interface Checked extends Told {
   context: DreamContext<DraftTopic>;
 }
 
-/** Commits operations; `isRehearsal`: throws what the commit would, and changes nothing. */
+/** Commits operations. */
 export async function commitOperations(checked: Checked, at: CommitAt): Promise<IndexSize> {
   const { store, job, clock } = at;
   const edits = editsOf(checked.operations, checked.context);
@@ -129,7 +137,7 @@ export function writeStates(
 ): void {
   const stateOf = new Map<string, EntryState>();
   for (const operation of operations) {
-    for (const id of operation.entries) stateOf.set(id, seenOnce.has(id) ? 'held' : 'distilled');
+    for (const id of entryIds(operation)) stateOf.set(id, seenOnce.has(id) ? 'held' : 'distilled');
   }
   for (const entry of fresh) {
     const state = stateOf.get(entry.id) ?? entry.state;
@@ -152,30 +160,30 @@ export function reportRows(
   const texts = new Map([...fresh, ...withdrawn].map((entry) => [entry.id, entry.text]));
   const textOf = (entry: string) => texts.get(entry) ?? entryRow(ledger, entry)?.text ?? '';
   return operations.flatMap((operation, number): ReportedRow[] => {
-    const { kind: op, reason } = operation;
-    const known = 'topic' in operation ? context.topics.get(operation.topic) : undefined;
+    const { reason } = operation;
+    const op = toldKind(operation);
+    const known = 'topic' in operation ? context.topics.get(operation.topic ?? '') : undefined;
     if (operation.kind === 'rename') {
       const topic = `${operation.to}.md`;
       const text = `${operation.topic} is ${operation.to} now.`;
       return [{ job, entry: '', op, topic, lines: [], reason, operation: number, text }];
     }
-    const path = 'topic' in operation ? (known?.path ?? `${operation.topic}.md`) : null;
+    const path = 'topic' in operation && operation.topic ? (known?.path ?? `${operation.topic}.md`) : null;
     const moved = edits.find(({ renamedFrom }) => renamedFrom !== undefined && renamedFrom === path);
     const topic = moved?.path ?? path;
-    const own = 'lines' in operation ? new Set(operation.lines.map((line) => line.text)) : new Set<string>();
+    const own = new Set(linesIn(operation).map((line) => line.text));
     const added = (edits.find((each) => each.path === topic)?.add ?? []).filter((line) =>
       own.has(withoutMark(line.text)),
     );
-    const entries = new Set([...operation.entries, ...added.flatMap((line) => line.entries)]);
-    const gone = 'replaces' in operation ? operation.replaces : [];
+    const entries = new Set([...entryIds(operation), ...added.flatMap((line) => line.entries)]);
+    const gone = linesOut(operation);
     const over = ('over' in operation && operation.over) || [];
     const untold = new Set(added);
     return [...entries].map((entry, at) => {
       const lines = added.filter((line) => line.entries.includes(entry)).map((line) => lineId(line.text));
       const said = lineId(textOf(entry));
       const text = context.entries.get(entry)?.text ?? '';
-      const same = 'same' in operation && operation.same === true;
-      const about = { ...(over.length > 0 && { over }), ...(same && { same }), text };
+      const about = { ...(over.length > 0 && { over }), text };
       const row = { job, entry, op, topic, lines, said, reason, operation: number, ...about };
       // Each line is told once: one that went with the operation's first entry, one that came with its own.
       const came = [...untold].filter((line) => line.entries.includes(entry));
@@ -211,8 +219,6 @@ export interface CommitAt extends CommitDeps {
   lease: Lease;
   /** Set where a person decided on what had waited. */
   decision?: Decision;
-  /** Nothing is changed; what the commit would throw is thrown. */
-  isRehearsal?: boolean;
 }
 
 /** What a person's word adds to a commit. */
@@ -234,9 +240,9 @@ export interface TopicsPlan {
 
 /** Commits changes of topics with the index built from them and the report that tells of them. */
 export async function commitTopics(told: Told, at: CommitAt, plan: (ledger: Ledger) => TopicsPlan): Promise<IndexSize> {
-  const { decision, lease, job, isRehearsal, store } = at;
+  const { decision, lease, job, store } = at;
   let size: IndexSize = { topics: [], lines: 0, bytes: 0 };
-  const by = { actor: decision ? ('person' as const) : (`job:${job}` as const), lease, isRehearsal };
+  const by = { actor: decision ? ('person' as const) : (`job:${job}` as const), lease };
   await store.commit(by, (ledger) => {
     decision?.check(ledger);
     refreshTopics(ledger);

@@ -10,16 +10,6 @@ import { AppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import type { Day } from '../../src/base/time.ts';
 import { isOverflow, linksIn } from '../../src/memory/dream/index-file.ts';
-import { seenOnceIn } from '../../src/memory/dream/operation-lines.ts';
-import {
-  type DreamContext,
-  entriesOf,
-  type KnownLine,
-  type KnownTopic,
-  type Operation,
-  topicsLosing,
-  type Writing,
-} from '../../src/memory/dream/operations.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesLinking, saidId } from '../../src/memory/dream/topic-table.ts';
 import {
@@ -49,7 +39,18 @@ import {
   withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
-import { isSaidIn } from '../../src/rules/change-words.ts';
+import {
+  type DreamContext,
+  type KnownLine,
+  type KnownTopic,
+  knownEntries,
+  linesIn,
+  linesOut,
+  type NewLine,
+  type Operation,
+  type Put,
+} from '../../src/rules/dream-context.ts';
+import { carrierOf, certaintyOf, topicsLosing, withAgain } from '../../src/rules/line-support.ts';
 import { contentWords, countSharedWords } from '../../src/rules/words.ts';
 
 type DraftLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
@@ -183,21 +184,22 @@ export function editsOf(operations: Operation[], context: DreamContext<DraftTopi
     return edit;
   };
   for (const operation of operations) {
-    const gone: DraftLine[] = [];
-    for (const line of 'replaces' in operation ? operation.replaces : []) {
+    if (operation.kind !== 'put') continue;
+    const gone = new Map<string, DraftLine>();
+    for (const line of linesOut(operation)) {
       for (const topic of topicsLosing(line, operation, context)) {
         editOf(topic).remove.add(line);
         const known = topic.lines.get(line);
-        if (known) gone.push(known);
+        if (known) gone.set(line, known);
       }
     }
-    if (!('lines' in operation)) continue;
     const { topic: name, description, type } = operation;
+    if (name === undefined || linesIn(operation).length === 0) continue;
     const known = context.topics.get(name);
     const edit = editOf(known ?? { path: `${name}.md`, name });
     if (description && !known?.isUnseen) edit.description = description;
-    if (!context.topics.has(name)) edit.type = type;
-    edit.add.push(...operation.lines.map((line) => lineOf(line, { operation, gone, context })));
+    if (!known) edit.type = type;
+    edit.add.push(...linesIn(operation).map((line) => lineOf(line, { put: operation, gone, context })));
   }
   for (const operation of operations) {
     const topic = operation.kind === 'rename' ? context.topics.get(operation.topic) : undefined;
@@ -211,20 +213,19 @@ export function editsOf(operations: Operation[], context: DreamContext<DraftTopi
   return [...edits.values()];
 }
 
-/** A new line with what it rests on: also on what the lines rest on whose place it takes, as far as it says the same. */
+/** A new line with what it rests on: also on what the lines rest on that it goes on saying. */
 function lineOf(
-  line: Writing['lines'][number],
-  { operation, gone, context }: { operation: Writing; gone: DraftLine[]; context: DreamContext<DraftTopic> },
+  line: NewLine,
+  { put, gone, context }: { put: Put; gone: Map<string, DraftLine>; context: DreamContext<DraftTopic> },
 ): TopicEdit['add'][number] {
-  const isStanding = ({ id }: { id: string }) => !context.entries.get(id)?.isWithdrawn;
-  const isKept = ({ text }: { text?: string }) =>
-    operation.kind === 'merge' || (text !== undefined && isSaidIn(text, line.text));
-  const inherited = gone
-    .flatMap(({ sources = [] }) => sources)
-    .filter((source) => isStanding(source) && isKept(source));
-  const cited = entriesOf(context, line.entries);
-  const seenOnce = seenOnceIn(cited, inherited);
-  const entries = [...new Set([...line.entries, ...inherited.map(({ id }) => id)])];
+  // A person's own words, which no entry supports.
+  if (line.entries.length === 0) return line;
+  const carried = [...gone.values()].filter((known) => carrierOf(known, put, context) === line);
+  const inherited = carried.flatMap(({ sources = [] }) => sources);
+  const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
+  const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));
+  const { seenOnce } = certaintyOf(line.text, { cited, carried });
+  const entries = [...new Set([...line.entries, ...standing.map(({ id }) => id)])];
   return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
 }
 

@@ -10,12 +10,12 @@ import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { noteLeft, reasonsLeft } from '../../src/memory/dream/habits.ts';
-import { sessionOf } from '../../src/memory/dream/operation-lines.ts';
-import { type KnownEntry, proposalSchema } from '../../src/memory/dream/operations.ts';
+import { proposalSchema } from '../../src/memory/dream/operations.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { SliceSummary } from '../../src/memory/text/dream-report.ts';
+import { type KnownEntry, sessionOf } from '../../src/rules/dream-context.ts';
 import { withoutTagLines } from '../../src/rules/injection.ts';
 import { type AgentDeps, describePlace, runWithTools } from '../agent-request.ts';
 import type { Check, Verdict } from './check.ts';
@@ -32,7 +32,7 @@ export interface ProposeDeps extends AgentDeps {
 
 /** What a request to the model says: the same for a dream and a dry run. */
 export async function requestFor(
-  { slice, context, shown, others, unnamed, changed }: Selected,
+  { slice, context, shown, others, unnamed, pinned, changed }: Selected,
   deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone'>,
 ): Promise<{ system: string; input: string }> {
   const { instructions } = slice;
@@ -45,6 +45,7 @@ export async function requestFor(
     ),
   );
   if (unnamed > 0) names.push(`(and ${unnamed} more that share no words with the entries)`);
+  if (pinned.length > 0) names.push(`(pinned, nothing goes into them: ${pinned.join(', ')})`);
   const problemsBefore = reasonsLeft(deps.store.ledger, [...context.entries.keys()]);
   const system = await renderPrompt('dream', {});
   const input = await renderPrompt('dream-input', {
@@ -150,5 +151,11 @@ export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
   description:
     'Proposes what becomes of every entry. Code checks each operation; where one is refused, the reply says what to mend. ' +
     'Send again only what was refused.',
-  inputSchema: z.toJSONSchema(proposalSchema, { io: 'input' }),
+  inputSchema: z.toJSONSchema(proposalSchema, {
+    io: 'input',
+    // Bounds that hardly any answer meets cost tokens in every request; code tells of them where one does.
+    override({ jsonSchema }) {
+      for (const bound of ['minLength', 'maxLength', 'minItems', 'maxItems'] as const) delete jsonSchema[bound];
+    },
+  }),
 };

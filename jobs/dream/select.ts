@@ -1,13 +1,13 @@
 // What one request of a dream is about: which entries, and which of the topics, within a token budget.
 
 import { redact } from '../../src/base/text/redact.ts';
-import { type DreamContext, type KnownEntry, newestAt } from '../../src/memory/dream/operations.ts';
 import { linesWithId, type TopicCard, TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import { type EntryRow, supportsByEntry } from '../../src/memory/ledger/entries.ts';
 import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { partsOf, SAYS_IT } from '../../src/memory/recall/unsorted.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { type DreamContext, type KnownEntry, newestAt } from '../../src/rules/dream-context.ts';
 import { contentWords, sharedPart } from '../../src/rules/words.ts';
 import { type DraftTopic, nearOthers, readTopics } from './draft.ts';
 
@@ -105,6 +105,8 @@ export interface Selected {
   others: TopicCard[];
   /** How many topics there are beside. */
   unnamed: number;
+  /** Names of pinned ones, which nothing is written into. */
+  pinned: string[];
   /** By entry, the ids of the lines that say what it changes, as far as words tell. */
   changed: Map<string, string[]>;
 }
@@ -125,6 +127,10 @@ const IS_NEAR = 0.5;
 /** What a line's topic being of another type than the entry leaves of its score. */
 const OTHER_TYPE = 0.6;
 const SAME_SESSION = 0.1;
+/** Of pinned topics so many are named. */
+const MOST_PINNED = 20;
+/** A memory of so few tokens is shown whole. */
+const SMALL_MEMORY_TOKENS = 2_000;
 /** Tokens of topics for one entry, and for any. */
 const TOKENS_PER_ENTRY = 120;
 const LEAST_TOKENS = 800;
@@ -149,7 +155,8 @@ export async function select(
   const { ledger } = store;
   const search = new TopicSearch(ledger);
   const cards = new Map(topicCards(ledger).map((card) => [card.path, card]));
-  const tokens = Math.min(mostTokens, LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length));
+  const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length);
+  const tokens = Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS / (1 - OTHERS_PART)));
   const room = new Room(tokens * (1 - OTHERS_PART));
   const scores = scoreLines(search, { ledger, entries: fresh, cards });
   for (const { path, line } of withdrawn.flatMap((entry) => supportsByEntry(ledger, entry.id))) {
@@ -208,8 +215,15 @@ export async function select(
     ({ path, isPinned }) => !shownPaths.has(path) && !isPinned,
   );
   const others = fitting([...new Set(left)], tokens * OTHERS_PART);
-  const unpinned = [...cards.values()].filter((card) => !card.isPinned).length;
-  return { slice, context, shown: room.shown, others, unnamed: unpinned - shownPaths.size - others.length, changed };
+  const [pinned, free] = [true, false].map((is) => [...cards.values()].filter((card) => card.isPinned === is)) as [
+    TopicCard[],
+    TopicCard[],
+  ];
+  return {
+    ...{ slice, context, shown: room.shown, others, changed },
+    unnamed: free.length - shownPaths.size - others.length,
+    pinned: pinned.slice(0, MOST_PINNED).map(({ name }) => name),
+  };
 }
 
 /** By path, lines with how near entries are to them. */

@@ -3,8 +3,7 @@
 // whether one that went stale still is the same change. What a review wrote itself of a proposal's files does not make it
 // stale: it is pinned to the text after, where nobody else changed the file in between (`OwnWrites`).
 
-import { checkOperations } from '../../src/memory/dream/operation-checks.ts';
-import { type DreamContext, type Operation, topicOfLine, topicsLosing } from '../../src/memory/dream/operations.ts';
+import { checkOperations } from '../../src/memory/dream/operations.ts';
 import {
   type EntryPin,
   isPinned,
@@ -22,10 +21,19 @@ import type { Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
+import {
+  type DreamContext,
+  linesIn,
+  linesOut,
+  type Operation,
+  type Put,
+  toldKind,
+  topicOfLine,
+} from '../../src/rules/dream-context.ts';
+import { topicsLosing } from '../../src/rules/line-support.ts';
 import { changesOf as changesOfArchiving } from '../dream/by-code.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
 import { type DraftTopic, editsOf, readTopics } from '../dream/draft.ts';
-import { resolveMeaning } from '../dream/meaning.ts';
 import { contextOf } from '../dream/select.ts';
 
 type Context = DreamContext<DraftTopic>;
@@ -87,15 +95,15 @@ function dropWithdrawnSources({ ledger }: Store, { topics, entries }: Context): 
 
 /** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
 export function checkProposal({ madeBy, operations, entries }: Proposal, context: Context, store: Store): string[] {
-  if (madeBy === 'model' || !operations.every(({ kind }) => kind === 'retire')) {
+  if (madeBy === 'model' || !operations.every((each) => toldKind(each) === 'retire')) {
     return checkOperations(operations, context, store.limits);
   }
   // Code retires what rests on withdrawn entries alone.
   const own = new Set(entries.map(({ id }) => id));
   const isGone = (id: string) => own.has(id) || entryRow(store.ledger, id)?.state === 'withdrawn';
   return operations.flatMap((operation) =>
-    ('replaces' in operation ? operation.replaces : []).flatMap((id) => {
-      const losing = topicsLosing(id, operation, context);
+    linesOut(operation).flatMap((id) => {
+      const losing = topicsLosing(id, operation as Put, context);
       if (losing.length === 0) return `Line ${id} is in no topic.`;
       return losing.flatMap(({ name, isPinned, lines }) => {
         if (isPinned) return `Line ${id} is in ${name}, which is pinned.`;
@@ -122,8 +130,8 @@ export async function renewProposal(store: Store, proposal: Proposal, at: { rowO
 }
 
 function withoutLateDescription(operation: Operation, { topics }: Proposal, context: Context): Operation {
-  if (!('lines' in operation) || operation.description === undefined) return operation;
-  const topic = context.topics.get(operation.topic);
+  if (operation.kind !== 'put' || operation.description === undefined) return operation;
+  const topic = context.topics.get(operation.topic ?? '');
   const pin = topics.find(({ path }) => path === (topic?.from ?? topic?.path));
   if (!topic || (pin && pin.description === lineId(topic.description))) return operation;
   const { description: _, ...rest } = operation;
@@ -249,7 +257,9 @@ export async function listProposals(store: Store, ids?: string[]): Promise<Shown
 
 /** Path of the topic that it is about; null where none is touched. */
 function topicOf({ archiving, operations: [first], topics }: Proposal): string | null {
-  return archiving?.topic ?? (first && 'topic' in first ? `${first.topic}.md` : (topics[0]?.path ?? null));
+  return (
+    archiving?.topic ?? (first && 'topic' in first && first.topic ? `${first.topic}.md` : (topics[0]?.path ?? null))
+  );
 }
 
 async function showProposal(store: Store, proposal: Proposal): Promise<ShownProposal> {
@@ -257,11 +267,11 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
   const logged = await readLogged(store, proposal.entries);
   const why = await whatChanged(store, proposal, logged.rowOf);
   const [first] = operations;
-  const written = operations.flatMap((operation) => ('lines' in operation ? operation.lines : []));
+  const written = operations.flatMap(linesIn);
   const about = archiving ? archiving.entries : proposal.entries.map((pin) => pin.id);
   return {
     id,
-    kind: archiving?.kind ?? first?.kind ?? '',
+    kind: archiving?.kind ?? (first ? toldKind(first) : ''),
     topic: topicOf(proposal),
     reason: archiving?.reason ?? first?.reason ?? '',
     job,
@@ -282,8 +292,7 @@ async function showProposal(store: Store, proposal: Proposal): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(store: Store, proposal: Proposal, logged: Logged): Promise<string> {
   const { context } = await contextOfProposal(store, proposal, logged);
-  const { archiving } = proposal;
-  const operations = resolveMeaning(proposal.operations, context);
+  const { archiving, operations } = proposal;
   const changes: FileChange[] = archiving
     ? changesOfArchiving(archiving.topic, [archiving], new Map())
     : editsOf(operations, context).flatMap(changesOfEdit);

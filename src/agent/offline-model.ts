@@ -215,17 +215,17 @@ export function sortEntries(question: string): JsonObject[] {
     if (!line) return [];
     const { id, topic, writer } = line;
     if (writer) return [{ kind: 'drop', entries, because: 'duplicate', of: id, reason: `A ${writer} wrote it.` }];
-    return [{ kind: 'merge', entries, reason: 'Said again.', topic, lines: [{ text, entries }], replaces: [id] }];
+    return [{ kind: 'put', topic, out: [id], in: [{ text, entries }], reason: 'Said again.' }];
   });
-  const news = facts.filter(({ line }) => !line);
   const known = `${shown}\n${partOf(question, 'others')}`.split('\n').map((row) => row.replace(/^### /, ''));
-  const added = [...Map.groupBy(news, ({ type }) => type)].map(([type, facts]) => {
-    const [topic, description] = TOPICS[type] ?? ['notes', 'What has no other place'];
+  const pinned = /^\(pinned, nothing goes into them: (.*)\)$/m.exec(known.join('\n'))?.[1]?.split(', ') ?? [];
+  const added = facts.flatMap(({ text, type, entries, line }): JsonObject[] => {
+    if (line) return [];
+    const [name, description] = TOPICS[type] ?? ['notes', 'What has no other place'];
+    const topic = pinned.includes(name) ? `more-${name}` : name;
     const isKnown = known.some((row) => row.startsWith(`${topic}.md (`) || row.startsWith(`${topic} (`));
-    const lines = facts.map(({ text, entries }) => ({ text, entries }));
-    const entries = facts.flatMap((fact) => fact.entries);
-    const operation = { kind: 'add', entries, reason: 'Not in memory yet.', topic, lines };
-    return isKnown ? operation : { ...operation, description, type };
+    const operation = { kind: 'put', topic, in: [{ text, entries }], reason: 'Not in memory yet.' };
+    return [isKnown ? operation : { ...operation, description, type }];
   });
   const gone = {
     kind: 'drop',

@@ -13,6 +13,7 @@ const DONE: Record<string, string> = {
   add: 'added',
   merge: 'merged',
   supersede: 'superseded',
+  change: 'changed',
   retire: 'retired',
   archive: 'archived',
   rename: 'renamed',

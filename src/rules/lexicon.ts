@@ -30,7 +30,7 @@ export const EMPTY = new Set(
   ),
 );
 
-/** Words that carry little of what a text says, beyond those that say nothing (memory/dream/operation-same.ts, operation-remains.ts). */
+/** Words that carry little of what a text says, beyond those that say nothing (memory/recall/near.ts). */
 export const LIGHT = new Set(
   (
     'can could may might must should would shall does did done been being has had not than then also only just still now very more most ' +
@@ -41,7 +41,7 @@ export const LIGHT = new Set(
   ).split(' '),
 );
 
-/** Verbs that tell little without what they are said of (memory/dream/operation-remains.ts). */
+/** Verbs that tell little without what they are said of (memory/recall/near.ts). */
 export const COMMON_VERBS = new Set(
   (
     'get gets got go goes went gone come comes came die dies died fail fails failed work works worked run runs ran take takes took ' +
@@ -51,36 +51,9 @@ export const COMMON_VERBS = new Set(
   ).split(' '),
 );
 
-/** What is named behind these is only named to be left: "instead of npm" (wording.ts, change-words.ts). */
+/** What is named behind these is only named to be left: "instead of npm" (words.ts). */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
-
-/** What these say of a thing is as good as a "not" (change-words.ts). */
-export const REFUSING =
-  'skip(?:s|ped|ping)?|omit(?:s|ted|ting)?|lack(?:s|ed|ing)?|le(?:ave|aves|aving|ft)(?: \\S+){0,3} out|missing|forbidden|banned|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|decid(?:e|es|ed|ing) against|turn(?:s|ed|ing)? down|stop(?:s|ped|ping)?|überspring\\p{L}*|weglassen|verboten|omet\\p{L}*|omit\\p{L}*';
-
-/** What is named behind these is over (change-words.ts). */
-export const NO_LONGER =
-  'no longer|not any ?more|nicht mehr|ne plus|ya no|non più|não mais|niet meer|już nie|больше не|inte längre';
-
-/** What is named behind these was so before (change-words.ts). */
-export const BEFORE =
-  'formerly|previously|before it was|it was|früher|vorher|zuvor|auparavant|antes|prima|eerder|раньше';
-
-/** What the words that name a thing end at (change-words.ts). */
-export const ENDS =
-  'for|in|on|at|when|while|because|since|as|to|and|or|but|from|with|by|if|until|für|bei|weil|seit|und|oder|wenn|pour|parce|depuis|et|ou|para|porque|desde|y|per|perché|dal|e';
-
-/** What joins a thing to what is said of it (change-words.ts). */
-export const COPULA = /^(?:is|are|was|were|ist|sind|est|sont|es|son|è|sono|é|são|to|of)$/iu;
-
-/** The months, also shortened (change-words.ts). */
-export const MONTH =
-  'jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|janvier|février|mars|avril|juin|juillet|août|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre';
-
-/** A date behind these says when something was said or seen (change-words.ts). */
-export const SAID_ON =
-  'as of|as at|since|decided on|decided in|agreed on|agreed in|already on|already in|seen on|shown on|said on|noted on|observed on|checked on|last seen|stand|seit|ab|gesehen am|bereits am|depuis|dès|desde|a partir de|dal|sinds|vanaf|с|sedan|från';
 
 /** What people send, and then paste (pasted.ts). */
 export const SENT =

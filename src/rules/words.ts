@@ -21,6 +21,13 @@ export function negationIn(text: string): string | null {
   return text.match(NEGATION)?.[0] ?? null;
 }
 
+const GIVEN_UP_THING = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP})\\s+(?:\`[^\`]+\`|[^\\s,;.()]+)`, 'giu');
+
+/** The text without what it names only to leave it ("instead of npm"): who looks for that is not led to it. */
+export function withoutGivenUp(text: string): string {
+  return text.replace(GIVEN_UP_THING, ' ');
+}
+
 /** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
 export function isOpposite(a: string, b: string): boolean {
   if (a.search(NEGATION) >= 0 === b.search(NEGATION) >= 0) return false;

@@ -117,11 +117,11 @@ test('at night each entry goes under the topic of its type, joins the line that 
   const shown = { ...values, entries: entries.join('\n'), topics: topics.join('\n'), withdrawn };
   const [called] = await calledWith<object>((await renderPrompt('dream-input', shown)).text, 'propose_operations');
   expect(proposalSchema.parse(called).operations).toMatchObject([
-    { kind: 'merge', entries: ['e_01'], topic: 'working-agreements', replaces: ['0000000a'] },
+    { kind: 'put', in: [{ entries: ['e_01'] }], topic: 'working-agreements', out: ['0000000a'] },
     { kind: 'drop', entries: ['e_02'], because: 'duplicate', of: '0000000b' },
-    { kind: 'add', entries: ['e_03', 'e_05'], topic: 'user-profile', lines: [{ text: 'The user prefers tea.' }] },
-    { kind: 'add', entries: ['e_04'], topic: 'project-facts', type: 'project' },
-    { kind: 'add', entries: ['e_06'], topic: 'working-agreements' },
+    { kind: 'put', topic: 'user-profile', in: [{ text: 'The user prefers tea.', entries: ['e_03', 'e_05'] }] },
+    { kind: 'put', topic: 'project-facts', type: 'project', in: [{ entries: ['e_04'] }] },
+    { kind: 'put', topic: 'working-agreements', in: [{ entries: ['e_06'] }] },
     { kind: 'drop', entries: ['e_0a'], because: 'withdrawn' },
   ]);
 });

@@ -89,7 +89,7 @@ test('status tells of an entry once no dream could place it for three nights, an
     const topic = { topic: 'harvest', type: 'project', description: 'The harvest' };
     const lines = [{ text, entries: [entry.id] }];
     return calls('propose_operations', {
-      operations: [{ kind: 'add', entries: [entry.id], reason: 'New.', ...topic, lines }],
+      operations: [{ kind: 'put', reason: 'New.', ...topic, in: lines }],
     });
   });
   const { environment, store } = await testApp({ server });
@@ -103,7 +103,7 @@ test('status tells of an entry once no dream could place it for three nights, an
   for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
   expect((await told('2026-11-22')).about).toEqual([]);
   await runHere(['dream'], at('2026-11-23', 3));
-  const why = 'found no place in its topics for 3 nights, since 2026-11-21: operations[0] (add): nothing that';
+  const why = 'found no place in its topics for 3 nights, since 2026-11-21: operations[0] (put): nothing that';
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
   const shown = await runHere(['status', '--verbose'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });

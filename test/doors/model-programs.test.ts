@@ -65,8 +65,8 @@ test.each([
     expect(await learn(testing, session)).toMatchObject({ outcome: 'recorded', spend: { calls: 1, onPlan: 1 } });
     const [{ id } = { id: '' }] = testing.rows('entries');
     const lines = [{ text: 'Always use pnpm.', entries: [id] }];
-    const add = { kind: 'add', entries: [id], reason: 'It is new.', topic: 'tools', lines };
-    const operation = { ...add, description: 'Which tools.', type: 'feedback', same: null };
+    const put = { kind: 'put', reason: 'It is new.', topic: 'tools', in: lines };
+    const operation = { ...put, description: 'Which tools.', type: 'feedback', over: null };
     fake.answers(says({ operations: [operation] }));
     expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'dreamed', topics: ['tools.md'] });
     const starts = fake.starts();

@@ -8,6 +8,7 @@ import type { RememberReport } from '../../jobs/remember.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
+import { record } from '../support/recorded.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -139,16 +140,18 @@ test('list --day shows the latest day, or one that is named by date or word; ano
 });
 
 test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
-  const { app, nocturne, rows } = await testApp({ settings: { excerptTokens: 500 } });
+  const { app, nocturne, rows, store } = await testApp({ settings: { excerptTokens: 500 } });
   const session = sessionFile(tempDir());
   for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
   await app.extract({ transcript: session.path, ended: true });
+  const twice = { type: 'project', text: 'The harvest is over.' } as const;
+  await record(store, '2026-11-20T20:00:00Z', [twice, { ...twice, session: 'other' }]);
   const dream = await nocturne('dream');
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
   const report = await nocturne('why');
   expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
-  const items = report.stdout.split('\n').filter((line) => /^- \*\*(?:added|merged)\*\* /.test(line)).length;
+  const items = report.stdout.split('\n').filter((line) => /^- \*\*(?:added|changed)\*\* /.test(line)).length;
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);

@@ -50,15 +50,15 @@ test('a better answer replaces the old entries, an edited line stays, the next d
       if (withdrawn.length === 0) {
         // One line on all entries: it may not go without the model when one of them does.
         const line = { text: texts.join(' '), entries: ids };
-        return [{ kind: 'add', entries: ids, ...place, lines: [line] }];
+        return [{ kind: 'put', ...place, in: [line] }];
       }
       toldWithdrawn.push(...withdrawn.map(({ text }) => text));
       const [, replaced] = /^\[([0-9a-f]{8}) withdrawn/m.exec(shown(request, 'topics')) ?? [];
       const lines = entries.map(({ id, text }) => ({ text, entries: [id] }));
       const gone = withdrawn.map(({ id }) => id);
       return [
-        { kind: 'retire', entries: gone, replaces: [replaced], reason: 'Half of it was withdrawn.' },
-        { kind: 'add', entries: ids, ...place, lines },
+        { kind: 'put', entries: gone, out: [replaced], reason: 'Half of it was withdrawn.' },
+        { kind: 'put', ...place, in: lines },
       ];
     },
   );

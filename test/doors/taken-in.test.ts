@@ -33,8 +33,8 @@ const eager = obey({
     ),
   propose: (request) =>
     entriesShown(request).map(({ id, text }) => ({
-      ...{ kind: 'add', entries: [id], topic: 'rules', type: 'feedback', description: 'What holds' },
-      ...{ lines: [{ text, entries: [id] }], reason: 'New.' },
+      ...{ kind: 'put', topic: 'rules', type: 'feedback', description: 'What holds' },
+      ...{ in: [{ text, entries: [id] }], reason: 'New.' },
     })),
 });
 

@@ -153,7 +153,7 @@ test('a rule that is taken back goes, and with the last line of a topic its file
     ['Always use pnpm instead of npm.'],
     'Never insist on pnpm again: that rule was dropped.',
   );
-  const retire = { kind: 'retire', entries: [entry], reason: 'Taken back.', replaces: lines.map(({ id }) => id) };
+  const retire = { kind: 'put', entries: [entry], reason: 'Taken back.', out: lines.map(({ id }) => id) };
   const testing = await night([retire]);
   expect(await testing.app.dream(testing.store, {})).toMatchObject({ outcome: 'dreamed', left: [] });
   expect(testing.model.requests).toHaveLength(1);
@@ -179,8 +179,8 @@ test('what would take more than a quarter of the memory is told before it is acc
     rules,
     'Never commit pnpm, generated files, tests, exports or pull requests to main directly.',
   );
-  const replaces = lines.slice(0, 5).map((line) => line.id);
-  const testing = await night([{ kind: 'retire', entries: [entry], reason: 'Old.', replaces }]);
+  const out = lines.slice(0, 5).map((line) => line.id);
+  const testing = await night([{ kind: 'put', entries: [entry], reason: 'Old.', out }]);
   const report = await testing.app.dream(testing.store, {});
   expect(report).toMatchObject({ outcome: 'failed', error: { code: 'bad-reply' } });
   expect(JSON.stringify(toolResults(testing.model.requests[1]))).toContain(
@@ -230,7 +230,7 @@ test('an edit made while the model was thinking survives the commit', async () =
   const model = await testModel((request, call) => {
     if (call > 1) return says('Done.');
     appendFileSync(join(first.dir, 'working-agreements.md'), '- A person was here.\n');
-    return propose(request, { kind: 'add', topic: 'working-agreements', lines: 'Never commit to main directly.' });
+    return propose(request, { topic: 'working-agreements', line: 'Never commit to main directly.' });
   });
   const second = await testApp({ server: model, dir: first.dir, home: first.home });
   expect((await second.app.dream(second.store, {})).outcome).toBe('dreamed');
@@ -242,7 +242,7 @@ test.each([
   [
     'an entry is left out',
     () => ({ operations: [{ kind: 'drop', entries: ['e_000000000000'], reason: 'x', because: 'unsupported' }] }),
-    'no such entries',
+    'no such entry',
   ],
   ['a new line says what no entry says', (id: string) => add(id, 'Use port 9999.'), '9999'],
   [
@@ -253,7 +253,7 @@ test.each([
   [
     'a line is replaced that is not there',
     (id: string) => ({
-      operations: [{ ...add(id, 'Listen on port 8080.').operations[0], kind: 'supersede', replaces: ['deadbeef'] }],
+      operations: [{ ...add(id, 'Listen on port 8080.').operations[0], out: ['deadbeef'] }],
     }),
     'deadbeef',
   ],
@@ -314,21 +314,16 @@ function add(id: string, text: string) {
   return {
     operations: [
       {
-        kind: 'add',
-        entries: [id],
-        reason: 'New.',
-        topic: 'ports',
-        description: 'Ports',
-        type: 'feedback',
-        lines: [{ text, entries: [id] }],
+        ...{ kind: 'put', reason: 'New.', topic: 'ports', description: 'Ports', type: 'feedback' },
+        in: [{ text, entries: [id] }],
       },
     ],
   };
 }
 
-function propose(request: MessagesRequest, operation: { kind: string; topic: string; lines: string }) {
+function propose(request: MessagesRequest, { topic, line }: { topic: string; line: string }) {
   const id = /e_[0-9a-f]{12}/.exec(JSON.stringify(request.messages).split('<entries>')[1] ?? '')?.[0] ?? '';
   return calls('propose_operations', {
-    operations: [{ ...operation, entries: [id], reason: 'New.', lines: [{ text: operation.lines, entries: [id] }] }],
+    operations: [{ kind: 'put', topic, reason: 'New.', in: [{ text: line, entries: [id] }] }],
   });
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
@@ -109,4 +109,14 @@ test('any text becomes one line of the log that reads back as it was kept', asyn
     }),
     { numRuns: 40 },
   );
+});
+
+test('what a person asked to be remembered gets a topic of its own where the one of its type is pinned', async () => {
+  const { store, dream, remember } = await jobs();
+  const mine = '---\nname: project-facts\ndescription: Facts\ntype: project\npinned: true\n---\n\n- Mine.\n';
+  writeFileSync(join(store.dir, 'project-facts.md'), mine);
+  await remember({ text: 'The harbour master has the keys.', type: 'project' });
+  expect(await dream()).toMatchObject({ outcome: 'dreamed', left: [] });
+  expect(await store.read('project-facts.md')).toBe(mine);
+  expect(await store.read('more-project-facts.md')).toContain('- The harbour master has the keys.\n');
 });

@@ -45,7 +45,7 @@ test('what is accepted is the change that was shown, by the same commit as a dre
   await memory.dream();
   const [proposal] = await memory.proposals();
   expect(proposal).toMatchObject({
-    kind: 'supersede',
+    kind: 'change',
     topic: 'alpha.md',
     state: 'waiting',
     entries: [{ id: entry, by: 'human', quotes: ['Alpha listens on port 2001.'] }],
@@ -65,6 +65,21 @@ test('what is accepted is the change that was shown, by the same commit as a dre
   expect(memory.states()[entry]).toBe('new');
   expect(await memory.proposals()).toMatchObject([{ id: proposal?.id, state: 'waiting' }]);
   expect(await memory.dream()).toMatchObject({ outcome: 'nothing-new' });
+});
+
+test('what waits since before there was put is taken for what it means, and can be accepted', async () => {
+  const memory = await settled({ Alpha: 1001 });
+  await memory.say('Alpha', 2001);
+  await memory.dream();
+  const { ledger } = memory.store;
+  const [put] = JSON.parse(ledger.get('select operations from proposal')?.operations as string);
+  const { in: lines, out: replaces, over: _, entries: __, ...rest } = put;
+  const before = { ...rest, kind: 'merge', entries: lines[0].entries, lines, replaces, over: put.over, same: true };
+  ledger.run('update proposal set operations = ?', JSON.stringify([before]));
+  expect(await memory.proposals()).toMatchObject([{ kind: 'change', topic: 'alpha.md', state: 'waiting' }]);
+  expect((await memory.review(accept)).decided).toMatchObject([{ outcome: 'accepted' }]);
+  expect(memory.file('alpha.md')).toContain('- Alpha listens on port 2001.\n');
+  expect(memory.file('alpha.md')).not.toContain('1001');
 });
 
 test('what is rejected is accounted for with the reason and never proposed again', async () => {

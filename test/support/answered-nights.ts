@@ -43,9 +43,9 @@ export async function nights() {
   };
 }
 
-export const add = (id: string | undefined, text: string, more: object = {}) => ({
-  ...{ kind: 'add', entries: [id], topic: 'facts', type: 'project', description: 'Facts', reason: 'New.' },
-  ...{ lines: [{ text, entries: [id] }], ...more },
+export const put = (id: string | undefined, text: string, more: object = {}) => ({
+  ...{ kind: 'put', topic: 'facts', type: 'project', description: 'Facts', reason: 'New.' },
+  ...{ in: [{ text, entries: [id] }], ...more },
 });
 
 /** What code said of what a request follows. */

@@ -34,15 +34,21 @@ export interface Year {
 /** Behind the words of a line. */
 const STANDS_AS = /^ stands there already as (\w{8}):/;
 
-/** What answers all that code asks. */
-function answerTo(asked: string): { same?: { same: true }; over?: { over: string[] } } {
+function linesOf(asked: string): string[] {
   const texts: string[] = [];
   JSON.parse(asked, (_, value) => (typeof value === 'string' ? texts.push(value) : value));
-  const all = texts.join('\n');
-  const over = [...all.matchAll(/"over": (\[".*?"\])\.$/gm)].flatMap(
-    ([, list]) => JSON.parse(list ?? '[]') as string[],
-  );
-  return { ...(all.includes('"same": true') && { same: { same: true } }), ...(over.length > 0 && { over: { over } }) };
+  return texts.join('\n').split('\n');
+}
+
+/** What answers all that code asks: that what it names is over. */
+function answerTo(asked: string): { over?: string[] } {
+  const lost = [
+    ...linesOf(asked)
+      .join('\n')
+      .matchAll(/\) says (".*?"), and no line would any more/g),
+  ];
+  const over = lost.flatMap(([, list]) => JSON.parse(`[${list}]`) as string[]);
+  return over.length > 0 ? { over } : {};
 }
 
 type Kept = { id: string; fate: Fate };
@@ -52,20 +58,29 @@ export type Sent = Record<string, unknown>;
 function rightly({ id, fate }: Kept, idOf: (text: string) => string | undefined, isNew: boolean): Sent {
   const { kind, topic, type, old, line } = fate;
   const replaced = old === undefined ? undefined : idOf(old);
-  const into = { topic, ...(isNew && { type, description: `About ${topic.replaceAll('-', ' ')}` }) };
+  const put = {
+    ...{ kind: 'put', topic, reason: 'As it is now.' },
+    ...(isNew && { type, description: `About ${topic.replaceAll('-', ' ')}` }),
+  };
+  const drop = { kind: 'drop', entries: [id], reason: 'As it is now.' };
   const lines = [{ text: line, entries: [id] }];
-  const common = { entries: [id], reason: 'As it is now.' };
   // Of a line that is not there, nothing is to be taken out, and it is to be written.
   if (kind === 'retire') {
-    if (replaced === undefined) return { kind: 'drop', ...common, because: 'ephemeral' };
-    return { kind, ...common, replaces: [replaced] };
+    if (replaced === undefined) return { ...drop, because: 'ephemeral' };
+    return { kind: 'put', entries: [id], out: [replaced], over: [old], reason: 'As it is now.' };
   }
   if (kind === 'duplicate') {
-    if (replaced === undefined) return { kind: 'add', ...common, ...into, lines: [{ text: old, entries: [id] }] };
-    return { kind: 'drop', ...common, because: 'duplicate', of: replaced };
+    if (replaced === undefined) return { ...put, in: [{ text: old, entries: [id] }] };
+    return { ...drop, because: 'duplicate', of: replaced };
   }
-  if (kind === 'add' || replaced === undefined) return { kind: 'add', ...common, ...into, lines };
-  return { kind, ...common, ...into, lines, replaces: [replaced] };
+  if (kind === 'add' || replaced === undefined) return { ...put, in: lines };
+  return { ...put, in: lines, out: [replaced], ...(kind === 'supersede' && { over: [old] }) };
+}
+
+/** The ids of the entries that an operation is about. */
+function entriesOf(sent: Sent): string[] {
+  const lines = (sent.in ?? []) as { entries: string[] }[];
+  return [...lines.flatMap(({ entries }) => entries), ...((sent.entries ?? []) as string[])];
 }
 
 export async function liveThrough(
@@ -76,6 +91,8 @@ export async function liveThrough(
   const fates = new Map<string, Fate>();
   let sent = 0;
   let tonight: Proposed[] = [];
+  /** What code said of the first call of the night. */
+  let told: string[] | undefined;
   /** What was wrong, and is not sent again yet; by entry. */
   const insisted = new Map<string, Sent>();
   const proposed: Proposed[] = [];
@@ -96,10 +113,11 @@ export async function liveThrough(
     const known = `${topics}\n${shown(request, 'others')}`;
     const begun = new Set<string>();
     const entries = entriesShown(request).filter(({ id }) => !isAgain || asked.includes(id));
+    if (isAgain) told ??= linesOf(asked);
     if (isAgain && entries.length === 0) return says('Done.');
     const operations: Sent[] = [];
     for (const { id } of entries) {
-      if (operations.some((each) => (each.entries as string[]).includes(id))) continue;
+      if (operations.some((each) => entriesOf(each).includes(id))) continue;
       const fate = fates.get(id) as Fate;
       const isThere = new RegExp(`^(?:### )?${fate.topic}(?:\\.md)? \\(`, 'm').test(known) || begun.has(fate.topic);
       if (fate.line) begun.add(fate.topic);
@@ -111,8 +129,8 @@ export async function liveThrough(
       const answer = isAgain ? answerTo(asked) : null;
       const again = answer && insisted.get(id);
       if (isAgain) insisted.delete(id);
-      if (again) operations.push({ ...again, ...answer.same, ...('replaces' in again && answer.over) });
-      else operations.push(wrong ?? { ...right, ...(right.kind !== 'add' && answer?.same) });
+      if (again) operations.push({ ...again, ...('out' in again && answer) });
+      else operations.push(wrong ?? right);
     }
     return calls('propose_operations', { operations });
   });
@@ -127,9 +145,9 @@ export async function liveThrough(
     for (const [at, { id }] of entries.entries()) fates.set(id, said[at]?.fate as Fate);
     if (night === Math.min(30, nights >> 1))
       for (const text of PERSONS) appendFileSync(join(dir, 'owners.md'), `- ${text}\n`);
-    tonight = [];
+    [tonight, told] = [[], undefined];
     const report = await jobs.dream();
-    proposed.push(...withProblems(tonight, report.refused));
+    proposed.push(...withProblems(tonight, told ?? []));
     outcomes.push(report.outcome);
     refused?.push(...report.refused);
     left?.push(...report.left.map(({ reason }) => reason));
@@ -153,25 +171,21 @@ export function spoil(
   const { line = '', topic, alike } = fate;
   const other = alike.find((text) => idOf(text) !== undefined);
   const otherId = other && idOf(other);
-  const write = (kind: string, text: string, more: object = {}) => ({
-    ...right,
-    kind,
-    lines: [{ text, entries: [id] }],
-    ...more,
-  });
-  if (right.kind !== 'add' && right.kind !== 'supersede') return null;
+  const write = (text: string, more: object = {}) => ({ ...right, in: [{ text, entries: [id] }], ...more });
+  const isMerge = fate.kind !== 'add' && fate.kind !== 'supersede';
+  if (right.kind !== 'put' || isMerge) return null;
   return random.pick<() => Sent | null>([
     // Puts two things into one line.
-    () => (otherId ? write('merge', `${line.replace(/\.$/, '')}, and ${other}`, { topic, replaces: [otherId] }) : null),
+    () => (otherId ? write(`${line.replace(/\.$/, '')}, and ${other}`, { topic, out: [otherId] }) : null),
     // Takes a line for another thing's.
-    () => (otherId ? write('merge', line, { topic, replaces: [otherId] }) : null),
+    () => (otherId ? write(line, { topic, out: [otherId] }) : null),
     // Drops a value, or the word that denies.
-    () => (/\d{4}|`/.test(line) ? write(String(right.kind), line.replace(/ (?:port )?\d{4}|`\w+`/, ' it')) : null),
-    () => (line.startsWith('Never') ? write(String(right.kind), line.replace('Never', 'Always')) : null),
+    () => (/\d{4}|`/.test(line) ? write(line.replace(/ (?:port )?\d{4}|`\w+`/, ' it')) : null),
+    () => (line.startsWith('Never') ? write(line.replace('Never', 'Always')) : null),
     // Invents.
-    () => write(String(right.kind), `${line} See https://wiki.example/${random.below(1_000)}.`),
-    () => write(String(right.kind), `${line.replace(/\.$/, '')} on port ${9_000 + random.below(900)}.`),
-    () => (line.startsWith('Always') ? write(String(right.kind), line.replace('Always', 'Never')) : null),
+    () => write(`${line} See https://wiki.example/${random.below(1_000)}.`),
+    () => write(`${line.replace(/\.$/, '')} on port ${9_000 + random.below(900)}.`),
+    () => (line.startsWith('Always') ? write(line.replace('Always', 'Never')) : null),
   ])();
 }
 
@@ -185,19 +199,14 @@ export function asOneHabit(
   { random, idOf, tonight }: { random: Random; idOf(text: string): string | undefined; tonight: Kept[] },
 ): Sent | null {
   const { line = '', topic, alike } = fate;
-  if (topic !== 'ways-of-working' || right.kind !== 'add') return null;
+  if (topic !== 'ways-of-working' || right.kind !== 'put' || 'out' in right) return null;
   const fellow = tonight.find((other) => other.id !== id && other.fate.topic === topic && other.fate.kind === 'add');
   if (fellow && random.below(2) === 0) {
     const entries = [id, fellow.id];
-    return { ...right, entries, lines: [{ text: random.pick([line, String(fellow.fate.line)]), entries }] };
+    return { ...right, in: [{ text: random.pick([line, String(fellow.fate.line)]), entries }] };
   }
   const standing = alike.filter((text) => idOf(text) !== undefined);
   if (standing.length === 0) return null;
   const other = random.pick(standing);
-  return {
-    ...right,
-    kind: 'merge',
-    lines: [{ text: random.pick([line, other]), entries: [id] }],
-    replaces: [idOf(other)],
-  };
+  return { ...right, in: [{ text: random.pick([line, other]), entries: [id] }], out: [idOf(other)] };
 }

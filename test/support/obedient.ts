@@ -30,9 +30,11 @@ export function replacesLine(request: MessagesRequest): ModelReply {
   const [line] = linesIn(shown(request, 'topics'));
   const [entry] = line ? entriesShown(request) : [];
   if (!line || !entry || request.messages.length > 1) return answer(request);
-  const lines = [{ text: entry.text, entries: [entry.id] }];
-  const operation = { kind: 'supersede', entries: [entry.id], topic: line.topic, lines, replaces: [line.id] };
-  return calls('propose_operations', { operations: [{ ...operation, reason: 'It is newer.' }] });
+  const operation = {
+    ...{ kind: 'put', topic: line.topic, out: [line.id], over: [line.text], reason: 'It is newer.' },
+    in: [{ text: entry.text, entries: [entry.id] }],
+  };
+  return calls('propose_operations', { operations: [operation] });
 }
 
 export interface Orders {

@@ -3,7 +3,7 @@
 
 import { entriesIn, linesIn, partOf } from '../../src/agent/offline-model.ts';
 import type { RunAgent } from '../../src/agent/types.ts';
-import type { Operation } from '../../src/memory/dream/operations.ts';
+import { entryIds, linesOut, type Operation } from '../../src/rules/dream-context.ts';
 
 /** As rough as it is fast: nights are compared with nights. */
 const CHARACTERS_PER_TOKEN = 3;
@@ -50,17 +50,17 @@ function propose(input: string, topicOf: (subject: string, type: string) => stri
   const newest = new Map(entries.map((entry) => [subjectOf(entry.text), entry]));
   const operations = entries.map((entry): Operation => {
     const subject = subjectOf(entry.text);
-    const at = { entries: [entry.id], topic: topicOf(subject, entry.type) };
+    const topic = topicOf(subject, entry.type);
     const own = lines.find((line) => subjectOf(line.text) === subject && !line.writer);
     const old = lines.find((line) => line.text === entry.text) ?? own;
     const newer = newest.get(subject);
     const drop = { kind: 'drop' as const, entries: [entry.id] };
     if (newer && newer !== entry) return { ...drop, because: 'gave-way', of: newer.id, reason: 'It gave way tonight.' };
     if (old?.text === entry.text) return { ...drop, because: 'duplicate', of: old.id, reason: 'Said before.' };
-    const text = [{ text: entry.text, entries: [entry.id] }];
-    if (old) return { kind: 'supersede', ...at, topic: old.topic, lines: text, replaces: [old.id], reason: 'Newer.' };
-    const description = `About ${at.topic.replaceAll('-', ' ')}`;
-    return { kind: 'add', ...at, type: entry.type as 'project', description, lines: text, reason: 'New.' };
+    const put = { kind: 'put' as const, in: [{ text: entry.text, entries: [entry.id] }] };
+    if (old) return { ...put, topic: old.topic, out: [old.id], over: [old.text], reason: 'Newer.' };
+    const description = `About ${topic.replaceAll('-', ' ')}`;
+    return { ...put, topic, type: entry.type as 'project', description, reason: 'New.' };
   });
   if (withdrawn.length === 0) return operations;
   return [...operations, { kind: 'drop', entries: withdrawn, because: 'withdrawn', reason: 'Taken back.' }];
@@ -74,12 +74,12 @@ function giveWay(operations: Operation[], problems: string): Operation[] {
   const older = new Map<string, string>();
   for (const [at, operation] of operations.entries()) {
     const isOlder = problems.split('\n').some((line) => line.startsWith(`operations[${at}] `) && /newer/.test(line));
-    const [old] = operation.kind === 'supersede' ? operation.replaces : [];
-    if (old !== undefined && isOlder) for (const entry of operation.entries) older.set(entry, old);
+    const [old] = linesOut(operation);
+    if (old !== undefined && isOlder) for (const entry of entryIds(operation)) older.set(entry, old);
   }
   return operations.map((operation): Operation => {
-    const { kind, entries } = operation;
-    const old = older.get((kind === 'drop' ? operation.of : entries[0]) ?? '');
+    const entries = entryIds(operation);
+    const old = older.get((operation.kind === 'drop' ? operation.of : entries[0]) ?? '');
     if (old === undefined) return operation;
     return { kind: 'drop', entries, because: 'gave-way', of: old, reason: 'It gave way before.' };
   });

@@ -3,11 +3,12 @@
 // the byte. Where one of these is no longer so, the proposal is stale: nobody can accept it, and the next dream makes it
 // anew. A rejected one stays as the memory of that decision. Who makes, renews and performs them is the jobs' business.
 
+import { linesOut, type Operation, toldKind } from '../../rules/dream-context.ts';
 import { type EntryRow, supportsOf } from '../ledger/entries.ts';
 import { jsonOf, type Ledger, type Row, type Transaction } from '../ledger/ledger.ts';
 import { shaOf } from '../ledger/version-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Archiving, Operation } from './operations.ts';
+import { type Archiving, asToday } from './operations.ts';
 
 export interface Proposal {
   /** `prop_` and eight hex digits of a hash over what is proposed: the same change has the same id. */
@@ -71,7 +72,8 @@ function proposalsAbout(ledger: Ledger, entry: string): Proposal[] {
 /** What waits, or was rejected, of an entry, as a person is told: a sentence each. */
 export function sayProposals(ledger: Ledger, entry: string): string[] {
   return proposalsAbout(ledger, entry).map(({ id, operations, archiving, state, because }) => {
-    const kind = archiving?.kind ?? operations[0]?.kind;
+    const [first] = operations;
+    const kind = archiving?.kind ?? (first && toldKind(first));
     if (state === 'waiting') return `A proposal (${kind}, ${id}) waits for your word: nocturne review.`;
     return `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}`;
   });
@@ -132,7 +134,7 @@ export async function whatChanged(
 ): Promise<string | null> {
   const entry = proposal.entries.find((pin) => !isPinned(pin, rowOf(pin.id)));
   if (entry) return `${entry.id} is no longer what it was made from.`;
-  const replaced = new Set(proposal.operations.flatMap((each) => ('replaces' in each ? each.replaces : [])));
+  const replaced = new Set(proposal.operations.flatMap(linesOut));
   for (const { path, sha, lines } of proposal.topics) {
     const text = await store.read(path);
     if ((text === null ? null : shaOf(text)) !== sha) return `${path} was changed since.`;
@@ -163,7 +165,7 @@ function proposals(ledger: Ledger, where: string, ...values: string[]): Proposal
     where ${where}`;
   return ledger.all<Kept>(sql, ...values).map(({ operations, forgotten, topics, entries, ...row }) => ({
     ...row,
-    operations: jsonOf(operations),
+    operations: jsonOf<Operation[]>(operations).map(asToday),
     archiving: forgotten === null ? null : jsonOf(forgotten),
     topics: jsonOf(topics),
     entries: jsonOf(entries),

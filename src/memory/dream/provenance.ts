@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import { listNames } from '../../base/files/directories.ts';
 import { readMemoryNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
-import { sharedRuns } from '../../rules/change-words.ts';
+import { literals } from '../../rules/literals.ts';
 import { similarity } from '../../rules/words.ts';
 import { entriesByLine, entryRow, sendersOf, supportsByEntry } from '../ledger/entries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -100,6 +100,23 @@ export async function explainLines(
   });
 }
 
+/** The words of a line that stand in what was said, in runs: without runs of a single word that says nothing. */
+function sharedRuns(line: string, said: string): string[] {
+  const there = new Set(tokensOf(said));
+  const runs: string[][] = [[]];
+  for (const word of line.split(/\s+/)) {
+    const [token = ''] = tokensOf(word);
+    if (token !== '' && there.has(token)) runs.at(-1)?.push(word);
+    else if (runs.at(-1)?.length !== 0) runs.push([]);
+  }
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || literals(run).length > 0);
+}
+
+function tokensOf(text: string): string[] {
+  const words = text.toLowerCase().split(/\s+/);
+  return words.map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, '')).filter((word) => word !== '');
+}
+
 /** An entry with where it was said; undefined for one that is not known. */
 export function explainEntry({ dir, ledger }: MemoryReader, id: string): ExplainedEntry | undefined {
   const row = entryRow(ledger, id);
@@ -146,16 +163,14 @@ export function toldOf(
   dir: string,
   id: string,
   most = 3,
-): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason' | 'over' | 'same'>)[] {
+): ({ day: Day } & Pick<ReportRow, 'op' | 'topic' | 'reason' | 'over'>)[] {
   const told: ReturnType<typeof toldOf> = [];
   const days = listNames(join(dir, '.nocturne', 'dreams')).flatMap((name) => reportDay(name) ?? []);
   for (const day of days.sort().reverse()) {
     const json = readMemoryNow(join(dir, reportPath(day, 'json'))) ?? '';
     const rows = json.includes(id) ? (parseJsonReport(json) ?? []).filter(({ entry }) => entry === id) : [];
     told.push(
-      ...rows.reverse().map(({ op, topic, reason, over, same }) => {
-        return { day, op, topic, reason, ...(over && { over }), ...(same && { same }) };
-      }),
+      ...rows.reverse().map(({ op, topic, reason, over }) => ({ day, op, topic, reason, ...(over && { over }) })),
     );
     if (told.length >= most) break;
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { asItIs } from '../../rules/change-words.ts';
+import { withoutGivenUp } from '../../rules/words.ts';
 import { shownText } from '../conflicts/conflict.ts';
 import { INDEX_CAPS, linksIn } from '../dream/index-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -114,7 +114,7 @@ function wordsOf(query: string): string[] {
 function countMatches(text: string, words: string[]): number {
   if (words.length === 0) return 0;
   // What a line names only as given up leads nobody to it.
-  const folded = asItIs(text).toLowerCase().normalize('NFC');
+  const folded = withoutGivenUp(text).toLowerCase().normalize('NFC');
   return words.filter((word) => folded.includes(word)).length;
 }
 

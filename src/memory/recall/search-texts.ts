@@ -5,7 +5,7 @@
 // is bounded. It changes nothing.
 
 import { type Clock, systemClock } from '../../base/time.ts';
-import { asItIs } from '../../rules/change-words.ts';
+import { withoutGivenUp } from '../../rules/words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { liveFiles, textOf } from '../store/live-files.ts';
 import { logDay } from '../text/daily-log.ts';
@@ -182,7 +182,7 @@ function isAside(line: string, { kind, isHead }: { kind: FileKind; isHead: boole
 }
 
 export function standingIn(line: SearchedLine): string {
-  line.standing ??= asItIs(line.text);
+  line.standing ??= withoutGivenUp(line.text);
   return line.standing;
 }
 

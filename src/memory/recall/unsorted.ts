@@ -1,4 +1,4 @@
-// Entries that no dream has sorted into topics yet: read from the logs, worded for an agent, and put before the lines that
+// What was stated and no dream has sorted into topics yet: read from the logs, worded for an agent, and put before the lines that
 // they change. Which lines those are only the entry itself tells, by what it says that it changes. That words of two texts
 // differ puts neither before the other: both are shown, an entry with its day.
 
@@ -43,7 +43,8 @@ export function* unsortedEntries(
       const { id, type, text, changes } = entry;
       // Nobody said it: a tool put it into the log.
       const isPrograms = entry.by === 'assistant' && entry.evidence.length === 0;
-      if (entry.state === 'new') yield { id, day, type, text, isPrograms, ...(changes && { changes }) };
+      // What was only shown no session is told before a night has seen it.
+      if (entry.state === 'new' && entry.strength === 'stated') yield { id, day, type, text, isPrograms, ...(changes && { changes }) };
     }
   }
 }

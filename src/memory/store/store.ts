@@ -54,8 +54,6 @@ export interface CommitResult {
 export interface By {
   actor: Actor;
   lease?: Lease;
-  /** Only to see whether it would be refused: nothing is changed. */
-  isRehearsal?: boolean;
   /**
    * Of what was edited past the store, only the files of the commit are looked at, so that it takes as long in a large
    * directory as in a small one; all of them after some commits. What is refused so is tried again with every file looked at:
@@ -85,9 +83,6 @@ interface StoreParts {
 /** A disk that has no room for so much is full. */
 const REHEARSED_BYTES = 64 * 1024;
 
-/** Takes a transaction back whose end was to see whether it comes to one. */
-const REHEARSED = new Error('rehearsed');
-
 /** Kept in version control where the directory is: the reports, and this file. */
 const GITIGNORE = '/*\n!/.gitignore\n!/dreams/\n';
 
@@ -112,7 +107,7 @@ export interface Store extends MemoryReader {
   remove(by: By, file: { path: string; precondition?: Precondition }): Promise<CommitResult>;
   /**
    * Commits files and rows together. `plan` runs inside the transaction: what it reads from the ledger cannot change
-   * before the commit. It may throw to take everything back. A rehearsal does all this and takes it back itself.
+   * before the commit. It may throw to take everything back.
    */
   commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult>;
   /** Writes rows that belong to no commit of files, such as the beginning of a job, in one transaction. */
@@ -259,19 +254,13 @@ export class DirectoryStore implements Store {
       const commit = beginCommit(this.ledger, { actor: by.actor, at, isApplied: false });
       for (const file of files) stage(this.#named(file), { id: commit, actor: by.actor, at }, deps);
       rows?.(new Transaction(this.ledger, commit));
-      if (by.isRehearsal) throw REHEARSED;
     };
     return this.#lock.hold(() => {
-      try {
-        // In a copy nobody else writes.
-        const looksAtItsFiles = by.looksAtItsFiles || this.#context.isCopy;
-        if (!looksAtItsFiles || !this.#isStagedAtOnce(stageAll)) {
-          this.#takeInExternalEdits(() => this.#external.takeInAll());
-          this.ledger.transaction(stageAll);
-        }
-      } catch (error) {
-        if (error === REHEARSED) return { collisions: [] };
-        throw error;
+      // In a copy nobody else writes.
+      const looksAtItsFiles = by.looksAtItsFiles || this.#context.isCopy;
+      if (!looksAtItsFiles || !this.#isStagedAtOnce(stageAll)) {
+        this.#takeInExternalEdits(() => this.#external.takeInAll());
+        this.ledger.transaction(stageAll);
       }
       // All displaced files were looked at just now, before the transaction.
       return { collisions: this.bringFilesUpToDate({ onlyFresh: true }) };

@@ -36,7 +36,7 @@ const rowSchema = z.object({
   job: z.string(),
   entry: z.string(),
   /**
-   * `add`, `merge`, `supersede`, `retire`, `drop`, `archive`; `rename`, of a topic, and `failed`, of the dream, are about no
+   * `add`, `change` (earlier: `merge`, `supersede`), `retire`, `drop`, `archive`; `rename`, of a topic, and `failed`, of the dream, are about no
    * entry; `propose`: it waits for a person.
    */
   op: z.string(),
@@ -53,8 +53,6 @@ const rowSchema = z.object({
   gone: z.array(z.string()).optional(),
   /** What else of the lines that went the dream held to be no longer true. */
   over: z.array(z.string()).optional(),
-  /** The dream held that what was taken for one thing is one, where words do not tell. */
-  same: z.boolean().optional(),
   /** In the first row of a slice. */
   batch: summarySchema.optional(),
 });
@@ -208,7 +206,6 @@ function describeItem(rows: ReportedRow[]): string[] {
     ...(came.length > 0 ? came : said).map((text) => `  - ${came.length > 0 && gone.length > 0 ? 'now: ' : ''}${text}`),
     ...gone.map((text) => `  - was: ${text}`),
     ...over.map((text) => `  - no longer true: ${text}`),
-    ...(rows.some(({ same }) => same) ? ['  - taken for one and the same thing, at the word of the model'] : []),
   ];
 }
 

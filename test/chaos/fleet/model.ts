@@ -64,9 +64,9 @@ function replyTo(request: MessagesRequest): Pick<Asked, 'kind' | 'about'> & { re
   if (!request.tools.some(({ name }) => name === 'record_entries')) {
     const entries = entriesShown(request);
     const operations = entries.map(({ id, text }) => ({
-      kind: 'add',
-      ...{ entries: [id], topic: 'stations', type: 'project', description: 'Code words of stations' },
-      ...{ lines: [{ text, entries: [id] }], reason: 'It was said.' },
+      kind: 'put',
+      ...{ topic: 'stations', type: 'project', description: 'Code words of stations' },
+      ...{ in: [{ text, entries: [id] }], reason: 'It was said.' },
     }));
     const about = STATION.exec(entries.map(({ text }) => text).join(' '))?.[0] ?? null;
     return { kind: 'dream', about, reply: calls('propose_operations', { operations }) };

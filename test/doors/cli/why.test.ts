@@ -57,9 +57,7 @@ test('of a line in other words it says what the entry gave it, where that is not
   const propose = (request: MessagesRequest) => {
     const ids = [...shown(request, 'entries').matchAll(/"id":"(e_\w+)"/g)].map(([, id]) => id);
     const said = lines.map((text, at) => ({ text, entries: [ids[at]] }));
-    return [
-      { kind: 'add', entries: ids, topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', lines: said },
-    ];
+    return [{ kind: 'put', topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', in: said }];
   };
   const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
   const session = aSession(RULES);
@@ -84,7 +82,7 @@ test('of a night that replaced a line, both are told', async () => {
   await nocturne('extract', session.path);
   await nocturne('dream');
   expect((await why()).stdout).toMatch(
-    /^- \*\*superseded\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
+    /^- \*\*changed\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
   );
 });
 

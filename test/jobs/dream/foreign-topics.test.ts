@@ -35,11 +35,10 @@ function addingTo(jobs: () => Jobs, topics: string[], refused: string[] = []): R
     for (const topic of topics) {
       const entries = entriesIn(jobs().store.ledger, 'new');
       const operation = {
-        kind: 'add',
-        entries: entries.map(({ id }) => id),
+        kind: 'put',
         topic,
         ...(existsSync(join(jobs().dir, `${topic}.md`)) ? {} : { type: 'project', description: 'What is known' }),
-        lines: entries.map(({ id, text }) => ({ text, entries: [id] })),
+        in: entries.map(({ id, text }) => ({ text, entries: [id] })),
         reason: 'New.',
       };
       const { text, isError } = await ports.callTool('propose_operations', { operations: [operation] });

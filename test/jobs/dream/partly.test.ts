@@ -9,7 +9,7 @@ import { explainLines, toldOf } from '../../../src/memory/dream/provenance.ts';
 import { listVersions } from '../../../src/memory/history/versions.ts';
 import { entryRow, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
-import { add, nights, told } from '../../support/answered-nights.ts';
+import { nights, put, told } from '../../support/answered-nights.ts';
 
 const A = 'The harvest runs on crates.';
 const B = 'The press runs on barrels.';
@@ -18,94 +18,40 @@ test('where one of two is refused, the other stands, the refused keeps its numbe
   const { night, file } = await nights();
   const { report, ids, requests } = await night([A, B], ([a, b], call) =>
     call === 1
-      ? [add(a, A), add(b, 'The press runs on port 9000.')]
-      : [add(b, B, { type: undefined, description: undefined })],
+      ? [put(a, A), put(b, 'The press runs on port 9000.')]
+      : [put(b, B, { type: undefined, description: undefined })],
   );
   expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
   expect(requests).toHaveLength(2);
   const said = told(requests[1]);
   expect(said).toContain('These stand, and are not to be sent again: operations 0.');
-  expect(said).toContain('operations[1] (add): nothing that');
+  expect(said).toContain('operations[1] (put): nothing that');
   expect(said).toContain(`Send only operations for what is left: ${ids[1]}.`);
   expect(said).not.toContain('is_error\\":true');
   expect(file('facts.md')).toContain(`- ${A}\n- ${B}\n`);
 });
 
-test('of several lines of an add those stand that are right, and only the wrong one is sent again', async () => {
+test('the lines of one put stand or fall together, and all of it is sent again', async () => {
   const { night, file } = await nights();
-  const wrong = 'The press runs on port 9000.';
-  const { report, ids, requests } = await night([A, B], ([a, b], call) =>
-    call === 1
-      ? [
-          add(a, A, {
-            entries: [a, b],
-            lines: [
-              { text: wrong, entries: [b] },
-              { text: A, entries: [a] },
-            ],
-          }),
-        ]
-      : [add(b, B, { type: undefined, description: undefined })],
-  );
-  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
-  expect(requests).toHaveLength(2);
-  const said = told(requests[1]);
-  expect(said).toContain('operations[0] (add): nothing that');
-  expect(said).toContain(`not to be sent again: ${JSON.stringify(JSON.stringify(A)).slice(1, -1)}.`);
-  expect(said).toContain(`Send only operations for what is left: ${ids[1]}.`);
-  expect(said).not.toContain('is_error');
-  expect(file('facts.md')).toContain(`- ${B}\n- ${A}\n`);
-});
-
-test('lines of an add that rest on one entry stand or fall together, and what is sent again as a whole takes the place of its parts', async () => {
-  const { night, file } = await nights();
-  const both = 'The harvest runs on crates, and the press on barrels.';
   const linesOf = (a?: string, b?: string, end = '.') => ({
-    entries: [a, b],
-    lines: [
-      { text: 'The harvest runs on crates.', entries: [a] },
-      { text: `The press runs on barrels${end}`, entries: [a] },
-      { text: 'The cellar is cold.', entries: [b] },
+    in: [
+      { text: A, entries: [a] },
+      { text: `The press runs on barrels${end}`, entries: [b] },
     ],
   });
-  const { report, ids, requests } = await night([both, 'The cellar is cold.'], ([a, b], call) => [
-    add(a, '', linesOf(a, b, call === 1 ? ' 9000.' : '.')),
+  const { report, ids, requests } = await night([A, B], ([a, b], call) => [
+    put(a, '', linesOf(a, b, call === 1 ? ' 9000.' : '.')),
   ]);
   expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
-  expect(told(requests[1])).toContain(`Send only operations for what is left: ${ids[0]}.`);
-  expect(file('facts.md').match(/^- /gm)).toHaveLength(3);
-});
-
-test('a part that stood is told of by the number that it was sent under, where what comes later stands in its way', async () => {
-  const { night, file } = await nights();
-  const said = [A, B, 'The harvest runs on crates of wood.'];
-  const { report, requests } = await night(said, ([a, b, c], call) =>
-    call === 1
-      ? [
-          add(a, '', {
-            entries: [a, b],
-            lines: [
-              { text: 'The press runs on port 9000.', entries: [b] },
-              { text: A, entries: [a] },
-            ],
-          }),
-        ]
-      : call === 2
-        ? [add(b, B), { ...add(c, A), lines: [{ text: 'Never: the harvest runs on crates of wood.', entries: [c] }] }]
-        : [add(c, said[2] as string)],
-  );
-  expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
-  expect(told(requests[2])).toMatch(/stand, and are not to be sent again: operations 0\./);
-  expect(told(requests[2])).toContain('operations[0]: of its lines these stand');
-  expect(told(requests[2])).not.toMatch(/operations\[1\](?! \(add\))/);
-  expect(file('facts.md').match(/^- /gm)).toHaveLength(3);
+  expect(told(requests[1])).toContain(`Send only operations for what is left: ${ids.join(', ')}.`);
+  expect(file('facts.md').match(/^- /gm)).toHaveLength(2);
 });
 
 test('what an operation that is refused says of a new topic holds for those beside it', async () => {
   const { night, file } = await nights();
   const bare = { type: undefined, description: undefined };
   const { report } = await night([A, B], ([a, b], call) =>
-    call === 1 ? [add(a, 'The harvest runs on port 9000.'), add(b, B, bare)] : null,
+    call === 1 ? [put(a, 'The harvest runs on port 9000.'), put(b, B, bare)] : null,
   );
   expect(report).toMatchObject({ outcome: 'dreamed', operations: [{ entries: [expect.any(String)] }] });
   expect(file('facts.md')).toContain('description: Facts');
@@ -114,15 +60,15 @@ test('what an operation that is refused says of a new topic holds for those besi
 
 test('an operation stands that only one which is refused stood in the way of, and a line that it drops for stays', async () => {
   const { night, file } = await nights();
-  await night([A], ([a]) => [add(a, A)]);
-  const wrong = { kind: 'supersede', replaces: [lineId(A)] };
+  await night([A], ([a]) => [put(a, A)]);
+  const wrong = { out: [lineId(A)] };
   const { report, ids, requests } = await night([`${A.slice(0, -1)} of wood.`, A], ([b, c], call) =>
     call === 1
       ? [
-          add(b, `${A.slice(0, -1)} of wood on port 9000.`, wrong),
+          put(b, `${A.slice(0, -1)} of wood on port 9000.`, wrong),
           { kind: 'drop', entries: [c], because: 'duplicate', of: lineId(A), reason: 'It stands there.' },
         ]
-      : [add(b, `${A.slice(0, -1)} of wood.`, { kind: 'add' })],
+      : [put(b, `${A.slice(0, -1)} of wood.`)],
   );
   expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
   const said = told(requests[1]);
@@ -134,17 +80,17 @@ test('an operation stands that only one which is refused stood in the way of, an
 
 test('of two operations that take out one line the second stands where the first is refused, and is refused where not', async () => {
   const { night, file } = await nights();
-  await night([A], ([a]) => [add(a, A)]);
-  const takes = { kind: 'supersede', replaces: [lineId(A)] };
+  await night([A], ([a]) => [put(a, A)]);
+  const takes = { out: [lineId(A)] };
   const { requests } = await night(['The harvest runs on 12 crates.', 'The harvest runs on sacks.'], ([b, c], call) =>
     call === 1
-      ? [add(b, 'The harvest runs on 15 crates.', takes), add(c, 'The harvest runs on sacks.', takes)]
+      ? [put(b, 'The harvest runs on 15 crates.', takes), put(c, 'The harvest runs on sacks.', takes)]
       : call === 2
-        ? [add(b, 'The harvest runs on 12 crates.', takes)]
+        ? [put(b, 'The harvest runs on 12 crates.', takes)]
         : null,
   );
   expect(told(requests[1])).toContain('These stand, and are not to be sent again: operations 1.');
-  expect(told(requests[2])).toContain('is replaced by another operation already');
+  expect(told(requests[2])).toContain('is taken out by another operation already');
   expect(file('facts.md')).not.toContain(A);
 });
 
@@ -156,8 +102,8 @@ test('a description that is too long is shortened where a clause ends, and holds
     'Before planning the harvest: crates and barrels, who carries them to the press; which fields come first';
   const { report, requests, ids } = await night([A, B], ([a, b], call) =>
     call === 1
-      ? [add(a, A, { description }), add(b, 'The press runs on port 9000.')]
-      : [add(b, B, { topic: 'presses', description: 'x'.repeat(150) })],
+      ? [put(a, A, { description }), put(b, 'The press runs on port 9000.')]
+      : [put(b, B, { topic: 'presses', description: 'x'.repeat(150) })],
   );
   expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
   expect(requests).toHaveLength(2);
@@ -174,16 +120,15 @@ test('a description that is too long is shortened where a clause ends, and holds
 test('of a line that goes, what the entry does not change is asked for alone, with a line that would do', async () => {
   const { night, file } = await nights();
   const old = 'The press has a limit of 3000, and the valve was put in by #96.';
-  await night([old], ([a]) => [add(a, old)]);
+  await night([old], ([a]) => [put(a, old)]);
   const text = 'The press has a limit of 4321 now.';
   const { report, requests } = await night([text], ([a], call) => {
     const lines = [{ text: 'The press has a limit of 4321.', entries: [a] }];
     const kept = call === 1 ? [] : [{ text: 'The valve was put in by #96.', entries: [a] }];
-    const replaces = [lineId(old)];
-    return [{ kind: 'supersede', entries: [a], topic: 'facts', reason: 'x', replaces, lines: [...lines, ...kept] }];
+    return [put(a, '', { out: [lineId(old)], over: ['3000'], in: [...lines, ...kept] })];
   });
   expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
-  expect(told(requests[1])).toContain('no line would say \\"#96\\" any more');
+  expect(told(requests[1])).toContain('says \\"#96\\", and no line would any more');
   expect(file('facts.md')).toContain('- The press has a limit of 4321.\n- The valve was put in by #96.\n');
   expect(file('facts.md')).not.toContain('3000');
 });
@@ -191,41 +136,35 @@ test('of a line that goes, what the entry does not change is asked for alone, wi
 describe('what a line that goes says besides', () => {
   const old = 'The press has a limit of 3000; bisected by Kim, at 4000 the valve of #96 still leaks.';
   const text = 'The press has a limit of 5000 again: it was the cellar.';
-  const changed = (id: string | undefined, more: object = {}) => ({
-    ...{ kind: 'supersede', entries: [id], topic: 'facts', reason: 'x', replaces: [lineId(old)] },
-    ...{ lines: [{ text, entries: [id] }], ...more },
-  });
-  const asked = 'at 4000 the valve of #96 still leaks';
+  const changed = (id: string | undefined, more: object = {}) => put(id, text, { out: [lineId(old)], ...more });
+  const over = ['a limit of 3000, bisected by Kim', 'at 4000 the valve of #96 still leaks'];
 
   test('is asked about, and goes in one more request when it is no longer true, as the report and explain tell', async () => {
     const { night, file, dir, store } = await nights();
-    await night([old], ([a]) => [add(a, old)]);
-    const { report, ids, requests } = await night([text], ([a], call) => [
-      changed(a, call === 1 ? {} : { over: ['bisected by Kim', asked] }),
-    ]);
+    await night([old], ([a]) => [put(a, old)]);
+    const { report, ids, requests } = await night([text], ([a], call) => [changed(a, call === 1 ? {} : { over })]);
     expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
     expect(requests).toHaveLength(2);
-    expect(told(requests[1])).toContain('is that still true? Then keep it in the line that comes');
-    expect(told(requests[1])).toContain(JSON.stringify(JSON.stringify(asked)).slice(1, -1));
+    expect(told(requests[1])).toContain('keep it in a line, or where it is no longer true, name it in');
     expect(file('facts.md')).toContain(`- ${text}\n`);
     expect(file('facts.md')).not.toContain('#96');
     const path = join(dir, '.nocturne/dreams/2026-11-22');
     expect(readFileSync(`${path}.md`, 'utf8')).toContain(
-      `  - was: ${old}\n  - no longer true: bisected by Kim\n  - no longer true: ${asked}\n`,
+      `  - was: ${old}\n  - no longer true: ${over[0]}\n  - no longer true: ${over[1]}\n`,
     );
     expect(readFileSync(`${path}.md`, 'utf8')).toContain(
       '\nRefused by code at first, and mended then:\n- operations[0]',
     );
     const rows = JSON.parse(readFileSync(`${path}.json`, 'utf8'));
-    expect(rows).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
-    expect(toldOf(store.dir, ids[0] ?? '')).toMatchObject([{ op: 'supersede', over: ['bisected by Kim', asked] }]);
+    expect(rows).toMatchObject([{ op: 'change', over }]);
+    expect(toldOf(store.dir, ids[0] ?? '')).toMatchObject([{ op: 'change', over }]);
   });
 
   test('is not asked about when it is named as over at once', async () => {
     const { night, file } = await nights();
-    await night([old], ([a]) => [add(a, old)]);
+    await night([old], ([a]) => [put(a, old)]);
     const { report, requests } = await night([text], ([a]) => [
-      changed(a, { over: ['bisected by Kim, 4000: the valve of #96 leaks'] }),
+      changed(a, { over: ['3000, bisected by Kim, 4000: the valve of #96 leaks'] }),
     ]);
     expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
     expect(requests).toHaveLength(1);
@@ -234,11 +173,11 @@ describe('what a line that goes says besides', () => {
 
   test('stays with its line, and the entry waits, when the model does not answer', async () => {
     const { night, file } = await nights();
-    await night([old], ([a]) => [add(a, old)]);
-    const { report } = await night([text, B], ([a, b], call) => (call < 4 ? [changed(a), add(b, B)] : null));
+    await night([old], ([a]) => [put(a, old)]);
+    const { report } = await night([text, B], ([a, b], call) => (call < 4 ? [changed(a), put(b, B)] : null));
     expect(report).toMatchObject({
       outcome: 'dreamed',
-      left: [{ reason: expect.stringContaining('is that still true?') }],
+      left: [{ reason: expect.stringContaining('name it in "over"') }],
     });
     expect(file('facts.md')).toContain(`- ${old}\n`);
     expect(file('facts.md')).not.toContain(text);
@@ -248,7 +187,7 @@ describe('what a line that goes says besides', () => {
 test('what is left waits for the next night with its reason, and after three nights a person is told', async () => {
   const { night, store, dir } = await nights();
   const wrong = 'The harvest runs on port 9000.';
-  const one = await night([A, B], ([a, b], call) => (call === 1 ? [add(a, wrong), add(b, B)] : null));
+  const one = await night([A, B], ([a, b], call) => (call === 1 ? [put(a, wrong), put(b, B)] : null));
   const [a = ''] = one.ids;
   expect(one.report).toMatchObject({
     outcome: 'dreamed',
@@ -259,16 +198,16 @@ test('what is left waits for the next night with its reason, and after three nig
   expect(readFileSync(join(dir, '.nocturne/dreams/2026-11-21.md'), 'utf8')).toContain(
     `Left for another night:\n- ${a}`,
   );
-  const two = await night([], () => [add(a, wrong)]);
+  const two = await night([], () => [put(a, wrong)]);
   expect(two.report).toMatchObject({ outcome: 'failed' });
   const input = JSON.stringify(two.requests[0]?.messages);
   expect(input).toContain('What another run of you proposed');
   expect(input).toContain('says \\"9000\\"');
   expect(longUnplaced(store.ledger)).toEqual([]);
-  await night([], () => [add(a, wrong)]);
+  await night([], () => [put(a, wrong)]);
   expect(longUnplaced(store.ledger)).toMatchObject([{ entry: a, nights: 3, text: A }]);
   // It is not asked about night after night.
-  expect((await night([], () => [add(a, wrong)])).requests).toEqual([]);
+  expect((await night([], () => [put(a, wrong)])).requests).toEqual([]);
 });
 
 test('a value that stands in a name, and dates that only say when, are no values to be kept apart or lost', async () => {
@@ -279,9 +218,8 @@ test('a value that stands in a name, and dates that only say when, are no values
   ];
   const { report, requests } = await night([one, two], (ids) => [
     {
-      ...add(ids[0], 'The press leaks at the valve.'),
-      entries: ids,
-      lines: [{ text: 'The press leaks at the valve.', entries: ids }],
+      ...put(ids[0], ''),
+      in: [{ text: 'The press leaks at the valve.', entries: ids }],
     },
   ]);
   expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
@@ -308,17 +246,8 @@ test.each([
   ['Use `npm` for the press.', 'Use `pnpm` instead of `npm` for the press.', 'Use `pnpm` for the press.'],
 ])('a status moves: %s', async (old, said, line) => {
   const { night, file } = await nights();
-  await night([old], ([id]) => [add(id, old)]);
-  const { report } = await night([said], ([id]) => [
-    {
-      kind: 'supersede',
-      entries: [id],
-      topic: 'facts',
-      replaces: [lineId(old)],
-      reason: 'Moved.',
-      lines: [{ text: line, entries: [id] }],
-    },
-  ]);
+  await night([old], ([id]) => [put(id, old)]);
+  const { report } = await night([said], ([id]) => [put(id, line, { out: [lineId(old)], over: [old] })]);
   expect(report.refused).toEqual([]);
   expect(file('facts.md')).toContain(`- ${line}\n`);
   expect(file('facts.md')).not.toContain(`- ${old}\n`);
@@ -327,40 +256,22 @@ test.each([
 test('of two things that look alike neither takes the place of the other', async () => {
   const { night, file } = await nights();
   const old = 'The staging press listens on port 3000.';
-  await night([old], ([id]) => [add(id, old)]);
+  await night([old], ([id]) => [put(id, old)]);
   const said = 'The production press listens on port 4321.';
   const { requests } = await night([said], ([id], call) =>
-    call === 1
-      ? [
-          {
-            kind: 'supersede',
-            entries: [id],
-            topic: 'facts',
-            replaces: [lineId(old)],
-            reason: 'x',
-            lines: [{ text: said, entries: [id] }],
-          },
-        ]
-      : [add(id, said)],
+    call === 1 ? [put(id, said, { out: [lineId(old)] })] : [put(id, said)],
   );
-  expect(told(requests[1])).toContain('what looks alike is not the same');
+  expect(told(requests[1])).toContain('says \\"3000\\", and no line would any more');
   expect(file('facts.md')).toContain(`- ${old}\n- ${said}\n`);
 });
 
 test('a line that replaces another keeps the sources whose words it still says, and explain tells what each gave', async () => {
   const { night, store } = await nights();
   const old = 'The press runs on barrels in the cellar.';
-  await night([old], ([id]) => [add(id, old)]);
+  await night([old], ([id]) => [put(id, old)]);
   const line = 'The press runs on barrels in the cellar since the flood, with `crank --slow`.';
   await night(['Since the flood the press runs with `crank --slow`.'], ([id]) => [
-    {
-      kind: 'supersede',
-      entries: [id],
-      topic: 'facts',
-      replaces: [lineId(old)],
-      reason: 'More.',
-      lines: [{ text: line, entries: [id] }],
-    },
+    put(id, line, { out: [lineId(old)] }),
   ]);
   const [explained] = await explainLines(store, { path: 'facts.md', line: lineId(line) });
   expect(explained?.entries.map(({ text, gave }) => [text, gave])).toEqual([
@@ -372,7 +283,7 @@ test('a line that replaces another keeps the sources whose words it still says, 
 test('a topic is renamed with its history, what its lines rest on, the links to it and its line in the index', async () => {
   const { night, store, dir, file, undo } = await nights();
   const link = 'How the press is cleaned stands in [facts](facts.md).';
-  await night([A, link], ([a, b]) => [add(a, A), add(b, link, { topic: 'cleaning', description: 'Cleaning' })]);
+  await night([A, link], ([a, b]) => [put(a, A), put(b, link, { topic: 'cleaning', description: 'Cleaning' })]);
   const { report } = await night([B], ([b]) => [
     {
       kind: 'rename',
@@ -381,7 +292,7 @@ test('a topic is renamed with its history, what its lines rest on, the links to 
       description: 'Harvest and press',
       reason: 'It is about the harvest.',
     },
-    add(b, B, { topic: 'harvest' }),
+    put(b, B, { topic: 'harvest' }),
   ]);
   expect(report).toMatchObject({ outcome: 'dreamed', refused: [] });
   expect(existsSync(join(dir, 'facts.md'))).toBe(false);
@@ -407,15 +318,15 @@ test('a topic is renamed with its history, what its lines rest on, the links to 
 
 test('a topic that a person wrote in, or links, keeps its name', async () => {
   const { night, dir, file } = await nights();
-  await night([A], ([a]) => [add(a, A)]);
+  await night([A], ([a]) => [put(a, A)]);
   writeFileSync(join(dir, 'mine.md'), 'See [facts](facts.md).\n');
   const rename = { kind: 'rename', topic: 'facts', to: 'harvest', reason: 'x' };
-  const one = await night([B], ([b], call) => (call === 1 ? [rename, add(b, B)] : null));
+  const one = await night([B], ([b], call) => (call === 1 ? [rename, put(b, B)] : null));
   expect(told(one.requests[1])).toContain("A person's line of mine.md links facts.md");
   expect(file('facts.md')).toContain(`- ${B}\n`);
   writeFileSync(join(dir, 'facts.md'), `${file('facts.md')}- Mine.\n`);
   const two = await night(['The mill stands still.'], ([c], call) =>
-    call === 1 ? [rename, add(c, 'The mill stands still.')] : null,
+    call === 1 ? [rename, put(c, 'The mill stands still.')] : null,
   );
   expect(told(two.requests[1])).toContain('a person wrote in facts');
   expect(file('facts.md')).toContain('- Mine.\n');
@@ -424,7 +335,7 @@ test('a topic that a person wrote in, or links, keeps its name', async () => {
 test('what a tag would have begun or ended is shown as ‹ and read as <; every other < stands as it was said', async () => {
   const { night, file } = await nights();
   const said = 'Releases with a <topics> block or `a < b` or <div> are checked twice.';
-  const { requests } = await night([said], ([id]) => [add(id, said.replace('<topics>', '‹topics> tag'))]);
+  const { requests } = await night([said], ([id]) => [put(id, said.replace('<topics>', '‹topics> tag'))]);
   const input = JSON.stringify(requests[0]?.messages);
   expect(input).toContain('‹topics> block or `a < b` or <div>');
   expect(told(requests[1])).toContain('holds a tag of this conversation');

@@ -21,12 +21,8 @@ const together: Orders['propose'] = (request) => {
     description: 'Before pushing: review',
     type: 'feedback',
   };
-  const line = { ...topic, entries, lines: [{ text: HABIT, entries }] };
-  return [
-    old
-      ? { kind: 'merge', replaces: [old], reason: 'Shown again.', ...line }
-      : { kind: 'add', reason: 'Shown.', ...line },
-  ];
+  const put = { kind: 'put', ...topic, in: [{ text: HABIT, entries }], reason: 'Shown.' };
+  return [old ? { ...put, out: [old] } : put];
 };
 
 /** A directory of its own in which days and nights pass, each with a model that obeys. */
@@ -119,8 +115,8 @@ test('a habit changes no line that somebody stated', async () => {
   await day('2026-11-01', ['33333333-2222-4333-8444-555555555555'], RULE.replace('review', 'linter'));
   await night('2026-11-02', (request) =>
     entriesShown(request).map(({ id, text }) => ({
-      ...{ kind: 'add', entries: [id], topic: 'review', description: 'Review', type: 'feedback', reason: 'New.' },
-      lines: [{ text, entries: [id] }],
+      ...{ kind: 'put', topic: 'review', description: 'Review', type: 'feedback', reason: 'New.' },
+      in: [{ text, entries: [id] }],
     })),
   );
   const before = readFileSync(join(dir, 'review.md'), 'utf8');
@@ -130,16 +126,16 @@ test('a habit changes no line that somebody stated', async () => {
     const entries = entriesShown(request).map(({ id }) => id);
     return [
       {
-        kind: 'supersede',
-        entries,
+        kind: 'put',
         topic: 'review',
-        replaces: [line?.id],
+        out: [line?.id],
+        over: [line?.text],
+        in: [{ text: HABIT, entries }],
         reason: 'x',
-        lines: [{ text: HABIT, entries }],
       },
     ];
   });
-  expect(JSON.stringify(model.requests[1]?.messages)).toContain('which one session only showed');
+  expect(JSON.stringify(model.requests[1]?.messages)).toContain('what one session only showed');
   expect(readFileSync(join(dir, 'review.md'), 'utf8')).toBe(before);
 });
 

@@ -44,13 +44,12 @@ async function leaked() {
   session.add('Never commit to main directly.');
   await first.app.extract({ transcript: session.path, ended: true, instructions: `Keep ${SECRET}.` });
   const operations = allEntries(first.store.ledger).map(({ id, text }, at) => ({
-    kind: 'add',
-    entries: [id],
+    kind: 'put',
     reason: `Said: ${text}`,
     topic: `hosts-${at}`,
     description: at === 0 ? `${SECRET} is the staging host` : 'Rules',
     type: 'feedback',
-    lines: [{ text, entries: [id] }],
+    in: [{ text, entries: [id] }],
   }));
   const model = await testModel([calls('propose_operations', { operations }), says('Done.')]);
   const testing = await testApp({ server: model, dir: first.dir, home: first.home });

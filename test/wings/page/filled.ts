@@ -129,13 +129,7 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     const text = texts.get(path) as string;
     const name = plan.topic((n * 7) % topics);
     const line = { text: says('line', topics * lines + n).slice(0, 900), entries: [entry.id] };
-    const operation = {
-      kind: 'add' as const,
-      entries: [entry.id],
-      reason: says('reason', n),
-      topic: name,
-      lines: [line],
-    };
+    const operation = { kind: 'put' as const, reason: says('reason', n), topic: name, in: [line] };
     const made = { operations: [operation], archiving: null };
     const description = lineId(parseTopic(path, text).description);
     return {

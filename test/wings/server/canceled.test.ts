@@ -23,8 +23,8 @@ async function withDreamHeld() {
       }),
     propose: (request) =>
       entriesShown(request).map(({ id, text }) => ({
-        ...{ kind: 'add', entries: [id], topic: 'services', type: 'project', description: 'Services', reason: 'New.' },
-        lines: [{ text, entries: [id] }],
+        ...{ kind: 'put', topic: 'services', type: 'project', description: 'Services', reason: 'New.' },
+        in: [{ text, entries: [id] }],
       })),
   });
   let requests = 0;

@@ -97,8 +97,8 @@ function eager() {
     const [said, pushed] = entriesShown(request).toSorted(
       (a, b) => Number(/push/.test(a.text)) - Number(/push/.test(b.text)),
     );
-    const at = { entries: [said?.id as string], topic: 'releases', reason: 'Said so.' };
-    const lines = [{ text: 'Releases are cut on Tuesdays.', entries: at.entries }];
+    const at = { kind: 'put', topic: 'releases', reason: 'Said so.' };
+    const lines = [{ text: 'Releases are cut on Tuesdays.', entries: [said?.id] }];
     if (request.messages.length === 1) {
       seen.topics = shown(request, 'topics');
       seen.entries = shown(request, 'entries');
@@ -106,16 +106,8 @@ function eager() {
       const rule = { text: pushed?.text, entries: [pushed?.id] };
       return calls('propose_operations', {
         operations: [
-          { kind: 'supersede', ...at, lines, replaces: [line] },
-          {
-            kind: 'add',
-            ...at,
-            entries: [pushed?.id],
-            topic: 'rules',
-            type: 'feedback',
-            description: 'R',
-            lines: [rule],
-          },
+          { ...at, in: lines, out: [line] },
+          { ...at, topic: 'rules', type: 'feedback', description: 'R', in: [rule] },
         ],
       });
     }
@@ -123,7 +115,7 @@ function eager() {
     seen.told = JSON.stringify(request.messages.at(-1));
     return calls('propose_operations', {
       operations: [
-        { kind: 'add', ...at, lines },
+        { ...at, in: lines },
         { kind: 'drop', entries: [pushed?.id], because: 'unsupported', reason: 'Nobody said it.' },
       ],
     });

@@ -272,8 +272,7 @@ type Place = Pick<CommonOptions, 'memory' | 'scope'> & { ledger: Ledger; zone: s
 /** What each kind would do. */
 const WOULD: Record<string, string> = {
   add: 'add to',
-  merge: 'merge in',
-  supersede: 'replace in',
+  change: 'change in',
   retire: 'take out of',
   archive: 'put away from',
   drop: 'leave out',

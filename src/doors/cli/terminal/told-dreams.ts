@@ -64,12 +64,12 @@ export function dreamsOf(text: string, ledger: Ledger | null) {
     job,
     /** Null where the ledger does not know the job any more. */
     at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
-    rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over, same }) => {
+    rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over }) => {
       /** What the entry says. */
       const text = (ledger && entryRow(ledger, entry)?.text) || null;
       // As they were written, as far as a version still has them.
       const textsOf = (ids: string[]) => (ledger && topic ? writtenLines(ledger, { path: topic, lines: ids }) : []);
-      const told = { entry, op, operation, topic, lines, reason, over, same, text };
+      const told = { entry, op, operation, topic, lines, reason, over, text };
       /** `written`: the lines that rest on it; `removed`: those that went. */
       return { ...told, written: textsOf(lines), removed: textsOf(gone) };
     }),

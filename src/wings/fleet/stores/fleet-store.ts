@@ -109,7 +109,6 @@ export class FleetStore implements Store {
   }
 
   commit(by: By, plan: (ledger: Ledger) => CommitPlan): Promise<CommitResult> {
-    if (by.isRehearsal) return this.#checkedOut.rehearse((at) => this.#in(at, () => at.commit(by, plan)));
     return this.#change(by, (at) => at.commit(by, plan));
   }
 

@@ -30,6 +30,7 @@ export const DID: Record<string, string> = {
   add: 'added',
   merge: 'merged',
   supersede: 'replaced',
+  change: 'changed',
   retire: 'no longer true',
   drop: 'left out',
   archive: 'put away',

@@ -1,0 +1,173 @@
+// What a line of a dream rests on: whether a new line goes on saying what an old one said, which of its clauses nothing
+// says, and whether it is certain. A line is certain where each of its clauses is carried by a statement, or shown by two
+// sessions; a habit is worded anew by each session, so that half of the words are enough. Pure.
+
+import type { Day } from '../base/time.ts';
+import { CARRIED_SHARE, CARRYING_CHARS, carriedShare } from './carried.ts';
+import {
+  type DreamContext,
+  isOthers,
+  isWithdrawal,
+  type KnownEntry,
+  type KnownLine,
+  type KnownTopic,
+  knownEntries,
+  type LineSource,
+  linesIn,
+  type NewLine,
+  type Put,
+  sessionOf,
+  topicOfLine,
+} from './dream-context.ts';
+import { isValueIn, valuesIn } from './literals.ts';
+import { contentWords, countSharedWords, isOpposite } from './words.ts';
+
+/** Of a clause so many words, or else so great a part of them, are in what shows it. */
+const SHOWN_WORDS = 2;
+const SHOWN_PART = 1 / 2;
+/** What is shorter says nothing by itself. */
+const CLAUSE_WORDS = 3;
+
+/** The values of a text that must not be lost: dates that were past when it was said only say when. */
+export function lastingValues(text: string, at: string): string[] {
+  const day = at.slice(0, 10);
+  return valuesIn(text).filter(
+    (value) => !/^\d{4}-\d{2}(?:-\d{2})?$/.test(value) || value > day.slice(0, value.length),
+  );
+}
+
+/** The share of a text's words that stand in another, of which all counts. */
+export function shareIn(text: string, other: string): number {
+  return carriedShare(text, other.match(new RegExp(`.{1,${CARRYING_CHARS}}(?=\\s|$)`, 'gs')) ?? []);
+}
+
+/** Whether a text says all that a line says, word by word. */
+export function keepsAllOf(old: KnownLine, text: string): boolean {
+  return keeps(old, text, 1);
+}
+
+/**
+ * Whether a text goes on saying what a line says, which none of the entries that it cites changes: every word of it, since
+ * one may be who or what; of a habit, which each session words otherwise, the share that carries it.
+ */
+function isCarriedBy(old: KnownLine, text: string, cited: KnownEntry[]): boolean {
+  const isChanged = ({ changes = '' }: KnownEntry) => keepsAllOf(old, changes);
+  return keeps(old, text, old.seenOnce === undefined ? 1 : CARRIED_SHARE) && !cited.some(isChanged);
+}
+
+function keeps(old: KnownLine, text: string, share: number): boolean {
+  const isThere = valuesIn(old.text).every((value) => isValueIn(value, text));
+  return isThere && shareIn(old.text, text) >= share && !isOpposite(old.text, text);
+}
+
+/** The new line that goes on saying what a line says which goes out; undefined where the line is replaced. */
+export function carrierOf(line: KnownLine, put: Put, context: DreamContext): NewLine | undefined {
+  return linesIn(put).find((each) => isCarriedBy(line, each.text, knownEntries(context, each.entries)));
+}
+
+/**
+ * The topics that lose a line to an operation. What is no longer true is true nowhere: it goes from every topic where
+ * nocturne may change it. Of a line that a new one carries one copy is changed, since the others still hold; what is
+ * withdrawn takes the copies along that rest on nothing else.
+ */
+export function topicsLosing<Topic extends KnownTopic>(line: string, put: Put, context: DreamContext<Topic>): Topic[] {
+  const own = topicOfLine(line, context, put.topic);
+  const known = own?.lines.get(line);
+  if (!own || !known) return [];
+  if (carrierOf(known, put, context)) return [own];
+  const isByWithdrawal = isWithdrawal(put, context);
+  const losing = [...context.topics.values()].filter((topic) => {
+    const copy = topic.lines.get(line);
+    if (topic.isPinned || !copy || isOthers(copy)) return false;
+    const { sources = [] } = copy;
+    const isGone = ({ id }: LineSource) => context.entries.get(id)?.isWithdrawn === true;
+    return isByWithdrawal ? sources.length > 0 && sources.every(isGone) : true;
+  });
+  return losing.length > 0 ? losing : [own];
+}
+
+interface Support {
+  cited: KnownEntry[];
+  /** The lines that it takes the place of and goes on saying. */
+  carried: KnownLine[];
+}
+
+interface Certainty {
+  /** Clauses that nothing says on which the line rests. */
+  unsaid: string[];
+  /** Clauses that no statement carries, nor two sessions show. */
+  unsure: string[];
+  /** Whether a statement is among what it rests on. */
+  isStated: boolean;
+  /** Whether a statement is, or a line that is certain. */
+  isCertain: boolean;
+  /** Where all of it was only shown, and some of it once: the first day. */
+  seenOnce?: Day;
+}
+
+export function certaintyOf(text: string, { cited, carried }: Support): Certainty {
+  const stated = [
+    ...cited.filter(({ strength }) => strength === 'stated').map(wordsOf),
+    ...carried.filter(({ seenOnce }) => seenOnce === undefined).map((line) => [line.text]),
+  ];
+  const shown = [
+    ...cited.filter(({ strength }) => strength === 'implied').map((entry) => ({ ...entry, words: wordsOf(entry) })),
+    ...carried.flatMap(({ text: own, seenOnce, sources = [] }) =>
+      seenOnce === undefined ? [] : sources.map((source) => ({ ...source, words: [own] })),
+    ),
+  ];
+  const clauses = clausesOf(text);
+  const unstated = clauses.filter(
+    (clause) => !stated.some((words) => !/\p{L}{2}/u.test(clause) || carriedShare(clause, words) >= CARRIED_SHARE),
+  );
+  const sessionsOf = (clause: string) =>
+    new Set(shown.filter(({ words }) => isShownBy(clause, words.join('\n'))).map(sessionOf));
+  const unsure = unstated.filter((clause) => sessionsOf(clause).size < 2);
+  const unsaid = unsure.filter((clause) => sessionsOf(clause).size === 0);
+  const isHabit = ({ seenOnce, sources = [] }: KnownLine) =>
+    seenOnce !== undefined || (sources.length > 0 && sources.every(({ strength }) => strength === 'implied'));
+  const isStated = cited.some(({ strength }) => strength === 'stated') || !carried.every(isHabit);
+  const isCertain = stated.length > 0;
+  const first = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
+  return { unsaid, unsure, isStated, isCertain, ...(!isCertain && unsure.length > 0 && first && { seenOnce: first }) };
+}
+
+/** The entry with the words of the line that it was seen to show again, where that goes out: a habit has other words each time. */
+export function withAgain(entry: KnownEntry, out: Map<string, KnownLine>): KnownEntry {
+  const line = entry.strength === 'implied' ? out.get(entry.again ?? '') : undefined;
+  return line ? { ...entry, quotes: [...entry.quotes, line.text] } : entry;
+}
+
+function wordsOf({ text, quotes }: KnownEntry): string[] {
+  return [text, ...quotes];
+}
+
+/** Whether an entry may show a habit: not where each has one word that the other lacks, and all else is the same. */
+export function isSameHabit(habit: string, entry: KnownEntry): boolean {
+  const [words, others] = [contentWords(habit), contentWords(entry.text)];
+  const aloneIn = (some: Set<string>, other: Set<string>) => some.size - countSharedWords(some, other);
+  const isOther = aloneIn(words, others) === 1 && aloneIn(others, words) === 1;
+  return !isOther && isShownBy(habit, wordsOf(entry).join('\n'));
+}
+
+function isShownBy(text: string, words: string): boolean {
+  const own = contentWords(text);
+  const shared = countSharedWords(own, contentWords(words));
+  return shared >= Math.min(SHOWN_WORDS, own.size) && shared >= SHOWN_PART * own.size;
+}
+
+/** What a line says, sentence by sentence and behind each comma, colon or bracket; what is short belongs to what is before it. */
+function clausesOf(line: string): string[] {
+  const clauses: string[] = [];
+  for (const part of line.split(/(?<=[.;:!?,])\s+|\s+[–—]\s+|\s*[()]\s*/)) {
+    const isShort = isFragment(part);
+    if (isShort && clauses.length > 0) clauses.push(`${clauses.pop()} ${part}`);
+    else if (part !== '') clauses.push(part);
+  }
+  const [first = '', second, ...rest] = clauses;
+  return second !== undefined && isFragment(first) ? [`${first} ${second}`, ...rest] : clauses;
+}
+
+function isFragment(part: string): boolean {
+  return [...contentWords(part)].filter((word) => /\p{L}/u.test(word)).length < CLAUSE_WORDS;
+}
