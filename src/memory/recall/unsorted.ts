@@ -44,7 +44,8 @@ export function* unsortedEntries(
       // Nobody said it: a tool put it into the log.
       const isPrograms = entry.by === 'assistant' && entry.evidence.length === 0;
       // What was only shown no session is told before a night has seen it.
-      if (entry.state === 'new' && entry.strength === 'stated') yield { id, day, type, text, isPrograms, ...(changes && { changes }) };
+      if (entry.state === 'new' && entry.strength === 'stated')
+        yield { id, day, type, text, isPrograms, ...(changes && { changes }) };
     }
   }
 }
