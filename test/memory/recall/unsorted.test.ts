@@ -4,8 +4,12 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { newerAmong } from '../../../src/memory/recall/unsorted.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
+import { openStore } from '../../../src/memory/open.ts';
+import { newerAmong, unsortedEntries } from '../../../src/memory/recall/unsorted.ts';
+import { record } from '../../support/recorded.ts';
+import { tempDir } from '../../support/temp.ts';
 
 interface Evening {
   evening: number;
@@ -86,4 +90,12 @@ test.each([
 ])('an entry that does not say what it changes stands before no line: %s', (text) => {
   const lines = ['Label the barrels.', 'The press listens on port 3000.', 'Use `npm`.', 'PR #94 moves slot locking.'];
   expect(lines.flatMap(newerAmong<{ text: string; changes?: string }>(lines, [{ text }]))).toEqual([]);
+});
+
+test('what a session only showed is told to no other before a night has seen it', async () => {
+  const store = await openStore(tempDir(), { clock: fixedClock('2026-11-21T02:00:00Z') });
+  onTestFinished(() => store.close());
+  const said = { type: 'feedback', text: 'Show the diff first.' } as const;
+  await record(store, '2026-11-20T09:00:00Z', [said, { ...said, text: 'Wants a table.', strength: 'implied' }]);
+  expect([...unsortedEntries(store)].map(({ text }) => text)).toEqual([said.text]);
 });

@@ -1,4 +1,4 @@
-// Lines that contradict one another are shown together, so that a night can mend them.
+// What a night is shown of memory: all of a small one; lines that contradict one another together, so that it can mend them.
 
 import { expect, test } from 'vitest';
 import { nights, put } from '../../support/answered-nights.ts';
@@ -20,4 +20,15 @@ test('a line that a newer one contradicts is shown with it, in a topic of which 
   expect(topics).toContain(now);
   expect(topics).toContain(old);
   expect(topics).toContain('more lines not shown');
+});
+
+test('a small memory is shown whole, whatever the entries are of', async () => {
+  const { night } = await nights();
+  const said = Array.from({ length: 24 }, (_, n) => `Crate number ${n} stands on shelf ${n + 100} of the cellar.`);
+  await night(said, (ids) =>
+    ids.map((id, at) => put(id, said[at] as string, { topic: `shelf-${at % 6}`, description: `Shelf ${at % 6}` })),
+  );
+  const { requests } = await night(['Oleg has a new belt.'], ([a]) => [put(a, 'Oleg has a new belt.')]);
+  const topics = requests[0] ? shown(requests[0], 'topics') : '';
+  for (const line of said) expect(topics).toContain(line);
 });
