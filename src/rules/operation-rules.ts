@@ -304,7 +304,7 @@ function checkDrop(drop: Drop, { operations, context, gone }: Night, say: Say): 
     if (entry.isWithdrawn !== (because === 'withdrawn')) {
       say(entry.isWithdrawn ? `${id} is withdrawn: say so as the reason.` : `${id} is not withdrawn.`);
     } else if (!isOf) {
-      if (entry.by === 'person' && !entry.isWithdrawn)
+      if (isAskedFor(entry) && !entry.isWithdrawn)
         say(`${id} is what a person asked to remember: put it into a topic.`);
     } else {
       const problem = of === undefined ? 'say of what' : refusalOf(entry, drop);
@@ -335,6 +335,11 @@ function checkDrop(drop: Drop, { operations, context, gone }: Night, say: Say): 
     }
     return newestAt(line.sources ?? []) < entry.at ? 'what it would give way to is older' : null;
   }
+}
+
+/** Whether a person asked to remember it, by a command or in a log: no session said it. */
+function isAskedFor({ by, session }: KnownEntry): boolean {
+  return by === 'person' || (by === 'human' && session === '');
 }
 
 function refusalOfDuplicate({ text, at }: KnownEntry, there: string): string | null {

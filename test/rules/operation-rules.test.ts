@@ -19,7 +19,7 @@ const KNOWN: Record<string, object> = {
   implied: { strength: 'implied' },
   withdrawn: { isWithdrawn: true },
   tool: { by: 'tool' },
-  remembered: { by: 'person' },
+  remembered: { session: '' },
   "person's": { isPersons: true },
   "program's": { isPrograms: true },
   once: { seenOnce: '2026-11-01', sources: [{ id: 'e_old', at: DAY, session: 's_old', strength: 'implied' }] },
