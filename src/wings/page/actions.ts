@@ -76,11 +76,10 @@ export async function act(at: At, { name, fields }: { name: string; fields: URLS
 
 /** Where the form said one was; never elsewhere than here. */
 function backTo(to: string | null, { url }: At): URL {
-  const given =
-    to?.startsWith('/') && !/^\/[/\\]/.test(to) && URL.canParse(to, url.origin)
-      ? new URL(to, url.origin)
-      : new URL('/', url.origin);
-  return given.host === url.host ? given : new URL('/', url.origin);
+  const home = new URL('/', url.origin);
+  const given = URL.parse(to ?? '/', url.origin);
+  // After normalisation: what is left of `/.//elsewhere` is a path of ours, which a browser takes for another host.
+  return given?.origin === url.origin && !given.pathname.startsWith('//') ? given : home;
 }
 
 function topicOf({ field }: Asked): string {

@@ -3,6 +3,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { SEED, sized } from '../../support/depth.ts';
+import { seeded } from '../../support/random.ts';
 import { enter, OURS } from './enter.ts';
 import { useExample } from './example.ts';
 
@@ -61,6 +63,30 @@ test.each([
     expect(await statusOf(`${world.url}/memory`, { ...headers, cookie })).toBe(status);
   },
 );
+
+test('after a form one is back where the form says one was, which is never elsewhere', async () => {
+  const world = example();
+  const { cookie, token } = await enter(world);
+  const backFrom = async (to: string) => {
+    const answer = await fetch(`${world.url}/do/nothing-known`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...OURS, cookie, origin: world.url },
+      body: new URLSearchParams({ token, to }),
+    });
+    return new URL(answer.headers.get('location') ?? 'http://nowhere.example', world.url);
+  };
+  expect((await backFrom('/memory?type=user#line')).href).toMatch(/\/memory\?type=user&said=\w+#line$/);
+  const steps = ['/', '\\', '%2f', '%5c', '.', '..', '%2e', '\t', '\n', '\0', ' ', '@', ':', '?', '#', 'https:'];
+  const { below, pick } = seeded(SEED);
+  const made = Array.from(
+    { length: sized({ quick: 200, deep: 5_000 }) },
+    () => `${Array.from({ length: 1 + below(6) }, () => pick(steps)).join('')}evil.example`,
+  );
+  for (const to of ['/.//evil.example', '/a/..//evil.example', '/%2e/\\evil.example', '/\t/evil.example', ...made]) {
+    expect([to, (await backFrom(to)).origin]).toEqual([to, world.url]);
+  }
+});
 
 test('a change needs our origin with its port, the token of the visit, and the cookie', async () => {
   const world = example();
