@@ -10,6 +10,7 @@ import type { Html } from './shell.ts';
 const DEPTH = 12;
 /** The library takes time with the square of what it is given: what is longer without a break, or a line, is shown as text. */
 const MOST_CHARS = 4_000;
+const MOST_LINES = 50;
 
 /** Whole texts, with headings and lists. */
 export function markdown(text: string): Html {
@@ -40,10 +41,54 @@ function plain(text: string): Token {
   return { type: 'text', raw: text, text };
 }
 
+/** Reads what is nested no deeper than it is shown: each level reads its text again, and a quote more than once. */
+class ShallowLexer extends Lexer {
+  #depth = 0;
+  #left: number;
+
+  constructor(chars: number) {
+    super({ gfm: true });
+    this.#left = chars;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the library's own overloads
+  override blockTokens(src: string, tokens: any = [], isClipped = false): any {
+    this.#left -= src.length;
+    if (this.#depth > DEPTH || this.#left < 0) {
+      tokens.push(plain(src));
+      return tokens;
+    }
+    this.#depth += 1;
+    try {
+      return super.blockTokens(src, tokens, isClipped);
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+}
+
+/** For each line that goes on in an item the library copies what the item has so far: one of many lines ends sooner. */
+function withShortItems(lines: string[]): string {
+  let count = 0;
+  const shortened = lines.flatMap((line) => {
+    const rest = line.replace(/^(?: {0,3}> ?)+/, '');
+    if (!rest.trim()) count = 0;
+    else if (/^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/.test(rest)) count = 1;
+    // A paragraph of no item goes on until an empty line.
+    else if (count === 0 && /^\S/.test(rest)) count = Number.NEGATIVE_INFINITY;
+    else count += 1;
+    if (count < MOST_LINES) return line;
+    count = 0;
+    return [line, ''];
+  });
+  return shortened.join('\n');
+}
+
 function lex(text: string): Token[] {
-  if (text.split('\n').some((line) => line.length > MOST_CHARS)) return [plain(text)];
-  const lexer = new Lexer({ gfm: true });
-  lexer.blockTokens(text.replaceAll(/\r\n?/g, '\n'), lexer.tokens);
+  const lines = text.replaceAll(/\r\n?/g, '\n').split('\n');
+  if (lines.some((line) => line.length > MOST_CHARS)) return [plain(text)];
+  const lexer = new ShallowLexer(text.length * DEPTH);
+  lexer.blockTokens(withShortItems(lines), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length > MOST_CHARS) tokens.push(plain(src));
     else lexer.inlineTokens(src, tokens);
