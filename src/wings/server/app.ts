@@ -32,7 +32,7 @@ export function endpoints(): Endpoint[] {
 }
 
 const REQUEST_ID = 'request-id';
-const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
+const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
 
 export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
   const app = new OpenAPIHono<Env>();
@@ -150,15 +150,29 @@ async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Ca
 
 /** Pages of elsewhere, and names of elsewhere that lead here, are not answered. */
 function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
-  const host = headerOf(context, 'host') ?? '';
-  const isOurs = (name: string) => LOCAL.test(name) || urls.some((url) => new URL(url).host === name);
-  // A socket of the file system has no name.
+  const incoming = context.env?.incoming;
+  if ((incoming?.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length ?? 1) > 1) {
+    throw new ApiError('invalid_request_error', 'There is more than one Host.');
+  }
+  const host = headerOf(context, 'host')?.toLowerCase() ?? '';
+  // A socket of the file system has no port.
+  const port = incoming?.socket.localPort;
+  const isOurs = (name: string) => {
+    const [, bare = '', given] = /^(.*?)(?::(\d+))?$/.exec(name) ?? [];
+    const isOwnPort = port === undefined || (given ? Number(given) === port : port === 80 || port === 443);
+    return (LOCAL.includes(bare) && isOwnPort) || urls.some((url) => isHostOf(new URL(url), name));
+  };
   if (!isOurs(host)) throw new ApiError('permission_error', 'This server does not answer under that name.');
   const origin = headerOf(context, 'origin');
   if (origin === undefined || origins.includes(origin)) return;
   const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
   if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
   throw new ApiError('permission_error', 'This server does not answer pages of that origin.');
+}
+
+/** With its port, which may be left out where it is the usual one. */
+function isHostOf({ host, port, protocol }: URL, name: string): boolean {
+  return name === host || (port === '' && name === `${host}:${protocol === 'https:' ? 443 : 80}`);
 }
 
 function refusal(context: Context<Env>, error: ApiError): Response {

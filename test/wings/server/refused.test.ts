@@ -278,17 +278,30 @@ test('pages of elsewhere and names of elsewhere that lead here are not answered'
     const [answer] = await once(asked, 'response');
     return [answer.statusCode, ((await json(answer)) as { error?: { type: string } }).error?.type];
   };
-  for (const name of [host, `localhost:${port}`, 'memory.example.com'])
-    expect(await under(name)).toEqual([200, undefined]);
-  for (const name of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil.example']) {
+  for (const name of [host, `LocalHost:${port}`, `[::1]:${port}`, 'memory.example.com', 'memory.example.com:443'])
+    expect([name, ...(await under(name))]).toEqual([name, 200, undefined]);
+  const elsewhere = ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example'];
+  for (const name of [
+    ...elsewhere.flatMap((each) => [each, `${each}:${port}`]),
+    ...['127.0.0.1', 'localhost', '[::1]'].flatMap((each) => [each, `${each}:1`, `${each}:80`]),
+    ...[`memory.example.com:${port}`, 'memory.example.com:80'],
+  ]) {
     expect([name, ...(await under(name))]).toEqual([name, 403, 'permission_error']);
   }
+  const lines = [`host: ${host}`, `Host: ${host}`, `x-api-key: ${key}`, 'connection: close'];
+  const twice = await answerTo(at, `GET /v1/memory_stores HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  expect(twice).toMatch(/^HTTP\/1\.1 400[\s\S]*more than one Host/);
 });
 
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
   const at = await served({ requestMs: 100 });
   const { sdk, key } = await at.client({}, { maxRetries: 10 });
-  const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
+  const lines = [
+    'POST /v1/memory_stores HTTP/1.1',
+    `host: ${new URL(at.url).host}`,
+    `x-api-key: ${key}`,
+    'content-length: 99',
+  ];
   const begun = `${lines.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n{"name": `;
   let answer = '';
   // Time runs from the connection. Where it is over before the server has read what is there, as on a busy machine,
@@ -316,7 +329,12 @@ test('a server that ends waits no longer than it may for a request that does not
   const at = await served();
   const { key } = await at.client();
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
-  const lines = ['POST /v1/memory_stores HTTP/1.1', 'host: localhost', `x-api-key: ${key}`, 'content-length: 99'];
+  const lines = [
+    'POST /v1/memory_stores HTTP/1.1',
+    `host: ${new URL(at.url).host}`,
+    `x-api-key: ${key}`,
+    'content-length: 99',
+  ];
   socket.write(`${lines.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n`);
   // So that it is under way.
   const [first] = await once(socket, 'data');
