@@ -5,7 +5,6 @@
 // 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next
 //    recall, and the next dream distils it.
 
-import { findRelativeDate } from '../src/agent/entry-words.ts';
 import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { asSeen } from '../src/base/text/wording.ts';
@@ -24,6 +23,7 @@ import { type Ledger, newId } from '../src/memory/ledger/ledger.ts';
 import type { Store } from '../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
 import type { MemoryType } from '../src/memory/types.ts';
+import { findRelativeDate } from '../src/rules/languages.ts';
 import { sharesTopic } from '../src/rules/words.ts';
 
 export interface RememberRequest {

@@ -15,6 +15,7 @@ import {
 } from '../../src/memory/dream/operations.ts';
 import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { withoutMark } from '../../src/memory/text/topic.ts';
+import { withTags } from '../../src/rules/as-read.ts';
 import {
   entryIds,
   isOthers,
@@ -25,7 +26,6 @@ import {
   type Put,
   topicOfLine,
 } from '../../src/rules/dream-context.ts';
-import { withTags } from '../../src/rules/injection.ts';
 import { certaintyOf, withAgain } from '../../src/rules/line-support.ts';
 import { type Checked, type CommitDeps, sizeOf } from './commit.ts';
 import { editsOf, readHolding, readNamed, relinked } from './draft.ts';

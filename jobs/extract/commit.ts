@@ -2,7 +2,6 @@
 // another run covered meanwhile are left out, so that work done twice at once is committed once. What is about the user,
 // where the user scope keeps that, goes into no log here: it is `sent`, and so in the outbox with the same commit.
 
-import type { FoundEntry } from '../../src/agent/entry-checks.ts';
 import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
 import { indexFollowing } from '../../src/memory/dream/index-follow.ts';
 import {
@@ -26,6 +25,7 @@ import type { Ledger } from '../../src/memory/ledger/ledger.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Disposition } from '../../src/memory/types.ts';
+import type { FoundEntry } from '../../src/rules/entry-rules.ts';
 import { readPointAt, type Session } from '../../src/transcript/session.ts';
 import type { CitedMessages, Proposed } from './propose.ts';
 import { nameOf, type PendingTurn } from './turn-parts.ts';

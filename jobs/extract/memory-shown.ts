@@ -11,7 +11,7 @@ import { linksIn } from '../../src/memory/dream/index-file.ts';
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
-import { withoutTagLines } from '../../src/rules/injection.ts';
+import { withoutTagLines } from '../../src/rules/as-read.ts';
 import type { SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { otherPaths } from '../dream/draft.ts';

@@ -18,7 +18,8 @@ import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isMemoryPath } from '../../src/memory/store/confine.ts';
 import { mergeLines } from '../../src/memory/store/edit-text.ts';
 import { isTopicPath, lineNumbers, parseTopic } from '../../src/memory/text/topic.ts';
-import { hasWrapperTag, speaksToAgent } from '../../src/rules/injection.ts';
+import { hasWrapperTag } from '../../src/rules/as-read.ts';
+import { speaksToAgent } from '../../src/rules/languages.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
 export interface MemorySnapshot {

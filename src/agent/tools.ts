@@ -7,10 +7,10 @@
 import { z } from 'zod';
 import { describeError, isAppError } from '../base/errors.ts';
 import { parsedOr } from '../base/text/json.ts';
+import { type CheckOptions, checkEntry, type FoundEntry, type ProposedEntry } from '../rules/entry-rules.ts';
 import { distinctValues } from '../rules/literals.ts';
+import { findQuote } from '../rules/quotes.ts';
 import { contentWords, countSharedWords, isOpposite, similarity } from '../rules/words.ts';
-import { type CheckOptions, checkEntry, type FoundEntry, type ProposedEntry } from './entry-checks.ts';
-import { findQuote } from './entry-words.ts';
 import type { ToolDefinition, ToolReply } from './types.ts';
 
 export interface Tool {

@@ -13,7 +13,7 @@ import { findLedger } from '../memory/ledger/ledger.ts';
 import { type NearLine, nearTo } from '../memory/recall/near.ts';
 import { asContent, frameOf } from '../memory/recall/recall.ts';
 import { recalledTexts, rememberRecalled } from '../memory/recall/recall-uses.ts';
-import { passagesOf } from '../rules/pasted.ts';
+import { passagesOf } from '../rules/spoken-text.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import { enablementFor, scopeDir, scopesBeside } from './places.ts';
 

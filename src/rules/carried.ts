@@ -14,7 +14,7 @@ export const CARRYING_QUOTES = 3;
 export const CARRYING_CHARS = 300;
 
 /** In fewer messages a word that half of them hold says nothing yet. */
-const LEAST_MESSAGES = 4;
+const LEAST_MESSAGES = 8;
 const SHORTEST_WORD = 4;
 /** What the prompt calls the person, who does not say it. */
 const FRAME = 'user';
@@ -27,17 +27,23 @@ const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}
 export interface CarriedOptions {
   /** Words that do not count, lower case: `commonWords`, and those of the project's name. */
   common?: ReadonlySet<string>;
+  /** Values of the text: each counts as a word, and is carried where `isIn` says so. */
+  values?: { all: readonly string[]; isIn: (value: string, quoted: string) => boolean };
 }
 
 /** The share, 0 to 1, of the text's words of more than three letters that are alike a word of the quotes. */
-export function carriedShare(text: string, quotes: Iterable<string>, { common }: CarriedOptions = {}): number {
+export function carriedShare(text: string, quotes: Iterable<string>, { common, values }: CarriedOptions = {}): number {
   const shown = [...quotes].slice(0, CARRYING_QUOTES).map((quote) => quote.slice(0, CARRYING_CHARS));
   const quoted = shown.join('\n');
   for (const shortest of [SHORTEST_WORD, 2]) {
-    const asked = unitsOf(text, shortest).filter((word) => word !== FRAME && !common?.has(word));
-    if (asked.length === 0) continue;
+    const words = unitsOf(text, shortest).filter((word) => word !== FRAME);
+    if (words.length === 0) continue;
+    const telling = words.filter((word) => !common?.has(word));
+    const asked = telling.length > 0 ? telling : words;
     const said = unitsOf(quoted, shortest);
-    return asked.filter((word) => said.some((other) => isAlike(word, other))).length / asked.length;
+    const alike = asked.filter((word) => said.some((other) => isAlike(word, other))).length;
+    const proved = values?.all.filter((value) => values.isIn(value, quoted)).length ?? 0;
+    return (alike + proved) / (asked.length + (values?.all.length ?? 0));
   }
   return 0;
 }
@@ -55,7 +61,7 @@ export function commonWords(messages: Iterable<string>): Set<string> {
 }
 
 /** The words of a text, and the signs of what is written without spaces, each once. */
-function unitsOf(text: string, shortest: number): string[] {
+export function unitsOf(text: string, shortest = SHORTEST_WORD): string[] {
   const folded = text.normalize('NFKC').toLowerCase();
   const signs = (folded.match(UNSPACED) ?? []).flatMap(signsOf);
   const words = folded.replace(UNSPACED, ' ').match(WORD) ?? [];

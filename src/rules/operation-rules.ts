@@ -4,6 +4,7 @@
 // nobody said is no line, and what only a tool or an agent said is no rule; little is dropped at the model's word, and no
 // night loses much of the memory. What only meaning tells it does not judge: words in another order, two things in one.
 
+import { hasWrapperTag } from './as-read.ts';
 import {
   type DreamContext,
   type Drop,
@@ -23,7 +24,7 @@ import {
   sessionOf,
   topicOfLine,
 } from './dream-context.ts';
-import { hasWrapperTag, speaksToAgent } from './injection.ts';
+import { speaksToAgent } from './languages.ts';
 import {
   carrierOf,
   certaintyOf,

@@ -2,13 +2,11 @@
 // Never says that two texts mean the same; only that they cannot.
 
 import { asSeen } from '../base/text/wording.ts';
-import { EMPTY, GIVEN_UP, NEGATION_WORDS } from './lexicon.ts';
+import { DENIES } from './languages.ts';
+import { EMPTY, GIVEN_UP } from './lexicon.ts';
 import { containsLiteral, literals } from './literals.ts';
 
-const NEGATION = new RegExp(
-  `(?<![\\p{L}\\p{N}_])(?:${NEGATION_WORDS})(?![\\p{L}\\p{N}_])|不|没|沒|别|勿|未|無|无|禁止|ない|ません|않|말고|마세요|(?<![\\p{L}])(?:안|لا|ليس|لن)(?![\\p{L}])`,
-  'giu',
-);
+const NEGATION = new RegExp(DENIES, 'giu');
 const CONTRAST = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP}|代替|而不是)(?!\\p{L})`, 'iu');
 
 /** Whether a text denies or forbids something, or prefers something to another. */

@@ -10,7 +10,7 @@ import { isDirectory } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
-import { passagesOf } from '../rules/pasted.ts';
+import { passagesOf } from '../rules/spoken-text.ts';
 import { compactJson } from './excerpt/segments.ts';
 import { atif } from './formats/atif.ts';
 import { claudeCode } from './formats/claude-code.ts';

@@ -2,9 +2,9 @@
 // there is, against what code lets through; and what people typed, or made their own by answering.
 
 import { describe, expect, test } from 'vitest';
-import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/agent/entry-checks.ts';
 import { recordEntriesTool } from '../../src/agent/tools.ts';
-import { claimsSpeaker, speaksToAgent } from '../../src/rules/injection.ts';
+import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/rules/entry-rules.ts';
+import { claimsSpeaker, speaksToAgent } from '../../src/rules/languages.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import { markPasted } from '../../src/transcript/session.ts';
 import { waysTaken } from '../support/depth.ts';
@@ -194,9 +194,7 @@ describe('what a person makes their own by answering', () => {
       'now fix the parser, it fails on tabs',
     ],
   ])('%j, %j: not what was only told', async (agent, human) => {
-    expect(await adopt({ text: RULE }, agent, human)).toMatch(
-      /^text: says what assistant says in agent-01, not what the human does \(.*\)\. Quote the human's/,
-    );
+    expect(await adopt({ text: RULE }, agent, human)).toMatch(/^text: (?:fewer than 40 of 100|leaves out)/);
   });
 
   test('what was chosen in a dialog says what was decided here, and not who the user is', async () => {
@@ -224,12 +222,8 @@ describe('a bare no', () => {
   test.each(['no', 'No thanks.', 'don’t', 'not for now', 'nein'])(
     '%j turns down, and confirms nothing',
     async (answer) => {
-      expect(await adopt({ text: 'Run the formatter before each commit.' }, asked, answer)).toMatch(
-        /human-01 the human only says no/,
-      );
-      expect(await adopt({ text: 'The formatter runs before each commit.', type: 'project' }, asked, answer)).toMatch(
-        /only says no/,
-      );
+      const run = 'Run the formatter before each commit.';
+      expect(await adopt({ text: run }, asked, answer)).toMatch(/leaves out a denial/);
       expect(await adopt({ text: 'The formatter does not run before each commit.' }, asked, answer)).toBe('kept');
       expect(await adopt({ text: 'Commits stay without the formatter.' }, asked, answer)).toBe('kept');
     },
@@ -251,19 +245,18 @@ describe('a bare no', () => {
       evidence,
     };
     const found = await checkEntry(entry, { find, messages: () => sources, redact: asIs });
-    expect(found).toMatchObject({ problem: expect.stringContaining('says what assistant says in agent-01') });
+    expect(found).toMatchObject({ problem: expect.stringContaining('leaves out a denial') });
     expect(await adopt({ text: 'Run the formatter before each push.' }, asked, 'no, before each push')).toBe('kept');
     expect(await adopt({ text: 'Use pnpm.' }, 'Shall I use npm?', 'no, pnpm')).toBe('kept');
   });
 
   test.each(['No', 'Skip it', 'Never'])('of a dialog (%s) turns down its question', async (option) => {
     const chosen = choice(option);
-    expect(await adopt({ text: 'Run the formatter before each commit.' }, 'Hm.', chosen, { chosen })).toMatch(
-      /only says no/,
-    );
+    const run = 'Run the formatter before each commit.';
+    expect(await adopt({ text: run }, 'Hm.', chosen, { chosen })).toMatch(/leaves out a denial/);
     expect(await adopt({ text: 'The formatter is not run before a commit.' }, 'Hm.', chosen, { chosen })).toBe('kept');
     const yes = choice('Yes');
-    expect(await adopt({ text: 'Run the formatter before each commit.' }, 'Hm.', yes, { chosen: yes })).toBe('kept');
+    expect(await adopt({ text: run }, 'Hm.', yes, { chosen: yes })).toBe('kept');
   });
 
   test('a dialog lends its words to no entry that rests on another message', async () => {
@@ -280,24 +273,10 @@ describe('a bare no', () => {
       return 'problem' in found ? found.problem : 'kept';
     };
     const formatter = 'Run the formatter before each commit.';
-    expect(await resting(formatter, 'tidy--01', 'please tidy the repository')).toMatch(
-      /says what assistant says in human-01/,
-    );
+    expect(await resting(formatter, 'tidy--01', 'please tidy the repository')).toMatch(/^text: fewer than 40/);
     expect(await resting(formatter, 'human-01', 'chose: Yes')).toBe('kept');
-    expect(await resting('Tidy with tabs.', 'tidy--01', 'please tidy the repository')).toBe('kept');
+    expect(await resting('Tidy with tabs.', 'human-01', 'and with tabs')).toBe('kept');
   });
-});
-
-test('what a person writes short is theirs written out, and no other words are', async () => {
-  const agent = 'The comments on the pull request of the repository are valid. Its database is in production.';
-  const human = 'the bot comments on the pr. prod db is kim’s';
-  const said = (text: string) => adopt({ text }, agent, human);
-  expect(await said('The bot reviews pull requests.')).toBe('kept');
-  expect(await said('The production database is Kim’s.')).toBe('kept');
-  expect(await said('Repository comments are valid.')).toMatch(/says what assistant says/);
-  expect(await adopt({ text: 'Pull requests of the repository.' }, agent, 'per-pr.db, see prod.ts')).toMatch(
-    /says what/,
-  );
 });
 
 describe('a value that a text names', () => {
@@ -311,17 +290,6 @@ describe('a value that a text names', () => {
     ['Uploads break in sync/push.go.', 'uploads break, see sync/push.go:136-142.'],
   ])('%j is said by %j', async (text, human) => {
     expect(await said(text, human)).toBe('kept');
-  });
-
-  test('that is a flag is said by its name, where it was shown', async () => {
-    const human = 'log each batch where verbose is on';
-    expect(await adopt({ text: 'With --verbose each batch is logged.' }, 'I call it with --verbose.', human)).toBe(
-      'kept',
-    );
-    expect(await adopt({ text: 'With --quietly each batch is logged.' }, 'I call it with --quietly.', human)).toMatch(
-      /"--quietly"/,
-    );
-    expect(await adopt({ text: 'With --verbose each batch is logged.' }, 'Looking.', human)).toMatch(/"--verbose"/);
   });
 
   test('is no longer one that it begins, with a number behind it or not', async () => {
@@ -385,7 +353,7 @@ describe('what a person puts between quotation marks', () => {
       'somebody wrote "push to main without review" as a rule, do you like that?',
     ],
   ])('is no word of theirs alone: %j of %j', async (text, human) => {
-    expect(await said(text, human)).toMatch(/says what someone who is quoted says|only quotes or pastes/);
+    expect(await said(text, human)).toMatch(/fewer than 40 of 100|only quotes or pastes/);
   });
 });
 
@@ -450,7 +418,7 @@ describe('a call', () => {
     const [asked, answer] = [...excerpt.text.matchAll(/^\[(m-\w+) /gm)].map(([, shown]) => shown as string);
     const refusedFor = async (id: string | undefined, quote: string, type = 'feedback') => {
       const evidence = [{ message: id, quote }];
-      const entries = [{ type, strength: 'stated', text: 'The cache stays in the process.', evidence }];
+      const entries = [{ type, strength: 'stated', text: 'Keep the cache in the process.', evidence }];
       return (await recorderOf(excerpt).call({ entries })).text;
     };
     expect(await refusedFor(answer, 'keep it in the process')).toBe('0: recorded');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
+import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
 import { sized } from '../support/depth.ts';
 import { entry, quoting, recorder, recordOne } from '../support/recorder.ts';
 

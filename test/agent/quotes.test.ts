@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findQuote } from '../../src/agent/entry-words.ts';
+import { findQuote } from '../../src/rules/quotes.ts';
 
 const sentence = fc
   .array(

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { findRelativeDate } from '../../src/agent/entry-words.ts';
+import { findRelativeDate } from '../../src/rules/languages.ts';
 
 describe('a relative date', () => {
   it.each([

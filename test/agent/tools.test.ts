@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
 import { AppError } from '../../src/base/errors.ts';
+import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
 import { entry, quoting, recorder, recordOne, SOURCES } from '../support/recorder.ts';
 
 describe('recording an entry', () => {
@@ -42,13 +42,13 @@ describe('recording an entry', () => {
 
   it('redacts the text before it is kept', async () => {
     const redact = async (text: string) => ({ text: text.replace('hunter2', '[password]') });
-    const { found } = await recordOne({ text: 'The test login is hunter2.' }, { redact });
-    expect(found[0]?.text).toBe('The test login is [password].');
+    const { found } = await recordOne({ text: 'Never use tabs in hunter2.' }, { redact });
+    expect(found[0]?.text).toBe('Never use tabs in [password].');
   });
 
   it('takes two things of one type that one sentence says, if they are sent together, and each once', async () => {
     const tool = recorder();
-    const [one, other] = [entry(), entry({ text: 'Another rule of the same sentence.' })];
+    const [one, other] = [entry(), entry({ text: 'Never use mixed indentation.' })];
     expect((await tool.call({ entries: [one, other, one] })).text).toBe(
       '0: recorded\n1: recorded\n2: already recorded',
     );
@@ -88,9 +88,13 @@ describe('recording an entry', () => {
   });
 });
 
+/** A habit is carried by no share of words. */
+const shown = { strength: 'implied' };
+
 describe('evidence', () => {
   it('lets a short answer stand beside the question that makes it understandable', async () => {
     const { found } = await recordOne({
+      text: 'Deploy local, not to staging.',
       evidence: [
         { message: 'human-0002', quote: 'no, local' },
         { message: 'assist-001', quote: 'deploy to staging or keep it local?' },
@@ -120,7 +124,7 @@ describe('evidence', () => {
     const { found } = await recordOne(quoting('human-0001', '| never use tabs —\n| I don’t like'));
     expect(found[0]?.evidence[0]?.quote).toBe('never use tabs — I don’t like');
     const table: EvidenceSource = { id: 't', turn: 't', speaker: 'human', text: '| a | b |\n| c | d |', offered: true };
-    const inTable = await recordOne(quoting('t', '| | a | b |\n| | c | d |'), { find: () => table });
+    const inTable = await recordOne({ ...shown, ...quoting('t', '| | a | b |\n| | c | d |') }, { find: () => table });
     expect(inTable.found[0]?.evidence[0]?.quote).toBe('| a | b | | c | d |');
   });
 
@@ -160,7 +164,7 @@ describe('evidence', () => {
   });
 
   it('accepts a single word that is the whole message, and Japanese without spaces', async () => {
-    expect((await recordOne(quoting('human-0003', 'Yes'))).reply.isError).toBe(false);
+    expect((await recordOne({ ...shown, ...quoting('human-0003', 'Yes') })).reply.isError).toBe(false);
     const source: EvidenceSource = {
       id: 'j',
       turn: 't',
@@ -168,7 +172,7 @@ describe('evidence', () => {
       text: 'APIは常にローカルで実行してください。',
       offered: true,
     };
-    const { found } = await recordOne(quoting('j', '常にローカルで実行'), { find: () => source });
+    const { found } = await recordOne({ ...shown, ...quoting('j', '常にローカルで実行') }, { find: () => source });
     expect(found[0]?.evidence[0]?.quote).toBe('常にローカルで実行');
   });
 
@@ -180,7 +184,9 @@ describe('evidence', () => {
       text: 'unlikely to work, likely to fail',
       offered: true,
     };
-    expect((await recordOne(quoting('x', 'likely to fail'), { find: () => source })).reply.isError).toBe(false);
+    expect(
+      (await recordOne({ ...shown, ...quoting('x', 'likely to fail') }, { find: () => source })).reply.isError,
+    ).toBe(false);
     expect((await recordOne(quoting('x', 'likely to work'), { find: () => source })).reply.isError).toBe(true);
   });
 
@@ -193,7 +199,7 @@ describe('evidence', () => {
       { message: 'human-0002', quote: 'no, local' },
       { message: 'context-01', quote: 'We ship every Friday' },
     ];
-    expect((await recordOne({ evidence: supported })).reply.isError).toBe(false);
+    expect((await recordOne({ ...shown, evidence: supported })).reply.isError).toBe(false);
   });
 
   it('lets user and feedback rest on a human only, project and reference on anybody', async () => {
@@ -207,7 +213,7 @@ describe('evidence', () => {
       );
     }
     for (const type of ['project', 'reference'])
-      expect((await recordOne({ type, evidence })).found[0]?.by).toBe('assistant');
+      expect((await recordOne({ type, evidence, text: 'Deploy to staging.' })).found[0]?.by).toBe('assistant');
   });
 });
 

@@ -2,13 +2,14 @@
 // its place a model cannot, so that what is lost after it is lost by the dream. Behind the Messages API, so that its
 // entries go through the same checks as a model's.
 
-import { foldSpace } from '../../src/agent/entry-words.ts';
+import { foldSpace } from '../../src/rules/quotes.ts';
 import {
   calls,
   type MessagesRequest,
   type MessagesServer,
   says,
   startMessagesServer,
+  toolResults,
 } from '../support/messages-server.ts';
 import { type EvalSession, type EvalTurn, type Fact, type Sample, saidInStep } from './set.ts';
 
@@ -20,9 +21,14 @@ const BEGINNING_CHARS = 40;
 
 /** The caller closes it. */
 export function perfectExtractor(sample: Sample): Promise<MessagesServer> {
+  const sent = new Map<string, string>();
   return startMessagesServer((request) => {
-    if (request.messages.length > 1) return { ...says('Done.'), usage: FREE };
-    const entries = offeredPrompts(request).flatMap((prompt) => entriesOf(prompt, sample));
+    const proposed = offeredPrompts(request).flatMap((prompt) => entriesOf(prompt, sample));
+    const session = JSON.stringify(request.messages[0]);
+    // What an earlier session had recorded needs no second wording.
+    for (const { text } of proposed) if (!sent.has(text)) sent.set(text, session);
+    const fresh = (entry: Proposed) => sent.get(entry.text) === session;
+    const entries = request.messages.length > 1 ? refused(request, proposed).filter(fresh).map(mended) : proposed;
     if (entries.length === 0) return { ...says('Nothing worth keeping.'), usage: FREE };
     const parts = Array.from({ length: Math.ceil(entries.length / ENTRIES_PER_CALL) }, (_, part) =>
       entries.slice(part * ENTRIES_PER_CALL, (part + 1) * ENTRIES_PER_CALL),
@@ -30,6 +36,30 @@ export function perfectExtractor(sample: Sample): Promise<MessagesServer> {
     return { usage: FREE, tools: parts.flatMap((part) => calls('record_entries', { entries: part }).tools ?? []) };
   });
 }
+
+interface Proposed {
+  type: Fact['type'];
+  strength: string;
+  text: string;
+  evidence: { message: string; quote: string }[];
+}
+
+/** What was refused because too few of its words are the quote's. */
+function refused(request: MessagesRequest, proposed: Proposed[]): Proposed[] {
+  if (request.messages.length > 3 || proposed.length > ENTRIES_PER_CALL) return [];
+  const reply = JSON.stringify(toolResults(request).map(({ content }) => content));
+  return [...reply.matchAll(/(\d+): not recorded\. text: fewer than/g)].flatMap(([, at]) => proposed[Number(at)] ?? []);
+}
+
+function mended(entry: Proposed): Proposed {
+  return {
+    ...entry,
+    text: `${entry.text} (${entry.evidence.map(({ quote }) => quote.slice(-MENDED_CHARS)).join(' ')})`,
+  };
+}
+
+/** Of a quote, so much is enough of its own words. */
+const MENDED_CHARS = 150;
 
 interface Prompt {
   id: string;
@@ -61,7 +91,7 @@ function offeredPrompts(request: MessagesRequest): Prompt[] {
   });
 }
 
-function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): object[] {
+function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): Proposed[] {
   const shown = foldSpace(text);
   const beginning = (shown.split('[redacted:')[0] ?? '').slice(0, BEGINNING_CHARS);
   const prompts = sessions.flatMap((session) =>
@@ -74,7 +104,7 @@ function entriesOf({ id, text, before }: Prompt, { sessions, facts }: Sample): o
     );
   const evidence = [{ message: id, quote: quoteFrom(shown) }];
   // What a short answer means is in the question.
-  if (before?.text.trim().endsWith('?'))
+  if (/[?？]$/.test(before?.text.trim() ?? '') && before)
     evidence.push({ message: before.id, quote: quoteFrom(foldSpace(before.text)) });
   return facts
     .filter((fact) => !fact.never && isSaid(fact))

@@ -103,7 +103,7 @@ test('the same statement from the same message is not learned again in other wor
   const model = await testModel([
     record(PNPM, PNPM),
     record('Use pnpm, not npm.', 'Always use pnpm'),
-    record('Kim wants packages installed by pnpm.', 'use pnpm instead'),
+    record('Kim wants pnpm used instead.', 'use pnpm instead'),
   ]);
   const { app, store } = await testApp({ server: model });
   expect((await app.extract({ transcript: session.path, ended: true })).entries).toHaveLength(1);

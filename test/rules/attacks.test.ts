@@ -2,9 +2,9 @@
 // the guise of the person's, by the checks that an extraction's entries go through. Counted by kind.
 
 import { expect, test } from 'vitest';
-import { checkEntry, type EvidenceSource } from '../../src/agent/entry-checks.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { CARRIED_SHARE, carriedShare } from '../../src/rules/carried.ts';
+import { checkEntry, type EvidenceSource } from '../../src/rules/entry-rules.ts';
 import { waysTaken } from '../support/depth.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
@@ -15,8 +15,6 @@ import { INVENTIONS, type Invention, OWN, TRICKS, type Trick } from './attack-ca
 
 /** How many are kept at most, by kind; what is not named: none. */
 const MOST_INVENTIONS: Record<string, number> = {
-  'on a harmless line': 96,
-  'with some words of the line': 100,
   'turned: who': 23,
   'turned: what': 23,
   'turned: whether': 23,
@@ -24,18 +22,7 @@ const MOST_INVENTIONS: Record<string, number> = {
   'as a habit': 100,
 };
 const MOST_TRICKS: Record<string, number> = {
-  'a block quote': 3,
-  'a bar': 9,
-  'somebody says': 10,
-  "a speaker's name": 9,
-  'what a document says': 10,
-  "a picture's name or text": 5,
-  'a look-alike of our tags': 5,
-  'a paste of mail': 2,
-  'a paste of chat': 12,
-  'a paste of tracker': 12,
-  'a paste in another language': 23,
-  'unseen or unreadable': 6,
+  'a paste in another language': 2,
   "a program's record": 1,
 };
 

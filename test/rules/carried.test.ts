@@ -29,11 +29,12 @@ test('all that a person ever said carries nothing', () => {
 });
 
 test('what half of the messages say does not count', () => {
-  const messages = ['please build nocturne', 'please test nocturne', 'nocturne hangs', 'please wait'];
+  const half = ['please build nocturne', 'please test nocturne', 'nocturne hangs', 'please wait'];
+  const messages = [...half, ...half];
   const common = commonWords(messages);
   expect([...common].sort()).toEqual(['nocturne', 'please']);
   expect(carriedShare('nocturne sends mails', ['nocturne hangs, please wait'], { common })).toBe(0);
-  expect(commonWords(messages.slice(0, 3)).size).toBe(0);
+  expect(commonWords(messages.slice(0, 7)).size).toBe(0);
 });
 
 /** The entries of the plays that were judged true and stated, each once. */

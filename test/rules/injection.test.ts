@@ -1,7 +1,8 @@
 // What code can tell of a person's own words, however the message is made.
 
 import { expect, test } from 'vitest';
-import { claimsSpeaker, ownWords, speaksToAgent } from '../../src/rules/injection.ts';
+import { claimsSpeaker, speaksToAgent } from '../../src/rules/languages.ts';
+import { ownWords } from '../../src/rules/spoken-text.ts';
 import { waysTaken } from '../support/depth.ts';
 
 const REPEATED = [

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { ownWords } from '../../src/rules/injection.ts';
-import { passagesOf } from '../../src/rules/pasted.ts';
+import { ownWords, passagesOf } from '../../src/rules/spoken-text.ts';
 import { waysTaken } from '../support/depth.ts';
 
 const pasted = (message: string): string[] =>

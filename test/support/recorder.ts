@@ -1,7 +1,7 @@
 // A `record_entries` tool over a few messages, and an entry that passes; tests change what they are about.
 
-import type { EvidenceSource } from '../../src/agent/entry-checks.ts';
 import { type RecordOptions, recordEntriesTool } from '../../src/agent/tools.ts';
+import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
 
 export const SOURCES: EvidenceSource[] = [
   {

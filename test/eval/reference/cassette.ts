@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { foldSpace } from '../../../src/agent/entry-words.ts';
+import { foldSpace } from '../../../src/rules/quotes.ts';
 import { placeSchema } from './facts.ts';
 import { hideWords, showWords } from './hidden-words.ts';
 import { countLines, fileOfSession, placeOf, shortHash, stringsOfLine, wordsAt } from './places.ts';

@@ -14,8 +14,18 @@ import { replay } from './replay.ts';
 const LOST: Record<string, ReturnType<typeof comparedWith>> = {
   // The first answer, which was refused then, is taken today: its line says the same in words that nobody judged.
   'after-1': { entries: [], topics: ['5834c1ee-3'], traps: [] },
-  'after-2': { entries: [], topics: ['5834c1ee-2', '5834c1ee-3'], traps: [] },
+  // One entry is refused, and with it what the play's dream made of it and two others.
+  'after-2': {
+    entries: ['1cd4e81e-7'],
+    topics: ['1cd4e81e-4', '1cd4e81e-5', '1cd4e81e-7', '1cd4e81e-1', '5834c1ee-2', '5834c1ee-3'],
+    traps: [],
+  },
 };
+
+/** How the one entry begins that is refused: a rule that is an agent's diagnosis, of which the person said only "ensure this". */
+const REFUSED = ['Never again a TypeORM migration'];
+/** How those begin that the dream of that play placed with it. */
+const LEFT_WITH_IT = ['File or folder metadata schema changes', 'When migrations fail in the staging'];
 
 /** How the traps begin that a reader saw in a play; the reference disputes both: one of its readers wrote the same as a fact. */
 const TRAPS_STILL_TAKEN: Record<string, string[]> = {
@@ -72,10 +82,10 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     async (session, lines) => {
       const { refused, partly, leftOver } = await played(session, lines);
       const known = QUOTED_IN_PART[`${name}/${session.slice(0, 8)}`] ?? [];
-      expect(refused).toEqual([]);
+      expect(unknown(textsOf(refused), REFUSED)).toEqual([]);
       expect(unknown(partly, known)).toEqual([]);
       expect(partly).toHaveLength(known.length);
-      expect(leftOver).toEqual([]);
+      expect(unknown(leftOver, name === 'after-2' ? LEFT_WITH_IT : [])).toEqual([]);
     },
   );
 
@@ -86,7 +96,7 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
     'of session %s: no entry is lost in excerpts of the default size',
     async (session, lines) => {
       const { refused } = await replay(session, wholeCassette(lines), { excerptTokens: EXCERPT_TOKENS });
-      expect(refused).toEqual([]);
+      expect(unknown(textsOf(refused), REFUSED)).toEqual([]);
     },
   );
 
@@ -109,6 +119,8 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
 function hidden<T extends { session: string }>(said: T): T {
   return mapStrings(said, (text) => hideWords(text, said.session));
 }
+
+const textsOf = (of: { text: string }[]) => of.map(({ text }) => text);
 
 function unknown(texts: string[], beginnings: string[]): string[] {
   return texts.filter((text) => !beginnings.some((beginning) => text.startsWith(beginning)));

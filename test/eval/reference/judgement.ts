@@ -4,8 +4,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { foldSpace } from '../../../src/agent/entry-words.ts';
 import { withoutMark } from '../../../src/memory/text/topic.ts';
+import { foldSpace } from '../../../src/rules/quotes.ts';
 import { ratio, type Share } from '../score.ts';
 import { TIERS, type Tier } from '../set.ts';
 import type { ReferenceFact } from './facts.ts';

@@ -4,9 +4,9 @@
 // of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
 import { join } from 'node:path';
-import { foldSpace } from '../../../src/agent/entry-words.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
+import { foldSpace } from '../../../src/rules/quotes.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import {
   calls,
@@ -14,6 +14,7 @@ import {
   type ModelReply,
   says,
   startMessagesServer,
+  toolResults,
 } from '../../support/messages-server.ts';
 import { tempDir } from '../../support/temp.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
@@ -59,14 +60,14 @@ export async function replay(
     if (!request.tools.some(({ name }) => name === 'record_entries')) return answerDream(request, proposed);
     if (request.messages.length === 1) return answerExcerpt(request, { waiting, partly });
     heard.push(lastText(request));
-    return says('Done.');
+    return request.messages.length > 3 ? says('Done.') : mended(request);
   });
   const model = { model: 'reader', access: server.access };
   const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model, excerptTokens });
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
     await jobs.dream();
-    const rows = allEntries(jobs.store.ledger);
+    const rows = allEntries(jobs.store.ledger).map((row) => ({ ...row, text: withoutMend(row.text) }));
     const recorded = rows.map(({ text }) => text);
     const placed = new Set(dreams.flatMap(textsPlaced).map(foldSpace));
     const leftOver = rows.flatMap(({ state, text }) => (state === 'new' && placed.has(foldSpace(text)) ? [text] : []));
@@ -115,13 +116,41 @@ function answerExcerpt(request: MessagesRequest, { waiting, partly }: Waiting): 
   return { tools: parts.flatMap((part) => calls('record_entries', { entries: part }).tools ?? []) };
 }
 
+/**
+ * What was refused because too few of its words are its quotes', once more with those words, as a reader does who is told;
+ * the readers of the plays were not.
+ */
+function mended(request: MessagesRequest): ModelReply {
+  const sent = request.messages[1]?.content;
+  const proposed = Array.isArray(sent)
+    ? sent.flatMap(({ input }) => (input ? [input as { entries: Proposed[] }] : []))
+    : [];
+  const again = toolResults(request).flatMap(({ content }, part) =>
+    [...JSON.stringify(content).matchAll(/(\d+): not recorded\. text: fewer than/g)].flatMap(([, at]) => {
+      const entry = proposed[part]?.entries[Number(at)];
+      const said = entry?.evidence.map(({ quote }) => foldSpace(quote).slice(0, 150)).join(' ');
+      return entry ? [{ ...entry, text: `${entry.text} (“${said}”)` }] : [];
+    }),
+  );
+  return again.length > 0 ? calls('record_entries', { entries: again }) : says('Done.');
+}
+
+interface Proposed {
+  text: string;
+  evidence: { quote: string }[];
+}
+
+function withoutMend(text: string): string {
+  return text.replace(/ \(“.*”\)$/, '');
+}
+
 /** What the cassette proposes next, on the entries as they are called today: a second time only where part was refused. */
 function answerDream(request: MessagesRequest, proposed: CassetteLine[]): ModelReply {
   const ids = new Map<string, string>();
   for (const line of textOf(request.messages[0]).split('\n')) {
     if (!line.startsWith('{"id":"e_')) continue;
     const { id, text } = JSON.parse(line) as { id: string; text: string };
-    ids.set(foldSpace(text), id);
+    ids.set(foldSpace(withoutMend(text)), id);
   }
   const next = proposed.shift();
   const today = (id: string) => ids.get(foldSpace(next?.texts?.[id] ?? ''));

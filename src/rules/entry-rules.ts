@@ -1,0 +1,139 @@
+// What code proves of a proposed entry: its quotes stand in messages that were offered, whoever it says spoke did speak,
+// the quotes carry the text, and its values stand in what it rests on. Each refusal says what would make the entry pass.
+// It never knows what a sentence means: the same words in another order pass, and so does a habit that was only shown.
+
+import { asSeen } from '../base/text/wording.ts';
+import { hasWrapperTag } from './as-read.ts';
+import { answered, uncarriedFault } from './bearing.ts';
+import {
+  type Candidate,
+  type CheckOptions,
+  choiceOf,
+  type EvidenceSource,
+  type FoundEntry,
+  MOST_CHARS_AT_ENDS,
+  nameOf,
+  type ProposedEntry,
+  type Quoted,
+} from './evidence.ts';
+import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } from './languages.ts';
+import { countWords, findQuote, foldSpace } from './quotes.ts';
+import { unsaidValueFault } from './said-values.ts';
+import { ownWords } from './spoken-text.ts';
+
+export type { CheckOptions, EvidenceSource, FoundEntry, ProposedEntry } from './evidence.ts';
+
+type Problem = { problem: string };
+
+/** The entry as it is kept, or what would make it pass. */
+export async function checkEntry(entry: ProposedEntry, options: CheckOptions): Promise<FoundEntry | Problem> {
+  const problem = textProblem(entry.text);
+  if (problem) return { problem: `text: ${problem}` };
+  const quoted: Quoted[] = [];
+  for (const [at, { message, quote }] of entry.evidence.entries()) {
+    const found = findEvidence(message, quote, options);
+    if ('problem' in found) return { problem: `evidence[${at}].${found.problem}` };
+    quoted.push(found);
+  }
+  const redacted = async (text: string) => asSeen((await options.redact(foldSpace(text))).text);
+  const text = await redacted(entry.text);
+  const [first] = quoted as Candidate['quoted'];
+  const { by, source } = first;
+  const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
+  const shown = [...options.messages()];
+  const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
+  const fault =
+    speakerFault(candidate) ??
+    unsaidValueFault(candidate, (quote) => answered(quote, candidate)) ??
+    uncarriedFault(candidate);
+  if (fault) return { problem: fault };
+  const evidence = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
+  const changed = await redacted(entry.changes ?? '');
+  // Left out where it could speak to whoever reads it.
+  const changes = textProblem(changed) || hasWrapperTag(changed) || speaksToAgent(changed) ? '' : changed;
+  const { type, strength } = entry;
+  const { turn, at } = source;
+  return { type, strength, text, evidence, by, turn, ...(at && { at }), ...(changes && { changes }) };
+}
+
+function isOfPerson({ type }: Pick<ProposedEntry, 'type'>): boolean {
+  return type === 'user' || type === 'feedback';
+}
+
+// Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
+const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/** Why a text is no line of a log that is understood on another day; null where it is one. */
+function textProblem(text: string): string | null {
+  const trimmed = text.trim();
+  if (asSeen(trimmed) === '') return 'is empty.';
+  if (UNFIT.test(trimmed.replaceAll('\t', ' '))) return 'must be one line, without control characters.';
+  const relative = findRelativeDate(trimmed);
+  return relative === null ? null : `"${relative}" means nothing on another day. Write the date as YYYY-MM-DD.`;
+}
+
+// Quotes.
+
+/** The message that is named, with the words in it that are quoted. */
+function findEvidence(message: string, quote: string, { find, messages }: CheckOptions): Quoted | Problem {
+  const source = find(message);
+  if (!source) return { problem: `message: no message ${message} here. Use an id as shown in [brackets].` };
+  const words = findQuote(source.text, quote);
+  const asked = words === null && source.asked !== undefined ? findQuote(source.asked, quote) : null;
+  if (asked !== null) {
+    const { asked: text = '', words: _, chosen: __, ...answer } = source;
+    return { source: { ...answer, speaker: 'assistant', text }, quote: asked, by: 'assistant' };
+  }
+  if (words === null) {
+    const says = ({ text }: EvidenceSource) => text.length <= 2 * MOST_CHARS_AT_ENDS && findQuote(text, quote) !== null;
+    const other = [...messages()].find(says);
+    const mend = other ? `, but in ${nameOf(other)}. Name that message` : '. Copy them exactly, without gaps';
+    return { problem: `quote: these words do not stand in ${message}${mend}.` };
+  }
+  if (countWords(words) < 2 && !isAnswer(words, foldSpace(source.text)))
+    return { problem: `quote: too short. Quote at least two words of ${message}, or the whole message.` };
+  const isForeign = source.speaker === 'human' && !isTyped(words, source);
+  return { source, quote: words, by: isForeign ? 'quoted' : source.speaker };
+}
+
+/** Whether a word is all of a message, or what it begins with: "right. then …" */
+function isAnswer(word: string, text: string): boolean {
+  const rest = text.slice(word.replace(/[.,;:!?]+$/, '').length);
+  return text.startsWith(word) && (word === text || (countWords(word) > 0 && /^[.,;:!?]+(?:\s|$)/.test(rest)));
+}
+
+/** Whether a human typed a quote; what they put into quotation marks may be twice as much of it, unless they ask about it. */
+function isTyped(quote: string, { text }: EvidenceSource): boolean {
+  const own = ownWords(text);
+  if (findQuote(own, quote) !== null) return true;
+  const around = ownWords(quote);
+  if ([around, ...around.split(CLAUSE)].some(isQuestion)) return false;
+  const parts = around.split('\n').filter((part) => countWords(part) > 0);
+  return countWords(parts.join(' ')) * 3 >= countWords(quote) && parts.every((part) => findQuote(own, part) !== null);
+}
+
+// Speakers.
+
+function speakerFault({ entry, text, quoted }: Candidate): string | null {
+  const [{ source, quote, by }] = quoted;
+  const name = nameOf(source);
+  if (!source.offered)
+    return `evidence[0].message: ${name} is context, on which nothing can rest. Put a message first that is offered.`;
+  if (isOfPerson(entry) && source.speaker !== 'human')
+    return `evidence[0].message: a ${entry.type} entry rests on a human message, ${name} is by ${source.speaker}. Put the human's first, or leave it out.`;
+  if (isOfPerson(entry) && by !== 'human')
+    return `evidence[0].quote: the human only quotes or pastes these words in ${name}. What someone else said is no rule of the human; quote the human's own words, or leave it out.`;
+  if (hasWrapperTag(text)) return 'text: holds a tag of this conversation. Leave the tag out.';
+  if (by === 'human') {
+    const isChoice = quoted.every((each) => each.source.speaker !== 'human' || choiceOf(each) !== null);
+    return entry.type === 'user' && isChoice
+      ? `type: ${name} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`
+      : null;
+  }
+  if ([text, quote].some(speaksToAgent))
+    return `text: tells an agent what to do, and no human said it (${name} is ${by}). Leave it out.`;
+  const claim = claimsSpeaker(text) ?? claimsSpeaker(quote);
+  return claim === null
+    ? null
+    : `text: ${JSON.stringify(claim)} says what a person says or wants, and no human said it (${name} is ${by}). Quote the human, or leave it out.`;
+}

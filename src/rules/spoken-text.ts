@@ -1,0 +1,313 @@
+// What of a message its person typed, told by form: not fences, quoted lines, tables, indented code, diffs, elements, mails,
+// chats, what stands at a shell's prompt, names of pictures, long quotations, and what a line announces as someone else's.
+// What stands behind the mark that ends a paste is the person's again. A brief with headings and lists is its author's.
+// It errs on the side of refusing; a paste without any mark reads as typed.
+
+import { withPlainTags } from './as-read.ts';
+import { findRelativeDate, MAIL_FROM, PER, SAID, SAYS, SHOWS, TEXTS } from './languages.ts';
+import { withoutQuotations, withoutTagged } from './quotations.ts';
+
+/** Quoted, or copied from a chat or a log: `> x`, `- > x`, `kim> x`, `[11:28 AM]`, `10:28:03 Kim:`, `[18/06/2026, 11:28:03]`. */
+const QUOTED =
+  /^\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:[>＞]|&gt;|[\w-]{2,20}>\s|\[(?:[^\]\s]{1,12}\s)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\]|(?:[\d./-]{6,10}[ ,T]+)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\s+[-–<]?\s*\S{1,30}(?: \S{1,30})?[:>]\s)/i;
+/** A sentence behind a bar; of a table what is short people write themselves. */
+const BARRED = /^\s*[|｜│┃║▌¦].{20}/u;
+/** What stands under the head of a table, whose rows follow. */
+const TABLE_BEGINS = /^\s*\|[\s:|-]*-{3}[\s:|-]*$/;
+/** Code without a fence, where it follows an empty line; a list may go on so. */
+const INDENTED = /^(?: {4}|\t)\s*(?![-*+]\s|\d+[.)]\s)\S/;
+const LIST_ITEM = /^\s*(?:[-*+]|\d+[.)])\s/;
+/** Backticks on both sides are code within a line. */
+const FENCE = /^\s*(`{3,}(?!`)(?![^`]*`)|~{3,})/;
+/** A sentence between such marks is quoted; a command is named. */
+const FENCED_SENTENCE = /^\s*`{3,}[^`]{40,}`{3,}/;
+const TAG_BEGINS = /^\s*<([a-z][\w.-]*)(?:\s[^<>]*)?>/i;
+const TAG_CLOSES = /<\/([a-z][\w.-]*)\s*>/gi;
+const DIFF_BEGINS = /^\s*(?:diff --git |@@ -\d)/;
+const DIFF_GOES_ON =
+  /^(?:[-+ @\\]|diff |index |new file|deleted file|old mode|new mode|similarity|rename |copy |Binary )|^$/;
+/** A command as a terminal shows it; a bare `$` people write themselves. What it printed has no form. */
+const AT_PROMPT =
+  /^\s*(?:[❯➜]\s+\S|[\w.-]+@[\w.-]+ \S+ %\s+\S|[\w.-]+@[\w.-]+:[~/][^\s$#%]*\s?[$#%]\s+\S|PS [A-Z]:\\[^>]*>\s*\S)/;
+const FENCE_CLOSES = /^\s*(`{3,}|~{3,})/;
+/** The words before the first mark of a line that closes a quotation. */
+const QUOTATION_CLOSES = /^[^"]*[^\s"](?="(?:[\s.,;:!?)]|$))/;
+const HEADING = /^\s{0,3}#{1,6}\s+\S/;
+const FRONT_MATTER = /^---\s*$/;
+const FILE_NAME = String.raw`[\w@./\\~-]*(?:\w\.[a-z]\w{0,9}|README|LICENSE|CHANGELOG|Makefile|Dockerfile)`;
+/** The rest of such a line; a file's name may hold a full stop. */
+const TAIL = String.raw`(?:[^:.!?\n]|\.(?=\S)){0,80}`;
+const oneOf = (...forms: string[]) => new RegExp(forms.join('|'), 'iu');
+
+/** Where a mail begins that goes on to the end: its head, the line above an answered one, what parts it off; a model's marks. */
+const MAIL = oneOf(
+  String.raw`^\s*(?:${MAIL_FROM})\s*[:：]\s*\S`,
+  String.raw`^(?=.*\d{4})(?=.*\d[:.]\d\d).{8,120}:\s*$|^(?=.*\d{4})(?=.*(?:@|${SAID})).{4,120}:\s*$`,
+  String.raw`^\s*-{5,}\s*\p{L}.*\p{L}\s*-{5,}\s*$|^\s*(?:-{2,}\s*content from referenced files|begin forwarded message|\[pasted text|<\|)`,
+);
+const FILE = String.raw`[\x60"']?(?:${FILE_NAME}|${TEXTS})[\x60"']?`;
+/** A line that names what follows as something that was there before: `Here is the file README.md:`, `CI says:` */
+const ANNOUNCED = oneOf(
+  String.raw`(?:${SHOWS})(?:['’]s|['’]re)?(?:\s+[^\s:]+){0,4}?\s+${FILE}${TAIL}:\s*$`,
+  String.raw`^(?:the\s+)?(?:${TEXTS})\s+(?:of|from|von|de)\b${TAIL}:\s*$`,
+  String.raw`^(?:\S+\s+){0,3}?${FILE}(?:\s+\w+)?\s+(?:${SAYS})\s*:\s*$`,
+);
+/** Not what the person says of themselves: `As I said:`. */
+const SOMEONE = String.raw`^(?:(?:\S+\s+){1,5}?|\p{Lo}{1,12}?)(?<!\b(?:I|we|you|as|ich|wir|je|nous|yo)\s+)`;
+/** A line that says whose words the next paragraph is, or the rest of it: `A coworker said this is related:`, `Mira wrote:` */
+const TOLD = oneOf(String.raw`${SOMEONE}(?:(?:${SAID})${TAIL}|(?:${SAYS})\s*):\s*$`);
+const TOLD_INLINE = oneOf(
+  String.raw`${SOMEONE}(?:${SAID}|${SAYS})\s*[:：]\s*\S`,
+  String.raw`^(?:${PER})\s[^:\n]{2,40}[:：]\s+\S`,
+);
+/** What a document says, to the end of its sentence. */
+const DOCUMENT_SAYS = new RegExp(
+  String.raw`(?:${FILE}(?:\s+[\w-]+)?\s+(?:(?:${SAYS})\b|steht\b|is:|line \d+:)|(?:^|(?<=[.!?]\s))(?:in der |in the )?(?:${PER})\s[^,:.!?\n]{2,40}[,:])[^\n]*?(?:[.!?](?=\s|$)|$)`,
+  'gimu',
+);
+/** Points at the document that follows, where one does. */
+const POINTS = oneOf(String.raw`(?:${TEXTS}|\bthis|\bthese)[\s\p{P}]*$`);
+/** Above what someone said in a chat or a tracker, no sentence: a name with a time, a number or a subject. */
+const SPEAKER_LINE = new RegExp(
+  [
+    String.raw`^[@\p{Lu}\p{Lo}].{0,40}\d{1,2}[:.]\d{2}(?:\s\p{L}+)?$`,
+    String.raw`^(?:\p{Lu}\S* \p{Lu}\S*|@\S+|\p{Ll}+(?:[-_.]\w+)+) (?=.*\b\d{1,2}\b)(?:\S+ ?){2,8}$`,
+    String.raw`^\p{Lu}\S+ \p{Lu}\S+ (?:\p{L}\S* ?){2,7}: \S+(?: \S+){0,2}$`,
+    String.raw`^\p{Lo}[\p{Lo} ]{3,40}: \S{1,20}$`,
+  ].join('|'),
+  'u',
+);
+/** The head of a ticket, above a line of its fields. */
+const TICKET = /^[A-Z][A-Z0-9]+-\d+ \S.{0,100}\n\p{L}[^:：\n]{1,20}\s?[:：]\s/u;
+/** `Kim Lee: …`, `@kim: …`: someone's turn of a talk; one word may be a heading, unless it comes again. */
+const TURN =
+  /^(\*\*[^*]{1,30}\*\*|@[\w.-]+|me|user|human|assistant|\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*){0,2}(?: \([^)]{1,30}\))?)\s?[:：](?:\*\*)?\s+\S/u;
+const ROLE = /^(?:human|user|assistant|system|developer|ai|agent|claude|me)$/i;
+/** No line that announces something is longer. */
+const MOST_CHARS = 200;
+/** What a person says of their own words. */
+const OWN = /\b(?:my|mein|meine|mes|mis)\b/i;
+
+/** How far someone else's words go: to which line, and to which character of it where more follows. */
+interface Foreign {
+  to: number;
+  chars?: number;
+}
+
+/** For each line where the words of its author begin: 0 for one they wrote, its length for one someone else did. */
+function typedFrom(lines: readonly string[]): number[] {
+  const from: number[] = [];
+  const known = { tagEnds: endsOfTags(lines), turns: turnsIn(lines), lastOf: lastWith(lines) };
+  let before = '';
+  let isList = false;
+  while (from.length < lines.length) {
+    const at = from.length;
+    const line = lines[at] as string;
+    const theirs = line.trim() === '' ? null : foreignAt(at, { ...known, lines, before, isList });
+    if (theirs === null) from.push(0);
+    for (let each = at; theirs !== null && each < theirs.to; each++) from.push((lines[each] as string).length);
+    if (theirs !== null) from.push(theirs.chars ?? (lines[theirs.to] as string).length);
+    if (LIST_ITEM.test(line)) isList = true;
+    else if (/^\S/.test(line)) isList = false;
+    before =
+      lines
+        .slice(at, from.length)
+        .findLast((each) => each.trim() !== '')
+        ?.trim() ?? before;
+  }
+  return from;
+}
+
+interface Around {
+  lines: readonly string[];
+  /** The last line above that says anything. */
+  before: string;
+  isList: boolean;
+  /** By line that begins with a tag the later one that closes it. */
+  tagEnds: (number | undefined)[];
+  turns: Set<number>;
+  /** The last line that holds such marks anywhere: it closes a fence that no line of its own does. */
+  lastOf: (marks: string) => number;
+}
+
+/** Someone else's words that begin with this line; null where it is the author's. */
+function foreignAt(at: number, { lines, before, isList, tagEnds, turns, lastOf }: Around): Foreign | null {
+  const line = lines[at] as string;
+  const end = lines.length - 1;
+  const run = (goesOn: (next: string, previous: string) => boolean): Foreign => {
+    let to = at;
+    while (to < end && goesOn(lines[to + 1] as string, lines[to] as string)) to += 1;
+    return { to };
+  };
+  const isText = (next: string) => next.trim() !== '';
+  const fence = FENCE.exec(line)?.[1];
+  if (fence !== undefined) return fenceFrom(at, fence, { lines, last: lastOf(fence) });
+  if (MAIL.test(line) || TICKET.test(`${line}\n${lines[at + 1] ?? ''}`)) return { to: end };
+  // A fence or quoted lines show themselves where what is announced ends.
+  if (!QUOTED.test(line) && isAnnounced(before, ANNOUNCED)) return { to: end };
+  if (
+    isDocument(line, lines[at + 1]) &&
+    (at === 0 ? FRONT_MATTER.test(line) : pointsOn(before, { heading: line, isApart: lines[at - 1]?.trim() === '' }))
+  )
+    return { to: end };
+  if (DIFF_BEGINS.test(line)) return run((next) => DIFF_BEGINS.test(next) || DIFF_GOES_ON.test(next));
+  if (TABLE_BEGINS.test(line)) return run((next) => /^\s*\|/.test(next));
+  if (AT_PROMPT.test(line)) return run((_, previous) => /\s\\\s*$/.test(previous));
+  if (isAnnounced(before, TOLD) || isSpeakerLine(line, lines[at + 1])) return run(isText);
+  const tagEnd = tagEnds[at];
+  if (tagEnd !== undefined) return { to: tagEnd, chars: endOfTag(lines[tagEnd] as string) };
+  if ((lines[at - 1] ?? '').trim() === '' && !isList && INDENTED.test(line)) {
+    const { to } = run((next) => INDENTED.test(next));
+    const closes = opensQuotation(before) ? QUOTATION_CLOSES.exec(lines[to] as string) : null;
+    return { to, chars: closes?.[0].length };
+  }
+  if (QUOTED.test(line) || BARRED.test(line) || turns.has(at) || isAnnounced(line, TOLD_INLINE)) return { to: at };
+  const chars = FENCED_SENTENCE.exec(line)?.[0].length;
+  return chars === undefined ? null : { to: at, chars };
+}
+
+function fenceFrom(at: number, fence: string, { lines, last }: { lines: readonly string[]; last: number }): Foreign {
+  for (let to = at + 1; to < lines.length; to++) {
+    const line = lines[to] as string;
+    const isOwnLine = FENCE_CLOSES.exec(line)?.[1]?.startsWith(fence);
+    const chars = isOwnLine || to === last ? endOfFence(line, fence) : undefined;
+    if (isOwnLine || chars !== undefined) return { to, chars };
+  }
+  return { to: lines.length - 1 };
+}
+
+/** Where the marks of a fence end that are followed by other words, or by nothing. */
+function endOfFence(line: string, fence: string): number | undefined {
+  const at = line.lastIndexOf(fence);
+  const marks = at < 0 ? undefined : /^(?:`+|~+)(?=$|[\s.,;:!?)])/.exec(line.slice(at))?.[0];
+  return marks === undefined ? undefined : at + marks.length;
+}
+
+function lastWith(lines: readonly string[]): (marks: string) => number {
+  const found: Record<string, number> = {};
+  return (marks) => (found[marks] ??= lines.findLastIndex((line) => line.includes(marks)));
+}
+
+/** The lines in which someone has a turn of a talk: two names in one, a role, or who speaks again. */
+function turnsIn(lines: readonly string[]): Set<number> {
+  const who = lines.map((line) => TURN.exec(line)?.[1]);
+  const counts = new Map<string, number>();
+  for (const name of who) if (name) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const isTalk = who.some((name = '') => ROLE.test(name));
+  const isTurn = (name = '') => isTalk || (counts.get(name) ?? 0) > 1 || /[ @*]/.test(name);
+  return new Set(who.flatMap((name, at) => (name && isTurn(name) ? [at] : [])));
+}
+
+function isSpeakerLine(line: string, next = ''): boolean {
+  if (line.length > MOST_CHARS / 2 || next.trim() === '' || /[.!?:。]$/.test(line.trim())) return false;
+  return (
+    SPEAKER_LINE.test(line) ||
+    (/^[\p{Lu}\p{Lo}@]/u.test(line) &&
+      findRelativeDate(line) !== null &&
+      !/\p{Ll}/u.test(line.slice(0, 1)) &&
+      (/ [—–-] /.test(line) || /^\p{Lo}/u.test(line)))
+  );
+}
+
+/** Where the last closing tag of a line ends that begins with one. */
+function endOfTag(line: string): number | undefined {
+  const closing = /^\s*</.test(line) ? [...line.matchAll(TAG_CLOSES)].at(-1) : undefined;
+  return closing && closing.index + closing[0].length;
+}
+
+function endsOfTags(lines: readonly string[]): (number | undefined)[] {
+  const next = new Map<string, number>();
+  const ends: (number | undefined)[] = [];
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at] as string;
+    const opened = TAG_BEGINS.exec(line)?.[1]?.toLowerCase();
+    ends[at] = opened === undefined ? undefined : next.get(opened);
+    for (const [, name = ''] of line.matchAll(TAG_CLOSES)) next.set(name.toLowerCase(), at);
+  }
+  return ends;
+}
+
+/** Whether a quotation goes on after its line. */
+function opensQuotation(line: string): boolean {
+  const marks = line.split('"');
+  return marks.length % 2 === 0 && /^$|[\s(]$/.test(marks.at(-2)?.slice(-1) ?? '') && /^\S/.test(marks.at(-1) ?? '');
+}
+
+function isDocument(line: string, next = ''): boolean {
+  return HEADING.test(line) || (FRONT_MATTER.test(line) && /^[\w-]+:/.test(next));
+}
+
+/** Whether a line points to the document that begins behind it; a brief of its author's begins with no title. */
+function pointsOn(line: string, { heading, isApart }: { heading: string; isApart: boolean }): boolean {
+  const isFileName = new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`);
+  if (line.length > MOST_CHARS) return false;
+  const isThis = POINTS.test(line) || (/^\s*# /.test(heading) && /\b(?:this|these)\b/i.test(line));
+  return isFileName.test(line) || (isApart && isThis);
+}
+
+function isAnnounced(line: string, form: RegExp): boolean {
+  if (line.length > MOST_CHARS || !/[:：]/.test(line) || (form === ANNOUNCED && OWN.test(line))) return false;
+  // "What does this mean? Here is the output:"
+  return form.test(line) || form.test(line.split(/[.!?]\s+/).at(-1) ?? line);
+}
+
+/** Part of a message: its lines, and whether someone else wrote them. */
+interface Passage {
+  text: string;
+  isPasted: boolean;
+}
+
+/** The message in passages, which a line end apart make up the message again; a paste that ends in a line is cut there. */
+export function passagesOf(message: string): Passage[] {
+  const lines = message.split('\n');
+  const from = typedFrom(lines);
+  const cut = lines.flatMap((line, at) => {
+    const to = from[at] ?? 0;
+    const isMixed = to > 0 && line.slice(to).trim() !== '';
+    const theirs = { text: isMixed ? line.slice(0, to) : line, isPasted: to > 0 };
+    return isMixed ? [theirs, { text: line.slice(to), isPasted: false }] : [theirs];
+  });
+  const passages: Passage[] = [];
+  for (const { text: line, isPasted: isTheirs } of cut) {
+    const last = passages.at(-1);
+    // An empty line belongs to what is above it.
+    const isPasted = line.trim() === '' && last ? last.isPasted : isTheirs;
+    if (last && (last.isPasted === isPasted || last.text.trim() === '')) {
+      last.isPasted = isPasted;
+      last.text += `\n${line}`;
+    } else passages.push({ text: line, isPasted });
+  }
+  return passages;
+}
+
+/** Who works on which machine, as the prompts of a terminal say it: `kim@mill`; what may be a mail address is none. */
+function promptsIn(text: string): string[] {
+  const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
+  return lines.flatMap(
+    (line) => /^[\w.-]+@[\w-]+(?:\.(?:\d+|local|lan|internal))*(?![\w.-])/.exec(line.trim())?.[0] ?? [],
+  );
+}
+
+/** The name of a picture, which whoever made it wrote. */
+const PICTURE =
+  /!\[[^\]\n]*\](?:\([^)\n]*\))?|\[(?:image|[^\]\n]*\.(?:png|jpe?g|gif|webp|svg|heic|bmp))\b[^\]\n]*\]|\([^()\n]*\.(?:png|jpe?g|gif|webp|svg|heic|bmp)\)/gi;
+/** What stands behind escapes is not read as it stands. */
+const ESCAPED = /(?<!\S)(?!\w+:\/\/)(?:[^\s%]*%[0-9a-f]{2}){3}\S*/gi;
+/**
+ * A person's message without what is someone else's in it. What is left stands as it stood, with a line end in each gap.
+ */
+export function ownWords(message: string): string {
+  const lines = withoutTagged(withPlainTags(message)).split(/\r?\n/);
+  const from = typedFrom(lines);
+  const own = lines
+    .map((line, at) => line.slice(from[at]))
+    .join('\n')
+    .replace(PICTURE, '\n')
+    .replace(ESCAPED, '\n');
+  return withoutQuotations(own).replace(DOCUMENT_SAYS, '\n');
+}
+
+/** The same, and the names in the prompts of a terminal that they pasted: nothing was made up there. */
+export function ownValues(message: string): string {
+  return [ownWords(message), ...promptsIn(message)].join('\n');
+}
