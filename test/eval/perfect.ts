@@ -27,8 +27,10 @@ export function perfectExtractor(sample: Sample): Promise<MessagesServer> {
     const session = JSON.stringify(request.messages[0]);
     // What an earlier session had recorded needs no second wording.
     for (const { text } of proposed) if (!sent.has(text)) sent.set(text, session);
-    const fresh = (entry: Proposed) => sent.get(entry.text) === session;
-    const entries = request.messages.length > 1 ? refused(request, proposed).filter(fresh).map(mended) : proposed;
+    const fresh = ({ text }: Proposed) => [session, MENDED].includes(sent.get(text) ?? '');
+    const again = request.messages.length > 1 ? refused(request, proposed).filter(fresh) : [];
+    for (const { text } of again) sent.set(text, MENDED);
+    const entries = request.messages.length > 1 ? again.map(mended) : proposed;
     if (entries.length === 0) return { ...says('Nothing worth keeping.'), usage: FREE };
     const parts = Array.from({ length: Math.ceil(entries.length / ENTRIES_PER_CALL) }, (_, part) =>
       entries.slice(part * ENTRIES_PER_CALL, (part + 1) * ENTRIES_PER_CALL),
@@ -58,6 +60,8 @@ function mended(entry: Proposed): Proposed {
   };
 }
 
+/** In place of the session that said it first: it was never recorded as the set words it. */
+const MENDED = 'mended';
 /** Of a quote, so much is enough of its own words. */
 const MENDED_CHARS = 150;
 
