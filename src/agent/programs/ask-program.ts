@@ -5,10 +5,9 @@
 
 import type { Middleware } from '@anthropic-ai/sdk/core/middleware';
 import { asData } from '../../base/prompt.ts';
-import { isObject, objectsOf, parseObject } from '../../base/text/json.ts';
+import { isObject, type JsonObject, objectsOf, parseObject } from '../../base/text/json.ts';
 import { type ProgramAnswer, ProgramFailure, type ProgramTask } from './program.ts';
 import type { programOf } from './programs.ts';
-import { strictSchema, withoutNulls } from './strict-schema.ts';
 
 /** Of what is no answer, the tool is shown so much. */
 const MOST_CHARACTERS = 2_000;
@@ -84,4 +83,42 @@ function messageOf(
 /** `{ "entries": [] }`: there is nothing to call the tool with. */
 function isEmpty(input: unknown): boolean {
   return isObject(input) && Object.values(input).every((value) => Array.isArray(value) && value.length === 0);
+}
+
+/** What the subset keeps as it stands. */
+const KEPT = ['type', 'enum', 'const', 'description', '$ref'];
+
+export function strictSchema(schema: JsonObject): JsonObject {
+  const strict: JsonObject = Object.fromEntries(KEPT.flatMap((name) => (name in schema ? [[name, schema[name]]] : [])));
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(choices)) strict.anyOf = choices.map(strictSchema);
+  if (isObject(schema.items)) strict.items = strictSchema(schema.items);
+  if (isObject(schema.$defs)) strict.$defs = strictEach(schema.$defs);
+  if (!isObject(schema.properties)) return strict;
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const properties = Object.entries(strictEach(schema.properties)).map(([name, value]) => [
+    name,
+    required.includes(name) ? value : { anyOf: [value, { type: 'null' }] },
+  ]);
+  return {
+    ...strict,
+    properties: Object.fromEntries(properties),
+    required: properties.map(([name]) => name),
+    additionalProperties: false,
+  };
+}
+
+function strictEach(schemas: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, value]) => [name, isObject(value) ? strictSchema(value) : value]),
+  );
+}
+
+/** An answer by the subset without what was left out by saying null. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, each]) => (each === null ? [] : [[name, withoutNulls(each)]])),
+  );
 }

@@ -4,21 +4,21 @@
 // this process; nothing is committed for a dream that is over; an input store is read and never changed, unless it is the
 // target.
 
+import type { Config } from '../../base/config/config.ts';
 import { costMicroUsd, priceOf } from '../../base/config/prices.ts';
 import { AppError, isAppError } from '../../base/errors.ts';
 import { dayOf, nextDayAt } from '../../base/time.ts';
-import type { InboxItem } from '../../memory/ledger/inbox.ts';
+import type { InboxItem, WorkRows } from '../../memory/ledger/inbox.ts';
 import type { JobKind } from '../../memory/ledger/job-rows.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { Session } from '../../transcript/types.ts';
 import type { App } from '../compose.ts';
-import type { JobOptions } from '../job-bounds.ts';
+import { type JobOptions, withLease } from '../job-bounds.ts';
 import type { SessionName } from '../shared.ts';
 import { localSession, openKept, openLocal } from './dream-sessions.ts';
 import { type DreamRow, type DreamSession, sessionOfDream } from './dreams.ts';
 import { type Rows, rowsOf } from './rows.ts';
 import type { SessionRow } from './sessions.ts';
-import { stopWork, takeBackDream } from './take-back.ts';
 
 /** A cancel is seen within this. */
 const LOOK_MS = 1_000;
@@ -304,5 +304,42 @@ async function openOr(open: () => Promise<Session>): Promise<Session | string> {
   } catch (error) {
     if (!isAppError(error, 'transcript-gone')) throw error;
     return error.message;
+  }
+}
+
+/** False where someone still works on it, who commits nothing more. */
+export async function takeBackDream(store: Store, { id, config }: { id: string; config: Config }): Promise<boolean> {
+  await stopWork(store.work, id);
+  // What is being committed just now is waited for, here and on other machines.
+  await store.missing();
+  await store.enterRows(() => {});
+  const jobs = store.ledger.all<{ id: string }>(
+    `select id from job where session = ? and kind = 'dream'
+       and exists (select 1 from version where actor = 'job:' || job.id)
+       and not exists (select 1 from job as other where other.undoes = job.id) order by rowid desc`,
+    sessionOfDream(id),
+  );
+  // Loaded with the first: a worker that waits needs none of it.
+  const { undo } = await import('../../../jobs/undo.ts');
+  for (const { id: job } of jobs) {
+    const { outcome } = await undo(
+      { job, partial: true },
+      {
+        store,
+        clock: config.clock,
+        environment: config.environment,
+        actor: `job:${job}`,
+        withLease: (at, key, work) => withLease(at, { key, config, work }),
+      },
+    );
+    if (outcome === 'busy') return false;
+  }
+  return true;
+}
+
+/** Takes what is left of a dream out of an inbox. */
+export async function stopWork(work: WorkRows, dream: string): Promise<void> {
+  for (const { id, key } of await work.items()) {
+    if (key === dream || key.startsWith(`${dream}/`)) await work.finish(id);
   }
 }

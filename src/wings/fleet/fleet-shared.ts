@@ -76,7 +76,7 @@ async function loaded(open: () => Promise<Opened>): Promise<Loaded> {
   const [{ Alone }, { DatabasePlaces }, { DatabaseParts }, { database, stores, transcripts }] = await Promise.all([
     import('./alone.ts'),
     import('./stores/database-places.ts'),
-    import('./transcripts/session-parts.ts'),
+    import('./alone.ts'),
     open(),
   ]);
   return { places: new DatabasePlaces(stores), parts: new DatabaseParts(transcripts), alone: new Alone(database.ask) };

@@ -11,10 +11,9 @@ import { identityOf, rowsOf } from '../../doors/clients/rows.ts';
 import type { App } from '../../doors/compose.ts';
 import { createApp, type Reached } from './app.ts';
 import { Cursors } from './cursor.ts';
-import { RateLimit, type ServerDeps } from './endpoint.ts';
+import { RateLimit, type ServerDeps, type StreamBounds, Streams } from './endpoint.ts';
 import { RecentMemories } from './store/recent.ts';
 import { StoreThreads } from './store/threads.ts';
-import { type StreamBounds, Streams } from './streams.ts';
 
 export interface ServeOptions {
   host?: string;

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { PROPOSAL_TOOL } from '../../../jobs/dream/propose.ts';
-import { strictSchema, withoutNulls } from '../../../src/agent/programs/strict-schema.ts';
+import { strictSchema, withoutNulls } from '../../../src/agent/programs/ask-program.ts';
 import { recordEntriesTool } from '../../../src/agent/tools.ts';
 import type { ToolDefinition } from '../../../src/agent/types.ts';
 

@@ -6,8 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../../src/memory/open.ts';
-import { censusOf, difference } from '../../../src/wings/fleet/stores/compare.ts';
-import { type MoveStep, moveToDatabase, moveToDirectory } from '../../../src/wings/fleet/stores/move.ts';
+import {
+  censusOf,
+  difference,
+  type MoveStep,
+  moveToDatabase,
+  moveToDirectory,
+} from '../../../src/wings/fleet/stores/move.ts';
 import { runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, textsOf, withStores } from './own-database.ts';

@@ -40,7 +40,7 @@ export const WORK = {
   },
   /** False while someone works on the dream, which is canceled; then nothing of what it committed stands any more. */
   takeBackDream: async ({ store, config }: At, { id }: { id: string }) =>
-    (await import('../../../doors/clients/take-back.ts')).takeBackDream(store, { id, config }),
+    (await import('../../../doors/clients/client-work.ts')).takeBackDream(store, { id, config }),
 } satisfies Record<string, (at: At, args: never) => Promise<unknown>>;
 
 /** What only begins where a store is: it is of the request. */

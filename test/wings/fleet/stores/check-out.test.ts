@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { thisProcess } from '../../../../src/base/process.ts';
 import { CheckedOut } from '../../../../src/wings/fleet/stores/checked-out.ts';
-import { censusOf, difference } from '../../../../src/wings/fleet/stores/compare.ts';
+import { censusOf, difference } from '../../../../src/wings/fleet/stores/move.ts';
 import { waysTaken } from '../../../support/depth.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { heldStore, noPostgres, openStores, putStore, textsOf, withStores } from '../own-database.ts';

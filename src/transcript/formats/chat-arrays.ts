@@ -8,7 +8,16 @@
 import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../types.ts';
 import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
-import { blockOfUrl, callBlock, MessageBuilder, resultBlock, type Utterance } from './message-builder.ts';
+import { CLAUDES_DIALOGS } from './human-text.ts';
+import {
+  blockOfUrl,
+  blocksOf,
+  callBlock,
+  chainId,
+  MessageBuilder,
+  resultBlock,
+  type Utterance,
+} from './message-builder.ts';
 
 const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);
 
@@ -170,4 +179,51 @@ function blockOf(part: JsonObject): JsonObject {
     default:
       return { type: 'text', text: part.text };
   }
+}
+
+interface ApiMessage {
+  role: 'user' | 'assistant';
+  content: string | JsonObject[];
+}
+
+/** An OpenAI array looks similar; its part types are others, and so are its roles and its `tool_calls`. */
+const BLOCK_TYPE =
+  /^(text|image|document|search_result|container_upload|(redacted_)?thinking|fallback|\w*tool_(use|result))$/;
+
+export const messagesFormat: Format = {
+  name: 'messages',
+
+  async open({ head, document }) {
+    if (!mayBeArray(head) && !mayBeObject(head, REQUEST_KEYS)) return null;
+    const whole = await document();
+    const messages = messagesIn(whole);
+    const [first] = messages;
+    if (first === undefined) return null;
+    return {
+      id: chainId('', first.role, blocksOf(first.content) ?? []),
+      request: isObject(whole) ? whole : undefined,
+      *messages() {
+        const builder = new MessageBuilder();
+        builder.dialogs = CLAUDES_DIALOGS;
+        for (const { role, content } of messages) yield* builder.add({ by: role, blocks: blocksOf(content) ?? [] });
+      },
+    };
+  },
+};
+
+/** None where they are not all such messages. */
+function messagesIn(document: unknown): ApiMessage[] {
+  const isOpenAis = isObject(document) && objectsOf(document.tools).some(({ type }) => type === 'function');
+  const messages = isObject(document) && !isOpenAis ? document.messages : document;
+  return Array.isArray(messages) && messages.every(isApiMessage) ? messages : [];
+}
+
+function isApiMessage(value: unknown): value is ApiMessage {
+  if (!isObject(value) || 'tool_calls' in value) return false;
+  if (value.role !== 'user' && value.role !== 'assistant') return false;
+  const { content } = value;
+  if (typeof content === 'string') return true;
+  return (
+    Array.isArray(content) && content.every((block) => isObject(block) && BLOCK_TYPE.test(textOf(block.type) ?? ''))
+  );
 }
