@@ -37,7 +37,7 @@ const entriesIn = (request: MessagesRequest, tag: 'entries' | 'withdrawn'): { id
 
 test('a better answer replaces the old entries, an edited line stays, the next dream is told what was withdrawn', async () => {
   const session = aSession(PROMPTS);
-  let texts = ['Use pnpm.', 'Leave main alone.', 'Deploy on Tuesdays.'];
+  let texts = ['Use pnpm.', 'No commits to main.', 'Deploy on Tuesdays.'];
   const toldWithdrawn: string[] = [];
   const model = await modelThatSays(
     session,
@@ -66,22 +66,22 @@ test('a better answer replaces the old entries, an edited line stays, the next d
   const read = (path: string) => readFileSync(join(dir, path), 'utf8');
   await runJsonHere<ExtractReport>(['extract', session.path], environment);
   await runJsonHere<DreamReport>(['dream'], environment);
-  expect(read('ways.md')).toContain('- Use pnpm. Leave main alone. Deploy on Tuesdays.\n');
+  expect(read('ways.md')).toContain('- Use pnpm. No commits to main. Deploy on Tuesdays.\n');
 
-  writeFileSync(join(dir, LOG), read(LOG).replace('** Leave main alone.', '** Leave main alone, Kim says.'));
-  texts = ['Use pnpm, never npm.', 'Commit to main only through a review.', 'Deploy on Tuesdays.'];
+  writeFileSync(join(dir, LOG), read(LOG).replace('** No commits to main.', '** No commits to main, Kim says.'));
+  texts = ['Use pnpm, never npm.', 'Never commit to main but through a review.', 'Deploy on Tuesdays.'];
   const reprocessed = await runJsonHere<ExtractReport>(['reprocess', '--session', session.id], environment);
   expect(reprocessed).toMatchObject({ code: 0, values: [{ outcome: 'recorded', entries: { length: 3 } }] });
   const log = read(LOG)
     .split('\n')
     .flatMap((line) => /^- 09:00 \*\*feedback\*\* (.*)$/.exec(line)?.slice(1) ?? []);
   expect(log.sort()).toEqual([
-    'Commit to main only through a review.',
     'Deploy on Tuesdays.',
-    'Leave main alone, Kim says.',
+    'Never commit to main but through a review.',
+    'No commits to main, Kim says.',
     'Use pnpm, never npm.',
   ]);
-  expect(read('ways.md')).toContain('- Use pnpm. Leave main alone. Deploy on Tuesdays.\n');
+  expect(read('ways.md')).toContain('- Use pnpm. No commits to main. Deploy on Tuesdays.\n');
 
   const dreamt = await runJsonHere<DreamReport>(['dream'], environment);
   expect(dreamt).toMatchObject({ code: 0, values: [{ outcome: 'dreamed' }] });
