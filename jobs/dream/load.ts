@@ -22,7 +22,7 @@ import {
 import type { Lease } from '../../src/memory/ledger/job-rows.ts';
 import { lostIds } from '../../src/memory/ledger/version-rows.ts';
 
-import { formatMissing } from '../../src/memory/store/external-edits.ts';
+import { formatMissing } from '../../src/memory/store/missing-files.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';

@@ -10,7 +10,7 @@ import { formatDamage } from '../../memory/home/home.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { shortId } from '../../memory/ledger/short-ids.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { App } from '../compose.ts';
 import { dreamHolds } from '../worker/hold.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';

@@ -17,7 +17,7 @@ import type { FailureRow, InboxItem } from '../../memory/ledger/inbox.ts';
 import { lastDreamAt, lastDreamJob } from '../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../memory/ledger/ledger.ts';
 import { missingIn } from '../../memory/ledger/version-rows.ts';
-import { formatMissing, IF_MISSING } from '../../memory/store/external-edits.ts';
+import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { Store } from '../../memory/store/store.ts';
 import type { App } from '../compose.ts';
 import { loginSign } from '../model-programs.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkMemoryDirectory } from '../../../src/doors/doctor/examine.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import { formatMissing } from '../../../src/memory/store/external-edits.ts';
+import { formatMissing } from '../../../src/memory/store/missing-files.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { sessionFile } from '../../support/session-file.ts';
