@@ -139,12 +139,11 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 }, refusalOf(refused));
       return withoutLongWait(refused);
     }
-    const reply = checkReply(said, body, agent.model);
+    const { usage } = checkReply(said, body, agent.model);
+    const used = usage && usageOf(usage);
     // A reply that does not say what it cost stays counted whole.
     if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
-    else if (reply.usage !== undefined) {
-      await ports.settle(reservation, { ...usageOf(reply.usage), ...(named && { answeredBy: String(said.model) }) });
-    }
+    else if (used) await ports.settle(reservation, { ...used, ...(named && { answeredBy: String(said.model) }) });
     return new Response(body, { status: response.status, headers: asJson(response.headers) });
   };
 }
@@ -209,19 +208,27 @@ function checkReply(reply: Record<string, unknown>, body: string, model: string)
   return isObject(reply.usage) ? { usage: reply.usage } : {};
 }
 
-/** What the API says it used. */
-function usageOf(usage: Record<string, unknown>): Usage {
-  const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
-  const written = usage.cache_creation;
-  const forAnHour = isObject(written) ? Number(written.ephemeral_1h_input_tokens ?? 0) : 0;
+/** What a reply says that it used; undefined where a count is missing or is none: then all that was reserved stays counted. */
+function usageOf(usage: Record<string, unknown>): Usage | undefined {
+  const written = isObject(usage.cache_creation) ? usage.cache_creation : {};
+  const { input_tokens: input, output_tokens: outputTokens } = usage;
+  const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
+  const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
+  const forAnHour = written.ephemeral_1h_input_tokens ?? 0;
+  if (!isCount(input) || !isCount(outputTokens) || !isCount(cacheWriteTokens)) return undefined;
+  if (!isCount(cachedInputTokens) || !isCount(forAnHour)) return undefined;
   return {
     calls: 1,
-    inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens'),
-    cachedInputTokens: tokens('cache_read_input_tokens'),
-    cacheWriteTokens: tokens('cache_creation_input_tokens'),
+    inputTokens: input + cacheWriteTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
     ...(forAnHour > 0 && { hourCacheWriteTokens: forAnHour }),
-    outputTokens: tokens('output_tokens'),
+    outputTokens,
   };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Whether the connection could not even be made, so that nothing can have been spent. */

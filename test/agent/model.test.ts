@@ -184,7 +184,11 @@ test.each([
 ])('a model that has sent %s when Node’s own limit is over is waited for, and asked once', async (sent, limit) => {
   withNodesLimits({ headersTimeout: 100, bodyTimeout: 100 });
   const asked: string[] = [];
-  const reply = { content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn', usage: {} };
+  const reply = {
+    content: [{ type: 'text', text: 'Done.' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 0, output_tokens: 0 },
+  };
   const [begin, end] = [JSON.stringify(reply).slice(0, 40), JSON.stringify(reply).slice(40)];
   const http = createHttp(async ({ url = '' }, outgoing) => {
     asked.push(url);
@@ -244,6 +248,18 @@ test.each([
   expect(await failureOf(run([{ status: 200, body }], ports))).toMatchObject({ code: 'bad-reply' });
   expect(server.requests).toHaveLength(1);
   expect(ports.settled).toEqual([]);
+});
+
+test.each([
+  ['is negative', { input_tokens: -1_000_000, output_tokens: 5 }],
+  ['is a text', { input_tokens: '12', output_tokens: 5 }],
+  ['is missing', { input_tokens: 12 }],
+  ['of the cache is negative', { input_tokens: 12, output_tokens: 5, cache_read_input_tokens: -9 }],
+])('what was reserved stays counted where a number of the usage %s', async (_, usage) => {
+  const ports = recordingPorts();
+  const reply = { content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn', usage };
+  expect(await run([{ status: 200, body: reply }], ports)).toBe('done');
+  expect([ports.reserved.length, ports.settled]).toEqual([1, []]);
 });
 
 test('a reply that calls itself text is read all the same', async () => {
