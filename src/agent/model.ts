@@ -102,7 +102,8 @@ export function openModel(request: AgentRequest, ports: Pick<AgentPorts, 'reserv
     // `countSpend`: the SDK's own does not see a reply that stops in the middle, and it would ask twice more.
     timeout: request.requestMs + 60_000,
     fetch: isOffline ? offlineFetch : undefined,
-    fetchOptions: { dispatcher: withoutLimits },
+    // The key and what was said go to the address that was set, and to no other.
+    fetchOptions: { dispatcher: withoutLimits, redirect: 'manual' },
     middleware,
   });
 }
@@ -293,6 +294,18 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
     case 401:
     case 403:
       return fail('auth', `refused the key: ${ended}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308: {
+      const to = error.headers?.get('location') ?? 'another address';
+      return fail(
+        'no-model',
+        `sends on to ${quote(to)}, which is not followed.`,
+        'Set `baseUrl` to it, if you trust it.',
+      );
+    }
     case 404:
       return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
     case 413:

@@ -262,6 +262,15 @@ test.each([
   expect([ports.reserved.length, ports.settled]).toEqual([1, []]);
 });
 
+test.each([301, 302, 303, 307, 308])('an address that sends on by %s is not left', async (status) => {
+  const other = await startMessagesServer([says('Done.')]);
+  onTestFinished(() => other.close());
+  const location = `${other.access.baseURL}/v1/messages`;
+  const failure = await failureOf(run([{ status, headers: { location }, body: {} }]));
+  expect(failure).toMatchObject({ code: 'no-model', message: expect.stringContaining(location) });
+  expect(other.requests).toEqual([]);
+});
+
 test('a reply that calls itself text is read all the same', async () => {
   const body = {
     id: 'm',
