@@ -44,7 +44,10 @@ export function asScripted(asked: Asked): Said & { output: { [list: string]: unk
 
 /** With null for what is left out: in strict forms everything is there. */
 function filled(value: unknown, schema: Schema): unknown {
-  if (Array.isArray(value)) return value.map((each) => filled(each, schema.items ?? {}));
+  if (Array.isArray(value)) {
+    const { items = {} } = schema.anyOf?.find((each) => each.items) ?? schema;
+    return value.map((each) => filled(each, items));
+  }
   if (typeof value !== 'object' || value === null) return value;
   const object = value as Record<string, unknown>;
   const isOf = ({ properties = {} }: Schema) =>

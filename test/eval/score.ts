@@ -109,7 +109,7 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
     ({ evidence }, at) => !right.has(at) && !wrong.has(at) && !evidence.some(({ message }) => saysFact.has(message)),
   );
   const restedOn = new Set(entries.flatMap(({ evidence }) => evidence.map(({ message }) => message)));
-  const unsupported = lines.filter((line) => !isSupported(line, observed));
+  const unsupported = lines.filter((line) => !isSupported(line, observed) && !isOfAgent(line, sample));
   const texts = { entries: entries.map(({ text }) => text), lines: lines.map(({ text }) => text) };
   const inMemory = keep(sample, { recognition: found.lines, known: found.entries, lines: texts.lines });
   const appended = keep(sample, { recognition: found.entries, known: found.entries, lines: texts.entries });
@@ -254,6 +254,12 @@ function isSupported(line: KeptLine, { entries }: Observed): boolean {
   const around = line.topicEntries.flatMap((id) => byId.get(id) ?? []);
   const source = [...own, ...around].flatMap(({ text, evidence }) => [text, ...evidence.map(({ quote }) => quote)]);
   return own.length > 0 && literals(line.text).every((word) => source.some((text) => text.includes(word)));
+}
+
+/** Whether the agent of a session itself wrote a line into the memory. */
+function isOfAgent({ text }: KeptLine, { sessions }: Sample): boolean {
+  const steps = sessions.flatMap(({ turns }) => turns.flatMap((turn) => turn.steps));
+  return steps.some((step) => 'calls' in step && JSON.stringify(step.input).includes(text));
 }
 
 function tokensOf(spent: Observed['spent']['dream']): number {

@@ -95,6 +95,7 @@ function humanBodies(text: string): string[] {
 const EXPLAINED: Record<string, [number, string]> = {
   '540a8f92-9d04-4794-9d44-a53d78eedef2': [1, 'a plan that was approved: shown as the words of the assistant'],
   '76731dd6-65de-4d92-be87-716b3e380099': [1, 'a prompt that was taken back: an edited one was sent in its place'],
+  'short-conversation': [1, 'a talk that was pasted, in parts: what each speaker says stands apart'],
   'images-in-user-messages': [2, 'prompts that were taken back: sent again after the same message'],
 };
 

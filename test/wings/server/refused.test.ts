@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../support/temp.ts';
-import { ask, isOne, refusal, type Served, served, servedForAll } from './served.ts';
+import { ask, isOne, refusal, served, servedForAll } from './served.ts';
 
 const shared = servedForAll();
 
@@ -296,9 +296,11 @@ test('pages of elsewhere and names of elsewhere that lead here are not answered'
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
   const at = await served({ requestMs: 100 });
   const { sdk, key } = await at.client({}, { maxRetries: 10 });
+  // Of two servers each has its own.
+  const { url } = at;
   const lines = [
     'POST /v1/memory_stores HTTP/1.1',
-    `host: ${new URL(at.url).host}`,
+    `host: ${new URL(url).host}`,
     `x-api-key: ${key}`,
     'content-length: 99',
   ];
@@ -306,13 +308,13 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
   let answer = '';
   // Time runs from the connection. Where it is over before the server has read what is there, as on a busy machine,
   // nothing has begun, and the connection may break with the answer under way: it is begun once more.
-  while (!answer.startsWith('HTTP/1.1 100')) answer = await answerTo(at, begun);
+  while (!answer.startsWith('HTTP/1.1 100')) answer = await answerTo({ url }, begun);
   expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 408/);
   expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 
 /** All that the server sends to these bytes, until the connection is closed or breaks. */
-async function answerTo({ url }: Served, bytes: string): Promise<string> {
+async function answerTo({ url }: { url: string }, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let answer = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => {
