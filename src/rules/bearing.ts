@@ -11,8 +11,8 @@ import {
   type EvidenceSource,
   MOST_CHARS_AT_ENDS,
   nameOf,
+  ownWordsOf,
   type Quoted,
-  typedOf,
 } from './evidence.ts';
 import { CLAUSE, hasCondition, isDenied, isQuestion } from './languages.ts';
 import { LIGHT } from './lexicon.ts';
@@ -129,7 +129,7 @@ const common = new WeakMap<CheckOptions, Set<string>>();
 
 /** The words that say nothing here: what half of a person's messages hold, and the names of the project. */
 function commonOf({ options, shown }: Candidate): Set<string> {
-  const ofHuman = () => shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWords(typedOf(each)));
+  const ofHuman = () => shown.filter(({ speaker }) => speaker === 'human').map((each) => ownWordsOf(each));
   const known = common.get(options) ?? commonWords(ofHuman());
   common.set(options, known);
   return known.union(LIGHT).union(
@@ -186,8 +186,7 @@ function borrowedFault({ text, shown }: Candidate): string | null {
     );
   };
   const isHuman = ({ speaker }: EvidenceSource) => speaker === 'human';
-  if (shown.filter(isHuman).some((each) => passagesOf(ownWords(typedOf(each))).some(carries(CARRIED_SHARE))))
-    return null;
+  if (shown.filter(isHuman).some((each) => passagesOf(ownWordsOf(each)).some(carries(CARRIED_SHARE)))) return null;
   const other = shown.find((each) =>
     passagesOf(asRead(each.text.slice(0, MOST_CHARS_AT_ENDS)).join('\n')).some(carries(BORROWED_SHARE)),
   );

@@ -2,6 +2,8 @@
 // It tells an invention on a harmless line from a rule in other words. It cannot tell who does what to whom: the quote's
 // own words in another order have a share of 1. Pure: texts in, a number out.
 
+import { UNSPACED } from './literals.ts';
+
 /**
  * So much must be carried. Of 0.40 to 0.50 the share that refuses fewest true entries of the recorded plays, 13 of 94, whose
  * players were told of no share; the quotes of one carry another of its session 13 times of 434. `carried.test.ts` counts
@@ -10,7 +12,7 @@
 export const CARRIED_SHARE = 0.4;
 
 /** Quotes that count, and characters of each: all that a person ever said carries anything. */
-export const CARRYING_QUOTES = 3;
+const CARRYING_QUOTES = 3;
 export const CARRYING_CHARS = 300;
 
 /** In fewer messages a word that half of them hold says nothing yet. */
@@ -21,10 +23,10 @@ const FRAME = 'user';
 const SAME_TRIGRAMS = 2 / 3;
 
 const WORD = /\p{L}[\p{L}\p{M}\p{N}]*/gu;
-/** Scripts that write words without spaces between them: their signs count. */
-const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
+/** Of words that are written without spaces between them the signs count. */
+const SIGNS = new RegExp(`${UNSPACED}+`, 'gu');
 
-export interface CarriedOptions {
+interface CarriedOptions {
   /** Words that do not count, lower case: `commonWords`, and those of the project's name. */
   common?: ReadonlySet<string>;
   /** Values of the text: each counts as a word, and is carried where `isIn` says so. */
@@ -63,8 +65,8 @@ export function commonWords(messages: Iterable<string>): Set<string> {
 /** The words of a text, and the signs of what is written without spaces, each once. */
 export function unitsOf(text: string, shortest = SHORTEST_WORD): string[] {
   const folded = text.normalize('NFKC').toLowerCase();
-  const signs = (folded.match(UNSPACED) ?? []).flatMap(signsOf);
-  const words = folded.replace(UNSPACED, ' ').match(WORD) ?? [];
+  const signs = (folded.match(SIGNS) ?? []).flatMap(signsOf);
+  const words = folded.replace(SIGNS, ' ').match(WORD) ?? [];
   return [...new Set([...signs, ...words.filter((word) => [...word].length >= shortest)])];
 }
 

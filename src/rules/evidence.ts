@@ -2,6 +2,7 @@
 // a message are whose. Only shapes and look-ups: what is let through is decided in entry-rules.ts.
 
 import { findQuote } from './quotes.ts';
+import { ownWords } from './spoken-text.ts';
 
 /** A message of the excerpt that can be quoted. */
 export interface EvidenceSource {
@@ -96,6 +97,15 @@ export function typedOf({ text, chosen }: EvidenceSource): string {
         .split('\n')
         .filter((line) => !lines.has(line))
         .join('\n');
+}
+
+const typedWords = new WeakMap<EvidenceSource, string>();
+
+/** What a human typed in a message, without what is someone else's: looked for once, since each entry asks of all messages. */
+export function ownWordsOf(source: EvidenceSource): string {
+  const own = typedWords.get(source) ?? ownWords(typedOf(source));
+  typedWords.set(source, own);
+  return own;
 }
 
 /** What an agent called, as it is shown. */

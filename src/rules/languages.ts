@@ -34,8 +34,8 @@ interface Language {
 }
 
 const NUMBER = String.raw`(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a few|a couple of|several|some)`;
-const WEEKDAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';
-const MONTH = '(?:january|february|march|april|may|june|july|august|september|october|november|december)';
+export const WEEKDAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';
+export const MONTH = '(?:january|february|march|april|may|june|july|august|september|october|november|december)';
 // "The last Friday of the month" is a rule, not a date; so is "within two days of the release".
 const EVERY_WEEK = '(?:every|each|weekly|always|never|usually)';
 const NOT_A_RULE = String.raw`(?!\s+(?:of|before|after|from|or)\b)`;

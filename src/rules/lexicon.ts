@@ -1,7 +1,7 @@
 // The words of languages, as data: what the functions of this folder and its neighbours look for in a text. Parts of regular
 // expressions, joined by `|`; each list says who reads it. Never: what an agent's format writes, which stands with the format.
 
-/** Words that say nothing of what a text is about (wording.ts). */
+/** Words that say nothing of what a text is about (words.ts). */
 export const EMPTY = new Set(
   'a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se'.split(
     ' ',
@@ -32,7 +32,3 @@ export const COMMON_VERBS = new Set(
 /** What is named behind these is only named to be left: "instead of npm" (words.ts). */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
-
-export const WEEKDAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';
-export const ENGLISH_MONTH =
-  '(?:january|february|march|april|may|june|july|august|september|october|november|december)';

@@ -99,7 +99,7 @@ function withoutMarked(text: string, marks: string): string {
   let from = 0;
   for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at)) {
     for (const ending of endings) {
-      // Too far back: it is looked for anew; nowhere: it stays so.
+      // Too far back: it is looked for again; nowhere: it stays so.
       if (ending.at <= at) ending.at = text.indexOf(ending.mark, at + 1);
       if (ending.at < 0) ending.at = text.length;
     }

@@ -2,6 +2,7 @@
 // around it. White space, typographic marks, composed letters, a shell's line continuations and the `| ` of an excerpt's
 // lines do not count; a part of a word is never a quote. It knows nothing of speakers.
 
+import { UNSPACED } from './literals.ts';
 import { segmentWords } from './words.ts';
 
 /** `text` with each run of white space, also of a continued line, as one space, and none at its ends. */
@@ -32,7 +33,7 @@ const ENDS = /[.!?…]["')\]”’]*(?=\s|$)|[。！？]|(?=\n)/;
 const ENDED = /[.!?。！？…]["')\]”’]*$/;
 
 /** A quote with what its first and last sentence say before and behind it. */
-export interface InSentence {
+interface InSentence {
   before: string;
   quote: string;
   after: string;
@@ -118,8 +119,6 @@ function placeAt(source: string, start: number, length: number): Place {
 const WINDOW = 8;
 const WORD_ENDS = /[\p{L}\p{N}_]\p{M}*$/u;
 const WORD_BEGINS = /^[\p{L}\p{M}\p{N}_]/u;
-// Scripts that put no space between words.
-const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]`;
 const UNSPACED_ENDS = new RegExp(`${UNSPACED}\\p{M}*$`, 'u');
 const UNSPACED_BEGINS = new RegExp(`^${UNSPACED}`, 'u');
 // "can" is no part of "can't", nor 5 of 1.5.

@@ -2,9 +2,9 @@
 // rests on, or in what the person typed. A file's name that was dictated may be spelled as the agent then called it.
 
 import { distanceBetween } from '../base/text/wording.ts';
-import { type Candidate, callsOf, choiceOf, nameOf, type Quoted, typedOf } from './evidence.ts';
+import { type Candidate, callsOf, choiceOf, nameOf, ownWordsOf, type Quoted, typedOf } from './evidence.ts';
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
-import { ownValues } from './spoken-text.ts';
+import { promptsIn } from './spoken-text.ts';
 
 /** A date was resolved, a small number may be written in words, and a name may begin with a digit: nothing tells these. */
 const UNPROVABLE = /^(?:19|20)\d{2}(?:-\d{2}){0,2}(?!\d)|^(?:\d|1[0-2])$|^\d\p{Lu}?\p{Ll}+$/u;
@@ -39,7 +39,9 @@ export function stands(value: string, text: string): boolean {
 export function unsaidValueFault(candidate: Candidate, answered: (quote: Quoted) => string): string | null {
   const { text, quoted, shown, options, isStrict } = candidate;
   const [{ by }] = quoted;
-  const typed = shown.flatMap((each) => (each.speaker === 'human' ? [ownValues(typedOf(each))] : []));
+  const typed = shown.flatMap((each) =>
+    each.speaker === 'human' ? [ownWordsOf(each), ...promptsIn(typedOf(each))] : [],
+  );
   const rests = quoted.map((each) => {
     if (!isStrict) return `${each.quote}\n${each.source.text}`;
     if (each.by === 'human') return choiceOf(each) ?? each.quote;

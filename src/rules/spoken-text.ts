@@ -281,7 +281,7 @@ export function passagesOf(message: string): Passage[] {
 }
 
 /** Who works on which machine, as the prompts of a terminal say it: `kim@mill`; what may be a mail address is none. */
-function promptsIn(text: string): string[] {
+export function promptsIn(text: string): string[] {
   const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
   return lines.flatMap(
     (line) => /^[\w.-]+@[\w-]+(?:\.(?:\d+|local|lan|internal))*(?![\w.-])/.exec(line.trim())?.[0] ?? [],
@@ -305,9 +305,4 @@ export function ownWords(message: string): string {
     .replace(PICTURE, '\n')
     .replace(ESCAPED, '\n');
   return withoutQuotations(own).replace(DOCUMENT_SAYS, '\n');
-}
-
-/** The same, and the names in the prompts of a terminal that they pasted: nothing was made up there. */
-export function ownValues(message: string): string {
-  return [ownWords(message), ...promptsIn(message)].join('\n');
 }

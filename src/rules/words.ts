@@ -14,11 +14,6 @@ export function isNegated(text: string): boolean {
   return text.search(NEGATION) >= 0 || CONTRAST.test(text);
 }
 
-/** The first word by which a text denies or forbids something; null where none does. */
-export function negationIn(text: string): string | null {
-  return text.match(NEGATION)?.[0] ?? null;
-}
-
 const GIVEN_UP_THING = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP})\\s+(?:\`[^\`]+\`|[^\\s,;.()]+)`, 'giu');
 
 /** The text without what it names only to leave it ("instead of npm"): who looks for that is not led to it. */
@@ -60,7 +55,7 @@ export function contentWords(text: string): Set<string> {
 }
 
 /** How many content words of `a` stand in `b`, also with another ending ("test", "tests"). */
-export function countShared(a: string, b: string): number {
+function countShared(a: string, b: string): number {
   return countSharedWords(contentWords(a), contentWords(b));
 }
 

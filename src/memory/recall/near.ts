@@ -4,7 +4,8 @@
 // have is not enough to interrupt someone for. A line is looked for in its file, so what was taken out of it since is
 // not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
-import { COMMON_VERBS, ENGLISH_MONTH, LIGHT, WEEKDAY } from '../../rules/lexicon.ts';
+import { MONTH, WEEKDAY } from '../../rules/languages.ts';
+import { COMMON_VERBS, LIGHT } from '../../rules/lexicon.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
@@ -49,7 +50,7 @@ const MOST_OF_NAME = 3;
 /** What a prompt writes with a capital inside a sentence. */
 const NAME = /(?<=[\p{L}\p{N},]\s)\p{Lu}\p{Ll}[\p{Ll}-]+/gu;
 const QUESTION = /\?\s*$|^\s*(?:who|what|when|where|which|how|why|wer|was|wann|wo|welche[rsn]?|wie|warum)(?!\p{L})/iu;
-const CALENDAR = new RegExp(`^(?:${WEEKDAY}s?|${ENGLISH_MONTH})$`, 'i');
+const CALENDAR = new RegExp(`^(?:${WEEKDAY}s?|${MONTH})$`, 'i');
 
 const UNSORTED = '### Not sorted into topics yet\n';
 

@@ -6,6 +6,7 @@
 // be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
 import { mostThat } from '../../base/text/wording.ts';
+import type { EvidenceSource } from '../../rules/evidence.ts';
 import type { Speaker } from '../types.ts';
 import {
   CUT,
@@ -23,24 +24,9 @@ import {
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
 
-/** A message that is shown, for checking what is quoted from it. */
-export interface SourceMessage {
-  id: string;
-  /** The id that the model was shown. */
-  shownAs?: string;
-  turn: string;
+/** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
+export interface SourceMessage extends EvidenceSource {
   speaker: Speaker;
-  at?: string;
-  /** The whole redacted text, also of what was cut; white space as it was. Results in a human's message are not his. */
-  text: string;
-  /** What of it is said in words, where tools are called too. */
-  words?: string;
-  /** What of a human's message was chosen among what was offered. */
-  chosen?: string;
-  /** What an agent asked, where it is shown with the human's answer, under one id. */
-  asked?: string;
-  /** False: context, on which nothing can rest. */
-  offered: boolean;
 }
 
 export interface Excerpt {
