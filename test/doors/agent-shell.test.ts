@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RememberReport } from '../../jobs/remember.ts';
 import { entryRow } from '../../src/memory/ledger/entries.ts';
-import { openSession } from '../../src/transcript/session.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { collect } from '../support/transcripts.ts';
+import { messagesAt } from '../support/transcripts.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 
@@ -88,7 +87,7 @@ test('looking is open to it', async () => {
 
 test('what the person typed behind ! is theirs when the session is read', async () => {
   const { path } = aSession(['Look.', `<bash-input>nocturne remember "${PNPM}"</bash-input>`]);
-  const messages = await collect((await openSession(path)).messages());
+  const messages = await messagesAt(path);
   expect(messages.filter(({ speaker }) => speaker === 'human').at(-1)).toMatchObject({
     beginsTurn: false,
     parts: [{ kind: 'text', text: `! nocturne remember "${PNPM}"` }],

@@ -3,6 +3,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import type { Message } from '../../src/transcript/types.ts';
 import { tempDir } from './temp.ts';
 
 export const fixtures = join(import.meta.dirname, '../fixtures/transcripts');
@@ -25,6 +27,16 @@ export function transcriptOf(text: string | Buffer, name = 'session.jsonl'): str
 /** JSON lines. */
 export function lines(...records: unknown[]): string {
   return records.map((record) => `${typeof record === 'string' ? record : JSON.stringify(record)}\n`).join('');
+}
+
+/** What is said in the transcript at a path. */
+export async function messagesAt(path: string): Promise<Message[]> {
+  return collect((await openSession(path)).messages());
+}
+
+/** What is said in these JSON lines. */
+export async function messagesOf(...records: unknown[]): Promise<Message[]> {
+  return messagesAt(transcriptOf(lines(...records)));
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

@@ -8,7 +8,7 @@ import { isInteractive, openSession, readPointAt } from '../../src/transcript/se
 import { readTurns } from '../../src/transcript/turns.ts';
 import { testApp } from '../support/app.ts';
 import { tempDir } from '../support/temp.ts';
-import { collect, fixtures, lines, transcriptOf } from '../support/transcripts.ts';
+import { collect, fixtures, lines, messagesAt, transcriptOf } from '../support/transcripts.ts';
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
 const WRITINGS: [string, (text: string) => Buffer][] = [
@@ -60,7 +60,7 @@ test('a compressed transcript that was cut says so', async () => {
   for (const compress of [zstdCompressSync, gzipSync]) {
     const whole = compress(text);
     const path = transcriptOf(whole.subarray(0, whole.length - 20));
-    const read = async () => collect((await openSession(path)).messages());
+    const read = async () => messagesAt(path);
     await expect(read()).rejects.toMatchObject({
       code: 'bad-input',
       message: expect.stringMatching(/ and damaged\.$/),

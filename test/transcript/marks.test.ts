@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { openSession } from '../../src/transcript/session.ts';
-import { collect, transcriptOf } from '../support/transcripts.ts';
+import { messagesAt, transcriptOf } from '../support/transcripts.ts';
 
 async function read(...said: [role: 'user' | 'assistant', content: unknown][]) {
   const array = said.map(([role, content]) => ({ role, content }));
-  return collect((await openSession(transcriptOf(JSON.stringify(array)))).messages());
+  return messagesAt(transcriptOf(JSON.stringify(array)));
 }
 const text = (...texts: string[]) => texts.map((each) => ({ type: 'text', text: each }));
 

@@ -3,16 +3,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openSession } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
 import { fold, saidInClaudeCode, saidInCodex } from '../support/said-by-people.ts';
-import { collect, hasReal, real, realFiles } from '../support/transcripts.ts';
+import { hasReal, messagesAt, real, realFiles } from '../support/transcripts.ts';
 
 const wordsOf = ({ parts }: Message): string =>
   fold(parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n'));
 
 async function read(file: string): Promise<string[]> {
-  const messages = await collect((await openSession(join(real, file))).messages());
+  const messages = await messagesAt(join(real, file));
   return messages.flatMap((message) => (message.speaker === 'human' ? [wordsOf(message)] : [])).sort();
 }
 

@@ -37,6 +37,10 @@ test('each fixture is taken for its own format by that format alone', async () =
 
 const odd: [string, unknown][] = [
   ['an empty object', {}],
+  ['an empty array', []],
+  ['an array of numbers', [1, 2]],
+  ['records of Qwen Code', { uuid: 'u', sessionId: 's', type: 'user', message: { role: 'user', parts: [] } }],
+  ['an object of something else', { intent: 'x', outcome: 'y' }],
   ['an empty export', { info: {}, messages: [] }],
   ['messages of no role', { messages: [{ content: 'hi' }] }],
   ['no messages', { model: 'm', messages: [] }],
@@ -59,11 +63,22 @@ const odd: [string, unknown][] = [
   ['a version', { v: 1, type: 'user' }],
 ];
 
+const refusal = { code: 'unknown-format', message: expect.stringContaining('claude-code, ') };
+
 test.each(odd)('%s is of an unknown format', async (_, value) => {
-  await expect(openSession(transcriptOf(JSON.stringify(value)))).rejects.toMatchObject({ code: 'unknown-format' });
-  await expect(openSession(transcriptOf(JSON.stringify(value, null, 2)))).rejects.toMatchObject({
-    code: 'unknown-format',
-  });
+  for (const indent of [0, 2]) {
+    await expect(openSession(transcriptOf(JSON.stringify(value, null, indent)))).rejects.toMatchObject(refusal);
+  }
+});
+
+test.each([
+  ['nothing', ''],
+  ['white space', ' \n\n'],
+  ['prose', 'Dear diary,\n'],
+  ['a torn array', '[{"role":"user","content":"hi"}'],
+  ['bytes', Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 7919) % 256))],
+])('%s is no transcript', async (_, text) => {
+  await expect(openSession(transcriptOf(text))).rejects.toMatchObject(refusal);
 });
 
 test('JSON lines of whole chats, as they are made for training, are no session, however many', async () => {
@@ -73,5 +88,5 @@ test('JSON lines of whole chats, as they are made for training, are no session, 
       { role: 'assistant', content: 'ho' },
     ],
   })}\n`;
-  await expect(openSession(transcriptOf(line.repeat(2_000)))).rejects.toMatchObject({ code: 'unknown-format' });
+  await expect(openSession(transcriptOf(line.repeat(2_000)))).rejects.toMatchObject(refusal);
 });

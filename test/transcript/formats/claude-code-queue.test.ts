@@ -2,10 +2,9 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { sized } from '../../support/depth.ts';
-import { collect, lines, transcriptOf } from '../../support/transcripts.ts';
+import { messagesOf } from '../../support/transcripts.ts';
 
 /** What happens to what is queued. Versions of early 2026 write no record of what they give to the agent. */
 type Step = 'text' | 'notice' | 'give' | 'attach' | 'send' | 'take back' | 'prompt' | 'work';
@@ -66,22 +65,21 @@ function play(plan: readonly Step[]): Played {
   return { records, said };
 }
 
-const read = async (records: readonly object[]): Promise<Message[]> =>
-  collect((await openSession(transcriptOf(lines(...records)))).messages());
-
 const wordsOf = ({ parts }: Message) => parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 
 test('each is said once, at every length of the file, and no other message changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...steps), { maxLength: 24 }), fc.nat(), async (plan, cut) => {
       const { records, said } = play(plan);
-      const messages = await read(records);
+      const messages = await messagesOf(...records);
       const human = messages.filter(({ speaker }) => speaker === 'human').map(wordsOf);
       expect(human.toSorted()).toEqual(said.toSorted());
       const others = (all: Message[]) =>
         all.filter(({ id }) => !id.startsWith('queued-')).map(({ byte: _, ...message }) => message);
-      expect(others(messages)).toEqual(others(await read(records.filter((record) => !('operation' in record)))));
-      const part = await read(records.slice(0, 1 + (cut % records.length)));
+      expect(others(messages)).toEqual(
+        others(await messagesOf(...records.filter((record) => !('operation' in record)))),
+      );
+      const part = await messagesOf(...records.slice(0, 1 + (cut % records.length)));
       expect(new Set(part.map(wordsOf)).size).toBe(part.length);
       expect(others(messages).slice(0, others(part).length)).toEqual(others(part));
     }),
@@ -90,6 +88,6 @@ test('each is said once, at every length of the file, and no other message chang
 });
 
 test('each stands where it was given: before the work that knew it, after the work that did not', async () => {
-  const messages = await read(play(['work', 'text', 'work', 'give', 'work', 'prompt', 'work']).records);
+  const messages = await messagesOf(...play(['work', 'text', 'work', 'give', 'work', 'prompt', 'work']).records);
   expect(messages.map(wordsOf)).toEqual(['go', 'work 0', 'work 2', 'text 1', 'work 4', 'text 5', 'work 6']);
 });

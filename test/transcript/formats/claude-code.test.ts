@@ -1,10 +1,10 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
-import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, lines, messagesAt, messagesOf, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'claude-code.jsonl');
 
@@ -37,10 +37,6 @@ const assistant = (uuid: string, id: string, content: unknown, more: object = {}
   ...more,
 });
 const say = (text: string): object[] => [{ type: 'text', text }];
-
-async function read(...records: unknown[]): Promise<Message[]> {
-  return collect((await openSession(transcriptOf(lines(...records)))).messages());
-}
 
 describe('a Claude Code transcript', () => {
   test('is read in file order, each thing once, each by the one who said it', async () => {
@@ -80,17 +76,8 @@ describe('a Claude Code transcript', () => {
   });
 
   test('keeps the time, directory and branch of each record', async () => {
-    const [first] = await collect((await openSession(fixture)).messages());
+    const [first] = await messagesAt(fixture);
     expect(first).toMatchObject({ at: '2026-11-02T09:01:10.101Z', cwd: '/home/ada/acme', branch: 'main' });
-  });
-
-  test('keeps all ids when it grows, also where an API message is still being written', async () => {
-    const text = readFileSync(fixture, 'utf8');
-    const whole = await collect((await openSession(fixture)).messages());
-    for (let end = text.indexOf('\n', 4000); end !== -1; end = text.indexOf('\n', end + 1)) {
-      const part = await collect((await openSession(transcriptOf(text.slice(0, end)))).messages());
-      expect(part.map((message) => message.id)).toEqual(whole.slice(0, part.length).map((message) => message.id));
-    }
   });
 
   test('can be read again after it has grown, and counts afresh', async () => {
@@ -105,7 +92,7 @@ describe('a Claude Code transcript', () => {
   test('replayed into the same file under new uuids says nothing twice', async () => {
     const at = { timestamp: '2026-02-03T06:17:55.835Z' };
     const later = { timestamp: '2026-02-03T06:18:02.173Z' };
-    const messages = await read(
+    const messages = await messagesOf(
       user('u1', say('what is this?'), at),
       assistant('u2', 'msg_1', say('A robot.'), later),
       assistant('u3', 'msg_2', say('Anything else?'), later),
@@ -117,7 +104,7 @@ describe('a Claude Code transcript', () => {
   });
 
   test('lets a person say the same thing again', async () => {
-    const messages = await read(
+    const messages = await messagesOf(
       user('u1', 'yes', { timestamp: '2026-02-03T06:17:55.835Z' }),
       user('u2', 'yes', { timestamp: '2026-02-03T06:19:55.111Z' }),
     );
@@ -128,7 +115,7 @@ describe('a Claude Code transcript', () => {
     const notice = user('n', '<b>done</b>', { origin: { kind: 'task-notification' } });
     const named = user('h', 'hello', { origin: { kind: 'human' } });
     const speakers = async (...records: unknown[]): Promise<string[]> =>
-      (await read(...records)).map((message) => message.speaker);
+      (await messagesOf(...records)).map((message) => message.speaker);
     expect(await speakers(user('a', 'hi'), notice, user('b', 'go'))).toEqual(['human', 'harness', 'human']);
     expect(await speakers(user('a', 'hi'), named, user('b', 'go'))).toEqual(['human', 'human', 'harness']);
     expect(await speakers(named, user('b', 'go', { promptSource: 'typed' }))).toEqual(['human', 'human']);
@@ -137,25 +124,24 @@ describe('a Claude Code transcript', () => {
 
   test.each([
     ['what a schedule sends', '<scheduled-task name="beat">Check it.</scheduled-task>', { origin: { kind: 'human' } }],
-    ['what a schedule set going', 'Check the deploy.', { turnOrigin: 'scheduled', scheduledTaskId: 't' }],
     ['what a loop sends itself', '<<autonomous-loop-dynamic>>', {}],
-    ['what another session sends', 'Fix it.', { turnOrigin: 'peer' }],
-    ['its words', 'Another Claude session sent a message:\n<agent-message from="x">Fix it.</agent-message>', {}],
-    ['the document of a skill', 'Format with tabs.', { turnCompanion: true }],
-    ['the document of a skill that the model called', 'Format with tabs.', { sourceToolUseID: 'toolu_1' }],
+    [
+      'what another session sends',
+      'Another Claude session sent a message:\n<agent-message from="x">Fix it.</agent-message>',
+      {},
+    ],
     ['a skill’s place', 'Base directory for this skill: /home/ada/.claude/skills/format', {}],
     ['what a hook says', 'Stop hook feedback:\n[check.sh]: Run the tests.', {}],
     ['what a hook says of a tool', 'PreToolUse:Bash hook blocking error from command: "x": no', {}],
     ['a message of a chat', '<channel source="telegram">Fix it.</channel>', {}],
     ['the app that goes on', 'I hit my usage limit while you were working, but it has reset now. Go on.', {}],
-    ['what the SDK makes up', 'Go on.', { isSynthetic: true }],
   ])('does not take for a person’s words: %s', async (_, content, more) => {
-    expect(await read(user('u1', content, more))).toMatchObject([{ speaker: 'harness', beginsTurn: false }]);
+    expect(await messagesOf(user('u1', content, more))).toMatchObject([{ speaker: 'harness', beginsTurn: false }]);
   });
 
   test('has what a person pasted without the marks around it', async () => {
     const content = 'Why?\n\n<pasted_content id="9ef7">\nError: no\n</pasted_content id="9ef7">\n';
-    const [message] = await read(user('u1', content, { origin: { kind: 'human' }, turnOrigin: 'human' }));
+    const [message] = await messagesOf(user('u1', content, { origin: { kind: 'human' }, turnOrigin: 'human' }));
     expect(message).toMatchObject({
       speaker: 'human',
       parts: [{ text: 'Why?' }, { text: 'Error: no', untyped: 'pasted' }],
@@ -165,7 +151,7 @@ describe('a Claude Code transcript', () => {
   test('says once what was queued and stands as a prompt as well', async () => {
     const attachment = { type: 'queued_command', prompt: 'and lint', source_uuid: 'u2', origin: { kind: 'human' } };
     const queued = { type: 'attachment', uuid: 'a1', sessionId: 's', attachment };
-    const messages = await read(user('u1', 'go'), queued, user('u2', 'and lint'));
+    const messages = await messagesOf(user('u1', 'go'), queued, user('u2', 'and lint'));
     expect(messages.map(({ speaker, beginsTurn }) => [speaker, beginsTurn])).toEqual([
       ['human', true],
       ['human', false],
@@ -186,7 +172,7 @@ describe('a Claude Code transcript', () => {
       const call = { type: 'tool_use', id: 'p1', name: 'ExitPlanMode', input: { plan: '# Plan A' } };
       const result = { type: 'tool_result', tool_use_id: 'p1', content: 'User has approved your plan. You can now …' };
       const exit = (outcome: unknown, more: object = {}) =>
-        read(
+        messagesOf(
           user('u0', 'go'),
           assistant('a1', 'msg_1', [call]),
           user('u1', [{ ...result, ...more }], { toolUseResult: outcome }),
@@ -210,12 +196,14 @@ describe('a Claude Code transcript', () => {
 
     test('and begins anew with is not what they typed, save for what they said about it', async () => {
       const plan = { planContent: '# Plan A' };
-      expect(await read(user('u1', 'Implement the following plan:\n\n# Plan A', plan))).toMatchObject([
+      expect(await messagesOf(user('u1', 'Implement the following plan:\n\n# Plan A', plan))).toMatchObject([
         { id: 'u1', speaker: 'assistant', beginsTurn: false, parts: [{ text: '# Plan A' }] },
         { id: 'u1/answer', speaker: 'human', beginsTurn: false, parts: [approved] },
       ]);
       const said = 'Implement the following plan:\n\n# Plan A\n\nUser feedback on this plan: but with tabs';
-      expect((await read(user('u1', said, plan)))[1]).toMatchObject({ parts: [approved, { text: 'but with tabs' }] });
+      expect((await messagesOf(user('u1', said, plan)))[1]).toMatchObject({
+        parts: [approved, { text: 'but with tabs' }],
+      });
     });
   });
 
@@ -224,7 +212,7 @@ describe('a Claude Code transcript', () => {
       `<command-message>ship is running…</command-message>\n<command-name>/ship</command-name>\n<command-args>${args}</command-args>`;
 
     test('with arguments is the person’s, on one line, and begins no turn', async () => {
-      const messages = await read(user('u1', 'go'), user('u2', command('to staging only')));
+      const messages = await messagesOf(user('u1', 'go'), user('u2', command('to staging only')));
       expect(messages[1]).toMatchObject({
         ...{ id: 'u2', speaker: 'human', beginsTurn: false },
         parts: [{ kind: 'text', text: '/ship to staging only' }],
@@ -233,7 +221,7 @@ describe('a Claude Code transcript', () => {
 
     test('to remember something is the person’s', async () => {
       const note = '<user-memory-input>always use tabs</user-memory-input>';
-      expect(await read(user('u1', 'go'), user('u2', note))).toMatchObject([
+      expect(await messagesOf(user('u1', 'go'), user('u2', note))).toMatchObject([
         {},
         { speaker: 'human', beginsTurn: false, parts: [{ text: '# always use tabs' }] },
       ]);
@@ -241,7 +229,7 @@ describe('a Claude Code transcript', () => {
 
     test('is so also where the file names who typed its prompts', async () => {
       const named = user('u1', 'go', { origin: { kind: 'human' }, promptSource: 'typed' });
-      expect((await read(named, user('u2', command('now'))))[1]).toMatchObject({ speaker: 'human' });
+      expect((await messagesOf(named, user('u2', command('now'))))[1]).toMatchObject({ speaker: 'human' });
     });
 
     test('that the program carries out itself is a record of its own kind, and changes no other', async () => {
@@ -253,7 +241,12 @@ describe('a Claude Code transcript', () => {
         content,
       });
       const around = (...between: object[]) =>
-        read(user('u1', 'go'), assistant('u2', 'msg_1', say('Do')), ...between, assistant('u3', 'msg_1', say('ne.')));
+        messagesOf(
+          user('u1', 'go'),
+          assistant('u2', 'msg_1', say('Do')),
+          ...between,
+          assistant('u3', 'msg_1', say('ne.')),
+        );
       const [prompt, ...rest] = await around(local(command('blue')));
       expect(rest).toMatchObject([
         { id: 'msg_1', parts: [{ text: 'Do' }, { text: 'ne.' }] },
@@ -269,7 +262,7 @@ describe('a Claude Code transcript', () => {
       ['that a schedule gave', command('now'), { turnOrigin: 'scheduled' }],
       ['that a program’s document holds', command('now'), { isMeta: true }],
     ])('%s is nobody’s', async (_, content, more) => {
-      expect(await read(user('u1', content, more))).toMatchObject([{ speaker: 'harness' }]);
+      expect(await messagesOf(user('u1', content, more))).toMatchObject([{ speaker: 'harness' }]);
     });
 
     test.each([
@@ -292,7 +285,7 @@ describe('a Claude Code transcript', () => {
         toolUseResult: { questions: [question], ...outcome },
       });
     const typed = async (...records: object[]): Promise<unknown> =>
-      (await read(user('u0', 'go'), ...records)).filter((message) => message.id.endsWith('/answer'));
+      (await messagesOf(user('u0', 'go'), ...records)).filter((message) => message.id.endsWith('/answer'));
 
     test('as an answer that was no option, or as a note, is theirs, behind the question', async () => {
       const answer = 'neither, use files';
@@ -388,7 +381,7 @@ describe('a Claude Code transcript', () => {
       content,
     });
     const humans = async (...records: object[]): Promise<unknown> =>
-      (await read(...records))
+      (await messagesOf(...records))
         .filter((message) => message.speaker === 'human')
         .map(({ beginsTurn, parts: [part] }) => `${beginsTurn ? '> ' : ''}${part?.kind === 'text' ? part.text : ''}`);
     const go = user('u1', 'go');
@@ -416,7 +409,7 @@ describe('a Claude Code transcript', () => {
       expect(await humans(...given, user('u3', 'more'))).toEqual(['> go', 'one', '> more']);
       expect(await humans(go, queue('enqueue', 'one'), queue('remove', 'one'), done)).toEqual(['> go', 'one']);
       expect(await humans(go, queue('enqueue', 'one'), queue('dequeue'), done)).toEqual(['> go', 'one']);
-      const order = (await read(...given, user('u3', 'more'))).map(({ id }) => id.replace(/-.*/, ''));
+      const order = (await messagesOf(...given, user('u3', 'more'))).map(({ id }) => id.replace(/-.*/, ''));
       expect(order).toEqual(['u1', 'queued', 'msg_1', 'u3']);
     });
 
@@ -428,7 +421,7 @@ describe('a Claude Code transcript', () => {
         attachment: { type: 'queued_command', prompt: 'one' },
       };
       const given = [go, queue('enqueue', 'one'), queue('remove'), done];
-      const ids = async (...records: object[]) => (await read(...given, ...records)).map(({ id }) => id);
+      const ids = async (...records: object[]) => (await messagesOf(...given, ...records)).map(({ id }) => id);
       expect(await ids(attachment)).toEqual(['u1', 'msg_1', 'x1']);
       expect(await ids(user('u3', 'one'))).toEqual(['u1', 'msg_1', 'u3']);
       expect(await ids(user('u3', [{ type: 'tool_result', tool_use_id: 't', content: '' }, ...say('one')]))).toEqual([
@@ -456,7 +449,7 @@ describe('a Claude Code transcript', () => {
         { type: 'image', source: { type: 'base64', data: 'AAAA' } },
       ];
       const records = [go, { ...queue('enqueue'), content }, queue('remove'), done];
-      expect((await read(...records))[1]).toMatchObject({
+      expect((await messagesOf(...records))[1]).toMatchObject({
         speaker: 'human',
         parts: [{ text: 'like this' }, { kind: 'attachment' }],
       });
@@ -475,14 +468,14 @@ describe('a Claude Code transcript', () => {
         user('u4', 'more'),
       ];
       const isQueued = ({ id }: Message) => id.startsWith('queued-');
-      const whole = await read(...records);
-      const plain = await read(...records.filter((record) => !('operation' in record)));
+      const whole = await messagesOf(...records);
+      const plain = await messagesOf(...records.filter((record) => !('operation' in record)));
       expect(whole.filter((message) => !isQueued(message))).toEqual(
         plain.map((message) => (message.byte === undefined ? message : { ...message, byte: expect.any(Number) })),
       );
       expect(whole.filter(isQueued)).toHaveLength(2);
       for (let count = 1; count <= records.length; count++) {
-        const part = await read(...records.slice(0, count));
+        const part = await messagesOf(...records.slice(0, count));
         const ids = new Set(whole.map(({ id }) => id));
         expect(part.every(({ id }) => ids.has(id))).toBe(true);
       }
@@ -508,9 +501,9 @@ describe('a Claude Code transcript', () => {
       message: { role: 'user', content: text },
     });
     const records = [user('u1', 'hello'), bare('one'), bare('one'), bare('two')];
-    const ids = (await read(...records)).map((message) => message.id);
+    const ids = (await messagesOf(...records)).map((message) => message.id);
     expect(new Set(ids).size).toBe(4);
-    expect((await read(...records.slice(0, 3))).map((message) => message.id)).toEqual(ids.slice(0, 3));
+    expect((await messagesOf(...records.slice(0, 3))).map((message) => message.id)).toEqual(ids.slice(0, 3));
   });
 
   test('of a subagent belongs to its session and has no prompt', async () => {
@@ -534,13 +527,13 @@ describe('a Claude Code transcript', () => {
   });
 
   test('may begin with a picture of several megabytes, and have lines that cross every chunk', async () => {
-    const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(3 * 2 ** 20) };
-    const messages = await read(
+    const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(10 * 2 ** 20) };
+    const messages = await messagesOf(
       user('u1', [{ type: 'image', source }, ...say('what is it?')]),
       assistant('u2', 'msg_1', say('Ä'.repeat(300_000))),
     );
     expect(messages[0]?.parts).toEqual([
-      { kind: 'attachment', label: 'image/png, 2304 kB' },
+      { kind: 'attachment', label: 'image/png, 7680 kB' },
       { kind: 'text', text: 'what is it?' },
     ]);
     expect(messages[1]?.parts).toEqual([{ kind: 'text', text: 'Ä'.repeat(300_000) }]);

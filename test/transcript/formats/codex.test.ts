@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { finishedCalls } from '../../../src/transcript/own-writes.ts';
@@ -6,7 +5,7 @@ import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { brief } from '../../support/brief.ts';
-import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, lines, messagesAt, messagesOf, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'codex.jsonl');
 
@@ -23,9 +22,6 @@ const says = (role: string, ...texts: string[]): object =>
 const typed = (message: string, more: object = {}): object => event('user_message', { message, ...more });
 const answer = (id: string, output: unknown): object => item('function_call_output', { call_id: id, output });
 
-async function read(...records: unknown[]): Promise<Message[]> {
-  return collect((await openSession(transcriptOf(lines(...records)))).messages());
-}
 const ids = (messages: readonly Message[]): string[] => messages.map(({ id }) => id);
 
 describe('a Codex rollout', () => {
@@ -64,18 +60,9 @@ describe('a Codex rollout', () => {
   });
 
   test('keeps the time, the directory of the turn and the branch of the session', async () => {
-    const messages = await collect((await openSession(fixture)).messages());
+    const messages = await messagesAt(fixture);
     expect(messages[2]).toMatchObject({ at: '2026-11-02T09:00:07.000Z', cwd: '/home/ada/acme', branch: 'main' });
     expect(messages.at(-1)).toMatchObject({ cwd: '/home/ada/acme/web', branch: 'main' });
-  });
-
-  test('keeps all ids when it grows', async () => {
-    const text = readFileSync(fixture, 'utf8');
-    const whole = ids(await collect((await openSession(fixture)).messages()));
-    for (let end = text.indexOf('\n', 2000); end !== -1; end = text.indexOf('\n', end + 1)) {
-      const part = ids(await collect((await openSession(transcriptOf(text.slice(0, end)))).messages()));
-      expect(part).toEqual(whole.slice(0, part.length));
-    }
   });
 
   test('keeps the ids of what a fork copied, under new times, and goes by the first of its sessions', async () => {
@@ -89,17 +76,20 @@ describe('a Codex rollout', () => {
     const fork = transcriptOf(lines(meta('fork', { forked_from_id: 'origin' }), meta('origin'), ...copied));
     const session = await openSession(fork);
     expect(session.id).toBe('fork');
-    expect(ids(await collect(session.messages()))).toEqual(ids(await read(meta('origin'), ...said)));
+    expect(ids(await collect(session.messages()))).toEqual(ids(await messagesOf(meta('origin'), ...said)));
   });
 
   test('gives the same words of two sessions, and of two turns, ids of their own', async () => {
     const turn = (id: string): object[] => [event('task_started', { turn_id: id }), typed('go on')];
-    const both = [...(await read(meta('a'), ...turn('t1'), ...turn('t2'))), ...(await read(meta('b'), ...turn('t3')))];
+    const both = [
+      ...(await messagesOf(meta('a'), ...turn('t1'), ...turn('t2'))),
+      ...(await messagesOf(meta('b'), ...turn('t3'))),
+    ];
     expect(new Set(ids(both)).size).toBe(3);
   });
 
   test('of old holds what was typed among what was injected', async () => {
-    const messages = await read(
+    const messages = await messagesOf(
       meta('a'),
       says('user', '<environment_context>\n<cwd>/</cwd>\n</environment_context>'),
       says('user', '# AGENTS.md instructions for /\n\n<INSTRUCTIONS>x</INSTRUCTIONS>'),
@@ -115,7 +105,7 @@ describe('a Codex rollout', () => {
   });
 
   test('takes nothing for typed that is not an event, where one is', async () => {
-    const messages = await read(
+    const messages = await messagesOf(
       meta('a'),
       says('user', 'A hook added this.'),
       typed('hi'),
@@ -128,7 +118,7 @@ describe('a Codex rollout', () => {
     const prompt = '# Context from my IDE setup:\n\n## Active file: a.ts\n\n## My request for Codex:\nUse tabs.';
     const quoted = `Why do I see this?\n${prompt}`;
     const browser = '# In app browser:\n- Current URL: http://x\n\n## My request for Codex:\nUse tabs.';
-    const messages = await read(meta('a'), typed(prompt), typed(browser), typed(quoted));
+    const messages = await messagesOf(meta('a'), typed(prompt), typed(browser), typed(quoted));
     expect(messages.map(({ parts }) => parts)).toEqual([
       [{ kind: 'text', text: 'Use tabs.' }],
       [{ kind: 'text', text: 'Use tabs.' }],
@@ -139,7 +129,7 @@ describe('a Codex rollout', () => {
   test('names the files that a person put to a prompt, each once', async () => {
     const named = (name: string) => `## ${name}: /home/kim/${name}\n\n`;
     const prompt = `\n# Files mentioned by the user:\n\n${named('a (2).png')}${named('b.mp4')}## My request for Codex:\nUse both.`;
-    const [message] = await read(meta('a'), typed(prompt, { local_images: ['/home/kim/a (2).png'] }));
+    const [message] = await messagesOf(meta('a'), typed(prompt, { local_images: ['/home/kim/a (2).png'] }));
     expect(message?.parts).toEqual([
       { kind: 'text', text: 'Use both.' },
       { kind: 'attachment', label: 'file, /home/kim/b.mp4' },
@@ -150,7 +140,7 @@ describe('a Codex rollout', () => {
   test('does not take for typed what /init stands for', async () => {
     const prompt =
       'Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal …';
-    expect((await read(meta('a'), typed(prompt))).map(({ speaker }) => speaker)).toEqual(['harness']);
+    expect((await messagesOf(meta('a'), typed(prompt))).map(({ speaker }) => speaker)).toEqual(['harness']);
   });
 
   test('of a subagent names its parent, and nobody in it is human', async () => {
@@ -165,7 +155,7 @@ describe('a Codex rollout', () => {
       '~ | tool | result "x"',
     ]);
     // What it copied from its parent is covered there, not here.
-    expect(ids(await read(meta('root'), ...said))).not.toEqual(expect.arrayContaining([messages[2]?.id]));
+    expect(ids(await messagesOf(meta('root'), ...said))).not.toEqual(expect.arrayContaining([messages[2]?.id]));
     const review = transcriptOf(
       lines(meta('r', { source: { subagent: 'review' }, parent_thread_id: 'p' }), typed('x')),
     );
@@ -179,7 +169,7 @@ describe('a Codex rollout', () => {
       says('assistant', `${text}?`),
       event('task_complete', { turn_id: id }),
     ];
-    const messages = await read(
+    const messages = await messagesOf(
       meta('a'),
       ...turn('t1', 'one'),
       ...turn('t2', 'two'),
@@ -215,7 +205,7 @@ describe('a Codex rollout', () => {
     ['collab spawn failed: agent thread limit reached (max 6)', true],
     ['Plan updated', false],
   ])('knows of the output %j whether the call failed', async (output, isError) => {
-    const [message] = await read(meta('a'), answer('c1', output));
+    const [message] = await messagesOf(meta('a'), answer('c1', output));
     expect(message?.parts[0]).toMatchObject({ kind: 'result', callId: 'c1', isError });
   });
 
@@ -226,25 +216,19 @@ describe('a Codex rollout', () => {
     ['mcp_tool_call_end', { result: { Ok: { isError: true } } }, true],
     ['mcp_tool_call_end', { result: { Ok: { isError: false } } }, false],
   ])('knows by the event %s %j whether the call failed', async (type, more, isError) => {
-    const [message] = await read(meta('a'), event(type, { call_id: 'c1', ...more }), answer('c1', 'done'));
+    const [message] = await messagesOf(meta('a'), event(type, { call_id: 'c1', ...more }), answer('c1', 'done'));
     expect(message?.parts[0]).toMatchObject({ isError });
-  });
-
-  test('gives no other message another id for a choice', async () => {
-    const args = JSON.stringify({ questions: [{ id: 'q', question: 'Which?', options: [{ label: 'Tabs' }] }] });
-    const question = item('function_call', { name: 'request_user_input', arguments: args, call_id: 'q1' });
-    const chose = (label: string) => answer('q1', JSON.stringify({ answers: { q: { answers: [label] } } }));
-    const ids = async (label: string) =>
-      (await read(meta('a'), typed('Format it.'), question, chose(label), says('assistant', 'Done.')))
-        .filter(({ speaker }) => speaker !== 'human')
-        .map(({ id }) => id);
-    expect(await ids('Tabs')).toEqual(await ids(''));
   });
 
   test('holds what a person wants to be reviewed', async () => {
     const target = { type: 'custom', instructions: 'only the parser' };
     const review = (given: object) => event('entered_review_mode', { target: given, user_facing_hint: 'x' });
-    const messages = await read(meta('a'), typed('Format it.'), review(target), review({ type: 'uncommittedChanges' }));
+    const messages = await messagesOf(
+      meta('a'),
+      typed('Format it.'),
+      review(target),
+      review({ type: 'uncommittedChanges' }),
+    );
     expect(messages.slice(1)).toMatchObject([
       { speaker: 'human', beginsTurn: false, parts: [{ text: '/review only the parser' }] },
     ]);
@@ -273,7 +257,7 @@ describe('a Codex rollout', () => {
       completed({ type: 'UserMessage', id: 'u2', content: [{ type: 'text', text: 'And in YAML?' }] }),
       event('task_complete', { turn_id: 't1' }),
     ];
-    const messages = await read(...records);
+    const messages = await messagesOf(...records);
     expect(messages.map(brief)).toEqual([
       '> | human | "Use tabs." | [image, /home/ada/a.png]',
       '  | tool | error "no"',
@@ -282,7 +266,7 @@ describe('a Codex rollout', () => {
     ]);
     // The same session, written the older way: Codex rewrites such files.
     const older = [meta('a'), records[1], typed('Use tabs.', { local_images: ['/home/ada/a.png'] })] as object[];
-    expect((await read(...older))[0]?.id).toBe(messages[0]?.id);
+    expect((await messagesOf(...older))[0]?.id).toBe(messages[0]?.id);
   });
 
   test('of a reviewer or of another program is nobody’s words', async () => {
@@ -298,7 +282,7 @@ describe('a Codex rollout', () => {
   test('has what other agents sent as reports of subagents', async () => {
     const sent = (author: string, content: string): object =>
       record('inter_agent_communication', { author, recipient: '/root', content, trigger_turn: false });
-    const messages = await read(
+    const messages = await messagesOf(
       meta('a'),
       typed('go'),
       sent('/root/review', 'It is fine.'),

@@ -8,7 +8,7 @@ import { readTurns } from '../../../src/transcript/turns.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { countUnreadable, isObjectText, mutatedLines, mutatedValue } from '../../support/mutations.ts';
 import { seeded } from '../../support/random.ts';
-import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, messagesAt, transcriptOf } from '../../support/transcripts.ts';
 
 const read = (file: string): string => readFileSync(join(fixtures, file), 'utf8');
 
@@ -105,7 +105,7 @@ test('a line nested deeper than a stack is read like any other', async () => {
     .find((record) => record.includes('"local_shell_call"')) as string;
   const shell = line.replace('"call_id":"call_sh",', '').replace(/"action":\{.*?\}/, `"action":${deep}`);
   const path = transcriptOf(`${read('codex.jsonl').split('\n')[0]}\n${shell}\n`);
-  expect(await collect((await openSession(path)).messages())).toHaveLength(1);
+  expect(await messagesAt(path)).toHaveLength(1);
 });
 
 const NO_TEXT = '{"toString":1,"valueOf":1}';
@@ -158,7 +158,7 @@ describe('a megabyte of lines that hold nothing', () => {
   );
 
   test('is passed over without a shift in where records begin', async () => {
-    const plain = await collect((await openSession(transcriptOf(head + records))).messages());
+    const plain = await messagesAt(transcriptOf(head + records));
     const spread = `${head}\n\n \r\n${'\n'.repeat(300_000)}${record.join('\n\n\t\n')}\n`;
     const session = await openSession(transcriptOf(spread));
     expect((await collect(session.messages())).map(({ id }) => id)).toEqual(plain.map(({ id }) => id));

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
@@ -26,16 +25,6 @@ describe("Entire's compact transcript", () => {
     `);
     expect(messages.map(({ at }) => at)).toContain('2026-11-02T09:00:13.939Z');
     expect(session.unreadableLines).toBe(0);
-  });
-
-  test('keeps its ids as it grows', async () => {
-    const text = readFileSync(fixture, 'utf8');
-    const read = async (path: string): Promise<string[]> => {
-      const session = await openSession(path);
-      return [session.id, ...(await collect(session.messages())).map(({ id }) => id)];
-    };
-    const shorter = await read(transcriptOf(text.split('\n').slice(0, 4).join('\n')));
-    expect((await read(fixture)).slice(0, shorter.length)).toEqual(shorter);
   });
 
   test('of two sessions that begin with the same words is of two sessions', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
-import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, messagesAt, transcriptOf } from '../../support/transcripts.ts';
 
 const text = (words: string, more: object = {}): object => ({ type: 'text', text: words, ...more });
 const talk = [
@@ -20,7 +20,7 @@ const talk = [
 ];
 
 async function read(array: unknown): Promise<Message[]> {
-  return collect((await openSession(transcriptOf(JSON.stringify(array), 'chat.json'))).messages());
+  return messagesAt(transcriptOf(JSON.stringify(array), 'chat.json'));
 }
 const ids = async (array: unknown): Promise<string[]> => (await read(array)).map((message) => message.id);
 
@@ -36,56 +36,6 @@ describe('an array of Anthropic messages', () => {
     ]);
     expect(messages[1]?.parts).toEqual([{ kind: 'call', id: 't1', tool: 'ls', input: {} }]);
     expect(messages[2]?.parts).toEqual([{ kind: 'result', callId: 't1', text: 'a.go', isError: false }]);
-  });
-
-  describe('tells what a person said or decided', () => {
-    const asks = (name: string, input: object) => [
-      { role: 'user', content: 'Go.' },
-      { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name, input }] },
-    ];
-    const result = (content: string) => ({
-      role: 'user',
-      content: [{ type: 'tool_result', tool_use_id: 't1', content }],
-    });
-    const said = async (...array: object[]) =>
-      (await read([...array, { role: 'assistant', content: 'Done.' }])).slice(2, -1);
-
-    test('in a dialog', async () => {
-      const questions = [{ question: 'Which?', options: [{ label: 'Tabs' }] }];
-      const answered = (answer: string) =>
-        result(
-          `User has answered your questions: "Which?"="${answer}". You can now continue with the user's answers in mind.`,
-        );
-      expect((await said(...asks('AskUserQuestion', { questions }), answered('Tabs')))[1]).toMatchObject({
-        ...{ speaker: 'human', beginsTurn: false },
-        parts: [{ kind: 'text', text: 'Which?\nchose: Tabs', untyped: 'chosen' }],
-      });
-      expect((await said(...asks('AskUserQuestion', { questions }), answered('neither')))[1]).toMatchObject({
-        parts: [
-          { kind: 'call', input: { question: 'Which?' } },
-          { kind: 'text', text: 'neither' },
-        ],
-      });
-    });
-
-    test('about a plan', async () => {
-      expect(
-        await said(...asks('ExitPlanMode', { plan: '# A' }), result('User has approved your plan. You can now start.')),
-      ).toMatchObject([
-        { speaker: 'tool' },
-        { speaker: 'assistant', parts: [{ text: '# A' }] },
-        { speaker: 'human', beginsTurn: false, parts: [{ text: 'approved the plan', untyped: 'chosen' }] },
-      ]);
-    });
-
-    test('as arguments of a command', async () => {
-      const command = '<command-name>/ship</command-name>\n<command-args>staging</command-args>';
-      const messages = await read([
-        { role: 'user', content: command },
-        { role: 'assistant', content: 'Done.' },
-      ]);
-      expect(messages[0]).toMatchObject({ speaker: 'human', beginsTurn: false, parts: [{ text: '/ship staging' }] });
-    });
   });
 
   test('is named by its first message, or as it is told', async () => {

@@ -5,7 +5,7 @@ import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { messageLine } from '../../support/message-line.ts';
-import { collect, fixtures, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, messagesAt, transcriptOf } from '../../support/transcripts.ts';
 
 const chat = join(fixtures, 'openai-chat.json');
 const responses = join(fixtures, 'openai-responses.json');
@@ -42,7 +42,7 @@ describe('an OpenAI chat', () => {
     const { messages } = JSON.parse(readFileSync(chat, 'utf8'));
     const session = await open(messages);
     expect(session.format).toBe('openai');
-    expect(await idsOf(messages)).toEqual((await collect((await openSession(chat)).messages())).map(({ id }) => id));
+    expect(await idsOf(messages)).toEqual((await messagesAt(chat)).map(({ id }) => id));
     expect(session.id).toBe((await idsOf(messages))[2]);
   });
 

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../../src/transcript/session.ts';
 import { messageLine } from '../../support/message-line.ts';
-import { collect, fixtures, lines, transcriptOf } from '../../support/transcripts.ts';
+import { collect, fixtures, lines, messagesOf, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'pi.jsonl');
 const fixtureLines = readFileSync(fixture, 'utf8').trimEnd().split('\n');
 
-const readLines = async (...records: unknown[]): Promise<string[]> =>
-  (await collect((await openSession(transcriptOf(lines(...records)))).messages())).map(messageLine);
+const readLines = async (...records: unknown[]): Promise<string[]> => (await messagesOf(...records)).map(messageLine);
 
 describe('a pi session', () => {
   test('is read along the branch that was gone on with, each by the one who said it; the other is marked', async () => {
