@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { ProgramName } from '../../src/agent/programs/program.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { type Ended, type Running, run, start } from '../support/run.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession, type SessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import { writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
@@ -46,8 +46,7 @@ export async function modelWorld(
   writeFiles(home, { '.nocturne/config.json': { model: name, agentArguments, ...settings }, ...files });
   const sessions = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'));
   mkdirSync(sessions, { recursive: true });
-  const session = sessionFile(sessions, { cwd: project });
-  for (const fact of FACTS) session.add(fact);
+  const session = aSession(FACTS, { dir: sessions, cwd: project });
   const environment: Environment = {
     HOME: home,
     PATH: `${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`,

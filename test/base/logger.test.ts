@@ -5,7 +5,7 @@ import { openLog } from '../../src/base/logger.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { workSession } from '../support/due-work.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
@@ -20,8 +20,7 @@ function linesOf(home: string): Record<string, unknown>[] {
 
 test('each job is a line of JSON with job, session, store, outcome and spend, and none of its words', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   await workSession(testing, session.path);
   const lines = linesOf(testing.home);
   expect(lines).toMatchObject([
@@ -45,9 +44,7 @@ test('each job is a line of JSON with job, session, store, outcome and spend, an
 test('of a failure the class is logged, but no words that may be the model’s', async () => {
   const model = await testModel([{ text: 'No.', stop: 'refusal' }]);
   const testing = await testApp({ server: model });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  await workSession(testing, session.path);
+  await workSession(testing, aSession().path);
   const [job, item] = linesOf(testing.home);
   expect(job).toMatchObject({ level: 'warn', event: 'job', outcome: 'failed', code: 'refusal' });
   expect(job).not.toHaveProperty('error');

@@ -11,16 +11,14 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/base/time.ts';
 import { awakeIn } from '../../src/queue/spool.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '30' }, against: { type: 'string' } } });
 const runs = Number(values.runs);
 const LIMIT = { hook: 1.6, against: 1.25 };
 
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
-const session = sessionFile(dir);
-session.add('Always use pnpm.');
-session.add('Thanks.');
+const session = aSession(['Always use pnpm.', 'Thanks.'], { dir });
 const input = JSON.stringify({
   session_id: session.id,
   transcript_path: session.path,

@@ -141,8 +141,7 @@ async function heldByCeiling(settings: object) {
   const set = (more: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify({ prices, ...more }));
   set(settings);
   for (const n of [0, 1]) {
-    const session = aSession(['Always water the trees.'], { id: idOf(n) });
-    await testing.nocturne('enqueue', 'extract', session.path);
+    await testing.nocturne('enqueue', 'extract', aSession(['Always water the trees.'], { id: idOf(n) }).path);
   }
   await testing.nocturne('worker', '--once');
   expect(testing.rows('waiting').map(({ notBefore }) => notBefore.slice(0, 10))).toEqual(['2026-11-22', '2026-11-22']);

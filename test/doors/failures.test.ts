@@ -172,8 +172,7 @@ test('a run that got somewhere before it failed begins to count anew', async () 
   const options = { server: model, settings: { excerptTokens: 1_000, breakerAfter: 100 } };
   const testing = await testApp(options);
   const filler = 'Water the trees. '.repeat(130);
-  const session = aSession([`First ${filler}`, `Second ${filler}`, `POISON ${filler}`]);
-  await workSession(testing, session.path);
+  await workSession(testing, aSession([`First ${filler}`, `Second ${filler}`, `POISON ${filler}`]).path);
   expect(testing.rows('coverage').length).toBeGreaterThan(0);
   expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 1 }]);
   expect(await workToTheEnd(testing, options)).toHaveLength(2);

@@ -28,8 +28,7 @@ function person(): { home: string; project(name: string): string; at(now: string
 }
 
 function session(cwd: string, prompts: string[], id = '11111111-2222-4333-8444-555555555555'): string {
-  const file = aSession(prompts, { id, cwd });
-  return file.path;
+  return aSession(prompts, { id, cwd }).path;
 }
 
 /** What a person cannot use: ids of 36 characters, times of logs, words of the code. */

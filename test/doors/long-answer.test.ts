@@ -18,8 +18,7 @@ test.skipIf(sized({ quick: true, deep: false }))(
       return says('Nothing is to be kept.');
     });
     const { environment, app } = await testApp({ server: model });
-    const session = aSession();
-    const { code, values } = await runJson<ExtractReport>(['extract', session.path], environment);
+    const { code, values } = await runJson<ExtractReport>(['extract', aSession().path], environment);
     expect(values).toMatchObject([{ outcome: 'nothing-worth-keeping', spend: { calls: 1, inputTokens: 100 } }]);
     expect(code).toBe(0);
     expect(model.requests).toHaveLength(1);

@@ -254,14 +254,13 @@ test('what was recalled into a session is not extracted from it', async () => {
 test('pause and resume: no recall, no extraction, no dream unasked; sessions wait and are worked on after', async () => {
   const testing = await filledApp();
   const { environment, rows } = testing;
-  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.']);
   expect(await runHere(['pause', '--for', '90m'], environment)).toMatchObject({
     code: 0,
     stdout: 'nocturne is paused until today 03:30\n',
   });
   expect(await answer(environment)).toBe('');
   expect((await runHere(['recall'], environment)).stderr).toContain('paused until today 03:30');
-  await runHere(['enqueue', 'extract', session.path], environment);
+  await runHere(['enqueue', 'extract', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');
   expect(rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' }]);
@@ -276,8 +275,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
 test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
   const { nocturne, rows } = await filledApp();
   await nocturne('pause');
-  const session = aSession();
-  await nocturne('enqueue', 'extract', session.path);
+  await nocturne('enqueue', 'extract', aSession().path);
   await nocturne('worker', '--once');
   expect(rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne pause --off\n';

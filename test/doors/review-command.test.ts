@@ -8,7 +8,7 @@ import type { ReviewReport } from '../../jobs/review.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PROMPTS = [
@@ -23,9 +23,7 @@ const SESSION = '11111111-2222-4333-8444-555555555555';
 async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProposal[] }> {
   const dir = tempDir();
   const jobs = await jobsInProcess(dir, undefined, { review: true });
-  const session = sessionFile(tempDir(), { id: SESSION });
-  for (const prompt of prompts) session.add(prompt);
-  await jobs.extract(session.path);
+  await jobs.extract(aSession(prompts, { id: SESSION }).path);
   await jobs.dream();
   const shown = await jobs.proposals();
   jobs.close();

@@ -31,8 +31,7 @@ interface Scoped extends TestApp {
 
 async function scopedApp(settings: object = { userScope: true }): Promise<Scoped> {
   const testing = await testApp({ settings });
-  const session = aSession([TEA, PNPM]);
-  return { ...testing, user: join(testing.home, '.claude/memory'), transcript: session.path };
+  return { ...testing, user: join(testing.home, '.claude/memory'), transcript: aSession([TEA, PNPM]).path };
 }
 
 /** What was sent waits in the outbox, as after a crash. */

@@ -26,7 +26,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { copyBefore } from '../support/before.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { runHere } from '../support/run-here.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
@@ -39,9 +39,11 @@ let original: string;
 beforeAll(async () => {
   original = tempDir();
   const jobs = await jobsInProcess(original);
-  const session = sessionFile(tempDir());
-  for (const prompt of ['Always use pnpm instead of npm.', 'I prefer short answers.', 'Never commit to main directly.'])
-    session.add(prompt);
+  const session = aSession([
+    'Always use pnpm instead of npm.',
+    'I prefer short answers.',
+    'Never commit to main directly.',
+  ]);
   await jobs.extract(session.path);
   await jobs.dream();
   jobs.close();
@@ -376,8 +378,7 @@ test('a damaged ledger of an earlier schema is refused as it is, and repaired li
 
 test('a directory whose topics are gone at once is not taken for tidied: nothing is mended', async () => {
   const dir = copy();
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('The release deadline is 2026-12-04.');
+  const session = aSession(['The release deadline is 2026-12-04.'], { id: '22222222-2222-4333-8444-555555555555' });
   const jobs = await jobsInProcess(dir);
   await jobs.extract(session.path);
   expect((await jobs.dream()).topics).toHaveLength(3);
@@ -438,8 +439,7 @@ test.each([LOG, TOPIC, 'MEMORY.md'])(
     expect(await check(dir, true)).toMatchObject([{ kind: 'version', where: path, isMended: true }]);
     expect(await check(dir)).toEqual([]);
     await hurt(dir, path);
-    const session = sessionFile(tempDir(), { id: '33333333-2222-4333-8444-555555555555' });
-    session.add('Always sign your commits.');
+    const session = aSession(['Always sign your commits.'], { id: '33333333-2222-4333-8444-555555555555' });
     const jobs = await jobsInProcess(dir);
     expect((await jobs.extract(session.path)).error).toBeUndefined();
     expect((await jobs.dream()).outcome).toBe('dreamed');
@@ -486,8 +486,7 @@ test.each([
   const path = join(dir, LOG);
   const before = readFileSync(path, 'utf8');
   damage(path);
-  const session = sessionFile(tempDir(), { id: '33333333-2222-4333-8444-555555555555' });
-  session.add('Always sign your commits.');
+  const session = aSession(['Always sign your commits.'], { id: '33333333-2222-4333-8444-555555555555' });
   const jobs = await jobsInProcess(dir);
   await jobs.extract(session.path);
   await jobs.dream();

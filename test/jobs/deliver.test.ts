@@ -12,7 +12,7 @@ import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
@@ -33,12 +33,6 @@ async function project(user: Store, dir = tempDir()): Promise<JobsInProcess> {
   return jobs;
 }
 
-function sessionSaying(prompts: string[], id?: string): SessionFile {
-  const session = sessionFile(tempDir(), { id });
-  for (const prompt of prompts) session.add(prompt);
-  return session;
-}
-
 /** What the logs of a store say, entry by entry. */
 function logged(store: Store): string[] {
   const path = join(store.dir, LOG);
@@ -52,7 +46,7 @@ const statesOf = (store: Store) => Object.fromEntries(allEntries(store.ledger).m
 async function delivered() {
   const { user, asUser } = await userScope();
   const inProject = await project(user);
-  const session = sessionSaying([TEA, PNPM]);
+  const session = aSession([TEA, PNPM]);
   const report = await inProject.extract(session.path);
   await inProject.deliver();
   return { user, asUser, inProject, session, report };
@@ -61,7 +55,7 @@ async function delivered() {
 test('an entry about the user is in the outbox with its coverage, and once delivered in the user scope alone', async () => {
   const { user } = await userScope();
   const { store, extract, dream, deliver } = await project(user);
-  const { entries } = await extract(sessionSaying([TEA, PNPM]).path);
+  const { entries } = await extract(aSession([TEA, PNPM]).path);
   expect(entries.map(({ text, memory }) => [text, memory])).toEqual([
     [TOLD_TEA, user.dir],
     [PNPM, undefined],
@@ -128,7 +122,7 @@ test('undo of the project’s job takes it out of the user scope, and redo puts 
 test('undone before it was delivered, nothing of it reaches the user scope', async () => {
   const { user } = await userScope();
   const { extract, undo, deliver, store } = await project(user);
-  await extract(sessionSaying([TEA]).path);
+  await extract(aSession([TEA]).path);
   await undo();
   await deliver();
   expect([logged(user), statesOf(user), outboxRows(store.ledger)]).toEqual([[], {}, []]);
@@ -215,7 +209,7 @@ test('a user scope whose ledger was lost knows from its logs what it has', async
   onTestFinished(() => reopened.close());
   const { store, extract, deliver } = await project(reopened, inProject.store.dir);
   store.ledger.run("insert into outbox (entry) select id from entry where state = 'sent'");
-  await extract(sessionSaying(['I work on compilers.'], '22222222-2222-4333-8444-555555555555').path);
+  await extract(aSession(['I work on compilers.'], { id: '22222222-2222-4333-8444-555555555555' }).path);
   await deliver();
   expect(logged(reopened)).toEqual([TOLD_TEA, 'The user works on compilers.']);
 });
@@ -246,6 +240,6 @@ test('a directory that is the user scope itself keeps everything as ever', async
   const { user } = { user: await openStore(dir, { clock: fixedClock(NOW) }) };
   onTestFinished(() => user.close());
   const { extract, store } = await project(user, dir);
-  await extract(sessionSaying([TEA, PNPM]).path);
+  await extract(aSession([TEA, PNPM]).path);
   expect([logged(store), outboxRows(store.ledger)]).toEqual([[TOLD_TEA, PNPM], []]);
 });

@@ -6,16 +6,13 @@ import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says, toolResults } from '../support/messages-server.ts';
-import { sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession } from '../support/session-file.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 
 async function withEntries(...prompts: string[]): Promise<TestApp> {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  for (const prompt of prompts) session.add(prompt);
-  await testing.app.extract({ transcript: session.path, ended: true });
+  await testing.app.extract({ transcript: aSession(prompts).path, ended: true });
   return testing;
 }
 
@@ -134,11 +131,10 @@ async function nightAfter(rules: string[], said: string) {
   await before.app.dream(before.store, {});
   const { lines } = parseTopic('working-agreements.md', file(before, 'working-agreements.md'));
   expect(lines).toHaveLength(rules.length);
-  const session = sessionFile(tempDir(), {
+  const session = aSession([said], {
     id: '22222222-2222-4333-8444-555555555555',
     startsAt: '2026-11-20T12:00:00Z',
   });
-  session.add(said);
   await before.app.extract({ transcript: session.path, ended: true });
   const entry = allEntries(before.store.ledger).find((row) => row.state === 'new')?.id;
   const night = async (operations: unknown[]) => {
@@ -224,8 +220,7 @@ test('frontmatter that is code is data and is never run', async () => {
 test('an edit made while the model was thinking survives the commit', async () => {
   const first = await withEntries('Always use pnpm instead of npm.');
   await first.app.dream(first.store, {});
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('Never commit to main directly.');
+  const session = aSession(['Never commit to main directly.'], { id: '22222222-2222-4333-8444-555555555555' });
   await first.app.extract({ transcript: session.path, ended: true });
   const model = await testModel((request, call) => {
     if (call > 1) return says('Done.');

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession, type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
@@ -13,12 +13,12 @@ function entry(text: string, message: string, quote: string, more: object = {}) 
   return { type: 'feedback', strength: 'stated', text, evidence: [{ message, quote }], ...more };
 }
 
-function threeTurns(dir = tempDir()): SessionFile {
-  const session = sessionFile(dir);
-  session.add('Always use pnpm instead of npm.');
-  session.add('The release deadline is 2026-12-04.');
-  session.add('I prefer short answers.');
-  return session;
+function threeTurns(): SessionFile {
+  return aSession([
+    'Always use pnpm instead of npm.',
+    'The release deadline is 2026-12-04.',
+    'I prefer short answers.',
+  ]);
 }
 
 test('a session becomes entries with checked quotes in the log of its day, and coverage', async () => {
@@ -138,8 +138,7 @@ test.each([
   ],
 ])('the turn in which the main agent wrote memory with %s is not extracted; its neighbours are', async (_, step) => {
   const { app, dir, home } = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   session.add('Remember that Dana reviews every schema change.', [step(dir, home), { says: 'Saved.' }]);
   session.add('I prefer short answers.');
   const report = await app.extract({ transcript: session.path, ended: true });
@@ -243,8 +242,7 @@ test('an entry whose quote nobody said comes back to the model, which can mend i
 test('what CLAUDE.md of the project says is not recorded again, and takes no second request', async () => {
   const project = tempDir();
   writeFileSync(join(project, 'CLAUDE.md'), '# Rules\n\n- Always use pnpm instead of npm.\n');
-  const session = sessionFile(tempDir(), { cwd: project });
-  session.add('Always use pnpm instead of npm. I prefer short answers.');
+  const session = aSession(['Always use pnpm instead of npm. I prefer short answers.'], { cwd: project });
   const model = await testModel([
     calls('record_entries', {
       entries: [
@@ -261,8 +259,7 @@ test('what CLAUDE.md of the project says is not recorded again, and takes no sec
 
 test('a secret reaches neither the model nor the disk, the rest of its sentence does', async () => {
   const secret = `ghp_${'a1B2'.repeat(9)}`;
-  const session = sessionFile(tempDir());
-  session.add(`Always deploy with the token ${secret} from the vault, never from a file.`);
+  const session = aSession([`Always deploy with the token ${secret} from the vault, never from a file.`]);
   const model = await testModel((request) => {
     const quote = /Always deploy with the token \S+ from the vault/.exec(JSON.stringify(request.messages))?.[0] ?? '';
     return request.messages.length > 1

@@ -11,18 +11,12 @@ import { lineId } from '../../src/memory/text/topic.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { calls } from '../support/messages-server.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession, type SessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const DEADLINE = 'The release deadline is 2026-12-04.';
 const OTHER_ID = '22222222-2222-4333-8444-555555555555';
-
-function sessionSaying(prompts: string[], options: Parameters<typeof sessionFile>[1] = {}): SessionFile {
-  const session = sessionFile(tempDir(), options);
-  for (const prompt of prompts) session.add(prompt);
-  return session;
-}
 
 async function jobs(): Promise<JobsInProcess> {
   const opened = await jobsInProcess(tempDir());
@@ -33,7 +27,7 @@ async function jobs(): Promise<JobsInProcess> {
 /** A memory into which a session and a dream went. */
 async function dreamt(prompts: string[]): Promise<JobsInProcess & { session: SessionFile }> {
   const opened = await jobs();
-  const session = sessionSaying(prompts);
+  const session = aSession(prompts);
   await opened.extract(session.path);
   await opened.dream();
   return { ...opened, session };
@@ -95,7 +89,7 @@ test('reprocessing the session and extracting a copy of it bring nothing back th
 });
 
 test('the same statement from the same message is not learned again in other words', async () => {
-  const session = sessionSaying([PNPM]);
+  const session = aSession([PNPM]);
   const record = (text: string, quote: string) =>
     calls('record_entries', {
       entries: [{ type: 'feedback', strength: 'stated', text, evidence: [{ message: session.turn(1), quote }] }],
@@ -119,7 +113,7 @@ test('the same statement from the same message is not learned again in other wor
 test('another session that says it anew is listened to, and so is a person', async () => {
   const { store, extract, dream, forget, remember } = await dreamt([PNPM]);
   await forget(PNPM);
-  const anew = sessionSaying([PNPM], { id: OTHER_ID });
+  const anew = aSession([PNPM], { id: OTHER_ID });
   expect((await extract(anew.path)).entries).toHaveLength(1);
   await forget(PNPM);
   expect(await remember({ text: PNPM, type: 'feedback' })).toMatchObject({ outcome: 'remembered' });
@@ -210,7 +204,7 @@ test('without a yes and while a dream works nothing is changed', async () => {
 
 test('a whole session is forgotten by its id: its entries, what rests on them alone, and what they are a part of', async () => {
   const { store, extract, dream, forget, undo } = await dreamt([PNPM, 'Never commit to main directly.']);
-  const other = sessionSaying(['Never commit to main directly.'], { id: OTHER_ID });
+  const other = aSession(['Never commit to main directly.'], { id: OTHER_ID });
   await extract(other.path);
   await dream();
   const before = await told(store);

@@ -9,7 +9,7 @@ import { memoryTool } from '../../src/doors/agent-memory.ts';
 import { findFaults } from '../../src/memory/history/check.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { connectHere } from '../support/mcp.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const TOPIC = 'working-agreements.md';
@@ -45,9 +45,7 @@ test('a description that a person changed is in the index with the next entry, a
 test('so it is with the next session that is read', async () => {
   const { extract, read, before, description, describe } = await memory();
   describe('How we build');
-  const session = sessionFile(tempDir());
-  session.add('Never commit to main.');
-  expect(await extract(session.path)).toMatchObject({ outcome: 'recorded' });
+  expect(await extract(aSession(['Never commit to main.']).path)).toMatchObject({ outcome: 'recorded' });
   expect(read('MEMORY.md')).toBe(before.replace(description, 'How we build'));
 });
 

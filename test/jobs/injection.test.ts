@@ -11,7 +11,7 @@ import { ATTACKS } from '../support/attacks.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { type MessagesRequest, toolResults } from '../support/messages-server.ts';
 import { entriesShown, messagesBy, type Orders, obey, shown } from '../support/obedient.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 async function jobsWith(dir: string, orders: Orders, now?: string) {
@@ -77,9 +77,7 @@ const KEPT = 'Never merge on a Friday.';
 beforeAll(async () => {
   memory = tempDir();
   const jobs = await jobsInProcess(memory);
-  const session = sessionFile(tempDir());
-  session.add(`${KEPT} Always use pnpm instead of npm.`);
-  await jobs.extract(session.path);
+  await jobs.extract(aSession([`${KEPT} Always use pnpm instead of npm.`]).path);
   await jobs.dream();
   jobs.close();
   writeFileSync(join(memory, 'mine.md'), '---\nname: mine\ndescription: Mine\ntype: user\n---\n- I like tea.\n');

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { describePlace, originOf } from '../../jobs/agent-request.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
-import { sessionFile } from '../support/session-file.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 function inputOf({ messages: [first] }: MessagesRequest): string {
@@ -26,8 +26,7 @@ test('the extractor and the dream are told the project and the working directory
     });
   });
   const { app, store } = await testApp({ server: model });
-  const session = sessionFile(tempDir(), { cwd: '/home/kim/orchard' });
-  session.add('The staging server is called magpie.');
+  const session = aSession(['The staging server is called magpie.'], { cwd: '/home/kim/orchard' });
   await app.extract({ transcript: session.path, ended: true });
   expect(inputOf(model.requests[0] as MessagesRequest)).toContain(
     '\n<session>\n| project orchard, in /home/kim/orchard\n</session>\n',
@@ -78,8 +77,7 @@ test('an entry may name the repository that the session ran in, and no other', a
   const repository = join(tempDir(), 'shop');
   execFileSync('git', ['init', '-q', repository]);
   execFileSync('git', ['-C', repository, 'remote', 'add', 'origin', 'git@git.example:kim/shop.git']);
-  const session = sessionFile(tempDir(), { cwd: repository });
-  session.add('The bot comments on every pull request.');
+  const session = aSession(['The bot comments on every pull request.'], { cwd: repository });
   const [report] = [await app.extract({ transcript: session.path, ended: true })];
   expect(report.entries.map(({ text }) => text)).toEqual(['The bot comments on every pull request of kim/shop.']);
 });

@@ -9,22 +9,15 @@ import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
 import { allEntries, type EntryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { lastJobs, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { aSession, type SessionFile } from '../support/session-file.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 const REPORT = '.nocturne/dreams/2026-11-21';
 const SECOND = '22222222-2222-4333-8444-555555555555';
 
-function session(prompts: string[], id?: string): SessionFile {
-  const made = sessionFile(tempDir(), { id });
-  for (const prompt of prompts) made.add(prompt);
-  return made;
-}
-
 async function extracted(...prompts: string[]): Promise<TestApp & { session: SessionFile }> {
   const testing = await testApp();
-  const made = session(prompts);
+  const made = aSession(prompts);
   await testing.app.extract({ transcript: made.path, ended: true });
   return { ...testing, session: made };
 }
@@ -164,7 +157,7 @@ test('lines that others added to the same files and to the report of the day sta
   const testing = await extracted('Always use pnpm instead of npm.');
   const { app, store } = testing;
   await app.dream(store, {});
-  await app.extract({ transcript: session(['Never commit to main directly.'], SECOND).path, ended: true });
+  await app.extract({ transcript: aSession(['Never commit to main directly.'], { id: SECOND }).path, ended: true });
   await app.dream(store, {});
   appendFileSync(join(testing.dir, 'working-agreements.md'), '- A person was here.\n');
   const dreams = lastJobs(store.ledger, 9).filter((job) => job.kind === 'dream');
@@ -181,7 +174,7 @@ test('entries of another session in the log of the same day stay when an extract
   const testing = await extracted('Always use pnpm instead of npm.');
   const { app, store } = testing;
   const first = lastJobs(store.ledger, 1)[0]?.id;
-  await app.extract({ transcript: session(['Never commit to main directly.'], SECOND).path, ended: true });
+  await app.extract({ transcript: aSession(['Never commit to main directly.'], { id: SECOND }).path, ended: true });
   const log = file(testing, LOG);
   expect(await app.undo(store, { job: first })).toMatchObject({ outcome: 'undone' });
   expect(file(testing, LOG)).toBe(`# 2026-11-20\n\n${log.slice(log.indexOf('- ', log.indexOf(' -->')))}`);

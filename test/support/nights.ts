@@ -21,8 +21,7 @@ export function sixSessions(): string[] {
   const dir = tempDir();
   return DAYS.map((prompts, index) => {
     const id = `${index}0000000-2222-4333-8444-555555555555`;
-    const session = aSession(prompts, { dir, id, startsAt: `2026-11-1${index}T09:00:00Z` });
-    return session.path;
+    return aSession(prompts, { dir, id, startsAt: `2026-11-1${index}T09:00:00Z` }).path;
   });
 }
 

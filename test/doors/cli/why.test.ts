@@ -60,8 +60,7 @@ test('of a line in other words it says what the entry gave it, where that is not
     return [{ kind: 'put', topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', in: said }];
   };
   const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
-  const session = aSession(RULES);
-  await nocturne('extract', session.path);
+  await nocturne('extract', aSession(RULES).path);
   await nocturne('dream');
   const [first = '', second = ''] = (await nocturne('why', 'rules.md')).stdout.split('\n\n');
   expect(first).toContain(`${lines[0]}\n  ←`);

@@ -276,8 +276,7 @@ test.each([
 
 test('a session in the home of nocturne is its own business', async () => {
   const testing = await testApp();
-  const session = aSession(['Always use pnpm.'], { cwd: testing.home });
-  spool(testing, { transcript: session.path });
+  spool(testing, { transcript: aSession(['Always use pnpm.'], { cwd: testing.home }).path });
   expect((await ingest(testing)).problems).toEqual([expect.stringContaining('is skipped: own')]);
 });
 

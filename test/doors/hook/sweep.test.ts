@@ -10,7 +10,7 @@ import { type TestApp, testApp } from '../../support/app.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';
 import { runJson, until } from '../../support/run.ts';
 import { runJsonHere } from '../../support/run-here.ts';
-import { aSession, type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { aSession, type SessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { fixtures, lines } from '../../support/transcripts.ts';
 import { workerHere } from '../../support/worker-here.ts';
@@ -203,8 +203,10 @@ test('a resident worker takes in the spool and sweeps beside its work', async ()
   utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
   const worker = await workerHere(testing.environment);
   await until(() => worker.said.some((line) => line.startsWith(`extract ${swept.id}`)));
-  const session = sessionFile(testing.dir, { id: '99999999-2222-4333-8444-555555555555' });
-  session.add('I prefer short answers.');
+  const session = aSession(['I prefer short answers.'], {
+    dir: testing.dir,
+    id: '99999999-2222-4333-8444-555555555555',
+  });
   const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
   await runHook(input, testing.environment);
   await until(() => worker.said.some((line) => line.startsWith(`extract ${session.id}`)));

@@ -40,8 +40,7 @@ async function work({ app }: TestApp): Promise<string[]> {
 }
 
 async function extractSession({ app }: TestApp, prompt: string, id: string): Promise<void> {
-  const session = aSession([prompt], { id });
-  await app.extract({ transcript: session.path, ended: true });
+  await app.extract({ transcript: aSession([prompt], { id }).path, ended: true });
 }
 
 const UUIDS = ['1', '2', '3', '4'].map((n) => `${n}0000000-2222-4333-8444-555555555555`) as [

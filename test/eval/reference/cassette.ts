@@ -34,7 +34,7 @@ const lineSchema = z.strictObject({
   asked: z.string(),
   says: z.string().optional(),
   entries: z.array(entrySchema).optional(),
-  /** As they were proposed; `texts`: what the entries that they name say. */
+  /** As they were proposed, in the words of today's three; `hold` is none of them. `texts`: what the entries that they name say. */
   operations: z.array(z.looseObject({ kind: z.string(), entries: z.array(z.string()).optional() })).optional(),
   texts: z.record(z.string(), z.string()).optional(),
   /** Calls of other tools. */

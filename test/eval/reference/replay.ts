@@ -19,7 +19,6 @@ import {
 import { tempDir } from '../../support/temp.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
-import { type RecordedOperation, translate } from './translate.ts';
 
 const NOW = '2026-11-22T05:00:00Z';
 const ENTRIES_PER_CALL = 20;
@@ -154,18 +153,11 @@ function answerDream(request: MessagesRequest, proposed: CassetteLine[]): ModelR
   }
   const next = proposed.shift();
   const today = (id: string) => ids.get(foldSpace(next?.texts?.[id] ?? ''));
-  const recorded = (next?.operations ?? []).flatMap((operation) => {
+  const operations = (next?.operations ?? []).flatMap((operation) => {
     const renamed = renameEntries(operation, today) as typeof operation;
-    return renamed.entries?.length === 0 ? [] : [renamed];
+    return renamed.entries?.length === 0 || renamed.kind === 'hold' ? [] : [renamed];
   });
-  const operations = inWordsOf(request, recorded);
   return operations.length > 0 ? calls('propose_operations', { operations }) : says('Done.');
-}
-
-/** As they were proposed where the request's tool still takes that, else translated. */
-function inWordsOf({ tools }: MessagesRequest, recorded: RecordedOperation[]): RecordedOperation[] {
-  const takesPut = JSON.stringify(tools).includes('"put"');
-  return takesPut ? translate(recorded, () => undefined).operations : recorded;
 }
 
 /** The entries that a play placed: what it held back (no model can today, and code decides it) is not compared. */

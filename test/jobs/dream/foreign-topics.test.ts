@@ -9,7 +9,7 @@ import { explainLines } from '../../../src/memory/dream/provenance.ts';
 import { entriesIn, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record } from '../../support/recorded.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 interface Jobs extends JobsInProcess {
@@ -24,9 +24,7 @@ async function open(dir = tempDir(), runAgent?: RunAgent): Promise<Jobs> {
 }
 
 async function learn(jobs: Jobs, ...prompts: string[]): Promise<void> {
-  const session = sessionFile(tempDir(), { id: crypto.randomUUID() });
-  for (const prompt of prompts) session.add(prompt);
-  await jobs.extract(session.path);
+  await jobs.extract(aSession(prompts, { id: crypto.randomUUID() }).path);
 }
 
 /** A model that adds all entries to these topics, one after the other until code lets one through. */

@@ -16,7 +16,7 @@ import { anyText } from '../../support/any-text.ts';
 import { sized } from '../../support/depth.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { calls, type MessagesServer, says, startMessagesServer, toolResults } from '../../support/messages-server.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const PERSONS = '- The person wrote that port 9000 is taken.\n';
@@ -29,31 +29,30 @@ let lines: string[];
 beforeAll(async () => {
   base = tempDir();
   const jobs = await jobsInProcess(base);
-  const first = sessionFile(tempDir());
-  for (const said of [
+  const first = aSession([
     'Always use pnpm instead of npm.',
     'Never edit generated files.',
     'The staging database listens on port 5433.',
     'The production database listens on port 5432.',
     'The release deadline is 2026-12-04.',
     'I prefer short answers.',
-  ])
-    first.add(said);
+  ]);
   await jobs.extract(first.path);
   await jobs.dream();
   appendFileSync(join(base, 'working-agreements.md'), PERSONS);
   writeFileSync(join(base, 'pinned.md'), PINNED);
-  const second = sessionFile(tempDir(), {
-    id: '22222222-2222-4333-8444-555555555555',
-    startsAt: '2026-11-20T15:00:00Z',
-  });
-  for (const said of [
-    'Always use yarn instead of pnpm.',
-    'The release deadline is 2026-12-11.',
-    'Never commit to `main` directly.',
-    'Always listen on port 8080 instead of 80.',
-  ])
-    second.add(said);
+  const second = aSession(
+    [
+      'Always use yarn instead of pnpm.',
+      'The release deadline is 2026-12-11.',
+      'Never commit to `main` directly.',
+      'Always listen on port 8080 instead of 80.',
+    ],
+    {
+      id: '22222222-2222-4333-8444-555555555555',
+      startsAt: '2026-11-20T15:00:00Z',
+    },
+  );
   await jobs.extract(second.path);
   // Somebody else's words, and a habit: as an extractor would have recorded them.
   jobs.store.ledger.run("update entry set strength = 'implied' where text like '%8080%'");

@@ -6,7 +6,7 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { formatMissing } from '../../../src/memory/store/missing-files.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const DAYS = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'] as const;
@@ -21,8 +21,7 @@ const LAST = pathOf('2026-11-20');
 const closings: (() => void | Promise<void>)[] = [];
 
 async function say(testing: TestApp, day: string, ...prompts: string[]): Promise<void> {
-  const session = sessionFile(tempDir(), { id: crypto.randomUUID(), startsAt: `${day}T09:00:00Z` });
-  for (const prompt of prompts) session.add(prompt);
+  const session = aSession(prompts, { id: crypto.randomUUID(), startsAt: `${day}T09:00:00Z` });
   expect((await testing.app.extract({ transcript: session.path, ended: true })).error).toBeUndefined();
 }
 
@@ -186,8 +185,7 @@ test.each([
   const testing = await testApp({ server });
   const path = join(testing.dir, LAST);
   hinder(path);
-  const session = sessionFile(tempDir(), { startsAt: '2026-11-20T09:00:00Z' });
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession(['Always use pnpm instead of npm.'], { startsAt: '2026-11-20T09:00:00Z' });
   for (let tries = 0; tries < 3; tries += 1) {
     const report = await testing.app.extract({ transcript: session.path, ended: true });
     expect(report.error?.message).toContain('2026/11');

@@ -6,7 +6,7 @@ import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { entriesShown, messagesBy, type Orders, obey, shown } from '../../support/obedient.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const HABIT = 'The user has every change run through the review skill before it is pushed.';
@@ -51,8 +51,7 @@ function world({ review = false } = {}) {
           })),
       });
       for (const id of sessions) {
-        const session = sessionFile(tempDir(), { id, startsAt: `${date}T09:00:00Z` });
-        session.add(said);
+        const session = aSession([said], { id, startsAt: `${date}T09:00:00Z` });
         expect((await jobs.extract(session.path)).outcome).toBe('recorded');
       }
     },

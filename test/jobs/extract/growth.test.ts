@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 import { sessionRow } from '../../../src/memory/ledger/coverage.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { type MessagesRequest, says } from '../../support/messages-server.ts';
-import { sessionFile } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import { aSession } from '../../support/session-file.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
@@ -30,9 +29,7 @@ function touch(path: string): void {
 
 test('what was read before is not read again, only the turn that was last', async () => {
   const { app, store, model } = await nothingEver();
-  const session = sessionFile(tempDir());
-  session.add('one');
-  session.add('two');
+  const session = aSession(['one', 'two']);
   await app.extract({ transcript: session.path, ended: true });
   const point = sessionRow(store.ledger, session.id)?.readPoint;
   const text = readFileSync(session.path, 'utf8');
@@ -52,9 +49,7 @@ test('what was read before is not read again, only the turn that was last', asyn
 
 test('a file that was rewritten is read whole, and what was covered stays so', async () => {
   const { app, model } = await nothingEver();
-  const session = sessionFile(tempDir());
-  session.add('one');
-  session.add('two');
+  const session = aSession(['one', 'two']);
   await app.extract({ transcript: session.path, ended: true });
   const [first, ...rest] = readFileSync(session.path, 'utf8').split('\n');
   writeFileSync(
@@ -72,9 +67,7 @@ test('a file that was rewritten is read whole, and what was covered stays so', a
 
 test('a replay of old records into the grown file says nothing twice', async () => {
   const { app, model } = await nothingEver();
-  const session = sessionFile(tempDir(), { startsAt: '2026-11-20T09:00:00.123Z' });
-  session.add('one');
-  session.add('two');
+  const session = aSession(['one', 'two'], { startsAt: '2026-11-20T09:00:00.123Z' });
   await app.extract({ transcript: session.path, ended: true });
   const old = readFileSync(session.path, 'utf8').replaceAll('"uuid":"', '"uuid":"again-');
   appendFileSync(session.path, old);
@@ -85,8 +78,7 @@ test('a replay of old records into the grown file says nothing twice', async () 
 
 test('a half-written last line waits while the session lives, and counts once it has ended', async () => {
   const { app } = await nothingEver();
-  const session = sessionFile(tempDir());
-  session.add('one');
+  const session = aSession(['one']);
   appendFileSync(session.path, '{"type":"user","uuid":"late","sess');
   touch(session.path);
   expect(await app.extract({ transcript: session.path, ended: false })).toMatchObject({ unreadableLines: 0 });
@@ -100,8 +92,7 @@ test('a half-written last line waits while the session lives, and counts once it
 
 test('a turn that fails keeps the point of reading before it', async () => {
   const { app, store } = await nothingEver();
-  const session = sessionFile(tempDir());
-  session.add('one');
+  const session = aSession(['one']);
   await app.extract({ transcript: session.path, ended: true });
   const before = sessionRow(store.ledger, session.id)?.readPoint;
   session.add('two');

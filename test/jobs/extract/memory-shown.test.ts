@@ -8,7 +8,7 @@ import { estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { writeMemory } from '../../support/memory-of.ts';
 import { calls, type MessagesRequest, says } from '../../support/messages-server.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 /** Extracts what is said in one turn; answers the request that was sent. */
@@ -21,9 +21,7 @@ async function asked(
   const changes = Object.entries(files).map(([path, text]) => ({ path, change: () => text }));
   await store.commit({ actor: 'person' }, () => ({ files: changes }));
   if (tokens > 0) await writeMemory(store, tokens);
-  const session = sessionFile(tempDir());
-  session.add(said);
-  await app.extract({ transcript: session.path, ended: true });
+  await app.extract({ transcript: aSession([said]).path, ended: true });
   expect(model.requests).toHaveLength(1);
   const [request] = model.requests as [MessagesRequest];
   const input = textOf(request);
@@ -83,9 +81,7 @@ test('an entry keeps which of the lines that it was shown it says again, and is 
   const { app, store, rows } = await testApp({ server: model });
   const text = `- The relay is on port 25.\n- ${habit}\n`;
   await store.commit({ actor: 'person' }, () => ({ files: [{ path: 'mail.md', change: () => text }] }));
-  const session = sessionFile(tempDir());
-  session.add(said);
-  await app.extract({ transcript: session.path, ended: true });
+  await app.extract({ transcript: aSession([said]).path, ended: true });
   const kept = new Map(rows('entries').map(({ text, again }) => [text, again]));
   expect(kept.get('send it as plain text.')).toBe(lineId(habit));
   expect(kept).toHaveProperty('size', 2);

@@ -10,7 +10,7 @@ import { testApp, testModel } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import type { MessagesRequest } from '../../support/messages-server.ts';
 import { messagesBy, obey } from '../../support/obedient.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const options = { ledger: null, memories: [], ended: true, now: new Date(), quietMs: 0, reopened: new Set<string>() };
@@ -54,9 +54,7 @@ test('a log tells a day as it was, in whatever order a model lists what it found
       .toReversed()
       .map((each) => ({ type: 'feedback', strength: 'stated', text: each.quote, evidence: [each] }));
   const { app, dir } = await testApp({ server: await testModel(obey({ record })) });
-  const session = sessionFile(tempDir());
-  for (const rule of rules) session.add(rule);
-  await app.extract({ transcript: session.path, ended: true });
+  await app.extract({ transcript: aSession(rules).path, ended: true });
   const log = readFileSync(join(dir, 'logs/2026/11/2026-11-20.md'), 'utf8');
   expect([...log.matchAll(/\*\*feedback\*\* (.*)/g)].map(([, text]) => text)).toEqual(rules);
 });

@@ -7,7 +7,7 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { testApp } from '../../support/app.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const TOPIC = 'working-agreements.md';
@@ -15,8 +15,7 @@ const TOPIC = 'working-agreements.md';
 async function dreamt(...said: string[]) {
   const dir = tempDir();
   const jobs = await jobsInProcess(dir);
-  const session = sessionFile(tempDir());
-  for (const each of said) session.add(each);
+  const session = aSession(said);
   await jobs.extract(session.path);
   await jobs.dream();
   const edit = (change: (text: string) => string) =>
@@ -52,8 +51,7 @@ test('a line is explained down to the words, who said them, when, and in which t
 
 test('what a line rests on follows it when it is said again, reformatted by hand, or moved to another topic', async () => {
   const { dir, jobs, edit } = await dreamt('Always use pnpm instead of npm.');
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('Always use pnpm instead of npm!');
+  const session = aSession(['Always use pnpm instead of npm!'], { id: '22222222-2222-4333-8444-555555555555' });
   await jobs.extract(session.path);
   await jobs.dream();
   const restsOn = async (path: string) => (await explainLines(jobs.store, { path })).map((line) => line.entries.length);
@@ -80,8 +78,7 @@ test('a line that a person makes say something else is the person’s', async ()
 
 test('what rests on an entry alone is told from what rests on others too, and can be removed', async () => {
   const { dir, jobs } = await dreamt('Always use pnpm instead of npm.', 'Never commit to main directly.');
-  const session = sessionFile(tempDir(), { id: '22222222-2222-4333-8444-555555555555' });
-  session.add('Never commit to main directly.');
+  const session = aSession(['Never commit to main directly.'], { id: '22222222-2222-4333-8444-555555555555' });
   await jobs.extract(session.path);
   await jobs.dream();
   appendFileSync(join(dir, TOPIC), '- By hand.\n');
@@ -101,8 +98,7 @@ test('what rests on an entry alone is told from what rests on others too, and ca
 
 test('nocturne why shows the chain of a line, and what rests on an entry', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm, says Zebulon.');
+  const session = aSession(['Always use pnpm instead of npm, says Zebulon.']);
   await testing.app.extract({ transcript: session.path, ended: true });
   await testing.app.dream(testing.store, {});
   const ask = (...args: string[]) => runHere(args, testing.environment);
@@ -119,9 +115,7 @@ test('nocturne why shows the chain of a line, and what rests on an entry', async
 
 test('redact names the lines that rest on what it took out alone, and removes them where it is asked to', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  await testing.app.extract({ transcript: session.path, ended: true });
+  await testing.app.extract({ transcript: aSession().path, ended: true });
   await testing.app.dream(testing.store, {});
   const topic = join(testing.dir, TOPIC);
   writeFileSync(topic, readFileSync(topic, 'utf8').replace('- Always use', '- always use'));

@@ -8,7 +8,7 @@ import { allEntries, indexLines } from '../../../src/memory/ledger/entries.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { sized } from '../../support/depth.ts';
 import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
-import { type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { aSession, type SessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const SESSIONS = sized({ quick: 18, deep: 50 });
@@ -43,8 +43,7 @@ beforeAll(async () => {
 function sessionOf(dir: string, n: number): SessionFile {
   const id = `${String(n).padStart(4, '0')}1111-2222-4333-8444-555555555555`;
   const day = String(1 + (n % 20)).padStart(2, '0');
-  const session = sessionFile(dir, { id, startsAt: `2026-11-${day}T09:00:00Z` });
-  session.add('Look at the failing build.');
+  const session = aSession(['Look at the failing build.'], { dir, id, startsAt: `2026-11-${day}T09:00:00Z` });
   if (n % 5 !== 0) session.add(`Never restart the ${SUBJECTS[n % SUBJECTS.length]}-${n} cluster by hand.`);
   session.add('What does this file do?');
   if (n % 5 !== 0 && n % 7 === 0) session.add('Always use pnpm instead of npm.');

@@ -14,7 +14,7 @@ import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { calls, says } from '../../support/messages-server.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const SECRET = 'quillfeather';
@@ -39,9 +39,10 @@ async function opened() {
 /** A memory whose secret went through entry, log, topic, index, report, inbox, job, spool and a hand-written file. */
 async function leaked() {
   const first = await testApp();
-  const session = sessionFile(tempDir(), { cwd: `/home/kim/${SECRET}` });
-  session.add(`Always call the staging host ${SECRET} instead of staging.`);
-  session.add('Never commit to main directly.');
+  const session = aSession(
+    [`Always call the staging host ${SECRET} instead of staging.`, 'Never commit to main directly.'],
+    { cwd: `/home/kim/${SECRET}` },
+  );
   await first.app.extract({ transcript: session.path, ended: true, instructions: `Keep ${SECRET}.` });
   const operations = allEntries(first.store.ledger).map(({ id, text }, at) => ({
     kind: 'put',
@@ -178,8 +179,7 @@ test('a redacted version loses content, hash, size and path; who and when stay',
 
 test('an entry that only the redacted version of the log held is forgotten with it', async () => {
   const { app, store, dir, home } = await testApp();
-  const session = sessionFile(tempDir());
-  session.add(`Always call the staging host ${SECRET} instead of staging.`);
+  const session = aSession([`Always call the staging host ${SECRET} instead of staging.`]);
   await app.extract({ transcript: session.path, ended: true });
   // A log that is emptied is not taken for lines that were removed; one with another line in it is.
   writeFileSync(join(dir, 'logs/2026/11/2026-11-20.md'), '- The kettle is in the kitchen.\n');

@@ -20,7 +20,7 @@ import { testApp } from '../../support/app.ts';
 import { copyBefore } from '../../support/before.ts';
 import { run } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');
@@ -118,8 +118,7 @@ test('rows of pages that are whole are taken over; a table that is whole keeps i
 
 test('commands go on beside a damaged home: directories are found again, and status, doctor and recall say it', async () => {
   const testing = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
+  const session = aSession();
   await testing.app.extract({ transcript: session.path, ended: true });
   const projects = join(testing.home, '.claude/projects');
   mkdirSync(join(projects, 'one/memory/.nocturne'), { recursive: true });

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { enter, OURS } from '../page/enter.ts';
 import { served } from '../server/served.ts';
@@ -25,8 +25,7 @@ describe.skipIf(noPostgres)(`the page's view of cost, over a database ${noPostgr
     mkdirSync(join(cwd, '.git'), { recursive: true });
     const prices = { priced: { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 } };
     writeFileSync(join(home, 'config.json'), JSON.stringify({ prices }));
-    const session = sessionFile(tempDir(), { cwd });
-    session.add('Always water the trees before noon.');
+    const session = aSession(['Always water the trees before noon.'], { cwd });
     const machine = {
       ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_DATABASE_URL: own.database.url },
       ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z' },

@@ -7,7 +7,7 @@ import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { testApp } from '../../support/app.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 
@@ -37,8 +37,7 @@ describe.skipIf(noPostgres)(`commands over memory in the database ${noPostgres}`
       settings: { databaseUrl: own.url },
       whenDone: (close) => void ends.push(close),
     });
-    const session = sessionFile(tempDir(), { id: SESSION, cwd: '/work/shop' });
-    session.add('Always water the trees before noon.');
+    const session = aSession(['Always water the trees before noon.'], { id: SESSION, cwd: '/work/shop' });
     await enqueueExtract(app, { transcript: session.path, ended: true });
     const working = { signal: new AbortController().signal, onResult: () => {}, onError: fail };
     await runWorker(app, { ...working, until: untilIdle });

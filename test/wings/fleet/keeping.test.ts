@@ -7,7 +7,7 @@ import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openDatabase } from '../../../src/wings/fleet/postgres.ts';
 import { testApp } from '../../support/app.ts';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 
@@ -99,8 +99,7 @@ describe.skipIf(noPostgres)(`memory that two machines share ${noPostgres}`, () =
     const dir = tempDir();
     const here = await machine(dir);
     const there = await machine(dir);
-    const session = sessionFile(tempDir(), { cwd: '/work/shop' });
-    session.add('Always water the trees before noon.');
+    const session = aSession(['Always water the trees before noon.'], { cwd: '/work/shop' });
     await enqueueExtract(here.app, { transcript: session.path, ended: true });
     const outcomes: string[] = [];
     const working = {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, putStore, withStores } from './own-database.ts';
 
@@ -43,8 +43,7 @@ describe.skipIf(noPostgres)(`a store of the database ${noPostgres}`, () => {
       ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_MEMORY_DIR: id },
       NOCTURNE_NOW: '2026-11-21T02:00:00Z',
     };
-    const session = sessionFile(tempDir(), { cwd: '/work/shop' });
-    session.add('Always water the trees before noon.');
+    const session = aSession(['Always water the trees before noon.'], { cwd: '/work/shop' });
     const run = async (call: string) => {
       const args = call.split(' ').map((each) => (each === 'SESSION' ? session.path : each));
       const { code, stdout, stderr } = await runHere(args, environment, { cwd });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../../src/base/files/files.ts';
 import { waysTaken } from '../../support/depth.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
 /** Notes the files that a process loads, of those that are asked about, by a hook of Node's own. */
@@ -51,8 +51,7 @@ const WAYS = ['--version', 'the hook', 'an extraction without anything new'] as 
 
 test.each(waysTaken(WAYS, 2))('%s loads no driver, and of the fleet at most what a keeping is made of', (way) => {
   if (way === '--version') return expect(loadedBy([NOCTURNE, '--version'])).toEqual([]);
-  const session = sessionFile(tempDir(), { cwd: '/work/shop' });
-  session.add('Thanks, that is all.');
+  const session = aSession(['Thanks, that is all.'], { cwd: '/work/shop' });
   if (way === 'an extraction without anything new') {
     return expect(loadedBy([NOCTURNE, 'extract', session.path])).toEqual([
       'base/config/config.ts',

@@ -9,7 +9,7 @@ import { DatabaseWorkRows } from '../../../src/wings/fleet/work/work-rows.ts';
 import { testModel } from '../../support/app.ts';
 import { says } from '../../support/messages-server.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, openHomeAt, putStore, withStores } from './own-database.ts';
 
@@ -146,8 +146,10 @@ describe.skipIf(noPostgres)(`what is told of a database ${noPostgres}`, () => {
       if (project === 'shop') await beElsewhere();
       const cwd = join(here.HOME, 'code', project);
       mkdirSync(join(cwd, '.git'), { recursive: true });
-      const session = sessionFile(tempDir(), { id: `${project.length}1111111-2222-4333-8444-555555555555`, cwd });
-      session.add('Always water the trees before noon.');
+      const session = aSession(['Always water the trees before noon.'], {
+        id: `${project.length}1111111-2222-4333-8444-555555555555`,
+        cwd,
+      });
       const { code, stderr } = await runHere(['extract', session.path, '--model', 'priced'], here);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     }

@@ -16,7 +16,7 @@ import type { Database } from '../../../src/wings/fleet/postgres.ts';
 import type { Transcripts } from '../../../src/wings/fleet/transcripts/fleet-transcripts.ts';
 import { testApp } from '../../support/app.ts';
 import { workDue } from '../../support/due-work.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
 import { broughtFiles, machine, openTranscriptDatabase, storeIn } from './transcripts.ts';
@@ -41,12 +41,6 @@ describe.skipIf(noPostgres)(`sessions that are kept in the database ${noPostgres
 
   const age = (days: number) => own.ask(`update transcript set sent_at = sent_at - $1 * interval '1 day'`, [days]);
   const isKept = (name: string) => here.sizeOf(name).then((size) => size !== null);
-
-  function aSession(prompt = 'Always use pnpm instead of npm.') {
-    const session = sessionFile(tempDir());
-    session.add(prompt);
-    return session;
-  }
 
   test('they go so many days after they were sent last, but none that an item of the inbox names', async () => {
     const store = await storeIn(database);

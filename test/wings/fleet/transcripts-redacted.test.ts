@@ -9,7 +9,7 @@ import { redactingElsewhere, redactTranscripts } from '../../../src/wings/fleet/
 import type { Database } from '../../../src/wings/fleet/postgres.ts';
 import type { FleetStores } from '../../../src/wings/fleet/stores/fleet-stores.ts';
 import type { Transcripts } from '../../../src/wings/fleet/transcripts/fleet-transcripts.ts';
-import { type SessionFile, sessionFile } from '../../support/session-file.ts';
+import { aSession, type SessionFile, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { lineTo } from './line.ts';
 import { noPostgres, type OwnDatabase, openStores, ownDatabase, putStore } from './own-database.ts';
@@ -129,9 +129,7 @@ describe.skipIf(noPostgres)(`a redaction in a store with sessions in the databas
     const store = await storeIn(database);
     const border = 2 ** 20;
     const kept = async (filler: number) => {
-      const session = sessionFile(tempDir());
-      session.add('x'.repeat(filler));
-      session.add(WORDS);
+      const session = aSession(['x'.repeat(filler), WORDS]);
       const name = await send(session, store);
       const pieces = await own.ask<{ bytes: Buffer }>(
         'select piece.bytes from transcript_piece as piece join transcript on id = transcript where id = $1 order by array_position(pieces, sha)',

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { outboxRows } from '../../../src/memory/ledger/entries.ts';
 import { connectHere } from '../../support/mcp.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, withStores } from './own-database.ts';
 
@@ -31,8 +31,10 @@ describe.skipIf(noPostgres)(`what is about the user ${noPostgres}`, () => {
     (await jsonHere<Listed>(['list', ...args], at)).waiting.map(({ text }) => text);
 
   async function extract(at: ReturnType<typeof machine>, args: string[], id = 'a') {
-    const session = sessionFile(tempDir(), { id: `${id}1111111-2222-4333-8444-555555555555`, cwd: '/work/shop' });
-    session.add('I prefer tea over coffee.');
+    const session = aSession(['I prefer tea over coffee.'], {
+      id: `${id}1111111-2222-4333-8444-555555555555`,
+      cwd: '/work/shop',
+    });
     const ended = await runHere(['extract', session.path, ...args], at);
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining(TEA) });
   }

@@ -2,8 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { claudeSays, fakeProgram } from '../../support/fake-program.ts';
-import { sessionFile } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import { aSession } from '../../support/session-file.ts';
 import { served } from '../server/served.ts';
 import { enter, OURS } from './enter.ts';
 
@@ -12,9 +11,7 @@ test('tells how many requests went out on it today, and of which program', async
   fake.answers(claudeSays({ entries: [] }));
   const variables = { PATH: `${fake.dir}:${process.env.PATH}`, NOCTURNE_MODEL: 'claude-code' };
   const page = await served({ app: { variables, settings: { planRequests: 40 } } });
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.');
-  await page.app.extract({ transcript: session.path, ended: true });
+  await page.app.extract({ transcript: aSession().path, ended: true });
   const { cookie } = await enter(page);
   const answer = await fetch(`${page.url}/cost?month=2026-11`, { headers: { ...OURS, cookie } });
   const shown = (await answer.text()).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
-import { sessionFile } from '../../support/session-file.ts';
+import { aSession, type sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { all, asking, type Client, type Served, served, texts, work } from './served.ts';
 
@@ -22,8 +22,7 @@ async function withProject(options: Parameters<typeof served>[0] = {}) {
   const at = await served(options);
   const { id: project } = await at.server.deps.stores.adopt(at.dir);
   const [read, waits] = ['Always use pnpm.', 'Never push to main.'].map((said, n) => {
-    const session = sessionFile(tempDir(), { id: `${n + 1}1111111-2222-4333-8444-555555555555` });
-    session.add(said);
+    const session = aSession([said], { id: `${n + 1}1111111-2222-4333-8444-555555555555` });
     return session;
   }) as [ReturnType<typeof sessionFile>, ReturnType<typeof sessionFile>];
   await at.app.extract({ transcript: read.path, ended: true }, { store: at.store });

@@ -7,7 +7,7 @@ import type { Home } from '../../../../src/memory/home/home.ts';
 import { JobSpend } from '../../../../src/memory/home/spend.ts';
 import { testModel } from '../../../support/app.ts';
 import { jobsInProcess } from '../../../support/jobs-in-process.ts';
-import { sessionFile } from '../../../support/session-file.ts';
+import { aSession } from '../../../support/session-file.ts';
 import { tempDir } from '../../../support/temp.ts';
 import { lineTo } from '../line.ts';
 import { noPostgres, type OwnDatabase, openHomeAt, ownDatabase } from '../own-database.ts';
@@ -137,8 +137,10 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
       home: shared,
     });
     onTestFinished(() => jobs.close());
-    const session = sessionFile(tempDir(), { id: '01112222-2222-4333-8444-555555555555', cwd: '/work/shop' });
-    session.add('Always water the trees.');
+    const session = aSession(['Always water the trees.'], {
+      id: '01112222-2222-4333-8444-555555555555',
+      cwd: '/work/shop',
+    });
     line.close();
     const failed = await jobs.extract(session.path);
     expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'database-unavailable' } });
