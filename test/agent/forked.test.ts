@@ -72,11 +72,6 @@ test('a run in a child goes as it does here: tools, mended errors, reservations,
   expect(ports.settled.map(({ usage }) => usage.outputTokens)).toEqual([10, 10, 0, 10]);
 });
 
-test('a model that never stops is asked five times through a child too', async () => {
-  expect(await run(() => calls('record_entries', { entries: [] }))).toBe('turn-limit');
-  expect(server?.requests).toHaveLength(5);
-});
-
 test('the offline model runs in a child without a key', async () => {
   const ports = recordingPorts();
   const request = agentRequest({ access: {}, model: 'offline' });

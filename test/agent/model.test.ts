@@ -281,16 +281,6 @@ test('a reply that calls itself text is read all the same', async () => {
   expect(await run([{ status: 200, headers: { 'content-type': 'text/plain' }, body }])).toBe('done');
 });
 
-test('without key or token there is no model, and the error names both ways out', async () => {
-  const ports = recordingPorts();
-  const failure = await failureOf(run([], ports, { access: {} }));
-  expect(failure).toMatchObject({
-    code: 'no-model',
-    remedy: expect.stringMatching(/ANTHROPIC_API_KEY.*--model offline/),
-  });
-  expect(ports.reserved).toEqual([]);
-});
-
 test('the key, the token and the headers given are the ones sent', async () => {
   const sent: (string | undefined)[] = [];
   const http = createHttp((incoming, outgoing) => {
@@ -308,13 +298,4 @@ test('the key, the token and the headers given are the ones sent', async () => {
   await failureOf(run([], undefined, { access: { authToken: 'token', baseURL } }));
   expect(sent).toEqual(['Bearer key', 'night', 'Bearer token', undefined]);
   http.close();
-});
-
-test('the offline model needs no key and no network, costs nothing, and its calls are counted', async () => {
-  const ports = recordingPorts();
-  expect(['done', 'turn-limit']).toContain(await run([], ports, { model: 'offline', access: {} }));
-  expect(server.requests).toEqual([]);
-  expect(ports.reserved.length).toBeGreaterThan(0);
-  expect(ports.reserved.every((bound) => bound === 0)).toBe(true);
-  expect(ports.settled.map(({ usage }) => usage)).toEqual(ports.reserved.map(() => ({ ...NO_USAGE, calls: 1 })));
 });

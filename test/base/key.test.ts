@@ -93,13 +93,6 @@ test('a key command gets no shell, no input, and is asked once in five minutes',
   expect(readFileSync(count, 'utf8')).toBe('xx');
 });
 
-test('the offline model asks for no key', async () => {
-  const home = tempDir();
-  settings(home, { keyCommand: ['/nowhere/at/all'] });
-  expect((await readAccess(await configOf(home, { NOCTURNE_MODEL: 'offline' }))).apiKey).toBeUndefined();
-  await expect(readAccess(await configOf(home))).rejects.toThrow('/nowhere/at/all failed (ENOENT)');
-});
-
 test('two workers of one home that reach the model in two ways find nothing new in each other; a new key they both do', async () => {
   const home = tempDir();
   const workers = [await configOf(home, { ANTHROPIC_API_KEY: 'own' }), await configOf(home)];

@@ -89,24 +89,6 @@ test('nocturne tells what was learned since one last looked, what waits elsewher
   );
 });
 
-test('a missing key is told and makes the exit code 3 in every form of status', async () => {
-  const { at, project } = person();
-  project('shop');
-  const keyless = { ...at('2026-11-22T08:00:00Z'), NOCTURNE_MODEL: 'test-model' };
-  await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], keyless);
-  for (const form of [[], ['status'], ['status', '--verbose'], ['status', '--json']]) {
-    const { code, stdout } = await runHere(form, keyless);
-    expect({ form, code }).toEqual({ form, code: 3 });
-    expect(stdout).toMatch(/key: there is none/);
-    if (form.length < 2) expect(readable(stdout)).toMatch(/^Nothing learned from a session yet\.\n/);
-  }
-  const { stdout } = await runHere(['status', '--json'], keyless);
-  expect(JSON.parse(stdout)).toMatchObject({
-    attention: ['key: there is none'],
-    needs: [{ text: 'The key: there is none', command: 'nocturne setup' }],
-  });
-});
-
 test('the next step of a paused project is the command that ends its pause', async () => {
   const { at, project } = person();
   const shop = project('shop');
@@ -176,13 +158,21 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');
 });
 
-test('a key that is not there is told once, with exit code 3, and nobody is told that there is nothing to do', async () => {
+test('a key that is not there is told once, with exit code 3 in every form of status, and nobody is told that there is nothing to do', async () => {
   const { at, home, project } = person();
   const shop = project('shop');
   const withoutKey = (now: string) => ({ ...at(now), NOCTURNE_MODEL: 'claude-opus-5-5' });
   await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], withoutKey('2026-11-21T20:00:00Z'));
   const idle = await runHere([], withoutKey('2026-11-21T20:05:00Z'), { cwd: shop });
   expect([idle.code, idle.stdout.match(/key/g)?.length]).toEqual([3, 1]);
+  expect(readable(idle.stdout)).toMatch(/^Nothing learned from a session yet\.\n/);
+  for (const form of [['status'], ['status', '--verbose'], ['status', '--json']]) {
+    const { code, stdout } = await runHere(form, withoutKey('2026-11-21T20:05:00Z'));
+    expect({ form, code }).toEqual({ form, code: 3 });
+    expect(stdout).toMatch(/key: there is none/);
+    if (!form.includes('--json')) continue;
+    expect(JSON.parse(stdout).needs).toEqual([{ text: 'The key: there is none', command: 'nocturne setup' }]);
+  }
   const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
   mkdirSync(dir, { recursive: true });
   const told = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });

@@ -210,13 +210,6 @@ test('a topic file that a person adds is in the index after the next dream, with
   expect(file(testing, 'MEMORY.md')).toContain('- How we deploy [deploy.md]');
 });
 
-test('frontmatter that is code is data and is never run', async () => {
-  const testing = await withEntries('Always use pnpm instead of npm.');
-  writeFileSync(join(testing.dir, 'evil.md'), '---js\n{ name: (globalThis.wasRun = true, "evil") }\n---\n- x\n');
-  await testing.app.dream(testing.store, {});
-  expect('wasRun' in globalThis).toBe(false);
-});
-
 test('an edit made while the model was thinking survives the commit', async () => {
   const first = await withEntries('Always use pnpm instead of npm.');
   await first.app.dream(first.store, {});

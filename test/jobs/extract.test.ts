@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
@@ -82,28 +82,6 @@ test('the same transcript twice costs no model call the second time', async () =
   expect(model.requests).toHaveLength(1);
 });
 
-test('of a session that grew by a turn only that turn is offered', async () => {
-  const model = await testModel(() => says('Nothing worth keeping.'));
-  const { app } = await testApp({ server: model });
-  const session = threeTurns();
-  await app.extract({ transcript: session.path, ended: true });
-  session.add('A fourth thing is asked here.');
-  await app.extract({ transcript: session.path, ended: true });
-  const input = JSON.stringify(model.requests[1]?.messages);
-  expect(offered(input)).toEqual(['A fourth thing is asked here.', 'Done.']);
-});
-
-test('of a turn that went on after it was covered the new messages are offered, once', async () => {
-  const model = await testModel(() => says('Nothing worth keeping.'));
-  const { app } = await testApp({ server: model });
-  const session = threeTurns();
-  await app.extract({ transcript: session.path, ended: true });
-  session.goOn([{ says: 'One more thing was found out.' }]);
-  await app.extract({ transcript: session.path, ended: true });
-  expect(offered(JSON.stringify(model.requests[1]?.messages))).toEqual(['One more thing was found out.']);
-  expect((await app.extract({ transcript: session.path, ended: true })).outcome).toBe('nothing-new');
-});
-
 test('the last turn of a session that still runs is left alone until it is quiet', async () => {
   const { app } = await testApp({ now: new Date().toISOString() });
   const session = threeTurns();
@@ -112,49 +90,6 @@ test('the last turn of a session that still runs is left alone until it is quiet
   expect((await app.extract({ transcript: session.path, ended: true })).entries.map((item) => item.turn)).toEqual([
     session.turn(3),
   ]);
-});
-
-const DANA = '- Dana reviews every schema change.';
-
-test.each([
-  [
-    'Write',
-    (dir: string) => ({ calls: 'Write', input: { file_path: `${dir}/x.md`, content: DANA }, result: 'written' }),
-  ],
-  [
-    'a redirect',
-    (dir: string) => {
-      writeFileSync(`${dir}/x.md`, `${DANA}\n`);
-      return { calls: 'Bash', input: { command: `echo "${DANA}" >> ${dir}/x.md` }, result: '' };
-    },
-  ],
-  [
-    'the session’s own memory directory',
-    (_: string, home: string) => {
-      const own = `${home}/.claude/projects/-home-kim-orchard/memory`;
-      mkdirSync(own, { recursive: true });
-      return { calls: 'Write', input: { file_path: `${own}/x.md`, content: DANA }, result: 'written' };
-    },
-  ],
-])('the turn in which the main agent wrote memory with %s is not extracted; its neighbours are', async (_, step) => {
-  const { app, dir, home } = await testApp();
-  const session = aSession();
-  session.add('Remember that Dana reviews every schema change.', [step(dir, home), { says: 'Saved.' }]);
-  session.add('I prefer short answers.');
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.entries.map((item) => item.turn)).toEqual([session.turn(1), session.turn(3)]);
-  expect(report.coverage.map((range) => range.became)).toEqual(['recorded', 'main-agent', 'recorded']);
-});
-
-test('reading memory, or failing to write it, is not writing it', async () => {
-  const { app, dir } = await testApp();
-  const session = sessionFile(tempDir());
-  session.add('Always use pnpm instead of npm.', [{ calls: 'Read', input: { file_path: `${dir}/x.md` }, result: 'x' }]);
-  session.add('I prefer short answers.', [
-    { calls: 'Write', input: { file_path: `${dir}/x.md`, content: 'x' }, result: 'permission denied', fails: true },
-  ]);
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.coverage).toEqual([{ from: session.turn(1), to: session.turn(2), became: 'recorded' }]);
 });
 
 test('a model that never stops calling tools is asked five times, and what it recorded stays', async () => {
@@ -256,62 +191,6 @@ test('what CLAUDE.md of the project says is not recorded again, and takes no sec
   expect(report.entries.map((item) => item.text)).toEqual(['Prefers short answers.']);
   expect(model.requests).toHaveLength(1);
 });
-
-test('a secret reaches neither the model nor the disk, the rest of its sentence does', async () => {
-  const secret = `ghp_${'a1B2'.repeat(9)}`;
-  const session = aSession([`Always deploy with the token ${secret} from the vault, never from a file.`]);
-  const model = await testModel((request) => {
-    const quote = /Always deploy with the token \S+ from the vault/.exec(JSON.stringify(request.messages))?.[0] ?? '';
-    return request.messages.length > 1
-      ? says('Done.')
-      : calls('record_entries', { entries: [entry('Deploy with the token from the vault.', session.turn(1), quote)] });
-  });
-  const { app, dir } = await testApp({ server: model });
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.entries).toHaveLength(1);
-  expect(JSON.stringify(model.requests)).not.toContain(secret);
-  expect(readFileSync(join(dir, LOG), 'utf8')).toMatch(/with the token \[redacted:[\w-]+\] from the vault/);
-});
-
-test('a resumed copy of a session under another id is covered already', async () => {
-  const { app } = await testApp();
-  const session = threeTurns();
-  await app.extract({ transcript: session.path, ended: true });
-  const copy = join(tempDir(), 'copy.jsonl');
-  writeFileSync(
-    copy,
-    readFileSync(session.path, 'utf8').replaceAll(`"sessionId":"${session.id}"`, '"sessionId":"another"'),
-  );
-  expect(await app.extract({ transcript: copy, ended: true })).toMatchObject({
-    session: 'another',
-    outcome: 'nothing-new',
-  });
-});
-
-test('a plain array of Anthropic messages is a session too', async () => {
-  const { app } = await testApp();
-  const path = join(tempDir(), 'chat.json');
-  writeFileSync(
-    path,
-    JSON.stringify([
-      { role: 'user', content: 'I prefer tabs over spaces.' },
-      { role: 'assistant', content: 'Noted.' },
-    ]),
-  );
-  const report = await app.extract({ transcript: path, ended: true });
-  expect(report.entries.map((item) => item.type)).toEqual(['user']);
-});
-
-/** The text lines of the messages that the model was offered, not shown as context. */
-function offered(input: string): string[] {
-  const lines: string[] = [];
-  let isOffered = false;
-  for (const line of input.split('\\n')) {
-    if (/^\[\S+ (human|assistant|tool|subagent)/.test(line)) isOffered = !line.includes(' context]');
-    else if (line.startsWith('| ') && isOffered) lines.push(line.slice(2));
-  }
-  return lines;
-}
 
 test('a turn in which something is private is covered as such, and shown to nobody, as context neither', async () => {
   const model = await testModel(() => says('Nothing.'));

@@ -132,15 +132,6 @@ test('each of several accepted ones of a topic applies as one commit and a job o
   expect(ids).toContain(last?.id);
 });
 
-test('one accepted of several leaves the others of its topic waiting, pinned to what it wrote', async () => {
-  const memory = await settled({}, { topicOf: () => 'services' });
-  for (const [at, service] of ['Alpha', 'Beta', 'Gamma'].entries()) await memory.say(service, 1001 + at);
-  await memory.dream();
-  const [first] = await memory.proposals();
-  await memory.review({ ids: [first?.id ?? ''], word: { kind: 'accept' } });
-  expect((await memory.proposals()).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
-});
-
 test('where a person edits the topic between two decisions of one review, the second is stale', async () => {
   const memory = await settled({}, { topicOf: () => 'services' });
   for (const [at, service] of ['Alpha', 'Beta'].entries()) await memory.say(service, 1001 + at);

@@ -247,15 +247,6 @@ test.each([
   expect(await ingest(off)).toMatchObject({ announced: 1, problems: [] });
 });
 
-test('codex exec is no person either', async () => {
-  const testing = await testApp();
-  const path = join(tempDir(), 'rollout.jsonl');
-  const text = readFileSync(join(fixtures, 'codex.jsonl'), 'utf8');
-  writeFileSync(path, text.replace('"originator":"codex-tui"', '"originator":"codex_exec"'));
-  spool(testing, { agent: 'codex', transcript: path });
-  expect((await ingest(testing)).problems).toEqual([expect.stringContaining('non-interactive')]);
-});
-
 test.each([
   [
     'codex',

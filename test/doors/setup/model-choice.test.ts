@@ -81,21 +81,6 @@ test('without a key the login of the agent is taken: it says who reads, what it 
   expect(existsSync(join(person.home, 'key'))).toBe(false);
 });
 
-test('of two logins that with more sessions is taken; the other company would read them, and that is said', async () => {
-  const person = someone(['.claude', '.codex']);
-  person.has('claude');
-  person.has('codex');
-  learnable(person);
-  const json = await person.setup('--yes', '--dry-run', '--json');
-  expect(JSON.parse(json.stdout)).toMatchObject({ isDone: false, model: 'claude-code' });
-  const { stdout } = await person.setup('--yes', '--model', 'codex/gpt-6');
-  expect(stdout).toContain('OpenAI reads your sessions, those with Claude Code too.');
-  expect(person.kept()).toMatchObject({
-    model: 'codex/gpt-6',
-    agentPrograms: { codex: { path: join(person.user, 'bin', 'codex') } },
-  });
-});
-
 test('with neither login nor key it is offline for now, said in one line; what is in use stays at the next set-up', async () => {
   const person = someone();
   person.has('claude').is({ status: NOT_LOGGED_IN });

@@ -1,12 +1,8 @@
 // When the nightly dream is due, once a night whatever happened in between, and what keeps it shut.
 
 import { randomUUID } from 'node:crypto';
-import { chmodSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ExtractReport } from '../../../jobs/extract.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { keepKey } from '../../../src/base/key.ts';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { announceSession } from '../../../src/doors/hook/ingest.ts';
@@ -15,7 +11,7 @@ import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
-import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { type TestApp, testApp } from '../../support/app.ts';
 import { run, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
@@ -191,29 +187,4 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
     ['extract', 'recorded'],
   ]);
   expect(await app.home.lastNightAt()).toBe('2026-11-21T02:00:00.000Z');
-});
-
-test('without a key in the environment the kept one is used, by file or by command; one that others can read is not', async () => {
-  const model = await testModel(() => ({ text: 'Nothing to keep.' }));
-  const { environment, home } = await testApp({ server: model });
-  const scheduler = { ...environment, ANTHROPIC_API_KEY: undefined };
-  const extract = async () => {
-    const { values } = await runJsonHere<ExtractReport>(['extract', aTranscript()], scheduler);
-    return { outcome: values[0]?.outcome, code: values[0]?.error?.code, text: JSON.stringify(values) };
-  };
-  expect(await extract()).toMatchObject({ outcome: 'failed', code: 'no-model' });
-  keepKey({ home }, model.access.apiKey);
-  expect((await extract()).code).toBeUndefined();
-  expect(model.requests.length).toBeGreaterThan(0);
-  const asked = model.requests.length;
-  chmodSync(join(home, 'key'), 0o644);
-  const refused = await extract();
-  expect(refused).toMatchObject({ outcome: 'failed', code: 'auth' });
-  expect(refused.text).toContain('chmod 600');
-  expect(refused.text).not.toContain(model.access.apiKey);
-  expect(model.requests).toHaveLength(asked);
-  writeFileSync(join(home, 'config.json'), JSON.stringify({ keyCommand: ['echo', model.access.apiKey] }));
-  unlinkSync(join(home, 'key'));
-  expect((await extract()).code).toBeUndefined();
-  expect(model.requests.length).toBeGreaterThan(asked);
 });
