@@ -4,14 +4,17 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
+import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { countO200k, estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { anyText } from '../support/any-text.ts';
 import { sized } from '../support/depth.ts';
 import { fill, filledRecallWorld, recallWorld } from '../support/recall-world.ts';
 import { tempDir } from '../support/temp.ts';
 
 /** How often a section is asked for within other limits. */
-const ASKED = sized({ quick: 40, deep: 300 });
+const ASKED = sized({ quick: 50, deep: 400 });
 
 test('the project’s memory comes first, then the user’s, then the repository’s, each under whose it is', async () => {
   const { project, user, local, ask } = await filledRecallWorld();
@@ -39,9 +42,53 @@ test('the project’s memory comes first, then the user’s, then the repository
   ]);
 });
 
-test('by default the repository’s stands beside', async () => {
-  const { text } = await (await filledRecallWorld({})).ask();
-  expect([...text.matchAll(/Says (\w+)\./g)].map((match) => match[1])).toEqual(['plums', 'figs']);
+test.each<[string, object, string[]]>([
+  ['with the user scope and no team the user’s', { userScope: true, team: 'off' }, ['plums', 'pears']],
+  ['with neither nothing', { team: 'off' }, ['plums']],
+  ['by default the repository’s', {}, ['plums', 'figs']],
+])('%s stands beside', async (_, settings, said) => {
+  const { text } = await (await filledRecallWorld(settings)).ask();
+  expect([...text.matchAll(/Says (\w+)\./g)].map((match) => match[1])).toEqual(said);
+});
+
+test('a scope that is asked for stands alone, and nothing is made where nothing is', async () => {
+  const { ask, home, local } = await filledRecallWorld();
+  for (const [memory, says] of [['user', 'pears'] as const, ['local', 'figs'] as const]) {
+    const { text, beside } = await ask({ memory });
+    expect([...text.matchAll(/Says (\w+)\./g)].map((match) => match[1])).toEqual([says]);
+    expect([text.includes('nocturne-scope'), beside]).toEqual([false, []]);
+  }
+  expect((await ask({ isAlone: true })).text).not.toContain('pears');
+  for (const dir of [local, join(home, '.claude')]) rmSync(dir, { recursive: true });
+  expect((await ask()).text).toBe('');
+  expect(readdirSync(home).sort()).toEqual(['.nocturne', 'code']);
+});
+
+test('the user’s memory is recalled where a project has none', async () => {
+  const { ask, user, open } = await recallWorld();
+  fill(user, 'pears');
+  const first = await ask({ session: 's' });
+  expect(first.text).toContain('Says pears.');
+  await open(user);
+  const second = await ask({ session: 's' });
+  writeFileSync(join(user, 'about.md'), '- Says quinces.\n');
+  expect(await ask({ session: 's' })).toMatchObject({ isRepeated: true, text: second.text });
+  expect(second.text).toBe(first.text);
+});
+
+test('a session gets the same bytes whatever changes beside, until something is forgotten there', async () => {
+  const { ask, project, user, local, open, home } = await filledRecallWorld();
+  const [, asUser] = [await open(project), await open(user)];
+  const first = await ask({ session: 's' });
+  writeFileSync(join(user, 'about.md'), '- Says quinces, and pears.\n');
+  fill(local, 'dates');
+  expect(await ask({ session: 's' })).toMatchObject({ isRepeated: true, text: first.text });
+  expect((await ask({ session: 't' })).text).toContain('quinces');
+  await redactMatches(scrubOf('pears'), { store: asUser, home: join(home, '.nocturne'), now: new Date() });
+  const redacted = await ask({ session: 's' });
+  expect([redacted.isRepeated, redacted.text.includes('pears')]).toEqual([false, false]);
+  expect((await ask({ session: 's' })).text).toBe(redacted.text);
+  expect((await ask({ session: 's', isAnew: true })).isRepeated).toBe(false);
 });
 
 test('what one’s own part says is not said again beside it, whoever shared it there', async () => {
@@ -132,17 +179,13 @@ test('a part cannot pass for another, nor end its own', async () => {
 
 test('with anything beside, a section stays within its limits, and what is beside within its share', async () => {
   const { ask, project, user, local } = await recallWorld({ userScope: true }, tempDir);
-  const body = fc
-    .array(
-      fc.oneof(
-        fc.string({ unit: 'grapheme', maxLength: 60 }),
-        fc.constantFrom('\n- ', '部署流程', '<nocturne-x>', '\n# '),
-      ),
-      {
-        maxLength: 120,
-      },
-    )
-    .map((parts) => parts.join(' '));
+  const words = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    anyText({ maxLength: 40 }).map((text) => text.toWellFormed()),
+    fc.constantFrom('\n- ', '部署流程', '<nocturne-x>', '\n# ', 'the', '`computeTotals()`', 'ab12cd34', '🚀', '```'),
+    fc.stringMatching(/^[a-z0-9]{1,60}$/),
+  );
+  const body = fc.array(words, { maxLength: 120 }).map((parts) => parts.join(' '));
   const memory = fc.option(fc.record({ index: body, topic: body, log: body }));
   let shown = 0;
   await fc.assert(

@@ -3,21 +3,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/doors/recall-session.ts';
-import { agentMemory, loadConfig, recallPrompt } from '../../src/index.ts';
+import { agentMemory, loadConfig } from '../../src/index.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { rowsOf } from '../support/rows.ts';
-import { DOOR } from '../support/run.ts';
+import { COMPILED, DOOR } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
-/** Halves the CPU time that a start costs. */
-const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 const SESSION = '11111111-2222-4333-8444-555555555555';
 
 function fill(dir: string, more: Record<string, string> = {}): void {
@@ -36,19 +34,6 @@ async function filledApp(options: Parameters<typeof testApp>[0] = {}): Promise<T
   const testing = await testApp(options);
   fill(testing.dir);
   return testing;
-}
-
-const closing: (() => void | Promise<void>)[] = [];
-let shared: Promise<TestApp> | undefined;
-
-afterAll(async () => {
-  for (const close of closing) await close();
-});
-
-/** One for all tests that change nothing in it. */
-function sharedApp(): Promise<TestApp> {
-  shared ??= filledApp({ whenDone: (close) => void closing.push(close) });
-  return shared;
 }
 
 /** What the hook answers in an environment, in this process. */
@@ -179,7 +164,7 @@ test.each([
   ['half an object', '{"session_id":"'],
   ['a subagent’s start', sessionStart({ agent_id: 'a1' })],
 ])('the hook is silent and fine when it gets %s', async (_, input) => {
-  const { environment } = await sharedApp();
+  const { environment } = await filledApp();
   expect(await runHere(['recall', '--hook'], environment, { stdin: input })).toMatchObject({ code: 0, stdout: '' });
 });
 
@@ -350,7 +335,7 @@ test.each([
   [{ CLAUDE_CODE_SIMPLE: '0' }, true],
   [{ CLAUDE_CODE_REMOTE: '1' }, true],
 ])('%j: recalled is %s', async (switches, isOn) => {
-  const { environment } = await sharedApp();
+  const { environment } = await filledApp();
   expect((await answer({ ...environment, ...switches })) !== '').toBe(isOn);
 });
 
@@ -360,14 +345,6 @@ test('who turned the agent’s memory off to use nocturne says so once', async (
   writeFileSync(join(home, '.claude/settings.json'), '{ "autoMemoryEnabled": false }');
   const off = { ...environment, CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' };
   expect(await answer(off)).toContain('Cut them on Fridays');
-});
-
-test('recallPrompt gives the section, and nothing where nothing is remembered', async () => {
-  const { environment } = await filledApp();
-  const config = await loadConfig({}, environment);
-  expect(await recallPrompt({ config, cwd: tempDir(), query: 'releases' })).toContain('Cut them on Fridays');
-  expect(await recallPrompt({ config, cwd: tempDir(), memory: 'local' })).toBe('');
-  expect((await recallPrompt({ config, characters: 1_200 })).length).toBeLessThanOrEqual(1_200);
 });
 
 test('agentMemory gives an agent its words and its tool over the directory of the scope', async () => {

@@ -1,23 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
-import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openStore } from '../../../src/memory/open.ts';
 import { type RecallRequest, recall } from '../../../src/memory/recall/recall.ts';
 import { cutIndex, cutWarning } from '../../../src/memory/recall/recall-topics.ts';
 import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.ts';
 import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
-import { countO200k, estimateTokens, isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import { anyText } from '../../support/any-text.ts';
-import { sized } from '../../support/depth.ts';
+import { isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
 import { tempDir } from '../../support/temp.ts';
-
-/** How often a section is asked for within other limits. */
-const ASKED = sized({ quick: 50, deep: 400 });
 
 const NOW = '2026-11-21T10:00:00Z';
 
@@ -265,75 +258,6 @@ test('an entry that a dream has seen, that is held or that a person took out of 
   store.close();
 });
 
-test('recall leaves every file as it was, and uses are kept beside them', async () => {
-  const dir = tempDir();
-  write(dir, { 'MEMORY.md': indexOf('a.md'), 'a.md': topic('user', 'Likes tabs.') });
-  (await openStore(dir, { clock: fixedClock(NOW) })).close();
-  const ledger = findLedger(dir);
-  if (!ledger) throw new Error('no ledger');
-  rememberUses(ledger, { shown: ['a.md'], used: ['a.md'], now: new Date(NOW) });
-  rememberUses(ledger, { shown: ['a.md'], now: new Date(NOW) });
-  expect(topicUses(ledger).get('a.md')).toEqual({
-    shown: 2,
-    shownAt: '2026-11-21T10:00:00.000Z',
-    used: 1,
-    usedAt: '2026-11-21T10:00:00.000Z',
-  });
-  ledger.close();
-});
-
-const words = fc.oneof(
-  fc.string({ unit: 'grapheme', maxLength: 40 }),
-  anyText({ maxLength: 40 }).map((text) => text.toWellFormed()),
-  fc.constantFrom(
-    'release',
-    'the',
-    'deploy',
-    '`computeTotals()`',
-    'ab12cd34',
-    '部署流程',
-    '🚀',
-    '- ',
-    '\n',
-    '\n## ',
-    '```',
-  ),
-  fc.stringMatching(/^[a-z0-9]{1,60}$/),
-);
-const prose = fc.array(words, { maxLength: 60 }).map((parts) => parts.join(' '));
-
-test('a section is never over its budget, by characters and by an independent count of tokens', async () => {
-  const dir = tempDir();
-  let shown = 0;
-  await fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        index: prose,
-        bodies: fc.array(prose, { maxLength: 6 }),
-        log: prose,
-        tokens: fc.integer({ min: 500, max: 4_000 }),
-        characters: fc.integer({ min: 200, max: 10_000 }),
-      }),
-      async ({ index, bodies, log, tokens, characters }) => {
-        rmSync(dir, { recursive: true });
-        const paths = bodies.map((_, at) => `t${at}.md`);
-        write(dir, {
-          'MEMORY.md': indexOf(...paths) + index,
-          ...Object.fromEntries(bodies.map((body, at) => [`t${at}.md`, topic('project', body)])),
-          'logs/2026/11/2026-11-21.md': `# 2026-11-21\n\n- ${log}\n`,
-        });
-        const { text } = await ask(dir, { tokens, characters });
-        expect(text.length).toBeLessThanOrEqual(characters);
-        expect(countO200k(text) * 1.53).toBeLessThanOrEqual(tokens);
-        expect(estimateTokens(text)).toBeLessThanOrEqual(tokens);
-        if (text !== '') shown += 1;
-      },
-    ),
-    { numRuns: ASKED },
-  );
-  expect(shown).toBeGreaterThan(ASKED / 2);
-});
-
 const REPORT = (op: string) =>
   JSON.stringify([
     {
@@ -443,54 +367,6 @@ test('an entry that a newer one changes, of which no dream has seen either, stan
   expect(text).toContain(`port 4321 now. (instead of: ${old})`);
   expect(text.split(old)).toHaveLength(2);
   expect(entries).toHaveLength(1);
-});
-
-test('a correction stands before the line that it changes, and before no other that it shares words with', async () => {
-  const dir = tempDir();
-  const old = 'Every pull request of the press gets a line in CHANGELOG.md.';
-  const other = 'The press was declined by the rules for every push.';
-  const said = 'No changelog lines are written for the press any more; the template of a pull request has none.';
-  write(dir, {
-    'MEMORY.md': indexOf('press.md'),
-    'press.md': topic('project', `- ${other}\n- ${old}`),
-    [LOG]: logged(said, 'Every pull request of the press gets a changelog line.'),
-  });
-  const { text } = await ask(dir);
-  expect(text.match(/^- Newer.*\n.*$/gm)).toEqual([`- Newer, 2026-11-20: ${said}\n- ${old}`]);
-});
-
-test('the line that a correction names best is looked for in all topics', async () => {
-  const dir = tempDir();
-  const old = 'Every pull request of the press gets a line in CHANGELOG.md.';
-  const near = 'Every pull request of the mill gets a line in its log.';
-  const said = 'No changelog lines are written for the press any more.';
-  write(dir, {
-    'MEMORY.md': indexOf('mill.md', 'press.md'),
-    'mill.md': topic('project', `- ${near}`),
-    'press.md': topic('project', `- ${old}`),
-    [LOG]: logged(said, 'Every pull request of the press gets a changelog line.'),
-  });
-  const { text } = await ask(dir);
-  expect(text).toContain(near);
-  expect(text.match(/^- Newer.*\n.*$/gm)).toEqual([`- Newer, 2026-11-20: ${said}\n- ${old}`]);
-});
-
-test.each([
-  'The press listens on port 4321.',
-  'Never label the barrels.',
-  'Use `pnpm` instead of `npm` for the press.',
-])('what differs from a line by its words alone is told with its day, and the line as it stands: %s', async (said) => {
-  const dir = tempDir();
-  const lines = ['The press listens on port 3000.', 'Always label the barrels.', 'Use `npm` for the press.'];
-  write(dir, {
-    'MEMORY.md': indexOf('press.md'),
-    'press.md': topic('project', lines.map((line) => `- ${line}`).join('\n')),
-    [LOG]: logged(said),
-  });
-  const { text } = await ask(dir);
-  expect(text).toContain(lines.map((line) => `- ${line}\n`).join(''));
-  expect(text).toContain(`## Not sorted into topics yet\n\n- 2026-11-20 **project** ${said}\n`);
-  expect(text).not.toContain('Newer');
 });
 
 test('what was seen once stands last, and apart from what is certain', async () => {
