@@ -9,7 +9,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { beginJob, type JobRow, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { environmentIn, testApp, testModel } from '../support/app.ts';
-import { error } from '../support/messages-server.ts';
+import { error, says } from '../support/messages-server.ts';
 import { DOOR, runJson } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
@@ -48,20 +48,22 @@ test('extract --json prints one JSON object per session on stdout, and nothing e
   expect(readFileSync(join(dir, LOG), 'utf8').match(/\*\*feedback\*\* Always use pnpm/g)).toHaveLength(2);
 });
 
-test('a transcript that is gone, one of no known format and a model that fails end with 1', async () => {
+test('a transcript that is gone, one of no known format and a model that fails end with 1, and keep no other from being extracted', async () => {
   const odd = join(tempDir(), 'odd.txt');
   writeFileSync(odd, 'no transcript at all\n');
-  const model = await testModel([error(400, 'not today')]);
+  const model = await testModel([error(400, 'not today'), says('Nothing.')]);
   const { environment } = await testApp({ server: model });
-  for (const [path, outcome, words] of [
-    [odd, 'unknown-format', odd],
-    [`${odd}.gone`, 'transcript-gone', `${odd}.gone`],
-    [aSession(TWO).path, 'failed', 'not today'],
-  ] as const) {
-    const { code, values } = await runJsonHere<ExtractReport>(['extract', path], environment);
-    expect({ code, values }).toMatchObject({ code: 1, values: [{ outcome, entries: [], coverage: [] }] });
-    expect(values[0]?.error?.message).toContain(words);
-  }
+  const paths = [odd, `${odd}.gone`, aSession(TWO).path, aSession(TWO, { id: OTHER_ID }).path];
+  const { code, values } = await runJsonHere<ExtractReport>(['extract', ...paths], environment);
+  const none = (outcome: string) => ({ outcome, entries: [], coverage: [] });
+  expect({ code, values }).toMatchObject({
+    code: 1,
+    values: [...['unknown-format', 'transcript-gone', 'failed'].map(none), { outcome: 'nothing-worth-keeping' }],
+  });
+  const words = [odd, `${odd}.gone`, 'not today'];
+  expect(values.slice(0, 3).map(({ error }) => error?.message)).toEqual(
+    words.map((said) => expect.stringContaining(said)),
+  );
 });
 
 test('why a job failed stands on stderr, what became of it on stdout', async () => {
@@ -86,16 +88,6 @@ test('a file is no memory directory, for commands that only look either', async 
       stderr: `nocturne: --memory ${file} is a file.\n  Give the memory directory.\n`,
     });
   }
-});
-
-test('a session that cannot be read keeps no other from being extracted', async () => {
-  const { environment } = await testApp();
-  const args = ['extract', '/nowhere/gone.jsonl', aSession(TWO).path];
-  const { code, values } = await runJsonHere<ExtractReport>(args, environment);
-  expect({ code, outcomes: values.map(({ outcome }) => outcome) }).toEqual({
-    code: 1,
-    outcomes: ['transcript-gone', 'recorded'],
-  });
 });
 
 test('a session that somebody else works on and a ceiling end with 75: try again later', async () => {

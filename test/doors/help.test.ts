@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
-import { nearest } from '../../src/base/text/wording.ts';
 import { programFor } from '../../src/doors/cli/cli.ts';
 import { EXIT } from '../../src/doors/cli/terminal/output.ts';
 import { testApp } from '../support/app.ts';
@@ -40,21 +39,6 @@ test('every command has a description, an example that calls it, and documented 
   }
   expect(lacking).toEqual([]);
   expect(commands().length).toBeGreaterThan(20);
-});
-
-test('the examples of the help are called with options that exist', async () => {
-  const unknown: string[] = [];
-  for (const [name, command] of commands()) {
-    const examples = (await helpOf(name)).split(/^Examples?:$/m)[1] ?? '';
-    const called = examples.split('\n').flatMap((line) => /^ {2}nocturne ([^&|>#]+)/.exec(line)?.[1] ?? []);
-    const known = new Set(command.options.flatMap((option) => [option.long, option.short]));
-    for (const call of called.filter((each) => each.startsWith(name))) {
-      for (const option of call.match(/(?<= )--?[a-z][\w-]*/g) ?? []) {
-        if (!known.has(option)) unknown.push(`${name}: ${option}`);
-      }
-    }
-  }
-  expect(unknown).toEqual([]);
 });
 
 test.each([['--help'], ['help', 'forget'], ['forget', '--help']])(
@@ -107,11 +91,4 @@ test.each([
     stdout: '',
     stderr: expect.stringContaining(words),
   });
-});
-
-test('what is nearest comes first, and what is not near is not named', () => {
-  const names = ['working-agreements', 'project-facts', 'user-profile'];
-  expect(nearest('working-agrements', names)).toEqual(['working-agreements']);
-  expect(nearest('facts', names)).toEqual(['project-facts']);
-  expect(nearest('zzz', names)).toEqual([]);
 });

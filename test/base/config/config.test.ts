@@ -1,8 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { readSettings } from '../../../src/base/config/settings.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const PLAIN = { HOME: '/nowhere' };
@@ -99,15 +98,4 @@ test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a
 test('Gemini CLI’s sessions are looked for where its settings are', async () => {
   const { agentDirs } = await loadConfig({}, { ...PLAIN, GEMINI_CLI_HOME: '/elsewhere' });
   expect(agentDirs.gemini).toBe('/elsewhere/.gemini');
-});
-
-test('docs/settings.md has a row for every setting, with its default', async () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/settings.md'), 'utf8');
-  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
-  const defaults = Object.entries(await readSettings(join(tempDir(), 'config.json')));
-  expect(defaults.length).toBeGreaterThan(40);
-  for (const [name, value] of defaults) {
-    const shown = typeof value === 'number' ? value.toLocaleString('en') : typeof value === 'object' ? '' : `${value}`;
-    expect(rows.find((row) => row.includes(`\`${name}\``)) ?? `no row for ${name}`, name).toContain(shown);
-  }
 });

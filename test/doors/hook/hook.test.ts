@@ -8,7 +8,6 @@ import { type TestApp, testApp } from '../../support/app.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { filesIn, hookLog, keepAwake, runHook, SILENT, spooledIn, startHook } from '../../support/hook.ts';
 import { until } from '../../support/run.ts';
-import { runHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { workerHere } from '../../support/worker-here.ts';
@@ -238,19 +237,6 @@ test('a disk that takes nothing, and a home that is none, are no reason to say a
   const file = join(home, 'file');
   writeFileSync(file, '');
   expect(await runHook(input, { NOCTURNE_HOME: file })).toMatchObject(SILENT);
-});
-
-test('with the queue out of reach a hook is as quick, and nothing is lost', async () => {
-  const testing = await hookApp();
-  keepAwake(testing.home);
-  const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
-  // The start of the process itself, which a busy machine makes long, is measured beside it.
-  const alone = await runHook(claudeCode(aSession(TWO)), testing.environment);
-  const ended = await runHook(claudeCode(aSession(TWO)), environment);
-  expect(ended).toMatchObject(SILENT);
-  expect(ended.ms - alone.ms).toBeLessThan(2_000);
-  expect(await runHere(['worker', '--once'], environment)).toMatchObject({ code: 0 });
-  expect(testing.rows('coverage')).toHaveLength(2);
 });
 
 test('SIGTERM at any moment leaves a whole spool file or none', async () => {

@@ -30,12 +30,3 @@ test('the plugin has the same hooks as install, with paths that move with it', (
   }
   expect(json('.claude-plugin/hooks.json').hooks).toEqual(hooks);
 });
-
-test('the memory skill names itself, shows, saves, dreams and says why', () => {
-  const skill = readFileSync(join(ROOT, '.claude-plugin/skills/memory/SKILL.md'), 'utf8');
-  expect(skill).toMatch(/^---\nname: memory\ndescription: .+\n/);
-  for (const command of ['list', 'recall', 'remember', 'dream', 'why']) {
-    expect(skill).toContain(`\`nocturne ${command}`);
-    expect(skill).toContain(`Bash(nocturne ${command}:*)`);
-  }
-});
