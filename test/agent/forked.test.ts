@@ -1,11 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ForkOptions, forkAgent } from '../../src/agent/forked.ts';
 import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
-import { sized } from '../support/depth.ts';
 import {
   calls,
   error,
@@ -15,6 +13,7 @@ import {
   startMessagesServer,
   toolResults,
 } from '../support/messages-server.ts';
+import { isRunning } from '../support/processes.ts';
 import { COMPILED, until } from '../support/run.ts';
 
 const limits: ForkOptions = {
@@ -45,16 +44,6 @@ function misbehave(way: string, ports = recordingPorts(), options: Partial<ForkO
   return forkAgent({ ...limits, entry, ...options })(agentRequest({ access: {}, input: way }), ports);
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A zombie is dead too: whoever inherited it may never collect it.
-    return process.platform !== 'linux' || !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 test('a run in a child goes as it does here: tools, mended errors, reservations, ending', async () => {
   const ports = recordingPorts({
     callTool: (_, input) => ({ text: 'say more', isError: JSON.stringify(input) === '{"entries":[]}' }),
@@ -70,15 +59,6 @@ test('a run in a child goes as it does here: tools, mended errors, reservations,
   expect(toolResults(server?.requests[1])).toMatchObject([{ content: 'say more', is_error: true }]);
   expect(ports.reserved).toEqual(server?.requestBytes.map((bytes) => bytes + 1000));
   expect(ports.settled.map(({ usage }) => usage.outputTokens)).toEqual([10, 10, 0, 10]);
-});
-
-test('the offline model runs in a child without a key', async () => {
-  const ports = recordingPorts();
-  const request = agentRequest({ access: {}, model: 'offline' });
-  // From its source, as in a checkout, in the long size.
-  const entry = sized({ quick: CHILD, deep: undefined });
-  expect(['done', 'turn-limit']).toContain(await forkAgent({ ...limits, entry })(request, ports));
-  expect(ports.settled.length).toBeGreaterThan(0);
 });
 
 test('an AppError of the loop keeps its code, words and remedy on the way out of the child', async () => {
@@ -203,12 +183,6 @@ test('a process that has no file descriptor left says that no child could be sta
     status: 0,
     stdout: expect.stringMatching(/^child-crash .*could not be started: .*EMFILE.\ngoes on\n$/),
   });
-});
-
-test('what a child says and does after its ending is not heard', async () => {
-  const ports = recordingPorts();
-  expect(await misbehave('babble', ports)).toBe('done');
-  expect(ports.toolCalls).toEqual([]);
 });
 
 test('a signal to the whole process group does not end the child: that is for its parent to decide', async () => {

@@ -2,13 +2,13 @@
 // runs and so long; and that nothing of one run is in the next.
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ForkedAgent, type ForkOptions, forkAgent } from '../../src/agent/forked.ts';
 import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
 import { testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { calls, says } from '../support/messages-server.ts';
+import { isRunning } from '../support/processes.ts';
 import { COMPILED, until } from '../support/run.ts';
 
 const limits: ForkOptions = {
@@ -32,15 +32,6 @@ function children(options: Partial<ForkOptions> = {}) {
     return { pid: ports.toolCalls[0]?.input as number, ending };
   };
   return { agent, pidOf };
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return process.platform !== 'linux' || !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 test('a child runs again for its own memory directory, and never for another or for none', async () => {
@@ -163,22 +154,6 @@ test('what one run was told, asked, answered and refused is in no later request 
   expect(new Set(model.ports).size).toBe(2);
 });
 
-test('a run goes in a child that has served others as it does in a new one', async () => {
-  const said = async (agent: ForkedAgent, rule: string) => {
-    const input = `<excerpt>\n[#1 human 2026-11-20 09:00]\n| ${rule}\n</excerpt>\n<known>\n</known>`;
-    const ports = recordingPorts();
-    await agent({ ...agentRequest({ access: {}, model: 'offline', input }), memory: '/orchard' }, ports);
-    return ports.toolCalls;
-  };
-  const agent = builtAgent();
-  const rules = ['Always use pnpm.', 'I prefer short answers.', 'Never push to main.', 'Always use pnpm.'];
-  for (const rule of rules) {
-    const calls = await said(agent, rule);
-    expect(JSON.stringify(calls)).toContain(rule.slice(-8, -1));
-    expect(calls).toEqual(await said(builtAgent(), rule));
-  }
-});
-
 test('a process that has nothing else to do ends although a child of it waits for another run', () => {
   const program = `
     import { forkAgent } from ${JSON.stringify(new URL('../../src/agent/forked.ts', import.meta.url).href)};
@@ -194,15 +169,4 @@ test('a process that has nothing else to do ends although a child of it waits fo
     timeout: 50_000,
   });
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'done\n' });
-});
-
-test('a built child is as bounded in a later run as in its first: it is killed at the wall clock', async () => {
-  const model = await testModel((_, call) => (call === 1 ? says('Done.') : 'hang'));
-  const agent = builtAgent({ wallMs: 4_000 });
-  const request = { ...agentRequest({ access: model.access }), memory: '/orchard' };
-  expect(await agent(request, recordingPorts())).toBe('done');
-  await expect(agent(request, recordingPorts())).rejects.toMatchObject({
-    code: 'child-crash',
-    message: expect.stringContaining('limit of 4 s'),
-  });
 });

@@ -22,12 +22,6 @@ async function run(script: Script, ports: RecordingPorts = recordingPorts(), giv
 
 const record: Answer = calls('record_entries', { entries: [] });
 
-test('a model that ends by itself ends the run as done', async () => {
-  const ports = recordingPorts();
-  expect(await run([record, says('Done.')], ports)).toBe('done');
-  expect(ports.toolCalls).toEqual([{ name: 'record_entries', input: { entries: [] } }]);
-});
-
 test('a model that never stops is asked exactly five times, and the tools of its fifth reply still run', async () => {
   const ports = recordingPorts();
   expect(await run(() => record, ports)).toBe('turn-limit');
@@ -65,27 +59,6 @@ test('a run goes on after a look into memory, a call of which something is left,
 test('no turns at all is refused, since the SDK takes it for no limit', async () => {
   expect(await failureOf(run([], undefined, { maxTurns: 0 }))).toMatchObject({ code: 'bad-input' });
   expect(server.requests).toHaveLength(0);
-});
-
-test('a tool that fails is told to the model, which can mend its call', async () => {
-  const ports = recordingPorts({
-    callTool: (_, input) =>
-      (input as { entries: unknown[] }).entries.length === 0
-        ? { text: 'entries is empty', isError: true }
-        : { text: 'recorded 1', isError: false },
-  });
-  await run([record, calls('record_entries', { entries: [1] }), says('Done.')], ports);
-  expect(toolResults(server.requests[1])).toEqual([
-    {
-      type: 'tool_result',
-      tool_use_id: 'toolu_1_0',
-      content: 'entries is empty',
-      is_error: true,
-    },
-  ]);
-  expect(toolResults(server.requests[2])).toEqual([
-    { type: 'tool_result', tool_use_id: 'toolu_2_0', content: 'recorded 1' },
-  ]);
 });
 
 test('the tools of one reply run one after another in the order the model wrote them', async () => {

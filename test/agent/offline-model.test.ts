@@ -2,12 +2,9 @@
 
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { runAgent } from '../../src/agent/loop.ts';
 import { OFFLINE_DESCRIPTION, offlineFetch } from '../../src/agent/offline-model.ts';
-import { recordEntriesTool, routeTools } from '../../src/agent/tools.ts';
 import { renderPrompt } from '../../src/base/prompt.ts';
 import { proposalSchema } from '../../src/memory/dream/operations.ts';
-import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });
 
@@ -145,19 +142,4 @@ test.each([
 ])('to the body %j it answers with words', async (body) => {
   const reply = await offlineFetch('https://api.anthropic.com/v1/messages?beta=true', { method: 'POST', body });
   expect(await reply.json()).toMatchObject({ type: 'message', content: [{ type: 'text' }], stop_reason: 'end_turn' });
-});
-
-test('in the loop, what it records passes the checks of the tool, and what is refused is not said again', async () => {
-  const text = 'I am a data engineer, new to Rust. Never mock the database in tests. We use Bun since yesterday.';
-  const source = { id: 'msg00001', turn: 'msg00001', speaker: 'human', text, offered: true };
-  const redact = async (given: string) => ({ text: given });
-  const record = recordEntriesTool({ find: () => source, messages: () => [source], isKnown: () => false, redact });
-  const ports = recordingPorts({ callTool: routeTools([record]) });
-  const request = { access: {}, model: 'offline', tools: [record.definition], input: await extractInput(said(text)) };
-  expect(await runAgent(agentRequest(request), ports)).toBe('done');
-  expect(ports.toolCalls).toHaveLength(1);
-  expect(record.recorded().map((entry) => [entry.type, entry.text])).toEqual([
-    ['user', 'The user is a data engineer, new to Rust.'],
-    ['feedback', 'Never mock the database in tests.'],
-  ]);
 });

@@ -7,6 +7,8 @@ import type { Protocol } from './protocols.ts';
 
 type Schema = Record<string, unknown>;
 
+/** Of names in a context: properties and what their lists hold. */
+const DEEPEST = 20;
 const BOTH = ['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf'];
 const KEYWORDS = {
   responses: [
@@ -39,6 +41,10 @@ export function refusedSchema(protocol: Protocol, body: Schema): Refused | null 
 function wrongIn(schema: Schema, service: keyof typeof KEYWORDS, context: string): string | null {
   const stranger = Object.keys(schema).find((key) => !KEYWORDS[service].includes(key));
   if (stranger) return `In context=${context}, '${stranger}' is not permitted.`;
+  if (context.split(', ').length > DEEPEST) return `In context=${context}, it is nested too deep.`;
+  if (!['type', 'anyOf', 'allOf', '$ref', 'const', 'enum'].some((key) => key in schema)) {
+    return `In context=${context}, neither a type, nor choices, nor a reference.`;
+  }
   const properties = (schema.properties ?? {}) as Record<string, Schema>;
   if (schema.type === 'object') {
     if (schema.additionalProperties !== false) {

@@ -1,4 +1,4 @@
-// Which processes of nocturne run on this machine. Linux only; zombies are dead.
+// Which processes of nocturne run on this machine. Linux only, but for `isRunning`; zombies are dead.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -22,6 +22,17 @@ export function agentsOf(home: string): number[] {
 /** Whether none of these processes is there any more; what has ended and was not waited for is gone. */
 export function areGone(pids: number[]): boolean {
   return pids.every((pid) => /^$|\) [ZX] /.test(about(pid, 'stat')));
+}
+
+/** Whether it is there, on any system. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A zombie is dead too: whoever inherited it may never collect it.
+    return process.platform !== 'linux' || !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /** Of a process that may be gone by now. */

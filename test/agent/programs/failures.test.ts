@@ -66,33 +66,6 @@ describe('Claude Code', () => {
     // It says itself that nothing was used.
     expect(usage).toEqual(NOTHING_USED);
   });
-
-  test('a refusal of its model is one, with what it used', () => {
-    const result =
-      'API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy';
-    const usage = { ...NOTHING_USED, input_tokens: 900, output_tokens: 4 };
-    const stdout = JSON.stringify({ type: 'result', is_error: true, stop_reason: 'refusal', result, usage });
-    const answer = claudeCode.read({ code: 1, stdout, stderr: '' }, NOW);
-    expect(answer).toMatchObject({ failure: { code: 'refusal' }, usage });
-  });
-
-  test('an answer is its structured output; words, or a form that it could not keep to, are an answer that code refuses', () => {
-    const read = (result: object, code = 0) =>
-      claudeCode.read({ code, stdout: JSON.stringify({ type: 'result', ...result }), stderr: '' }, NOW);
-    const usage = { ...NOTHING_USED, input_tokens: 1000, output_tokens: 50 };
-    const modelUsage = { 'claude-sonnet-4-5': { inputTokens: 1000 } };
-    const used = { usage, model: 'claude-sonnet-4-5' };
-    const entries = { entries: [] };
-    expect(
-      read({ is_error: false, result: '{"entries":[]}', structured_output: entries, usage, modelUsage }),
-    ).toMatchObject({ output: entries, ...used });
-    expect(read({ is_error: false, result: 'I found nothing.', usage, modelUsage })).toMatchObject({
-      ...{ output: 'I found nothing.', ...used },
-    });
-    const errors = ['Failed to provide valid structured output after 5 attempts'];
-    const misfit = { subtype: 'error_max_structured_output_retries', is_error: true, errors, usage, modelUsage };
-    expect(read(misfit, 1)).toMatchObject({ output: '', ...used });
-  });
 });
 
 describe('Codex', () => {
