@@ -43,10 +43,12 @@ const EMPTY = `do $$ declare each record; begin
   drop schema if exists bullmq cascade;
   set local session_replication_role = replica;
   for each in select schemaname as schema, tablename as name from pg_tables
-    where schemaname in ('nocturne', 'nocturne_home') and tablename not in ('database', 'change', 'breaker')
+    where (schemaname in ('nocturne', 'nocturne_home') and tablename not in ('database', 'change', 'breaker'))
+      or (schemaname = 'public' and tablename <> 'setting')
   loop
     execute format('delete from %I.%I', each.schema, each.name);
   end loop;
+  if to_regclass('public.setting') is not null then delete from public.setting where key <> 'schema'; end if;
   if to_regclass('nocturne.database') is not null then
     update nocturne.database set id = gen_random_uuid()::text;
     update nocturne_home.breaker set failures = 0, openings = 0, until = null, code = null, reason = null, prober = null,

@@ -91,6 +91,7 @@ const prompt = await build({
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
+cpSync('src/next/db/schema.sql', 'dist/lib/schema.sql');
 // What the page sends to a browser.
 for (const dir of globSync('src/wings/*/assets'))
   cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });

@@ -1,0 +1,183 @@
+// Which memories there are: a project's, the user's, a team's, a client's store. A memory is a row; one with a directory has its
+// working copy on one machine. It finds the memory of a directory, follows a directory that was moved, and takes a copied one for
+// a new memory. What is in a memory is memory-files.ts's.
+
+import { join } from 'node:path';
+import { AppError } from '../../base/errors.ts';
+import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
+import { makeDirectory, makeWhole, readTextNow, statNow, writeWhole } from '../../base/files/files.ts';
+import type { Clock } from '../../base/time.ts';
+import { isCheckedInDir } from '../../memory/home/paths.ts';
+import { type Db, insert, newId, type Sql } from '../db/sql.ts';
+import type { CommitDeps } from './commit.ts';
+import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
+import { WorkingCopy } from './working-copy.ts';
+
+export type Scope = 'project' | 'user' | 'team' | 'store';
+
+export interface MemoryRow {
+  id: string;
+  scope: Scope;
+  name: string;
+  description: string;
+  /** Whose it is, where several share a server; '' for this machine's own. */
+  tenant: string;
+  dir: string | null;
+  machine: string | null;
+  /** JSON, as a client gave it. */
+  metadata: string;
+  /** JSON. */
+  flags: string;
+  origin: string | null;
+  files: number;
+  bytes: number;
+  created_at: string;
+  updated_at: string;
+  archived_at: string | null;
+  deleted_at: string | null;
+  paused_until: string | null;
+}
+
+export interface NewMemory extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata'>> {
+  id?: string;
+  scope: Scope;
+  name: string;
+}
+
+/** A memory of an id; undefined where there is none, or it was deleted. */
+export async function memoryRow(sql: Sql, id: string): Promise<MemoryRow | undefined> {
+  return sql.get<MemoryRow>('select * from memory where id = ? and deleted_at is null', id);
+}
+
+export async function addMemory(sql: Sql, made: NewMemory, at: string): Promise<string> {
+  const { id = newId(made.scope === 'store' ? 'memstore' : 'memory'), ...given } = made;
+  await insert(sql, 'memory', [{ ...given, id, created_at: at, updated_at: at }]);
+  return id;
+}
+
+/** This machine, as the rows name it: a random name that its home keeps. */
+export function machineOf(home: string): string {
+  const path = join(home, 'machine');
+  const known = readTextNow(path)?.trim();
+  if (known) return known;
+  makeDirectory(home);
+  makeWhole(path, Buffer.from(`${newId('machine')}\n`));
+  return readTextNow(path)?.trim() ?? '';
+}
+
+export class Memories implements CommitDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly machine: string;
+  readonly #home: string;
+  /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
+  readonly #copies = new Map<string, WorkingCopy | null>();
+
+  constructor(of: { db: Db; home: string; clock: Clock; limits?: Partial<Limits> }) {
+    this.db = of.db;
+    this.clock = of.clock;
+    this.limits = { ...DEFAULT_LIMITS, ...of.limits };
+    this.#home = of.home;
+    this.machine = machineOf(of.home);
+  }
+
+  copyOf(memory: string): WorkingCopy | null {
+    return this.#copies.get(memory) ?? null;
+  }
+
+  /** The memory of an id, with its working copy ready. Errors: `bad-input` where there is none. */
+  async of(id: string): Promise<MemoryRow> {
+    const row = await memoryRow(this.db, id);
+    if (!row) {
+      throw new AppError('bad-input', `There is no memory ${id}.`, {
+        remedy: 'nocturne list names those that are there.',
+      });
+    }
+    this.#open(row);
+    return row;
+  }
+
+  /** The memory of a directory; null where there is none yet. */
+  async findDirectory(dir: string): Promise<MemoryRow | null> {
+    const path = canonicalPath(dir);
+    const row = await this.#settle(path);
+    if (row) this.#open(row);
+    return row ?? null;
+  }
+
+  /** The memory of a directory, which is made where there is none, with what is in it taken in. */
+  async ofDirectory(dir: string, { scope, name }: { scope: Scope; name: string }): Promise<MemoryRow> {
+    makeDirectory(dir);
+    const path = canonicalPath(dir);
+    if (statNow(join(path, '.nocturne', 'ledger.db'))) {
+      throw new AppError('refused', `${path} is worked on by the nocturne of before.`, {
+        remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
+      });
+    }
+    let row = await this.#settle(path);
+    if (!row) {
+      const at = this.clock.now().toISOString();
+      const made = { scope, name, dir: path, machine: this.machine };
+      await this.db.write(async (sql) => {
+        // Another process may have been faster.
+        if (!(await this.#at(sql, path))) await addMemory(sql, made, at);
+      });
+      row = await this.#at(this.db, path);
+    }
+    if (!row) throw new Error(`no memory at ${path}`);
+    this.#mark(path, row.id);
+    this.#open(row);
+    return row;
+  }
+
+  async close(): Promise<void> {
+    const copies = [...this.#copies.values()];
+    this.#copies.clear();
+    for (const copy of copies) await copy?.close();
+  }
+
+  #at(sql: Sql, dir: string): Promise<MemoryRow | undefined> {
+    const select = 'select * from memory where machine = ? and dir = ? and deleted_at is null';
+    return sql.get<MemoryRow>(select, this.machine, dir);
+  }
+
+  /** Finds whose a directory is by its row and by the id in it, which go apart where it was moved or copied. */
+  async #settle(path: string): Promise<MemoryRow | undefined> {
+    const row = await this.#at(this.db, path);
+    const marked = readTextNow(idPath(path))?.trim();
+    if (marked === undefined || marked === row?.id) return row;
+    const other = await memoryRow(this.db, marked);
+    // A copy: the other is still where it was.
+    if (!other || other.machine !== this.machine || other.dir === null || isMarked(other.dir, marked)) return row;
+    await this.db.write(async (sql) => {
+      if (row) await sql.run('update memory set dir = null, machine = null where id = ?', row.id);
+      await sql.run('update memory set dir = ? where id = ?', path, marked);
+    });
+    await this.#copies.get(marked)?.close();
+    this.#copies.delete(marked);
+    return this.#at(this.db, path);
+  }
+
+  #mark(dir: string, id: string): void {
+    if (isMarked(dir, id)) return;
+    makeDirectory(join(dir, '.nocturne'));
+    writeWhole(join(dir, '.nocturne', '.gitignore'), '*\n');
+    writeWhole(idPath(dir), `${id}\n`);
+  }
+
+  #open({ id, dir, machine }: MemoryRow): void {
+    if (this.#copies.has(id)) return;
+    const isHere = dir !== null && machine === this.machine;
+    const of = { memory: id, home: this.#home, db: this.db, clock: this.clock };
+    this.#copies.set(id, isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir) }) : null);
+  }
+}
+
+function idPath(dir: string): string {
+  return join(dir, '.nocturne', 'id');
+}
+
+function isMarked(dir: string, id: string): boolean {
+  return isDirectory(dir) && readTextNow(idPath(dir))?.trim() === id;
+}

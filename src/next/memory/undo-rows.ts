@@ -1,0 +1,86 @@
+// Rows that a change can take back: each is written with what it was before, in the same transaction as the change's files.
+// It owns which tables these are and what names a row of each.
+
+import { insert, newId, type Row, replace, type Sql } from '../db/sql.ts';
+
+/** The columns that name a row. */
+export const KEYS = {
+  turn: ['session', 'id'],
+  entry: ['memory', 'id'],
+  rests: ['memory', 'file', 'line', 'source'],
+  proposal: ['id'],
+} as const;
+
+export type UndoTable = keyof typeof KEYS;
+
+export class Change {
+  readonly id: string;
+  readonly job: string;
+  readonly at: string;
+  readonly sql: Sql;
+  /** Rows and versions that it wrote so far. */
+  rows = 0;
+  versions = 0;
+
+  /** `id`: where who commits asks for it later. */
+  constructor(sql: Sql, of: { id?: string; job: string; at: string }) {
+    this.sql = sql;
+    this.id = of.id ?? newId('chg');
+    this.job = of.job;
+    this.at = of.at;
+  }
+
+  /** Enters the change, as the last thing of it; one that changed nothing is none. Answers whether it is one. */
+  async end(): Promise<boolean> {
+    if (this.rows + this.versions === 0) return false;
+    await insert(this.sql, 'change', [{ id: this.id, job: this.job, at: this.at }]);
+    return true;
+  }
+
+  /** Writes a row, in place of the one with its key. */
+  async put(table: UndoTable, row: Row): Promise<void> {
+    await this.#keep(table, row);
+    await replace(this.sql, table, KEYS[table], row);
+  }
+
+  /** Takes away the row with this key; none there is fine. */
+  async drop(table: UndoTable, key: Row): Promise<void> {
+    if ((await this.#keep(table, key)) === null) return;
+    const { where, values } = byKey(table, key);
+    await this.sql.run(`delete from ${table} where ${where}`, ...values);
+  }
+
+  async #keep(table: UndoTable, row: Row): Promise<Row | null> {
+    const before = (await rowOf(this.sql, table, row)) ?? null;
+    await this.sql.run(
+      'insert into undo (change, n, tbl, key, before) values (?, ?, ?, ?, ?)',
+      ...[this.id, this.rows, table, keyOf(table, row), before && JSON.stringify(before)],
+    );
+    this.rows += 1;
+    return before;
+  }
+}
+
+export async function rowOf(sql: Sql, table: UndoTable, key: Row): Promise<Row | undefined> {
+  const { where, values } = byKey(table, key);
+  return sql.get(`select * from ${table} where ${where}`, ...values);
+}
+
+function byKey(table: UndoTable, row: Row) {
+  const columns: readonly string[] = KEYS[table];
+  return {
+    where: columns.map((column) => `${column} = ?`).join(' and '),
+    values: columns.map((each) => row[each] ?? null),
+  };
+}
+
+/** A row's key as one text. */
+export function keyOf(table: UndoTable, row: Row): string {
+  return JSON.stringify((KEYS[table] as readonly string[]).map((column) => row[column] ?? null));
+}
+
+/** The same of a text from `undo.key`. */
+export function keyFrom(table: UndoTable, key: string): Row {
+  const values = JSON.parse(key) as string[];
+  return Object.fromEntries((KEYS[table] as readonly string[]).map((column, at) => [column, values[at] ?? null]));
+}

@@ -1,0 +1,82 @@
+// A memory of the next house, on either engine, with a working copy or without one.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, fixedClock } from '../../src/base/time.ts';
+import { openDatabase } from '../../src/next/db/open-database.ts';
+import type { Db } from '../../src/next/db/sql.ts';
+import type { By } from '../../src/next/memory/commit.ts';
+import type { Limits } from '../../src/next/memory/file-guards.ts';
+import { addMemory, Memories, type MemoryRow } from '../../src/next/memory/memories.ts';
+import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
+import { noPostgres, ownDatabase } from '../support/own-database.ts';
+import { tempDir } from '../support/temp.ts';
+
+export const ENGINES = ['sqlite', 'postgres'] as const;
+export type Engine = (typeof ENGINES)[number];
+/** Why an engine cannot be tried here; empty where it can. */
+export const skipped = (engine: Engine) => (engine === 'postgres' ? noPostgres : '');
+
+export const NOW = '2026-03-02T09:00:00.000Z';
+export const USER: By = { job: 'job_user', actor: { kind: 'user', id: null } };
+export const JOB: By = { job: 'job_1', actor: { kind: 'job', id: 'job_1' } };
+export const API: By = { job: 'job_api', actor: { kind: 'api', id: 'apikey_1' } };
+
+export interface World {
+  home: string;
+  db: Db;
+  url: string | undefined;
+  memories: Memories;
+  /** Another process's view: opened anew on the same home and database; closed with the world. */
+  again(): Promise<Memories>;
+  /** A memory with a working copy at `name` of the temporary directory. */
+  withDirectory(name?: string): Promise<{ dir: string; row: MemoryRow; files: MemoryFiles }>;
+  /** A memory without one. */
+  store(): Promise<{ row: MemoryRow; files: MemoryFiles }>;
+}
+
+/** Runs `work` in a world of its own, and closes it. */
+export async function inWorld(
+  engine: Engine,
+  work: (world: World) => Promise<void>,
+  of: { clock?: Clock; limits?: Partial<Limits> } = {},
+): Promise<void> {
+  const top = tempDir();
+  const home = join(top, 'home');
+  const database = engine === 'postgres' ? await ownDatabase() : undefined;
+  const clock = of.clock ?? fixedClock(NOW);
+  const opened: { db: Db; memories: Memories }[] = [];
+  const open = async () => {
+    const db = await openDatabase({ home, url: database?.url });
+    const memories = new Memories({ db, home, clock, limits: of.limits });
+    opened.push({ db, memories });
+    return { db, memories };
+  };
+  try {
+    const { db, memories } = await open();
+    await work({
+      home,
+      db,
+      url: database?.url,
+      memories,
+      again: async () => (await open()).memories,
+      async withDirectory(name = 'memory') {
+        const dir = join(top, name);
+        mkdirSync(dir, { recursive: true });
+        const row = await memories.ofDirectory(dir, { scope: 'project', name });
+        return { dir: row.dir as string, row, files: new MemoryFiles(memories, row) };
+      },
+      async store() {
+        const id = await addMemory(db, { scope: 'store', name: 'Notes' }, NOW);
+        const row = await memories.of(id);
+        return { row, files: new MemoryFiles(memories, row) };
+      },
+    });
+  } finally {
+    for (const each of opened) {
+      await each.memories.close();
+      await each.db.close();
+    }
+    await database?.drop();
+  }
+}
