@@ -1,8 +1,4 @@
-// A worker that is killed: in the middle of its commits, at any moment of a resident one's work, and while its agent
-// waits for the model. What follows at once is `worker --once`, and then the memory is as if nothing had happened.
-
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
@@ -14,6 +10,7 @@ import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until, whileRuns } from '../support/run.ts';
+import { dirWith } from '../support/temp.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
 const onLinux = process.platform === 'linux';
@@ -71,10 +68,7 @@ async function handWrittenNight(): Promise<TestApp> {
     'MEMORY.md': '# My memory\n\n- [Mine](mine.md) — my own words\n',
     'project-facts.md': '---\nname: project-facts\ndescription: Facts\ntype: project\n---\n\n- It is about apples.\n',
   };
-  for (const [path, text] of Object.entries(byHand)) {
-    mkdirSync(dirname(join(testing.dir, path)), { recursive: true });
-    writeFileSync(join(testing.dir, path), text);
-  }
+  dirWith(byHand, testing.dir);
   return testing;
 }
 

@@ -3,17 +3,8 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
@@ -26,7 +17,7 @@ import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
 import { rowsOf } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { tempDir } from '../support/temp.ts';
+import { dirWith, tempDir } from '../support/temp.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const HOSTS =
@@ -52,14 +43,6 @@ function world(settings: object = {}): World {
   return { home, environment };
 }
 
-function put(dir: string, files: Record<string, string>): string {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
-  return dir;
-}
-
 /** A directory that nocturne has worked in. */
 async function worked<T>(dir: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(dir, { clock });
@@ -73,7 +56,7 @@ async function worked<T>(dir: string, work: (store: Store) => Promise<T>): Promi
 test.each(['2026', 'before'] as const)(
   'a client nobody here wrote (protocol: %s) lists and calls all six tools',
   async (era) => {
-    const dir = put(tempDir(), { 'hosts.md': HOSTS });
+    const dir = dirWith({ 'hosts.md': HOSTS });
     const { environment } = world();
     const { client, call } =
       era === '2026'
@@ -128,11 +111,11 @@ test.each(['2026', 'before'] as const)(
 );
 
 test('a read-only store cannot be changed by any tool, whatever paths, links, cases, moves and company', async () => {
-  const dir = put(tempDir(), { 'hosts.md': HOSTS, 'logs/2026/11/2026-11-20.md': '# 2026-11-20\n\n- Gate 7.\n' });
+  const dir = dirWith({ 'hosts.md': HOSTS, 'logs/2026/11/2026-11-20.md': '# 2026-11-20\n\n- Gate 7.\n' });
   await worked(dir, (store) => store.write({ actor: 'person' }, { path: 'a/deep.md', text: '- deep\n' }));
   writeFileSync(join(dir, 'edited-outside.md'), '- nobody has taken this in\n');
   symlinkSync('hosts.md', join(dir, 'link.md'));
-  const own = put(tempDir(), { 'own.md': '- own\n' });
+  const own = dirWith({ 'own.md': '- own\n' });
   symlinkSync(dir, join(own, 'there'));
   symlinkSync(join(dir, 'hosts.md'), join(own, 'hosts.md'));
   const { environment } = world();
@@ -177,7 +160,7 @@ test('a read-only store cannot be changed by any tool, whatever paths, links, ca
 });
 
 test('a read-only store shows what another process writes to it, and stays out of its way', async () => {
-  const dir = put(tempDir(), { 'hosts.md': HOSTS });
+  const dir = dirWith({ 'hosts.md': HOSTS });
   const { environment } = world();
   const { call } = await connect(['--store', `kept=${dir}`], environment);
   const path = 'hosts.md';
@@ -194,7 +177,7 @@ test('a read-only store shows what another process writes to it, and stays out o
 });
 
 test('two clients in two processes that change one memory at once lose nothing, and one that comes late is told what stands there', async () => {
-  const dir = put(tempDir(), { 'list.md': '- begin\n' });
+  const dir = dirWith({ 'list.md': '- begin\n' });
   const { environment } = world();
   const notes = `notes=${dir}:rw`;
   const clients = await Promise.all([connect(['--store', notes], environment), connectHere([notes], environment)]);
@@ -234,7 +217,7 @@ test('two clients in two processes that change one memory at once lose nothing, 
 
 test('lists and searches come in pages that hold everything once; a long memory is read piece by piece', async () => {
   const files = Array.from({ length: 23 }, (_, nth) => [`topic-${nth}.md`, `- shared word ${nth}\n- other\n`]);
-  const dir = put(tempDir(), { ...Object.fromEntries(files), 'long.md': '- a line of a long memory\n'.repeat(1_500) });
+  const dir = dirWith({ ...Object.fromEntries(files), 'long.md': '- a line of a long memory\n'.repeat(1_500) });
   const { environment } = world();
   const { call } = await connectHere([`notes=${dir}`], environment);
   const listed: string[] = [];
@@ -271,7 +254,7 @@ test('lists and searches come in pages that hold everything once; a long memory 
 
 test("a secret is neither shown nor written, and a person's own stays where it is", async () => {
   const mine = `- The token is ${SECRET}.\n- Staging is alpha.\n`;
-  const dir = put(tempDir(), { 'own.md': mine });
+  const dir = dirWith({ 'own.md': mine });
   const { environment } = world();
   const { call } = await connectHere([`notes=${dir}:rw`], environment);
   const read = await call<Output<'read'>>('memory_read', { path: 'own.md' });
@@ -302,7 +285,7 @@ test("a secret is neither shown nor written, and a person's own stays where it i
 });
 
 test('a memory that is read counts as used where the store may be written', async () => {
-  const [written, kept] = [put(tempDir(), { 'hosts.md': HOSTS }), put(tempDir(), { 'hosts.md': HOSTS })];
+  const [written, kept] = [dirWith({ 'hosts.md': HOSTS }), dirWith({ 'hosts.md': HOSTS })];
   await worked(kept, async () => undefined);
   const { environment } = world();
   const { call, close } = await connectHere([`a=${written}:rw`, `b=${kept}`], environment);
@@ -406,7 +389,7 @@ test.for(ENDS)('at the %s it ends well, and stdout carried the protocol alone', 
 });
 
 test('a directory that was moved away and one that took its place are two memories, without a restart between', async () => {
-  const dir = put(join(tempDir(), 'memory'), { 'hosts.md': HOSTS });
+  const dir = dirWith({ 'hosts.md': HOSTS }, join(tempDir(), 'memory'));
   const { call } = await connectHere([`notes=${dir}:rw`], world().environment);
   const write = (path: string) => call('memory_write', { path, content: `- ${path}\n` });
   const paths = async () => (await call<Output<'list'>>('memory_list')).data.memories.map(({ path }) => path);
@@ -443,7 +426,7 @@ test.for(NO_MESSAGES)('what is no message is told of in one line (%#)', async (e
 
 test('a client that closes its end right behind its requests is answered all the same', async () => {
   const { environment } = world();
-  put(environment.NOCTURNE_MEMORY_DIR as string, { 'hosts.md': HOSTS });
+  dirWith({ 'hosts.md': HOSTS }, environment.NOCTURNE_MEMORY_DIR);
   const child = spawn(process.execPath, [DOOR, 'mcp'], { env: environment });
   const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params });
   const clientInfo = { name: 'pipe', version: '1' };

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, expect, test } from 'vitest';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
@@ -15,7 +15,7 @@ import {
 import { viewMemory } from '../../src/memory/store/memory-view.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
-import { tempDir } from '../support/temp.ts';
+import { dirWith, tempDir } from '../support/temp.ts';
 
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const open: { close(): unknown }[] = [];
@@ -26,12 +26,7 @@ afterEach(async () => {
 
 /** A store over these files, which stood there before it was opened. */
 async function storeWith(files: Record<string, string | Buffer> = {}): Promise<Store> {
-  const dir = tempDir();
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), content);
-  }
-  const store = await openStore(dir, { clock });
+  const store = await openStore(dirWith(files), { clock });
   open.push(store);
   return store;
 }

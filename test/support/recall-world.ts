@@ -2,13 +2,13 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
-import { tempDir } from './temp.ts';
+import { dirWith, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */
 export function fill(dir: string, says: string, more: Record<string, string> = {}): string {
@@ -17,11 +17,7 @@ export function fill(dir: string, says: string, more: Record<string, string> = {
     'about.md': `---\nname: about\ndescription: About it\ntype: project\n---\n- Says ${says}.\n`,
     ...more,
   };
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
-  return dir;
+  return dirWith(files, dir);
 }
 
 export interface RecallWorld {

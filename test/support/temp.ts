@@ -2,9 +2,9 @@
 // In memory where the system has a place for that (vitest.config.ts): syncing to a disk is a tenth of the suite's
 // processor time, and no test cuts the power.
 
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const made: string[] = [];
 
@@ -14,6 +14,15 @@ if (!process.env.VITEST) process.once('exit', removeTempDirs);
 export function tempDir(parent = tmpdir()): string {
   const dir = realpathSync(mkdtempSync(join(parent, 'nocturne-test-')));
   made.push(dir);
+  return dir;
+}
+
+/** Writes these files, by their paths in it, into a directory; default: a new one. Answers the directory. */
+export function dirWith(files: Record<string, string | Buffer>, dir = tempDir()): string {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), content);
+  }
   return dir;
 }
 

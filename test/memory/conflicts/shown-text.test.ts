@@ -1,7 +1,7 @@
 // What readers see of a memory in which git left conflicts, before a store has settled them.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
 import { lookIntoLedger } from '../../../src/memory/ledger/ledger.ts';
@@ -11,7 +11,7 @@ import { recall } from '../../../src/memory/recall/recall.ts';
 import { searchMemory } from '../../../src/memory/recall/search.ts';
 import { ReadOnlyStore } from '../../../src/memory/store/live-files.ts';
 import { treeHash } from '../../support/mcp.ts';
-import { tempDir } from '../../support/temp.ts';
+import { dirWith, tempDir } from '../../support/temp.ts';
 
 const clock = fixedClock('2026-11-21T02:00:00Z');
 const LOG = 'logs/2026/11/2026-11-20.md';
@@ -27,14 +27,6 @@ const FILES = {
   'mail.md': '---\nname: mail\ndescription: Mail\ntype: project\n---\n\n- Mail is gamma.\n',
   [LOG]: `# 2026-11-20\n\n${conflict('- Ours in the log.\n', '- Theirs in the log.\n')}`,
 };
-
-function fill(dir: string): string {
-  for (const [path, text] of Object.entries(FILES)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
-  return dir;
-}
 
 async function readAll(dir: string) {
   const ledger = lookIntoLedger(dir);
@@ -66,7 +58,7 @@ test.each(['no ledger', 'the ledger of before the merge'])(
       await store.write({ actor: 'person' }, { path: 'hosts.md', text: '- Of the base.\n' });
       store.close();
     }
-    const before = treeHash(fill(dir));
+    const before = treeHash(dirWith(FILES, dir));
     const found = await readAll(dir);
     expect(treeHash(dir)).toBe(before);
     for (const text of [found.text, ...found.said, ...found.entries, ...found.files]) {
@@ -82,7 +74,7 @@ test.each(['no ledger', 'the ledger of before the merge'])(
 );
 
 test('what a reader sees of a topic and a log is what the store makes of them', async () => {
-  const dir = fill(tempDir());
+  const dir = dirWith(FILES);
   const reader = new ReadOnlyStore(dir);
   const shown = await Promise.all(['hosts.md', LOG].map(async (path) => (await reader.lookUp(path))?.text));
   reader.close();
@@ -91,7 +83,7 @@ test('what a reader sees of a topic and a log is what the store makes of them', 
 });
 
 test('the sum and size of a file with a conflict are those of the file itself', async () => {
-  const dir = fill(tempDir());
+  const dir = dirWith(FILES);
   const reader = new ReadOnlyStore(dir);
   expect(await reader.lookUp('hosts.md')).toMatchObject({ sizeBytes: Buffer.byteLength(FILES['hosts.md']) });
   reader.close();
@@ -102,7 +94,7 @@ test('a store that git keeps from resolving shows no marker either', async () =>
   mkdirSync(join(tree, '.git'));
   writeFileSync(join(tree, '.git/HEAD'), 'ref: refs/heads/main\n');
   writeFileSync(join(tree, '.git/index.lock'), '');
-  const dir = fill(join(tree, '.claude/memory'));
+  const dir = dirWith(FILES, join(tree, '.claude/memory'));
   const store = await openStore(dir, { clock });
   const found = await store.lookUp('hosts.md');
   store.close();

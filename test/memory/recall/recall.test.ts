@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../../src/base/time.ts';
@@ -10,16 +10,13 @@ import { rememberUses, topicUses } from '../../../src/memory/recall/recall-uses.
 import { appendEntries } from '../../../src/memory/text/daily-log.ts';
 import type { Entry } from '../../../src/memory/types.ts';
 import { isWithinTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import { tempDir } from '../../support/temp.ts';
+import { dirWith, tempDir } from '../../support/temp.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
 
 function write(dir: string, files: Record<string, string>): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-    touch(dir, path, NOW);
-  }
+  dirWith(files, dir);
+  for (const path of Object.keys(files)) touch(dir, path, NOW);
 }
 
 function touch(dir: string, path: string, at: string): void {

@@ -12,22 +12,13 @@ import { inOneCase, KeptTexts, withSingleSpaces } from '../../../src/memory/reca
 import { appendEntries, entryId, logPath } from '../../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
 import type { Entry } from '../../../src/memory/types.ts';
-import { tempDir } from '../../support/temp.ts';
-
-function memoryOf(files: Record<string, string>): string {
-  const dir = tempDir();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
-  return dir;
-}
+import { dirWith, tempDir } from '../../support/temp.ts';
 
 const ENTRY = `- 09:00 **feedback** Deploy by hand on Fridays.
   > please, deploy by hand on Fridays
   <!-- e_0123456789ab s=deploy t=1 at=2026-11-20T09:00:00Z by=human k=stated p= m=1 h=1 -->
 `;
-const DIR = memoryOf({
+const DIR = dirWith({
   'MEMORY.md': '# Memory\n\n- Deploys of the orchard [deploys.md]\n- Ask Kim before you deploy anything.\n',
   'deploys.md':
     '---\nname: deploys\ndescription: Deploys of the orchard\ntags: [deploy]\n---\n\n- Staging is alpha.\n- Redeployment takes an hour.\n',
@@ -55,7 +46,7 @@ test('case and the way accents are encoded make no difference', () => {
 });
 
 test('a query without a letter or digit is looked for as it stands', () => {
-  const dir = memoryOf({ 'signs.md': '- Commits begin with 🦊.\n- The rest is quoted: "so".\n- Never /** here.\n' });
+  const dir = dirWith({ 'signs.md': '- Commits begin with 🦊.\n- The rest is quoted: "so".\n- Never /** here.\n' });
   const found = (query: string) =>
     searchMemory({ dir, ledger: null }, { query, limit: 9 }).hits.map(({ line, words }) => [line, words]);
   expect(found(' 🦊 ')).toEqual([[1, 1]]);
@@ -74,7 +65,7 @@ test('no more than the limit are given, and how many there are is told', () => {
 test('any query over any text ends, and every hit holds one of its words', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme', maxLength: 400 }), (query, text) => {
-      const dir = memoryOf({ 'a.md': text });
+      const dir = dirWith({ 'a.md': text });
       for (const { line, words } of searchMemory({ dir, ledger: null }, { query, limit: 5 }).hits) {
         const held = withSingleSpaces(inOneCase(text.split('\n')[line - 1] ?? ''));
         expect(words > 0 && readQuery(query).some((term) => held.includes(term.text))).toBe(true);
@@ -85,7 +76,7 @@ test('any query over any text ends, and every hit holds one of its words', () =>
 });
 
 const found = (files: Record<string, string>, query: string, more: object = {}) =>
-  searchMemory({ dir: memoryOf(files), ledger: null }, { query, limit: 20, ...more }).hits;
+  searchMemory({ dir: dirWith(files), ledger: null }, { query, limit: 20, ...more }).hits;
 
 test('a phrase must stand in the line, whatever the spaces; a word is found where it begins one, with a star or without', () => {
   const files = { 'a.md': '- by hand only\n- only by  hand\n- hand by\n- a handle\n- beforehand\n' };
@@ -168,7 +159,7 @@ const LATER = { now: () => new Date(Date.now() + 3_600_000) };
 
 /** A directory whose files the ledger has seen at rest. */
 async function seenMemory(files: Record<string, string>) {
-  const dir = memoryOf(files);
+  const dir = dirWith(files);
   for (const path of Object.keys(files)) utimesSync(join(dir, path), LONG_AGO, LONG_AGO);
   const store = await openStore(dir, { clock });
   onTestFinished(() => store.close());
@@ -228,7 +219,7 @@ test('who searches again has what was read, unless it changed a moment ago or th
 });
 
 test('what a line names only as replaced is found behind every line that has it', () => {
-  const dir = memoryOf({
+  const dir = dirWith({
     'a-press.md': '# Press\n\n- Use `pnpm` instead of `cargo` for the press.\n',
     'mill.md': '# Mill\n\n- Use `cargo` for the mill, which was never moved to another tool.\n',
   });
@@ -250,7 +241,7 @@ test('words that stand together as asked come before the same words apart, a phr
 
 test('a word that is nowhere is asked about by the nearest that is somewhere; a phrase by its words', () => {
   const files = { 'ports.md': '- Staging listens on port 8080.\n' };
-  const meant = (query: string) => searchMemory({ dir: memoryOf(files), ledger: null }, { query, limit: 5 }).meant;
+  const meant = (query: string) => searchMemory({ dir: dirWith(files), ledger: null }, { query, limit: 5 }).meant;
   expect(meant('stagign')).toBe('staging');
   expect(meant('staging prot')).toBe('staging port');
   expect(meant('"port staging"')).toBe('port staging');
@@ -259,7 +250,7 @@ test('a word that is nowhere is asked about by the nearest that is somewhere; a 
 });
 
 test('several directories are searched as one, and each hit says in which it is', () => {
-  const [near, far] = [memoryOf({ 'a.md': '- The mill grinds rye.\n' }), memoryOf({ 'b.md': '- The mill is shut.\n' })];
+  const [near, far] = [dirWith({ 'a.md': '- The mill grinds rye.\n' }), dirWith({ 'b.md': '- The mill is shut.\n' })];
   const places = [near, far].map((dir) => ({ dir, ledger: null }));
   const { hits, total } = searchMemories(places, { query: 'mill shut', limit: 5 });
   expect(hits.map(({ dir, path }) => [dir, path])).toEqual([

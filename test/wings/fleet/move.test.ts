@@ -14,7 +14,7 @@ import {
   moveToDirectory,
 } from '../../../src/wings/fleet/stores/move.ts';
 import { runHere } from '../../support/run-here.ts';
-import { tempDir } from '../../support/temp.ts';
+import { dirWith, tempDir } from '../../support/temp.ts';
 import { noPostgres, textsOf, withStores } from './own-database.ts';
 
 const FILES = { 'MEMORY.md': '# Memory\n', 'a.md': 'one\n', 'topics/b.md': 'two\n' };
@@ -44,10 +44,7 @@ describe.skipIf(noPostgres)(`nocturne move ${noPostgres}`, () => {
 
   /** A memory with versions, a rename and a file that was deleted. */
   async function memory(dir = join(tempDir(), 'memory')): Promise<string> {
-    for (const [path, text] of Object.entries(FILES)) {
-      mkdirSync(dirname(join(dir, path)), { recursive: true });
-      writeFileSync(join(dir, path), text);
-    }
+    dirWith(FILES, dir);
     const store = await openStore(dir);
     await store.write({ actor: 'person' }, { path: 'a.md', text: 'one\nmore\n' });
     await store.rename({ actor: 'person' }, { from: 'topics/b.md', to: 'c.md' });

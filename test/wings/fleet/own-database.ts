@@ -1,7 +1,7 @@
 // Stores in a PostgreSQL database of a test file's own.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/time.ts';
 import { Home } from '../../../src/memory/home/home.ts';
@@ -12,7 +12,7 @@ import type { FleetStore } from '../../../src/wings/fleet/stores/fleet-store.ts'
 import { FleetStores, type StoresOptions } from '../../../src/wings/fleet/stores/fleet-stores.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
 import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
-import { tempDir } from '../../support/temp.ts';
+import { dirWith, tempDir } from '../../support/temp.ts';
 
 export { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 
@@ -58,10 +58,7 @@ export function openHomeAt(url: string, clock: Clock): Home {
 /** Puts a memory with these files into the database; answers its id. */
 export async function putStore(stores: FleetStores, files: Record<string, string>): Promise<string> {
   const dir = join(tempDir(), 'memory');
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
+  dirWith(files, dir);
   if (Object.keys(files).length === 0) (await openStore(dir)).close();
   return (await moveToDatabase({ dir, name: dir }, { stores, now: new Date(), removes: false })).store;
 }

@@ -118,16 +118,6 @@ test('up to eight stores of a key are served by name; of more the header says wh
   expect(await (await connect(at, api)).tools()).toEqual([...READING, ...WRITING]);
 });
 
-test('writes of a tool count as changes of the key, and are refused by 429 beyond its limit', async () => {
-  const at = await served({ createsPerMinute: 2 });
-  const api = await at.client();
-  const { id } = await api.sdk.beta.memoryStores.create({ name: 'notes' });
-  const { call } = await connect(at, api, { path: `/mcp/${id}` });
-  await call('memory_write', { path: 'a.md', content: 'a\n' });
-  await expect(call('memory_write', { path: 'b.md', content: 'b\n' })).rejects.toThrow(/Too many requests/);
-  expect((await call('memory_list')).data.memories).toHaveLength(1);
-});
-
 test('a key has eight streams at most; they end with it, after a while without anything, and with the server', async ({
   skip,
 }) => {
