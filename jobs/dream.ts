@@ -14,7 +14,7 @@
 import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
-import type { IndexSize } from '../src/memory/dream/index-file.ts';
+import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import { markHistoryRead } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
@@ -25,7 +25,7 @@ import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts
 import { Guidance } from './agent-request.ts';
 import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
-import { Check } from './dream/check.ts';
+import { checkedOf, proposedFor } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
@@ -166,10 +166,10 @@ async function distil(
   const slices = new Slices(night, deps.requestTokens);
   for (let slice = slices.next(); slice; slice = slices.next()) {
     const selected = await select(slice, { store, mostTokens: slices.tokens });
-    const check = new Check(selected, deps);
+    const check = proposedFor(selected, deps);
     const proposed = await propose(selected, check, deps);
     if (proposed.outcome === 'oversize') slices.halve(slice, proposed.error);
-    else await commit({ ...check.checked(), spend: proposed.spend });
+    else await commit({ ...checkedOf(check, selected), spend: proposed.spend });
   }
   // 6.
   const found = await findArchivable(deps, guidance);

@@ -11,7 +11,7 @@
 import { AppError } from '../src/base/errors.ts';
 import { sayCount } from '../src/base/text/wording.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange, withoutLinksTo } from '../src/memory/dream/index-file.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
 import { dropProposalsAbout } from '../src/memory/dream/proposals.ts';
 import { restingOn } from '../src/memory/dream/provenance.ts';
 import { entryOfItem } from '../src/memory/history/log-items.ts';
@@ -30,6 +30,7 @@ import { catalogEntries, markdownFiles } from '../src/memory/recall/catalog.ts';
 import { holdsWords } from '../src/memory/recall/search.ts';
 import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
 import { logDay, logPath, removeEntries } from '../src/memory/text/daily-log.ts';
+import { withoutLinksTo } from '../src/memory/text/index-file.ts';
 import {
   archivePath,
   editLines,

@@ -13,7 +13,6 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
-import { checkOperations, proposalSchema } from '../src/memory/dream/operations.ts';
 import {
   dropProposal,
   isPinned,
@@ -29,6 +28,7 @@ import { enterPersonsJob, type Lease } from '../src/memory/ledger/job-rows.ts';
 import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
 import { shaOf } from '../src/memory/ledger/version-rows.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
+import { checkOperations, proposalSchema } from '../src/memory/text/operations.ts';
 import { lineId } from '../src/memory/text/topic.ts';
 import {
   type DreamContext,

@@ -12,7 +12,7 @@ import { isDirectory } from '../src/base/files/directories.ts';
 import { readTextNow, writeNew } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/text/redact.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-file.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
 import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
 import { changesOf } from '../src/memory/history/job-changes.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';

@@ -19,7 +19,7 @@ import { AppError, attempt } from '../src/base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/text/redact.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-file.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
 import { headVersion } from '../src/memory/history/versions.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';

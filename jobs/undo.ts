@@ -9,7 +9,7 @@
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import type { Clock } from '../src/base/time.ts';
-import { indexChange, isIndexPath } from '../src/memory/dream/index-file.ts';
+import { indexChange } from '../src/memory/dream/index-change.ts';
 import { indexFollowing } from '../src/memory/dream/index-follow.ts';
 import {
   changedSince,
@@ -30,6 +30,7 @@ import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts'
 import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
 import { bodyStart } from '../src/memory/text/frontmatter.ts';
+import { isIndexPath } from '../src/memory/text/index-file.ts';
 import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
 
 export interface UndoRequest {

@@ -2,7 +2,6 @@
 // memory changes. The report says what waits.
 // Two proposals of the same line become one that rests on the entries of both, so that they never pile up.
 
-import type { Archiving } from '../../src/memory/dream/operations.ts';
 import {
   dropProposal,
   type Proposal,
@@ -17,16 +16,9 @@ import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
+import { type Archiving, bundle } from '../../src/memory/text/operations.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
-import {
-  entryIds,
-  linesIn,
-  linesOut,
-  type NewLine,
-  type Operation,
-  type Put,
-  toldKind,
-} from '../../src/rules/dream-context.ts';
+import { entryIds, linesIn, linesOut, type Operation, type Put, toldKind } from '../../src/rules/dream-context.ts';
 import { pinTopics, type RowOf, renewProposal } from '../review/waiting-proposals.ts';
 import { type Checked, type CommitAt, reportOnly, reportRows, type Told, writeStates } from './commit.ts';
 import { type DraftTopic, readTopics } from './draft.ts';
@@ -144,43 +136,6 @@ async function commitWaiting(
     };
   });
   return ids;
-}
-
-/**
- * Splits operations into what can be decided by itself: lines that share no entry, and entries that are dropped, one by
- * one; with each the drops that name an entry of it as what stands for theirs.
- */
-function bundle(operations: Operation[]): Operation[][] {
-  const single = operations.flatMap((operation): Operation[] => {
-    if (operation.kind === 'drop') return operation.entries.map((entry) => ({ ...operation, entries: [entry] }));
-    return operation.kind === 'put' && linesOut(operation).length === 0 ? splitLines(operation) : [operation];
-  });
-  const owner = new Map(single.flatMap((operation) => entryIds(operation).map((entry) => [entry, operation] as const)));
-  const headOf = (operation: Operation, seen = new Set<Operation>()): Operation => {
-    const next = operation.kind === 'drop' && operation.of !== undefined ? owner.get(operation.of) : undefined;
-    return next === undefined || seen.has(next) ? operation : headOf(next, seen.add(operation));
-  };
-  const bundles = new Map<Operation, Operation[]>();
-  for (const operation of single) {
-    const head = headOf(operation);
-    const others = bundles.get(head) ?? [head];
-    bundles.set(head, head === operation ? others : [...others, operation]);
-  }
-  return [...bundles.values()];
-}
-
-/** An operation for each line, or for lines that rest on an entry together. */
-function splitLines(operation: Put): Operation[] {
-  if (operation.entries?.length) return [operation];
-  const groups: { entries: Set<string>; lines: NewLine[] }[] = [];
-  for (const line of linesIn(operation)) {
-    const shared = groups.filter(({ entries }) => line.entries.some((entry) => entries.has(entry)));
-    const all = [...shared.flatMap(({ entries }) => [...entries]), ...line.entries];
-    const joined = { entries: new Set(all), lines: [...shared.flatMap(({ lines }) => lines), line] };
-    for (const group of shared) groups.splice(groups.indexOf(group), 1);
-    groups.push(joined);
-  }
-  return groups.map(({ lines }) => ({ ...operation, in: lines }));
 }
 
 /** Words for a topic that the model had not seen would be left aside by the dream. */

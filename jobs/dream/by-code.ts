@@ -7,8 +7,7 @@
 import { subDays } from 'date-fns/subDays';
 import { dayOf } from '../../src/base/time.ts';
 import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/dream/habits.ts';
-import type { IndexSize } from '../../src/memory/dream/index-file.ts';
-import type { Archiving } from '../../src/memory/dream/operations.ts';
+import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import { linesDecided } from '../../src/memory/dream/proposals.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
@@ -25,6 +24,7 @@ import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
 import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
+import type { Archiving } from '../../src/memory/text/operations.ts';
 import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
 import { entryIds, isOthers, type Operation } from '../../src/rules/dream-context.ts';
 import type { Guidance } from '../agent-request.ts';

@@ -6,7 +6,7 @@
 import { AppError } from '../../src/base/errors.ts';
 import { type Clock, dayOf, timeOf } from '../../src/base/time.ts';
 import { updateHeld, writeHeld } from '../../src/memory/dream/habits.ts';
-import { type IndexSize, indexChange } from '../../src/memory/dream/index-file.ts';
+import { type IndexSize, indexChange } from '../../src/memory/dream/index-change.ts';
 import { refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
@@ -30,9 +30,8 @@ import {
   reportPath,
   type SliceSummary,
 } from '../../src/memory/text/dream-report.ts';
-import { bodyStart, readFrontmatter, setKeys } from '../../src/memory/text/frontmatter.ts';
-import { editLines, lineId, newTopic, withoutMark } from '../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
+import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
+import { applyEdit, editsOf, renamed, type TopicEdit } from '../../src/memory/text/topic-edits.ts';
 import {
   type DreamContext,
   entryIds,
@@ -42,7 +41,7 @@ import {
   toldKind,
   topicOfLine,
 } from '../../src/rules/dream-context.ts';
-import { type DraftTopic, editsOf, otherPaths, relinked, type TopicEdit } from './draft.ts';
+import { type DraftTopic, otherPaths, relinked } from './draft.ts';
 
 /** Operations that code lets through, with the rows and topics that they are about. */
 export interface Checked extends Told {
@@ -86,31 +85,6 @@ export function changesOf(edit: TopicEdit): FileChange[] {
     { path: from, change: take },
     { path, change: (current) => applyEdit(current ?? archived, edit) },
   ];
-}
-
-/** Null where the topic says nothing any more, and holds nothing else either. */
-function applyEdit(current: string | null, edit: TopicEdit): string | null {
-  const add = edit.add.map((line) => line.text);
-  if (current === null) {
-    return newTopic({
-      name: edit.name,
-      description: edit.description ?? edit.name,
-      type: edit.type as MemoryType,
-      lines: add,
-    });
-  }
-  const text = editLines(current, { remove: edit.remove, add });
-  if (add.length === 0 && edit.remove.size > 0 && isBlank(text)) return null;
-  return edit.description ? setKeys(text, { description: edit.description }) : text;
-}
-
-/** Whether a topic file has headings at most. */
-function isBlank(text: string): boolean {
-  return /^(?:\s*(?:#{1,6}(?:[ \t][^\n]*)?)?(?:\n|$))*$/.test(text.slice(bodyStart(text)));
-}
-
-function renamed(text: string | null, name: string): string | null {
-  return text && (readFrontmatter(text).data.name === undefined ? text : setKeys(text, { name }));
 }
 
 /** Answers the entries that lines rested on which were taken out. */

@@ -6,10 +6,7 @@
 // name). A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their
 // lines is a person's or a program's.
 
-import { AppError } from '../../src/base/errors.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import type { Day } from '../../src/base/time.ts';
-import { isOverflow, linksIn } from '../../src/memory/dream/index-file.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
 import { linesLinking, saidId } from '../../src/memory/dream/topic-table.ts';
 import {
@@ -27,57 +24,23 @@ import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { isPinned } from '../../src/memory/store/staging.ts';
 import type { CommitPlan, Store } from '../../src/memory/store/store.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
+import { isOverflow, linksIn } from '../../src/memory/text/index-file.ts';
 import {
   archivePath,
   editLines,
   isArchivePath,
   isTopicPath,
   lineId,
-  markSeenOnce,
   parseTopic,
   seenOnceOn,
   withoutMark,
 } from '../../src/memory/text/topic.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
-import {
-  type DreamContext,
-  type KnownLine,
-  type KnownTopic,
-  knownEntries,
-  linesIn,
-  linesOut,
-  type NewLine,
-  type Operation,
-  type Put,
-} from '../../src/rules/dream-context.ts';
-import { carrierOf, certaintyOf, topicsLosing, withAgain } from '../../src/rules/line-support.ts';
+import { type Draft, followLinks, refuseLinks, type TopicEdit } from '../../src/memory/text/topic-edits.ts';
 import { contentWords, countSharedWords } from '../../src/rules/words.ts';
 
-type DraftLine = KnownLine & { /** Ids of what it rests on. */ entries: string[] };
-
-export interface DraftTopic extends KnownTopic {
-  description: string;
+export interface DraftTopic extends Draft {
   /** SHA-256 of its file as it was read. */
   sha: string;
-  lines: Map<string, DraftLine>;
-  /** Where the file is while nothing touches the topic: in the archive. What changes it brings it back to `path`. */
-  from?: string;
-  /** The model named it without having seen it, so it knows no better description. */
-  isUnseen?: boolean;
-}
-
-export interface TopicEdit {
-  path: string;
-  /** The file in the archive that comes back. */
-  from?: string;
-  name: string;
-  /** For a topic that is not there yet, or whose description changes. */
-  description?: string;
-  type?: MemoryType;
-  remove: Set<string>;
-  add: { text: string; entries: string[] /** It is marked so: one session showed it. */; seenOnce?: Day }[];
-  /** The path that the topic, whose file moves with its history, had before. */
-  renamedFrom?: string;
 }
 
 /**
@@ -175,82 +138,6 @@ async function readTopic(ledger: Ledger, file: { name: string; path: string; tex
   };
 }
 
-/** What a list of checked operations does to each topic, by path. */
-export function editsOf(operations: Operation[], context: DreamContext<DraftTopic>): TopicEdit[] {
-  const edits = new Map<string, TopicEdit>();
-  const editOf = ({ path, name, from }: { path: string; name: string; from?: string }) => {
-    const edit = edits.get(path) ?? { path, name, ...(from && { from }), remove: new Set<string>(), add: [] };
-    edits.set(path, edit);
-    return edit;
-  };
-  for (const operation of operations) {
-    if (operation.kind !== 'put') continue;
-    const gone = new Map<string, DraftLine>();
-    for (const line of linesOut(operation)) {
-      for (const topic of topicsLosing(line, operation, context)) {
-        editOf(topic).remove.add(line);
-        const known = topic.lines.get(line);
-        if (known) gone.set(line, known);
-      }
-    }
-    const { topic: name, description, type } = operation;
-    if (name === undefined || linesIn(operation).length === 0) continue;
-    const known = context.topics.get(name);
-    const edit = editOf(known ?? { path: `${name}.md`, name });
-    if (description && !known?.isUnseen) edit.description = description;
-    if (!known) edit.type = type;
-    edit.add.push(...linesIn(operation).map((line) => lineOf(line, { put: operation, gone, context })));
-  }
-  for (const operation of operations) {
-    const topic = operation.kind === 'rename' ? context.topics.get(operation.topic) : undefined;
-    if (operation.kind !== 'rename' || !topic) continue;
-    const edit = editOf(topic);
-    edit.renamedFrom = topic.path;
-    edit.path = `${operation.to}.md`;
-    edit.name = operation.to;
-    if (operation.description && !topic.isUnseen) edit.description = operation.description;
-  }
-  return [...edits.values()];
-}
-
-/** A new line with what it rests on: also on what the lines rest on that it goes on saying. */
-function lineOf(
-  line: NewLine,
-  { put, gone, context }: { put: Put; gone: Map<string, DraftLine>; context: DreamContext<DraftTopic> },
-): TopicEdit['add'][number] {
-  // A person's own words, which no entry supports.
-  if (line.entries.length === 0) return line;
-  const carried = [...gone.values()].filter((known) => carrierOf(known, put, context) === line);
-  const inherited = carried.flatMap(({ sources = [] }) => sources);
-  const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
-  const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));
-  const { seenOnce } = certaintyOf(line.text, { cited, carried });
-  const entries = [...new Set([...line.entries, ...standing.map(({ id }) => id)])];
-  return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
-}
-
-/** Topics with the ids of the lines that are shown of each, as the model is shown them. */
-export function renderTopics(shown: Map<DraftTopic, Set<string>>, withdrawn: Set<string>): string {
-  return [...shown]
-    .map(([topic, ids]) => {
-      const lines = [...topic.lines]
-        .filter(([id]) => ids.has(id))
-        .map(([id, line]) => {
-          const lost = line.entries.filter((entry) => withdrawn.has(entry));
-          const left = line.entries.filter((entry) => !withdrawn.has(entry));
-          const also = left.length > 0 ? `, also ${left.join(' ')}` : '';
-          const once = line.seenOnce ? ` seen once ${line.seenOnce}` : '';
-          const writer = line.isPrograms ? ' program' : line.isPersons ? ' person' : '';
-          const mark = writer || (lost.length > 0 ? ` withdrawn ${lost.join(' ')}${also}` : '');
-          return `[${id}${once}${mark}] ${line.text}`;
-        });
-      const more = topic.lines.size - lines.length;
-      if (more > 0) lines.push(`(${more} more ${more === 1 ? 'line' : 'lines'} not shown)`);
-      return [`### ${topic.path} (${topic.type ?? 'untyped'}) — ${topic.description}`, ...lines].join('\n');
-    })
-    .join('\n\n');
-}
-
 /** The changes of other files; throws `refused` where a person's line links a topic that is renamed. */
 export async function relinked(edits: TopicEdit[], store: Store): Promise<Required<CommitPlan>> {
   const renames = new Map(
@@ -274,7 +161,7 @@ export async function relinked(edits: TopicEdit[], store: Store): Promise<Requir
       path,
       renames,
     );
-    moved.push(...linking.map(({ id, text: said }) => ({ path, line: id, text: follow(said, renames) })));
+    moved.push(...linking.map(({ id, text: said }) => ({ path, line: id, text: followLinks(said, renames) })));
   }
   return {
     files: [...Map.groupBy(moved, ({ path }) => path)].map(([path, lines]) => ({
@@ -295,24 +182,6 @@ export async function relinked(edits: TopicEdit[], store: Store): Promise<Requir
       }
     },
   };
-}
-
-function refuseLinks(lines: string[], path: string, renames: Map<string, string>): void {
-  const to = lines.flatMap(linksIn).find((each) => renames.has(each));
-  if (to === undefined) return;
-  throw new AppError('refused', `A person's line of ${path} links ${to}, so it keeps its name.`, {
-    remedy: 'Leave the name.',
-  });
-}
-
-function follow(text: string, renames: Map<string, string>): string {
-  return text.replace(
-    /([[(](?:\.\/)?)([^[\]()\n]+\.md)(?=(?:#[^[\]()\n]*)?[\])])/gi,
-    (whole, open: string, to: string) => {
-      const now = renames.get(to);
-      return now === undefined ? whole : open + now;
-    },
-  );
 }
 
 /** What is longer is no note, and not looked through. */

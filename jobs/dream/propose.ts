@@ -4,22 +4,22 @@
 
 import { z } from 'zod';
 import type { Tool } from '../../src/agent/tools.ts';
-import type { ToolDefinition, ToolReply } from '../../src/agent/types.ts';
+import type { ToolDefinition } from '../../src/agent/types.ts';
 import { AppError, isAppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { noteLeft, reasonsLeft } from '../../src/memory/dream/habits.ts';
-import { proposalSchema } from '../../src/memory/dream/operations.ts';
 import type { SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { SliceSummary } from '../../src/memory/text/dream-report.ts';
+import { proposalSchema } from '../../src/memory/text/operations.ts';
+import { MOST_PROBLEMS, type ProposedOperations, replyTo } from '../../src/memory/text/proposed-operations.ts';
+import { entryLines, nameOfSession, renderTopics } from '../../src/memory/text/topic-edits.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
-import { type KnownEntry, sessionOf } from '../../src/rules/dream-context.ts';
+import { sessionOf } from '../../src/rules/dream-context.ts';
 import { type AgentDeps, describePlace, runWithTools } from '../agent-request.ts';
-import type { Check, Verdict } from './check.ts';
-import { renderTopics } from './draft.ts';
 import type { Selected } from './select.ts';
 
 export interface ProposeDeps extends AgentDeps {
@@ -70,7 +70,7 @@ export async function requestFor(
 type Proposed = { outcome: 'proposed'; spend: SliceSummary['spend'] } | { outcome: 'oversize'; error: AppError };
 
 /** Asks the model until `check` finds nothing wrong; throws `bad-reply` where nothing stands at the end. */
-export async function propose(selected: Selected, check: Check, deps: ProposeDeps): Promise<Proposed> {
+export async function propose(selected: Selected, check: ProposedOperations, deps: ProposeDeps): Promise<Proposed> {
   const { store, spend, clock } = deps;
   const before = spend.total();
   const tool: Tool = { definition: PROPOSAL_TOOL, call: async (input) => replyTo(await check.take(input)) };
@@ -80,8 +80,8 @@ export async function propose(selected: Selected, check: Check, deps: ProposeDep
     if (isAppError(error, 'oversize')) return { outcome: 'oversize', error };
     throw error;
   }
-  const { operations, left } = check.checked();
-  if (operations.length > 0) return { outcome: 'proposed', spend: spentSince(before, spend.total()) };
+  const { standing, left } = check;
+  if (standing.length > 0) return { outcome: 'proposed', spend: spentSince(before, spend.total()) };
   const now = clock.now();
   await store.enterRows((ledger) => noteLeft(ledger, { left, placed: [], now }));
   throw new AppError(
@@ -89,21 +89,6 @@ export async function propose(selected: Selected, check: Check, deps: ProposeDep
     `The model proposed no operations that could be carried out for ${selected.context.entries.size} entries.`,
     { remedy: 'Nothing was changed; the next dream tries again. A stronger model helps.' },
   );
-}
-
-/** What the model is told: nothing more where all stands, else what is to be sent again. */
-function replyTo({ problems, notes, standing, left }: Verdict): ToolReply {
-  if (problems.length === 0) {
-    return { text: ['Accepted. Nothing more is to be done.', ...notes].join('\n'), isError: false, endsRun: true };
-  }
-  const said = problems.slice(0, MOST_PROBLEMS);
-  const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
-  const again =
-    left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
-  return {
-    text: [...(standing.length > 0 ? [stands] : []), ...notes, ...said, again].join('\n'),
-    isError: standing.length + notes.length === 0,
-  };
 }
 
 function spentSince(before: SpentTotal, after: SpentTotal): SliceSummary['spend'] {
@@ -119,30 +104,9 @@ function spentSince(before: SpentTotal, after: SpentTotal): SliceSummary['spend'
 /** Where the sessions ran, those of one place in one line: a rule of one project need not hold in another. */
 async function placesOf(sessions: string[], store: Store): Promise<string> {
   const names = Map.groupBy(sessions.keys(), (at) => sessionRow(store.ledger, sessions[at] as string)?.cwd);
-  const lines = [...names].map(async ([cwd, at]) => `${at.map(nameOf).join(', ')}: ${await describePlace(cwd)}`);
+  const lines = [...names].map(async ([cwd, at]) => `${at.map(nameOfSession).join(', ')}: ${await describePlace(cwd)}`);
   return (await Promise.all(lines)).join('\n');
 }
-
-function nameOf(at: number): string {
-  return `s${at + 1}`;
-}
-
-/** A session is shown as a short name, since only whether it is another one matters. */
-function entryLines(
-  entries: KnownEntry[],
-  { sessions, changed }: { sessions: string[]; changed: Map<string, string[]> },
-): string {
-  const lines = entries.map(({ isWithdrawn: _, speakers = [], quotes, ...entry }) => {
-    const session = nameOf(sessions.indexOf(sessionOf(entry)));
-    const old = changed.get(entry.id);
-    const said = quotes.map((quote, at) => (speakers[at] ? { by: speakers[at], quote } : quote));
-    return withoutTagLines(JSON.stringify({ ...entry, ...(old && { lines: old }), quotes: said, session }));
-  });
-  return lines.join('\n') || 'none';
-}
-
-/** Of what is wrong with a proposal, a model is told so much at once. */
-const MOST_PROBLEMS = 40;
 
 /** What the model calls. */
 export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {

@@ -7,9 +7,9 @@
 import { asData, NONE } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { mostThat } from '../../src/base/text/wording.ts';
-import { linksIn } from '../../src/memory/dream/index-file.ts';
 import { TopicSearch, topicCards } from '../../src/memory/dream/topic-table.ts';
 import type { Store } from '../../src/memory/store/store.ts';
+import { linksIn } from '../../src/memory/text/index-file.ts';
 import { parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import type { SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';

@@ -3,7 +3,6 @@
 // whether one that went stale still is the same change. What a review wrote itself of a proposal's files does not make it
 // stale: it is pinned to the text after, where nobody else changed the file in between (`OwnWrites`).
 
-import { checkOperations } from '../../src/memory/dream/operations.ts';
 import {
   type EntryPin,
   isPinned,
@@ -20,7 +19,9 @@ import type { Lease } from '../../src/memory/ledger/job-rows.ts';
 import type { Transaction } from '../../src/memory/ledger/ledger.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import { logDay, logPath } from '../../src/memory/text/daily-log.ts';
+import { checkOperations } from '../../src/memory/text/operations.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
+import { editsOf } from '../../src/memory/text/topic-edits.ts';
 import {
   type DreamContext,
   linesIn,
@@ -33,7 +34,7 @@ import {
 import { topicsLosing } from '../../src/rules/line-support.ts';
 import { changesOf as changesOfArchiving } from '../dream/by-code.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
-import { type DraftTopic, editsOf, readTopics } from '../dream/draft.ts';
+import { type DraftTopic, readTopics } from '../dream/draft.ts';
 import { contextOf } from '../dream/select.ts';
 
 type Context = DreamContext<DraftTopic>;

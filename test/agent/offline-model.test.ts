@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { OFFLINE_DESCRIPTION, offlineFetch } from '../../src/agent/offline-model.ts';
 import { renderPrompt } from '../../src/base/prompt.ts';
-import { proposalSchema } from '../../src/memory/dream/operations.ts';
+import { proposalSchema } from '../../src/memory/text/operations.ts';
 
 const client = new Anthropic({ apiKey: 'offline', maxRetries: 0, fetch: offlineFetch });
 

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { systemClock } from '../../src/base/time.ts';
 import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
-import { buildIndex } from '../../src/memory/dream/index-file.ts';
 import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
 import { openStore } from '../../src/memory/open.ts';
+import { buildIndex } from '../../src/memory/text/index-file.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 

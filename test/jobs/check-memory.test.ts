@@ -16,7 +16,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { fixedClock } from '../../src/base/time.ts';
-import { indexChange } from '../../src/memory/dream/index-file.ts';
+import { indexChange } from '../../src/memory/dream/index-change.ts';
 import { explainLines } from '../../src/memory/dream/provenance.ts';
 import { restoreVersion } from '../../src/memory/history/versions.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';

@@ -1,7 +1,7 @@
 // What code refuses of a dream's operations, and what it lets through: one table, each case one that a model proposed.
 
 import { expect, test } from 'vitest';
-import { checkOperations, proposalSchema } from '../../src/memory/dream/operations.ts';
+import { checkOperations, proposalSchema } from '../../src/memory/text/operations.ts';
 import type {
   DreamContext,
   Drop,

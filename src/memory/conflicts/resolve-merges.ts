@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { kindOf } from '../../base/files/directories.ts';
 import type { Clock } from '../../base/time.ts';
-import { indexChange, linesAsGenerated } from '../dream/index-file.ts';
+import { indexChange } from '../dream/index-change.ts';
 import { checkoutRoot, gitDirOf } from '../home/paths.ts';
 import { type Ledger, Transaction } from '../ledger/ledger.ts';
 import {
@@ -24,6 +24,7 @@ import {
 } from '../ledger/version-rows.ts';
 import { followLines } from '../store/external-edits.ts';
 import type { FileChange, Store } from '../store/store.ts';
+import { linesAsGenerated } from '../text/index-file.ts';
 import { isTopicFile } from '../text/topic.ts';
 import { type Sides, tidyTopic, withoutMarkers } from './conflict.ts';
 

@@ -9,7 +9,7 @@ import { oversized } from '../store/live-files.ts';
 import { isPinned } from '../store/staging.ts';
 import type { FileChange, Store } from '../store/store.ts';
 import { readLines } from '../text/blocks.ts';
-import { buildIndex, INDEX_CAPS, indexLine, linksIn, OVERFLOW_LINE } from './index-file.ts';
+import { buildIndex, INDEX_CAPS, indexLine, linksIn, OVERFLOW_LINE } from '../text/index-file.ts';
 import { refreshTopics, topicCard, topicCards } from './topic-table.ts';
 
 interface Followed {

@@ -8,7 +8,7 @@ import { type EntryRow, supportsOf } from '../ledger/entries.ts';
 import { jsonOf, type Ledger, type Row, type Transaction } from '../ledger/ledger.ts';
 import { shaOf } from '../ledger/version-rows.ts';
 import type { Store } from '../store/store.ts';
-import { type Archiving, asToday } from './operations.ts';
+import { type Archiving, asToday } from '../text/operations.ts';
 
 export interface Proposal {
   /** `prop_` and eight hex digits of a hash over what is proposed: the same change has the same id. */

@@ -7,7 +7,6 @@
 
 import { join } from 'node:path';
 import { statFile } from '../../base/files/files.ts';
-import { indexLine } from '../dream/index-file.ts';
 import { assumeCovered } from '../ledger/coverage.ts';
 import {
   addSupport,
@@ -28,6 +27,7 @@ import { missingIn, noteLostAnywhere } from '../ledger/version-rows.ts';
 import type { By, Store } from '../store/store.ts';
 import type { LogItem } from '../text/daily-log.ts';
 import { parseJsonReport, type ReportRow, reportDay } from '../text/dream-report.ts';
+import { indexLine } from '../text/index-file.ts';
 import { isTopicFile, lineId, parseTopic, seenOnceOn } from '../text/topic.ts';
 import { entryOfItem, historyPaths, logItemsOf, REPORTS, readLog, readLogItems, withoutRemains } from './log-items.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildIndex, INDEX_CAPS, type IndexTopic } from '../../../src/memory/dream/index-file.ts';
+import { buildIndex, INDEX_CAPS, type IndexTopic } from '../../../src/memory/text/index-file.ts';
 import { MEMORY_TYPES } from '../../../src/memory/types.ts';
 import { anyText } from '../../support/any-text.ts';
 

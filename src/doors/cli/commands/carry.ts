@@ -8,7 +8,7 @@ import { AppError } from '../../../base/errors.ts';
 import { isDirectory, listFiles } from '../../../base/files/directories.ts';
 import { readMemoryBytesNow, statNow, writeWhole } from '../../../base/files/files.ts';
 import { redact } from '../../../base/text/redact.ts';
-import { indexChange } from '../../../memory/dream/index-file.ts';
+import { indexChange } from '../../../memory/dream/index-change.ts';
 import { historyPaths } from '../../../memory/history/log-items.ts';
 import { takeInHistory } from '../../../memory/history/rebuild.ts';
 import { entriesIn } from '../../../memory/ledger/entries.ts';

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../../../base/time.ts';
-import { cutDescription } from '../../../memory/dream/index-file.ts';
 import { fateOf, learnedSessions } from '../../../memory/ledger/coverage.ts';
 import { entriesOfSession, isInLog } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
@@ -21,6 +20,7 @@ import {
 } from '../../../memory/recall/catalog.ts';
 import { searchMemories } from '../../../memory/recall/search.ts';
 import { logPath } from '../../../memory/text/daily-log.ts';
+import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { dayAmong, type Looking, withLooking, withLookingAtAll } from '../terminal/looking.ts';

@@ -3,12 +3,20 @@
 
 import { z } from 'zod';
 import { hasUnseen } from '../../base/text/wording.ts';
-import { DROP_REASONS, type DreamContext, entryIds, type Operation } from '../../rules/dream-context.ts';
+import {
+  DROP_REASONS,
+  type DreamContext,
+  entryIds,
+  linesIn,
+  linesOut,
+  type NewLine,
+  type Operation,
+  type Put,
+} from '../../rules/dream-context.ts';
 import { operationFaults } from '../../rules/operation-rules.ts';
 import { isMemoryPath } from '../store/confine.ts';
-import { DEFAULT_LIMITS } from '../store/staging.ts';
-import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from '../text/topic.ts';
 import { MEMORY_TYPES } from '../types.ts';
+import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from './topic.ts';
 
 const ids = z.array(z.string().min(1).max(100)).max(2_000);
 const someIds = ids.min(1);
@@ -79,6 +87,8 @@ export interface Archiving {
   reason: string;
 }
 
+const DEFAULT_LIMITS = { memoryBytes: 102_400 };
+
 /** What is wrong with each of the operations; `memoryBytes` is what one topic's file may hold (default 102,400). */
 export function faultsOf(
   operations: Operation[],
@@ -121,6 +131,43 @@ export function asToday(kept: Operation | Earlier): Operation {
   const cited = new Set(lines.flatMap((line) => line.entries));
   const put = { ...rest, kind: 'put', in: lines, out: replaces, entries: entries.filter((id) => !cited.has(id)) };
   return put as unknown as Operation;
+}
+
+/**
+ * Splits operations into what can be decided by itself: lines that share no entry, and entries that are dropped, one by
+ * one; with each the drops that name an entry of it as what stands for theirs.
+ */
+export function bundle(operations: Operation[]): Operation[][] {
+  const single = operations.flatMap((operation): Operation[] => {
+    if (operation.kind === 'drop') return operation.entries.map((entry) => ({ ...operation, entries: [entry] }));
+    return operation.kind === 'put' && linesOut(operation).length === 0 ? splitLines(operation) : [operation];
+  });
+  const owner = new Map(single.flatMap((operation) => entryIds(operation).map((entry) => [entry, operation] as const)));
+  const headOf = (operation: Operation, seen = new Set<Operation>()): Operation => {
+    const next = operation.kind === 'drop' && operation.of !== undefined ? owner.get(operation.of) : undefined;
+    return next === undefined || seen.has(next) ? operation : headOf(next, seen.add(operation));
+  };
+  const bundles = new Map<Operation, Operation[]>();
+  for (const operation of single) {
+    const head = headOf(operation);
+    const others = bundles.get(head) ?? [head];
+    bundles.set(head, head === operation ? others : [...others, operation]);
+  }
+  return [...bundles.values()];
+}
+
+/** An operation for each line, or for lines that rest on an entry together. */
+function splitLines(operation: Put): Operation[] {
+  if (operation.entries?.length) return [operation];
+  const groups: { entries: Set<string>; lines: NewLine[] }[] = [];
+  for (const line of linesIn(operation)) {
+    const shared = groups.filter(({ entries }) => line.entries.some((entry) => entries.has(entry)));
+    const all = [...shared.flatMap(({ entries }) => [...entries]), ...line.entries];
+    const joined = { entries: new Set(all), lines: [...shared.flatMap(({ lines }) => lines), line] };
+    for (const group of shared) groups.splice(groups.indexOf(group), 1);
+    groups.push(joined);
+  }
+  return groups.map(({ lines }) => ({ ...operation, in: lines }));
 }
 
 /** Whether a file of this name can be a topic; what a person or an agent calls one need not be a name we would give. */

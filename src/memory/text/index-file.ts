@@ -1,18 +1,12 @@
-// MEMORY.md: one line for every topic, grouped by type, within the caps that agents read; and its change of files, built
-// from what the ledger knows of the topics, in the same commit as their changes (index-follow.ts: between dreams).
+// MEMORY.md: one line for every topic, grouped by type, within the caps that agents read. Pure: a text and topics in, texts out;
+// who builds it when is index-change.ts's and index-follow.ts's.
 // Promises: a line nocturne did not write stays, in its place, and no line is made for the topic it links; generated
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.
 
-import { indexLines, writeIndexLines } from '../ledger/entries.ts';
-import type { Transaction } from '../ledger/ledger.ts';
-import { topicUses } from '../recall/recall-uses.ts';
-import { isPinned } from '../store/staging.ts';
-import type { FileChange, Store } from '../store/store.ts';
-import { fold, lineEndOf, readLines } from '../text/blocks.ts';
-import { isTopicPath } from '../text/topic.ts';
 import { MEMORY_TYPES, type MemoryType } from '../types.ts';
-import { refreshTopics, topicCards } from './topic-table.ts';
+import { fold, lineEndOf, readLines } from './blocks.ts';
+import { isTopicPath } from './topic.ts';
 
 export interface IndexTopic {
   path: string;
@@ -55,7 +49,7 @@ export interface BuiltIndex {
   handWrittenOverCaps: boolean;
 }
 
-const GROUPS = [...MEMORY_TYPES, 'other'] as const;
+export const GROUPS = [...MEMORY_TYPES, 'other'] as const;
 type Group = (typeof GROUPS)[number];
 
 const TITLE = '# Memory';
@@ -291,66 +285,4 @@ function render(sections: Section[], lineEnd: string): string {
     })
     .filter((block) => block !== '');
   return blocks.join(lineEnd);
-}
-
-export interface IndexSize {
-  /** Paths of all topic files, sorted. */
-  topics: string[];
-  lines: number;
-  bytes: number;
-}
-
-/**
- * The index as a change of files. It builds on the topics as they are by then, so it belongs behind their changes.
- * `generated`: lines that were generated elsewhere, in a directory that plain git merged.
- */
-export function indexChange(
-  { ledger, isCheckedIn }: Pick<Store, 'ledger' | 'isCheckedIn'>,
-  generated = new Set<string>(),
-) {
-  const generatedBefore = indexLines(ledger).union(generated);
-  const uses = topicUses(ledger);
-  let built: BuiltIndex | undefined;
-  let paths: string[] | undefined;
-  const living = () => {
-    refreshTopics(ledger);
-    const cards = topicCards(ledger).filter((card) => !card.isArchived);
-    paths = cards.map((card) => card.path);
-    return cards;
-  };
-  const build = (current: string | null) => {
-    const topics = living().map(({ path, description, type, isPinned: pinned }) => ({
-      path,
-      description,
-      type,
-      pinned,
-      usedAt: uses.get(path)?.usedAt ?? '',
-    }));
-    if (isPinned({ path: 'MEMORY.md', text: current })) return current;
-    built = buildIndex({ current, generatedBefore, topics, isCheckedIn });
-    return built.text;
-  };
-  const size = () => ({
-    topics: paths ?? living().map((card) => card.path),
-    lines: built?.lines ?? 0,
-    bytes: built?.bytes ?? 0,
-    generated: built?.generated.length ?? generatedBefore.size,
-  });
-  return {
-    memory: { path: 'MEMORY.md', change: build },
-    overflow: (): FileChange[] =>
-      GROUPS.map((group) => {
-        const path = `index/${group}.md`;
-        const change = (current: string | null) => {
-          if (!built || (current !== null && !isOverflow(current)) || isPinned({ path, text: current })) return current;
-          return built.overflow.find((file) => file.path === path)?.text ?? null;
-        };
-        return { path, change };
-      }),
-    size,
-    finish(transaction: Transaction): IndexSize {
-      writeIndexLines(transaction, built?.generated ?? [...generatedBefore]);
-      return size();
-    },
-  };
 }

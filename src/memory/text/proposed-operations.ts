@@ -1,0 +1,261 @@
+// A list of operations as a model builds it over its calls. What code lets through stands; what it does not is asked for
+// again, and nothing else. It knows no memory: who asks hands in what operations are checked against, and how what they name is read.
+// Promises: what is sent again about an entry takes the place of what was sent before; what `standing` answers can be
+// committed as it is.
+
+import { z } from 'zod';
+import { redact } from '../../base/text/redact.ts';
+import { withTags } from '../../rules/as-read.ts';
+import {
+  type DreamContext,
+  entryIds,
+  isOthers,
+  knownEntries,
+  linesIn,
+  type Operation,
+  type Put,
+  topicOfLine,
+} from '../../rules/dream-context.ts';
+import { certaintyOf, withAgain } from '../../rules/line-support.ts';
+import { DESCRIPTION_CHARACTERS, faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
+import { withoutMark } from './topic.ts';
+
+/** What operations are checked against. */
+export interface CheckedAgainst {
+  context: DreamContext;
+  limits: { memoryBytes: number };
+  /** Reads what an operation names and was not shown into the context; answers what cannot be changed of it, a sentence each. */
+  read(operation: Operation): Promise<string[]>;
+  /** Why a topic keeps its name; null: it may have another. */
+  keepsName(rename: Operation): Promise<string | null>;
+}
+
+/** One of the operations of a call. */
+interface Sent {
+  /** Its place in the call; undefined for what stands since an earlier one. */
+  number?: number;
+  /** The entries that it is about, as far as it has a shape. */
+  entries: string[];
+  operation: Operation | null;
+  /** What is wrong with its shape, or with what it names. */
+  problems: string[];
+  /** What was mended of it, of which nothing is to be sent again. */
+  note?: string;
+}
+
+export interface Verdict {
+  /** What is wrong, a sentence each, with the operation's number. */
+  problems: string[];
+  /** What was mended, a sentence each: nothing is to be sent again for it. */
+  notes: string[];
+  /** Numbers of the operations of the last call that stand. */
+  standing: number[];
+  /** Entries that no standing operation is about. */
+  left: string[];
+}
+
+/** Of what is wrong with a proposal, a model is told so much at once. */
+export const MOST_PROBLEMS = 40;
+
+/** What the model is told: nothing more where all stands, else what is to be sent again. */
+export function replyTo({ problems, notes, standing, left }: Verdict) {
+  if (problems.length === 0) {
+    return { text: ['Accepted. Nothing more is to be done.', ...notes].join('\n'), isError: false, endsRun: true };
+  }
+  const said = problems.slice(0, MOST_PROBLEMS);
+  const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
+  const again =
+    left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
+  return {
+    text: [...(standing.length > 0 ? [stands] : []), ...notes, ...said, again].join('\n'),
+    isError: standing.length + notes.length === 0,
+  };
+}
+
+export class ProposedOperations {
+  readonly #against: CheckedAgainst;
+  readonly #refused: string[] = [];
+  /** By entry, what was wrong with what was sent last about it. */
+  readonly #why = new Map<string, string>();
+  #standing: Operation[] = [];
+
+  constructor(against: CheckedAgainst) {
+    this.#against = against;
+  }
+
+  /** Takes what a call sends, and judges it beside what stands. */
+  async take(input: unknown): Promise<Verdict> {
+    const list = proposalListSchema.safeParse(await cleaned(input));
+    const verdict = list.success
+      ? await this.#judge(list.data.operations.map(readSent))
+      : { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left() };
+    this.#refused.push(...verdict.problems);
+    return verdict;
+  }
+
+  /** What stands now, as it is committed. */
+  get standing(): Operation[] {
+    return this.#standing;
+  }
+
+  /** What code refused so far, a sentence each. */
+  get refused(): string[] {
+    return this.#refused;
+  }
+
+  /** The entries that no operation which stands is about, each with what was wrong. */
+  get left(): { entry: string; reason: string }[] {
+    const otherwise = this.#refused.slice(0, 3).join(' ') || 'The model proposed nothing for it.';
+    return this.#left().map((entry) => ({ entry, reason: (this.#why.get(entry) ?? otherwise).slice(0, 1_000) }));
+  }
+
+  async #judge(sent: Sent[]): Promise<Verdict> {
+    const resent = new Set(sent.flatMap(({ entries }) => entries));
+    const earlier = this.#standing.filter((operation) => entryIds(operation).every((id) => !resent.has(id)));
+    for (const each of sent) if (each.operation) each.problems.push(...(await this.#against.read(each.operation)));
+    const shaped = [
+      ...earlier.map((operation): Sent => ({ entries: entryIds(operation), operation, problems: [] })),
+      ...sent.filter(({ operation }) => operation),
+    ];
+    const meant = asMeant(
+      shaped.map(({ operation }) => operation as Operation),
+      this.#against.context,
+    );
+    const all = shaped.map((each, at) => ({ ...each, operation: meant[at] as Operation }));
+    const faultsIn = (some: typeof all) => {
+      const operations = some.map(({ operation }) => operation);
+      return faultsOf(operations, this.#against.context, this.#against.limits);
+    };
+    // What rests on an operation that falls, falls with it.
+    let kept = all.filter(({ problems }) => problems.length === 0);
+    const fallen: typeof all = [];
+    for (let isWhole = false; !isWhole; ) {
+      const faults = faultsIn(kept);
+      isWhole = faults.every((found) => found.length === 0);
+      for (const [at, each] of kept.entries()) {
+        if (faults[at]?.length) fallen.push({ ...each, problems: faults[at] });
+      }
+      kept = kept.filter((_, at) => faults[at]?.length === 0);
+    }
+    // And what only an operation that falls stood in the way of, stands.
+    const wrong: Sent[] = sent.filter(({ problems }) => problems.length > 0);
+    for (const each of fallen) {
+      const beside = all.filter((other) => other.operation === each.operation || kept.includes(other));
+      if (fallen.length > 1 && faultsIn(beside).every((found) => found.length === 0)) kept = beside;
+      else wrong.push(each);
+    }
+    for (const each of kept.filter(({ operation }) => operation.kind === 'rename')) {
+      const linked = await this.#against.keepsName(each.operation);
+      if (linked === null) continue;
+      kept = kept.filter((other) => other !== each);
+      wrong.push({ ...each, problems: [linked] });
+    }
+    this.#standing = kept.map(({ operation }) => operation);
+    return this.#verdict(kept, wrong);
+  }
+
+  #verdict(kept: Sent[], wrong: Sent[]): Verdict {
+    const left = this.#left();
+    const saying = ({ number, operation }: Sent, what: string) =>
+      number === undefined
+        ? `what stood of ${entryIds(operation as Operation).join(', ')}: ${what}`
+        : `operations[${number}]${operation ? ` (${operation.kind})` : ''}: ${what}`;
+    const said = wrong.toSorted((a, b) => (a.number ?? -1) - (b.number ?? -1));
+    const problems = said.flatMap((each) => each.problems.map((problem) => saying(each, problem)));
+    for (const each of wrong) {
+      for (const id of each.entries) this.#why.set(id, each.problems.map((what) => saying(each, what)).join(' '));
+    }
+    const sent = new Set(wrong.flatMap(({ entries }) => entries));
+    const unplaced = left.filter((entry) => !sent.has(entry));
+    if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
+    const notes = kept.flatMap(({ number, note }) => (note ? [`operations[${number}]: ${note}`] : []));
+    return { problems, notes, standing: kept.flatMap(({ number = [] }) => number), left };
+  }
+
+  #left(): string[] {
+    const placed = new Set(this.#standing.flatMap(entryIds));
+    return [...this.#against.context.entries.keys()].filter((entry) => !placed.has(entry));
+  }
+}
+
+/**
+ * The operations as they are meant: lines carry no mark of what was seen once, which code sets (draft.ts); what one says
+ * of a new topic holds for all that write into it; a new name means the topic; a duplicate that makes a line certain is put
+ * into it.
+ */
+function asMeant(operations: Operation[], context: DreamContext): Operation[] {
+  const meant = operations.map((operation) => corroborated(operation, context));
+  const renamed = new Map(meant.flatMap((each) => (each.kind === 'rename' ? [[each.to, each.topic] as const] : [])));
+  const begun = new Map<string, Pick<Put, 'type' | 'description'>>();
+  for (const each of meant) {
+    if (each.kind !== 'put' || !each.topic || context.topics.has(each.topic)) continue;
+    const { type = each.type, description = each.description } = begun.get(each.topic) ?? {};
+    begun.set(each.topic, { type, description });
+  }
+  return meant.map((each) => {
+    if (each.kind !== 'put') return each;
+    const name = each.topic ?? '';
+    const topic = context.topics.has(name) ? name : (renamed.get(name) ?? each.topic);
+    const lines = linesIn(each).map((line) => ({ ...line, text: withoutMark(line.text) || line.text }));
+    return { ...begun.get(name), ...each, topic, in: lines };
+  });
+}
+
+/** A drop that takes a corroboration for a mere repetition, as what makes the line plain. */
+function corroborated(operation: Operation, context: DreamContext): Operation {
+  if (operation.kind !== 'drop' || operation.because !== 'duplicate' || operation.of === undefined) return operation;
+  const { of, entries: ids, reason } = operation;
+  const topic = topicOfLine(of, context);
+  const line = topic?.lines.get(of);
+  const cited = knownEntries(context, ids).map((entry) => (line ? withAgain(entry, new Map([[of, line]])) : entry));
+  if (!topic || !line?.seenOnce || isOthers(line) || cited.some(({ isWithdrawn }) => isWithdrawn)) return operation;
+  if (certaintyOf(line.text, { cited, carried: [line] }).unsure.length > 0) return operation;
+  return { kind: 'put', topic: topic.name, out: [of], in: [{ text: line.text, entries: ids }], reason };
+}
+
+function readSent(given: unknown, number: number): Sent {
+  const { raw, note } = withShortDescription(given);
+  const read = operationSchema.safeParse(raw);
+  if (read.success) {
+    return { number, entries: entryIds(read.data), operation: read.data, problems: [], ...(note && { note }) };
+  }
+  const ids: string[] = [];
+  JSON.stringify(raw, (key, value) => {
+    if (key === 'entries' && Array.isArray(value)) ids.push(...value.filter((id) => typeof id === 'string'));
+    return value;
+  });
+  return { number, entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
+}
+
+/** A description that is too long holds nothing back: it ends where a clause does, or a word. */
+function withShortDescription(raw: unknown): { raw: unknown; note?: string } {
+  if (typeof raw !== 'object' || raw === null || !('description' in raw)) return { raw };
+  const { description } = raw;
+  if (typeof description !== 'string' || description.trim().length <= DESCRIPTION_CHARACTERS) return { raw };
+  const short = beginningOf(description.trim());
+  const note = `its description had ${description.trim().length} characters and was shortened to ${JSON.stringify(short)}.`;
+  return { raw: { ...raw, description: short }, note };
+}
+
+/** From here on a clause's end is a better one than a word's. */
+const LEAST_CHARACTERS = DESCRIPTION_CHARACTERS / 2;
+
+function beginningOf(text: string): string {
+  const ends = (pattern: RegExp) =>
+    [...text.matchAll(pattern)].map(({ index }) => index).filter((at) => at <= DESCRIPTION_CHARACTERS);
+  const clause = ends(/[,;.:](?=\s)|\s[–—(]/gu).findLast((at) => at >= LEAST_CHARACTERS);
+  const at = clause ?? ends(/\s/gu).at(-1) ?? DESCRIPTION_CHARACTERS;
+  const isInCode = (text.slice(0, at).split('`').length - 1) % 2 === 1;
+  const end = isInCode ? text.lastIndexOf('`', at - 1) : at;
+  return text.slice(0, end || at).replace(/[\s,;:–—(-]+$|\p{Cs}$/gu, '');
+}
+
+/** The same JSON value with every text in it redacted, and with the tags of what it copies as they were said. */
+async function cleaned(value: unknown): Promise<unknown> {
+  if (typeof value === 'string') return (await redact(withTags(value))).text;
+  if (Array.isArray(value)) return Promise.all(value.map(cleaned));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await cleaned(item)] as const)),
+  );
+}
