@@ -24,6 +24,11 @@ export interface FileChange {
   path: string;
   /** Where the file stood until now. It moves to `path`, which must be free, and keeps its id. */
   from?: string;
+  /**
+   * The id of the file that is meant, which may have been deleted, as who takes a version of it back knows it; default: the
+   * one that stands there.
+   */
+  file?: string;
   /** From what stands there (null: no file) to what shall stand there (null: none). */
   make(current: string | null): string | null;
   /** What must stand there, else nothing is done. */
@@ -192,19 +197,20 @@ async function isDone(db: Db, { error, id, memory }: { error: unknown; id: strin
 /** Writes the new version of a file, past its guards; answers what it is now. */
 async function stage(file: FileChange, change: Change, guard: FileGuard): Promise<Head | null> {
   const from = file.from ?? file.path;
-  const head = await headAt(guard.sql, guard.memory, from);
+  const { sql, memory } = guard;
+  const head = file.file === undefined ? await headAt(sql, memory, from) : await headOf(sql, memory, file.file);
   const current = head?.content ?? null;
   const text = current && rawText(current);
   if (file.if) checkPrecondition(from, head, file.if);
   const after = file.make(text);
   // Only what was no text before may be none after.
-  const content = after === null ? null : text?.isWellFormed() === false ? bytesOf(after) : Buffer.from(after);
+  const mayBeBytes = file.file !== undefined || text?.isWellFormed() === false;
+  const content = after === null ? null : mayBeBytes ? bytesOf(after) : Buffer.from(after);
   const isMove = file.from !== undefined && head?.path !== file.path;
   const isAlike = content === null || current === null ? content === current : content.equals(current);
   if (isAlike && !isMove) return head;
   const path = isMove || !head?.path ? file.path.normalize('NFC') : head.path;
   await checkChange({ path, from: head?.path ?? null, before: text, after, content, isMove }, guard);
-  const { memory, actor } = guard;
-  const { file: id } = await addVersion({ memory, file: head, path, content, change, actor });
-  return content === null ? null : headOf(guard.sql, memory, id);
+  const { file: id } = await addVersion({ memory, file: head, path, content, change, actor: guard.actor });
+  return content === null ? null : headOf(sql, memory, id);
 }

@@ -106,7 +106,7 @@ export async function keepVersion(made: NewVersion): Promise<{ id: string; file:
   const { memory, file, path, content, change, actor } = made;
   const id = newId('memver');
   const fileId = file?.id ?? newId('mem');
-  const op = content === null ? 'deleted' : file ? 'modified' : 'created';
+  const op = content === null ? 'deleted' : file && file.path !== null ? 'modified' : 'created';
   const of = { id, memory, file: fileId, change: change.id, op, path: content === null ? (file?.path ?? path) : path };
   const bytes = { sha: content && shaOf(content), size: content?.length ?? null, content };
   const by = { previous: file?.version ?? null, actor_kind: actor.kind, actor: actor.id, at: change.at };

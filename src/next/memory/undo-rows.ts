@@ -84,3 +84,75 @@ export function keyFrom(table: UndoTable, key: string): Row {
   const values = JSON.parse(key) as string[];
   return Object.fromEntries((KEYS[table] as readonly string[]).map((column, at) => [column, values[at] ?? null]));
 }
+
+/** A row that a job wrote. */
+export interface RowChange {
+  table: UndoTable;
+  key: Row;
+  /** As the job left it. Null, here and below: no row. */
+  after: Row | null;
+  current: Row | null;
+  /** As it is once the job is taken back, with what others made of it before the job wrote it last. */
+  back: Row | null;
+  /** The change that made something else of it since, which stays; null where none did. */
+  changedBy: string | null;
+}
+
+interface Write {
+  change: string;
+  job: string;
+  before: string | null;
+}
+
+/** The rows that a job's changes wrote, each once, those written last first. */
+export async function rowChangesOf(sql: Sql, job: string): Promise<RowChange[]> {
+  const written = await sql.all<{ tbl: UndoTable; key: string }>(
+    'select u.tbl, u.key from undo u join change c on c.id = u.change where c.job = ? order by c.n desc, u.n desc',
+    job,
+  );
+  const keys = new Map(written.map((row) => [`${row.tbl} ${row.key}`, row]));
+  const changes: RowChange[] = [];
+  for (const { tbl, key } of keys.values()) changes.push(await rowChange(sql, { job, table: tbl, key }));
+  return changes;
+}
+
+async function rowChange(
+  sql: Sql,
+  { job, table, key: of }: { job: string; table: UndoTable; key: string },
+): Promise<RowChange> {
+  const key = keyFrom(table, of);
+  const current = (await rowOf(sql, table, key)) ?? null;
+  const writes = await sql.all<Write>(
+    `select c.id as change, c.job, u.before from undo u join change c on c.id = u.change
+     where u.tbl = ? and u.key = ? order by c.n, u.n`,
+    ...[table, of],
+  );
+  const afterWrite = (at: number) => (at + 1 < writes.length ? imageOf(writes[at + 1]?.before) : current);
+  const change: RowChange = { table, key, after: null, current, back: current, changedBy: null };
+  const last = writes.findLastIndex((write) => write.job === job);
+  change.after = afterWrite(last);
+  for (let at = last; at >= 0 && change.changedBy === null; at -= 1) {
+    const write = writes[at] as Write;
+    const before = imageOf(write.before);
+    if (write.job !== job || isSameRow(change.back, before)) continue;
+    if (isSameRow(change.back, afterWrite(at))) change.back = before;
+    else change.changedBy = writes[at + 1]?.change ?? '';
+  }
+  return change;
+}
+
+function imageOf(before: string | null | undefined): Row | null {
+  return before == null ? null : JSON.parse(before);
+}
+
+/** An image that was made before a column was there lacks it. */
+function isSameRow(a: Row | null, b: Row | null): boolean {
+  const columns = (row: Row | null) =>
+    row &&
+    JSON.stringify(
+      Object.entries(row)
+        .filter(([, value]) => value !== null)
+        .sort(),
+    );
+  return columns(a) === columns(b);
+}
