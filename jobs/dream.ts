@@ -22,7 +22,6 @@ import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
 import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts';
-import { Guidance } from './agent-request.ts';
 import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
 import { checkedOf, proposedFor } from './dream/check.ts';
@@ -30,6 +29,7 @@ import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly
 import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
 import { type ProposeDeps, propose } from './dream/propose.ts';
 import { Slices, select } from './dream/select.ts';
+import { readGuidance } from './project-guidance.ts';
 import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
@@ -157,7 +157,7 @@ async function distil(
   // 4.
   const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval });
   await commit(retired.checked);
-  const guidance = await Guidance.read(store.ledger);
+  const guidance = await readGuidance(store.ledger);
   await rehearseCommit(deps);
   const unsaid = await dropSaid(loaded.fresh, guidance, store);
   await commit(unsaid.checked);

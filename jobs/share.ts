@@ -13,12 +13,12 @@ import { readTextNow, writeNew } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/text/redact.ts';
 import type { Clock } from '../src/base/time.ts';
 import { indexChange } from '../src/memory/dream/index-change.ts';
-import { refreshTopics, saidId } from '../src/memory/dream/topic-table.ts';
+import { refreshTopics } from '../src/memory/dream/topic-table.ts';
 import { changesOf } from '../src/memory/history/job-changes.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { isPinned } from '../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
-import { editLines, parseTopic, seenOnceOn } from '../src/memory/text/topic.ts';
+import { editLines, parseTopic, saidId, seenOnceOn } from '../src/memory/text/topic.ts';
 import type { MemoryType } from '../src/memory/types.ts';
 import { sharedAlone, shareInto, statementsOf } from './share/team-topic.ts';
 

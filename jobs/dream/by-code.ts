@@ -10,7 +10,8 @@ import { endWaiting, sayWaitedInVain, waitedInVain } from '../../src/memory/drea
 import type { IndexSize } from '../../src/memory/dream/index-change.ts';
 import { linesDecided } from '../../src/memory/dream/proposals.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
-import { linesDueBefore, linesSaying, refreshTopics, saidId, topicCards } from '../../src/memory/dream/topic-table.ts';
+import { linesDueBefore, linesSaying, refreshTopics, topicCards } from '../../src/memory/dream/topic-table.ts';
+import type { Guidance } from '../../src/memory/home/projects.ts';
 import {
   addSupport,
   dropSupport,
@@ -25,9 +26,16 @@ import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import type { FileChange, Store } from '../../src/memory/store/store.ts';
 import type { ReportedRow } from '../../src/memory/text/dream-report.ts';
 import type { Archiving } from '../../src/memory/text/operations.ts';
-import { archivePath, editLines, isArchivePath, lineId, newTopic, parseTopic } from '../../src/memory/text/topic.ts';
+import {
+  archivePath,
+  editLines,
+  isArchivePath,
+  lineId,
+  newTopic,
+  parseTopic,
+  saidId,
+} from '../../src/memory/text/topic.ts';
 import { entryIds, isOthers, type Operation } from '../../src/rules/dream-context.ts';
-import type { Guidance } from '../agent-request.ts';
 import { type Checked, type CommitAt, type CommitDeps, commitTopics, type Told, type TopicsPlan } from './commit.ts';
 import { type DraftTopic, readTopicAt, readTopics, saidElsewhere } from './draft.ts';
 import { contextOf } from './select.ts';

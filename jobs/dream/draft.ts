@@ -8,7 +8,7 @@
 
 import { redact } from '../../src/base/text/redact.ts';
 import type { RestingLine } from '../../src/memory/dream/provenance.ts';
-import { linesLinking, saidId } from '../../src/memory/dream/topic-table.ts';
+import { linesLinking } from '../../src/memory/dream/topic-table.ts';
 import {
   addSupport,
   dropSupport,
@@ -32,6 +32,7 @@ import {
   isTopicPath,
   lineId,
   parseTopic,
+  saidId,
   seenOnceOn,
   withoutMark,
 } from '../../src/memory/text/topic.ts';

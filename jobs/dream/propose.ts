@@ -3,6 +3,7 @@
 // another night, with what was wrong.
 
 import { z } from 'zod';
+import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import type { Tool } from '../../src/agent/tools.ts';
 import type { ToolDefinition } from '../../src/agent/types.ts';
 import { AppError, isAppError } from '../../src/base/errors.ts';
@@ -10,7 +11,8 @@ import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import { noteLeft, reasonsLeft } from '../../src/memory/dream/habits.ts';
-import type { SpentTotal } from '../../src/memory/home/spend.ts';
+import { describePlace } from '../../src/memory/home/projects.ts';
+import type { JobSpend, SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { SliceSummary } from '../../src/memory/text/dream-report.ts';
@@ -19,10 +21,10 @@ import { MOST_PROBLEMS, type ProposedOperations, replyTo } from '../../src/memor
 import { entryLines, nameOfSession, renderTopics } from '../../src/memory/text/topic-edits.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { sessionOf } from '../../src/rules/dream-context.ts';
-import { type AgentDeps, describePlace, runWithTools } from '../agent-request.ts';
 import type { Selected } from './select.ts';
 
 export interface ProposeDeps extends AgentDeps {
+  spend: JobSpend;
   store: Store;
   clock: Clock;
   zone: string;

@@ -2,19 +2,21 @@
 // nothing is committed here.
 
 import { programOf } from '../../src/agent/programs/programs.ts';
+import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../src/agent/tools.ts';
 import type { AgentEnding } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
+import { describePlace, Guidance, originOf } from '../../src/memory/home/projects.ts';
+import type { JobSpend } from '../../src/memory/home/spend.ts';
 import { type EntryRow, entriesOfSession, entryRow } from '../../src/memory/ledger/entries.ts';
 import { viewMemory } from '../../src/memory/store/memory-view.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { type AgentDeps, describePlace, Guidance, originOf, runWithTools } from '../agent-request.ts';
 import { showMemory } from './memory-shown.ts';
 import type { Offered } from './show.ts';
 import type { SortedTurns } from './sort-turns.ts';
@@ -23,6 +25,7 @@ import type { SortedTurns } from './sort-turns.ts';
 const WRITTEN_CHARS = 6_000;
 
 export interface ProposeDeps extends AgentDeps {
+  spend: JobSpend;
   clock: Clock;
   zone: string;
 }

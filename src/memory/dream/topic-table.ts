@@ -5,7 +5,7 @@
 
 import type { Day } from '../../base/time.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { dueDay, isArchivePath, isTopicFile, lineId, parseTopic } from '../text/topic.ts';
+import { dueDay, isArchivePath, isTopicFile, parseTopic, saidId } from '../text/topic.ts';
 import { isMemoryType, type MemoryType } from '../types.ts';
 
 /** What the tables know of a topic file. */
@@ -149,15 +149,6 @@ export function linesLinking(ledger: Ledger, path: string): string[] {
     path,
   ) as [string][];
   return rows.map(([found]) => found);
-}
-
-/** The same for texts that say the same in the same words. */
-export function saidId(text: string): string {
-  const words = text
-    .normalize('NFKC')
-    .toLowerCase()
-    .match(/[\p{L}\p{M}\p{N}]+(?:[./_:@-]+[\p{L}\p{M}\p{N}]+)*/gu);
-  return lineId((words ?? []).join(' '));
 }
 
 /** Empties the tables, words and all: what is deleted one by one would stay in the index until it is merged. */

@@ -66,6 +66,15 @@ export function lineId(text: string): string {
   return hash('sha256', fold(text)).slice(0, 8);
 }
 
+/** The same for texts that say the same in the same words. */
+export function saidId(text: string): string {
+  const words = text
+    .normalize('NFKC')
+    .toLowerCase()
+    .match(/[\p{L}\p{M}\p{N}]+(?:[./_:@-]+[\p{L}\p{M}\p{N}]+)*/gu);
+  return lineId((words ?? []).join(' '));
+}
+
 /** Reads a topic file of the memory directory; never throws. */
 export function parseTopic(path: string, raw: string): Topic {
   const { data } = readFrontmatter(raw);

@@ -1,52 +1,14 @@
-// What extract and dream ask an agent with: one run of the forked agent, its tools answered here and its spend counted
-// against the job's ceilings; where a session ran, in words for a model; and what the project itself says (CLAUDE.md,
-// AGENTS.md), which memory need not say again.
+// Projects, as far as they say of themselves where a session ran, in words for a model, and what their own files (CLAUDE.md,
+// AGENTS.md) say, which memory need not say again.
 // Careful on purpose: a whole line or sentence of those must say the same in the same words, so that "use npm" is not
 // found in "never use npm"; and only in the project whose sessions an entry comes from.
 
 import { isAbsolute, join } from 'node:path';
-import { programOf } from '../src/agent/programs/programs.ts';
-import { routeTools, type Tool } from '../src/agent/tools.ts';
-import type { AgentEnding, AgentRequest, RunAgent } from '../src/agent/types.ts';
-import { attempt, isAppError } from '../src/base/errors.ts';
-import { readText, readTextNow } from '../src/base/files/files.ts';
-import { renderPrompt } from '../src/base/prompt.ts';
-import { redact } from '../src/base/text/redact.ts';
-import { saidId } from '../src/memory/dream/topic-table.ts';
-import { gitRoot } from '../src/memory/home/paths.ts';
-import type { JobSpend } from '../src/memory/home/spend.ts';
-import type { Ledger } from '../src/memory/ledger/ledger.ts';
-
-export interface AgentDeps {
-  agent: Pick<AgentRequest, 'model' | 'access' | 'maxTurns' | 'maxOutputTokens' | 'requestMs'>;
-  runAgent: RunAgent;
-  spend: JobSpend;
-  signal?: AbortSignal;
-}
-
-/** Resolves with how the run ended; what its tools were told is the tools' to answer. */
-export async function runWithTools(
-  ask: Pick<AgentRequest, 'memory' | 'system' | 'input' | 'continues'>,
-  tools: Tool[],
-  { agent, runAgent, spend, signal }: AgentDeps,
-): Promise<AgentEnding> {
-  const continued = ask.continues && String(ask.continues.model);
-  const system = programOf(agent.model) ? `${ask.system}\n${await programWords(tools)}` : ask.system;
-  return runAgent(
-    { ...agent, ...ask, system, tools: tools.map((tool) => tool.definition) },
-    {
-      callTool: routeTools(tools),
-      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { continued, paid }),
-      settle: (reservation, usage) => spend.settle(reservation, usage),
-    },
-    signal,
-  );
-}
-
-/** A program is given no tools: what would be passed to one is its answer. */
-async function programWords([tool]: Tool[]): Promise<string> {
-  return (await renderPrompt('program', { tool: tool?.definition.name ?? '' })).text;
-}
+import { attempt, isAppError } from '../../base/errors.ts';
+import { readText, readTextNow } from '../../base/files/files.ts';
+import { redact } from '../../base/text/redact.ts';
+import { saidId } from '../text/topic.ts';
+import { gitRoot } from './paths.ts';
 
 /** A path is no longer; what is, was made to be read. */
 const MOST_CHARACTERS = 500;
@@ -101,11 +63,6 @@ export class Guidance {
   /** By the project's directory: what it says, by id, with the file that says it. */
   readonly #byProject = new Map<string, Map<string, { file: string; text: string }>>();
   readonly #projectOf = new Map<string, string>();
-
-  /** Reads the files of all projects whose sessions the ledger knows. */
-  static read(ledger: Ledger): Promise<Guidance> {
-    return Guidance.of(ledger.lists('select id, cwd from session where cwd is not null') as [string, string][]);
-  }
 
   /** Reads the files of the projects that these sessions run in. */
   static async of(sessions: [id: string, cwd: string][]): Promise<Guidance> {
