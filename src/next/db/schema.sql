@@ -66,14 +66,18 @@ create index rests_source on rests (memory, source);
 -- The lines of the heads, for search. Derived.
 create table line (id integer primary key autoincrement, memory text not null, file text not null, text text not null);
 create index line_file on line (memory, file);
--- What a job did: for people, the cost, undo, and clients (a dream over HTTP is one).
+-- What a job did: for people, the cost, undo, and clients (a dream over HTTP is one). `progress`: how many turns it covered by a
+-- model's word, or operations it kept; `retry_at`: before then a server wants no further request.
 create table job (
   id text primary key, kind text not null, memory text, session text, status text not null, outcome text, code text, error text,
   started_by text not null, actor text, process text, request text not null default '{}', output text, usage text,
-  created_at text not null, started_at text, ended_at text, archived_at text, undoes text);
+  progress integer not null default 0, retry_at text, created_at text not null, started_at text, ended_at text, archived_at text,
+  undoes text);
 create index job_recent on job (created_at, id);
 create index job_memory on job (memory, kind, created_at);
+create index job_session on job (session, started_at);
 create index job_ended on job (ended_at) where ended_at is not null;
+create index job_running on job (id) where status = 'running';
 -- Work that waits, is worked (claimed), or was given up (state 'failed').
 create table inbox (
   id integer primary key autoincrement, kind text not null, key text not null, memory text, machine text not null default '', job text,
@@ -83,7 +87,8 @@ create table inbox (
   unique (kind, key));
 create index inbox_due on inbox (priority, turn, id) where state = 'waiting';
 create index inbox_next on inbox (not_before) where state = 'waiting';
--- Whose turn is next: `turn` is the number that a tenant's last item got.
+create index inbox_memory on inbox (memory, kind);
+-- Whose turn is next: `turn` is the number that a tenant's last item got; of '*', the highest that is done.
 create table tenant (id text primary key, turn integer not null);
 -- Ceilings of a day: `scope` '' is all, else a key or a plan. `call`: each request, reserved before it is sent, settled after.
 create table day (
