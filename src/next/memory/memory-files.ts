@@ -11,6 +11,7 @@ import { type By, type Committed, commit, type FileChange, lookInto } from './co
 import type { Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
 import type { Memories, MemoryRow } from './memories.ts';
+import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
 
 export interface FileInfo {
   /** `mem_…`, the same after a rename. */
@@ -188,6 +189,17 @@ export class MemoryFiles {
   /** Changes several files in one commit. */
   async changeAll(by: By, files: FileChange[]): Promise<Committed> {
     return this.#commit(by, files);
+  }
+
+  /** Newest first, from any edit on that was made a moment ago. */
+  async versions(of: ListVersions = {}): Promise<Page<Version>> {
+    if (of.after === undefined) await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
+    return versionsOf(this.#memories.db, this.memory.id, of);
+  }
+
+  /** With its text; null where there is none of this id. */
+  version(id: string): Promise<Version | null> {
+    return versionOf(this.#memories.db, this.memory.id, id);
   }
 
   async #edit(
