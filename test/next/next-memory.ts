@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/next/db/open-database.ts';
-import type { Db } from '../../src/next/db/sql.ts';
+import type { Db, Sql } from '../../src/next/db/sql.ts';
 import type { By } from '../../src/next/memory/commit.ts';
 import type { Limits } from '../../src/next/memory/file-guards.ts';
 import { addMemory, Memories, type MemoryRow } from '../../src/next/memory/memories.ts';
@@ -35,6 +35,23 @@ export interface World {
   store(): Promise<{ row: MemoryRow; files: MemoryFiles }>;
 }
 
+/** A database that refuses a write which awaits anything but its sql: on SQLite that takes no turn of the event loop. */
+export function strictly(db: Db): Db {
+  if (db.engine !== 'sqlite') return db;
+  const write = <T>(work: (sql: Sql) => Promise<T>) =>
+    db.write(async (sql) => {
+      let isLate = false;
+      const turn = setImmediate(() => {
+        isLate = true;
+      });
+      const done = await work(sql);
+      clearImmediate(turn);
+      if (isLate) throw new Error('a write awaited something else than its sql');
+      return done;
+    });
+  return { ...db, write };
+}
+
 /** Runs `work` in a world of its own, and closes it. */
 export async function inWorld(
   engine: Engine,
@@ -47,7 +64,7 @@ export async function inWorld(
   const clock = of.clock ?? fixedClock(NOW);
   const opened: { db: Db; memories: Memories }[] = [];
   const open = async () => {
-    const db = await openDatabase({ home, url: database?.url });
+    const db = strictly(await openDatabase({ home, url: database?.url }));
     const memories = new Memories({ db, home, clock, limits: of.limits });
     opened.push({ db, memories });
     return { db, memories };

@@ -4,8 +4,8 @@
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../../base/errors.ts';
-import { makeDirectory, makePrivate, readTextNow } from '../../base/files/files.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
+import { makeDirectory, makeFile, readTextNow } from '../../base/files/files.ts';
 import type { Db, Sql } from './sql.ts';
 
 /** Another number with every change of schema.sql, until there is a release. */
@@ -33,24 +33,27 @@ export async function openDatabase({ home, url }: { home: string; url?: string }
 async function openFile(path: string): Promise<Db> {
   const { connect, inTurn, openSqlite, telling } = await import('./sqlite.ts');
   makeDirectory(dirname(path));
+  // What SQLite puts beside it gets its mode.
+  makeFile(path);
   const db = telling(path, () => connect(path));
   try {
-    const version = () => db.pragma('user_version', { simple: true }) as number;
-    if ((await inTurn(path, version)) !== SCHEMA_VERSION) {
+    /** Whether the tables are there; refuses others. */
+    const isMade = () => {
+      const version = db.pragma('user_version', { simple: true }) as number;
+      if (version === SCHEMA_VERSION) return true;
+      if (version !== 0 || db.prepare('select 1 from sqlite_schema').get()) throw otherTables(path, version);
+      return false;
+    };
+    if (!(await inTurn(path, isMade))) {
       await inTurn(path, () => db.pragma('journal_mode = wal'));
-      await inTurn(path, () =>
-        db
-          .transaction(() => {
-            // Another process may have been faster.
-            if (version() === SCHEMA_VERSION) return;
-            if (version() !== 0) throw otherTables(path, version());
-            db.exec(strict(schema()));
-            db.exec(SEARCH.sqlite);
-            db.pragma(`user_version = ${SCHEMA_VERSION}`);
-          })
-          .immediate(),
-      );
-      makePrivate(path);
+      const make = db.transaction(() => {
+        // Another process may have been faster.
+        if (isMade()) return;
+        db.exec(strict(schema()));
+        db.exec(SEARCH.sqlite);
+        db.pragma(`user_version = ${SCHEMA_VERSION}`);
+      });
+      await inTurn(path, () => make.immediate());
     }
   } finally {
     db.close();
@@ -62,20 +65,23 @@ async function openServer(url: string): Promise<Db> {
   const { openPostgres } = await import('./postgres.ts');
   const db = await openPostgres(url);
   try {
-    const isThere = async (sql: Sql) =>
-      (await sql.get<{ there: string | null }>("select to_regclass('setting') as there"))?.there !== null;
-    if (!(await isThere(db))) {
+    const isThere = async (sql: Sql, name: string) =>
+      (await sql.get<{ there: string | null }>('select to_regclass(?) as there', name))?.there !== null;
+    if (!(await isThere(db, 'setting'))) {
       await db.write(async (sql) => {
         await sql.run("select pg_advisory_xact_lock(hashtext('nocturne'))");
-        if (await isThere(sql)) return;
+        if (await isThere(sql, 'setting')) return;
         await sql.run(forPostgres(schema()));
         await sql.run("insert into setting (key, value) values ('schema', ?)", String(SCHEMA_VERSION));
       });
-      // Only who owns the database may: without it, a search reads the lines of a memory.
-      await db.run(SEARCH.postgres).catch(() => undefined);
     }
-    const found = Number((await db.get<{ value: string }>("select value from setting where key = 'schema'"))?.value);
-    if (found !== SCHEMA_VERSION) throw otherTables(db.name, found);
+    const version = "select value from setting where key = 'schema'";
+    const found = await db.get<{ value: string }>(version).catch((error) => {
+      if (isAppError(error)) throw error;
+    });
+    if (Number(found?.value) !== SCHEMA_VERSION) throw otherTables(db.name, Number(found?.value));
+    // Only who owns the database may: without it, a search reads the lines of a memory.
+    if (!(await isThere(db, 'line_text'))) await db.run(SEARCH.postgres).catch(() => undefined);
     return db;
   } catch (error) {
     await db.close();
@@ -83,17 +89,16 @@ async function openServer(url: string): Promise<Db> {
   }
 }
 
+/** `found`: their number; 0 or none are no nocturne's. */
 function otherTables(name: string, found: number): AppError {
-  const isNewer = found > SCHEMA_VERSION;
-  return new AppError(
-    'storage',
-    `${name} was written by ${isNewer ? 'a newer' : 'another'} nocturne (tables ${found}).`,
-    {
-      remedy: isNewer
-        ? 'Update nocturne on this machine.'
-        : 'Use that nocturne, or put the database aside: this one begins a new one.',
-    },
-  );
+  const [by, remedy] =
+    found > SCHEMA_VERSION
+      ? ['a newer nocturne', 'Update nocturne on this machine.']
+      : ['another nocturne', 'Use that nocturne, or put the database aside: this one begins a new one.'];
+  if (found) return new AppError('storage', `${name} was written by ${by} (tables ${found}).`, { remedy });
+  return new AppError('storage', `${name} holds tables of another program.`, {
+    remedy: 'Give nocturne a database of its own.',
+  });
 }
 
 function schema(): string {

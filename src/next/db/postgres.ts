@@ -6,21 +6,26 @@
 import type pg from 'pg';
 import { AppError, describeError, isAppError } from '../../base/errors.ts';
 import { optionalPackage, withoutSecrets } from '../../queue/drivers.ts';
-import type { Db, Row, Sql, Value } from './sql.ts';
+import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
 
 const CONNECTIONS = 4;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 120_000;
 const LOCKED_AT_MOST_MS = 15_000;
 const OLDEST_POSTGRES = 13;
-/** The type of `bigint`: what is kept in one is counted, and no count is beyond what a number holds. */
-const BIGINT = 20;
+/** How values of types that SQLite lacks are told: counts, sums (none is beyond what a number holds), truth values. */
+const PARSERS = new Map<number, (value: string) => number>([
+  [20, Number],
+  [1700, Number],
+  [16, (value) => Number(value === 't')],
+]);
 /** SQLSTATEs that say something of the server, nothing of the statement: broken off, full, ending, a lock that is held. */
 const UNAVAILABLE = /^(?:08...|53...|57P0.|57014|55P03|25P03|40P01)$/;
 /** SQLSTATEs of a server that lets nobody in, knows no such database, allows too little, or may only be read. */
 const REFUSED = /^(?:28...|3D000|42501|25006)$/;
 /** What a connection that breaks rejects with, where it is none of the system's own codes. */
 const BROKEN = /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout)|not queryable/;
+const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 const COMMIT_UNKNOWN = 'the answer to COMMIT was lost';
 
 /** Whether a failed write may have been done all the same. */
@@ -48,7 +53,7 @@ export async function openPostgres(url: string): Promise<Db> {
     ),
     max: CONNECTIONS,
     types: {
-      getTypeParser: (type, format) => (type === BIGINT ? Number : driver.default.types.getTypeParser(type, format)),
+      getTypeParser: (type, format) => PARSERS.get(type) ?? driver.default.types.getTypeParser(type, format),
     },
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
@@ -65,14 +70,15 @@ export async function openPostgres(url: string): Promise<Db> {
     await pool.end();
     throw error;
   }
-  return {
+  const inTurn = turns(CONNECTIONS - 1);
+  return database({
     engine: 'postgres',
     name,
-    ...asking(pool, name),
-    write: (work) => telling(name, () => inTransaction(pool, name, work)),
+    ask: asking(pool, name),
+    transaction: (work) => inTurn(() => telling(name, () => inTransaction(pool, name, work))),
     lock: { wait: ' for update', skip: ' for update skip locked' },
     close: () => pool.end(),
-  };
+  });
 }
 
 function checkVersion(version: string, name: string): void {
@@ -105,8 +111,9 @@ async function inTransaction<T>(pool: pg.Pool, name: string, work: (sql: Sql) =>
       throw error;
     });
     await client.query('commit').catch((error) => {
-      // What the server itself says of it is an answer.
-      if (/^[0-9A-Z]{5}$/.test((error as { code?: string }).code ?? '')) throw error;
+      // What the server itself says of it is an answer, unless it is that it goes away.
+      const { code = '' } = error as { code?: string };
+      if (SQLSTATE.test(code) && !UNAVAILABLE.test(code)) throw error;
       throw new AppError('database-unavailable', `The database at ${name} did not answer whether it did this.`, {
         remedy: 'Check that it runs. Nothing is lost: it was done whole, or not at all.',
         cause: new Error(COMMIT_UNKNOWN, { cause: error }),
@@ -133,8 +140,7 @@ function inPostgres(sql: string): string {
 }
 
 function asking(via: pg.Pool | pg.PoolClient, name: string): Sql {
-  const ask = (sql: string, values: Value[]) =>
-    telling(name, () => via.query<Row>(inPostgres(sql), values.map(withoutZero)));
+  const ask = (sql: string, values: Value[]) => telling(name, () => via.query<Row>(inPostgres(sql), values.map(plain)));
   return {
     all: async <Found>(sql: string, ...values: Value[]) => (await ask(sql, values)).rows as Found[],
     get: async <Found>(sql: string, ...values: Value[]) => (await ask(sql, values)).rows[0] as Found | undefined,
@@ -142,9 +148,21 @@ function asking(via: pg.Pool | pg.PoolClient, name: string): Sql {
   };
 }
 
-/** No text of PostgreSQL holds U+0000. */
-function withoutZero(value: Value): Value {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+/** Runs at most so many at once; others wait here, where no connection is held meanwhile and nothing runs out. */
+function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let free = most;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
 }
 
 async function telling<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,9 @@
 // The seam to SQL: one shape of asking for both engines, and the few helpers that statements share.
-// Values stand for `?`. Rows come as plain objects; counts and sizes as numbers, bytes as Buffers. The engines differ only in
-// `lock`; everything else that a statement may use means the same in both (test/next/db/statements.test.ts).
+// Values stand for `?`. Rows come as plain objects; counts, sums and sizes as numbers, truth values as 1 and 0, bytes as Buffers.
+// The engines differ only in `lock`; everything else that a statement may use means the same in both
+// (test/next/db/statements.test.ts).
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 
 export type Value = string | number | null | Uint8Array;
@@ -18,11 +20,68 @@ export interface Db extends Sql {
   readonly engine: 'sqlite' | 'postgres';
   /** What messages call it: the file's path, or the server's URL without its password. */
   readonly name: string;
-  /** Does all of `work`, or nothing where it throws. `work` awaits nothing but `sql`: no file, no network, no clock. */
+  /**
+   * Does all of `work`, or nothing where it throws or one of its statements fails. `work` awaits nothing but `sql`: no file, no
+   * network, no clock; it cannot ask the database itself.
+   */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Behind a select: rows that others wait for, or pass over. SQLite has one writer, and needs neither. */
   readonly lock: { readonly wait: string; readonly skip: string };
   close(): Promise<void>;
+}
+
+/** What an engine brings to be a `Db`. */
+export interface Engine extends Omit<Db, keyof Sql | 'write'> {
+  /** Asks outside of a transaction. */
+  ask: Sql;
+  /** Runs `work` in a transaction, which is taken back where it throws. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+/** The database of an engine. */
+export function database({ ask, transaction, ...engine }: Engine): Db {
+  const inside = new AsyncLocalStorage<true>();
+  const outside = async <T>(work: () => Promise<T>): Promise<T> => {
+    // It would wait for itself, or be no part of the transaction.
+    if (inside.getStore()) throw new Error('inside a write nothing is asked but its own sql');
+    return work();
+  };
+  return {
+    ...engine,
+    ...around(ask, outside),
+    write: (work) => outside(() => transaction((sql) => inside.run(true, () => whole(sql, work)))),
+  };
+}
+
+/** A statement that failed takes all back, even where `work` goes on: PostgreSQL does so. */
+async function whole<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const failed: unknown[] = [];
+  const noting = async <Found>(ask: () => Promise<Found>): Promise<Found> => {
+    try {
+      return await ask();
+    } catch (error) {
+      failed.push(error);
+      throw error;
+    }
+  };
+  const done = await work(around(sql, noting));
+  if (failed.length > 0) throw failed[0];
+  return done;
+}
+
+function around(sql: Sql, call: <T>(work: () => Promise<T>) => Promise<T>): Sql {
+  return {
+    all: <Found>(text: string, ...values: Value[]) => call(() => sql.all<Found>(text, ...values)),
+    get: <Found>(text: string, ...values: Value[]) => call(() => sql.get<Found>(text, ...values)),
+    run: (text, ...values) => call(() => sql.run(text, ...values)),
+  };
+}
+
+/** A value as both engines keep it: no text has U+0000 in it, nor half a character. */
+export function plain(value: Value): Value {
+  if (typeof value !== 'string') return value;
+  const text = value.toWellFormed();
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
 }
 
 /** A new id: `mem_` and 24 hex digits. */

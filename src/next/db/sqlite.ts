@@ -2,11 +2,10 @@
 // Promises: a commit has reached the disk; what is deleted is overwritten; whoever waits for another process lets the event loop
 // go on, and gives up after 30 s with `conflict`; what the file fails with names it and says what to do.
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { AppError } from '../../base/errors.ts';
-import type { Db, Row, Sql, Value } from './sql.ts';
+import { type Db, database, plain, type Row, type Sql, type Value } from './sql.ts';
 
 /** SQLite itself waits so long for a lock, which holds the event loop; the rest is waited between tries. */
 const HELD_MS = 20;
@@ -23,28 +22,25 @@ export function openSqlite(path: string): Db {
   const [writer, reader] = telling(path, () => [connect(path), connect(path)] as const);
   reader.pragma('query_only = on');
   const [writing, reading] = [asking(writer, path), asking(reader, path)];
-  const inside = new AsyncLocalStorage<boolean>();
   let turns: Promise<unknown> = Promise.resolve();
 
-  const write = <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
-    if (inside.getStore()) throw new Error('a write within a write');
-    const mine = turns.then(() => inside.run(true, () => inTransaction(writer, path, () => work(writing))));
+  const transaction = <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
+    const mine = turns.then(() => inTransaction(writer, path, () => work(writing)));
     turns = mine.catch(() => undefined);
     return mine;
   };
-  return {
+  return database({
     engine: 'sqlite',
     name: path,
-    ...reading,
-    run: (sql, ...values) => write((at) => at.run(sql, ...values)),
-    write,
+    ask: { ...reading, run: (sql, ...values) => transaction((at) => at.run(sql, ...values)) },
+    transaction,
     lock: { wait: '', skip: '' },
     async close() {
       await turns;
       reader.close();
       writer.close();
     },
-  };
+  });
 }
 
 /** A connection with everything set that is a connection's own. */
@@ -88,8 +84,8 @@ export async function inTurn<T>(path: string, work: () => T): Promise<T> {
 
 function asking(db: Connection, path: string): Sql {
   const prepared = new Map<string, Database.Statement<Value[], Row>>();
-  const on = <T>(sql: string, work: (statement: Database.Statement<Value[], Row>) => T): T =>
-    telling(path, () => {
+  const on = <T>(sql: string, work: (statement: Database.Statement<Value[], Row>) => T): Promise<T> =>
+    inTurn(path, () => {
       let statement = prepared.get(sql);
       if (!statement) {
         // Statements of lists have many lengths.
@@ -100,9 +96,10 @@ function asking(db: Connection, path: string): Sql {
       return work(statement);
     });
   return {
-    all: async <Found>(sql: string, ...values: Value[]) => on(sql, (each) => each.all(...values) as Found[]),
-    get: async <Found>(sql: string, ...values: Value[]) => on(sql, (each) => each.get(...values) as Found | undefined),
-    run: async (sql, ...values) => on(sql, (each) => each.run(...values).changes),
+    all: <Found>(sql: string, ...values: Value[]) => on(sql, (each) => each.all(...values.map(plain)) as Found[]),
+    get: <Found>(sql: string, ...values: Value[]) =>
+      on(sql, (each) => each.get(...values.map(plain)) as Found | undefined),
+    run: (sql, ...values) => on(sql, (each) => each.run(...values.map(plain)).changes),
   };
 }
 
@@ -131,7 +128,7 @@ function told(path: string, error: unknown): unknown {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code);
+  return error instanceof Database.SqliteError && /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/.test(error.code);
 }
 
 /** Whether SQLite found the file itself to be damaged. */
