@@ -108,12 +108,9 @@ function lineOf(
 export function applyEdit(current: string | null, edit: TopicEdit): string | null {
   const add = edit.add.map((line) => line.text);
   if (current === null) {
-    return newTopic({
-      name: edit.name,
-      description: edit.description ?? edit.name,
-      type: edit.type as MemoryType,
-      lines: add,
-    });
+    const { name, description = name, type = 'project' } = edit;
+    // A topic that went meanwhile is begun anew for what comes, and not for what goes.
+    return add.length === 0 ? null : newTopic({ name, description, type, lines: add });
   }
   const text = editLines(current, { remove: edit.remove, add });
   if (add.length === 0 && edit.remove.size > 0 && isBlank(text)) return null;

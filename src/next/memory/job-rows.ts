@@ -42,6 +42,7 @@ export interface JobStart {
 export interface JobEnd {
   outcome: string;
   error?: Failure;
+  /** Default: what its commits wrote into the row. */
   output?: object;
   /** Default: the sums of its requests to the model. */
   usage?: object;
@@ -83,7 +84,7 @@ export async function endJob(sql: Sql, id: string, end: JobEnd): Promise<void> {
   const retryMs = error?.retryAfterMs;
   const retryAt = retryMs === undefined ? null : new Date(Date.parse(at) + retryMs).toISOString();
   await sql.run(
-    `update job set status = ?, outcome = ?, code = ?, error = ?, output = ?, usage = ?, progress = ?, retry_at = ?, ended_at = ?
+    `update job set status = ?, outcome = ?, code = ?, error = ?, output = coalesce(?, output), usage = ?, progress = ?, retry_at = ?, ended_at = ?
      where id = ? and ended_at is null`,
     ...[status, outcome, error?.code ?? null, error?.message ?? null, output ? JSON.stringify(output) : null],
     ...[JSON.stringify(usage ?? (await usageOf(sql, id))), progress, retryAt, at, id],

@@ -1,0 +1,288 @@
+// Dream: the entries that wait become topic files, and the index is rebuilt. Who calls it holds the claim of (dream, memory), which is
+// the lease: each commit asks for it.
+//
+// 1. Look at all files, and take what a person made of the logs at their word.
+// 2. Too much missing: stop. Nothing new and nothing gone: the index alone.
+// 3. By code: lines go that rest on what is gone alone; what the project's own files say is dropped.
+// 4. Slice by slice: the entries, and the topics near them.
+// 5. A model proposes what becomes of each entry; code checks it, and asks once more for what it refuses.
+// 6. One commit per slice: topics, index, what lines rest on, what became of each entry. What is left waits for another night.
+// 7. Put away what is past, long unused, or was seen once and never again.
+// 8. End the job, whose row tells what was done, refused and left.
+
+import type { AgentPorts } from '../../agent/types.ts';
+import type { Paid } from '../../base/config/prices.ts';
+import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../../base/errors.ts';
+import { Guidance } from '../../memory/home/projects.ts';
+import { logDay } from '../../memory/text/daily-log.ts';
+import { newId, type Sql } from '../db/sql.ts';
+import { type Claim, lookInto } from '../memory/commit.ts';
+import { beginJob, endJob, type StartedBy } from '../memory/job-rows.ts';
+import { INDEX } from '../memory/memory-index.ts';
+import type { Change } from '../memory/undo-rows.ts';
+import {
+  type ArchiveAfterDays,
+  findArchivable,
+  habitsInVain,
+  landArchiving,
+  type TopicUses,
+  topicUses,
+} from './dream/archiving.ts';
+import { dropSaid, retire } from './dream/code-operations.ts';
+import {
+  type Checked,
+  type DreamOutput,
+  isIndexCurrent,
+  type LandAt,
+  landOperations,
+  landTopics,
+  NOTHING_TOLD,
+  settleEntries,
+  toldMore,
+} from './dream/dream-landing.ts';
+import { nothingStands, type ProposeDeps, propose } from './dream/dream-proposal.ts';
+import { halved, type Slice, select, slicesOf } from './dream/dream-slices.ts';
+import { entriesHolding, isResting, type NightEntry, unplacedOf, waitingEntries } from './dream/night-entries.ts';
+import { contextOf, type StandingFiles, standingFiles } from './dream/topic-draft.ts';
+
+export interface DreamRequest {
+  startedBy: StartedBy;
+  /** Id of a job that was entered before; default: a new one, where there is something to do. */
+  job?: string;
+  claim?: Claim;
+  /** Steers how memory is kept; never overrides the rules. */
+  instructions?: string;
+  /** Take it as meant that files are missing, or many entries from the logs. */
+  acceptMissing?: boolean;
+}
+
+export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
+  /** The two ports that count what a job uses. */
+  spendOf(job: string): Pick<AgentPorts, 'reserve' | 'settle'>;
+  /** Tokens of entries, and of topics, that one request is shown. */
+  requestTokens: number;
+  /** A habit that one session showed is put away after so many days without another. */
+  holdDays: number;
+  archiveAfterDays: ArchiveAfterDays;
+}
+
+type DreamEnd =
+  | { outcome: 'dreamed' | 'nothing-new'; error?: undefined }
+  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
+
+/** What every dream tells, however it ended; `job`: null where there was nothing to do. */
+export type DreamReport = DreamEnd & DreamOutput & { job: string | null };
+
+/** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
+export async function dream(request: DreamRequest, deps: DreamDeps): Promise<DreamReport> {
+  const { memories, memory } = deps;
+  const { db, clock } = memories;
+  const night: Night = { request, deps, job: request.job ?? newId('job'), output: NOTHING_TOLD };
+  let isBegun = false;
+  const begin = async () => {
+    const { startedBy, instructions } = request;
+    const at = clock.now().toISOString();
+    await beginJob(db, { id: night.job, kind: 'dream', memory: memory.id, startedBy, request: { instructions }, at });
+    isBegun = true;
+  };
+  let end: DreamEnd = { outcome: 'nothing-new' };
+  let failure: unknown;
+  try {
+    if (request.job !== undefined) await begin();
+    // 1. and 2.
+    const news = await newsOf(night);
+    const isIdle = !news && (await isIndexCurrent(deps));
+    if (!isBegun && !isIdle) await begin();
+    // 3. to 7.
+    if (news) {
+      await distil(news, night);
+      end = { outcome: 'dreamed' };
+    }
+    if (night.output.index === null && !isIdle) await land(night, (at) => landTopics(at, [], async () => NO_CHANGES));
+  } catch (error) {
+    failure = error;
+    // Who was refused before it began is a job all the same, so that whoever looks finds out why.
+    if (!isBegun) await begin().catch(onAppError(() => {}));
+    end = failedBy(error);
+  } finally {
+    // 8.
+    const { outcome, error } = failure ? { outcome: 'failed', error: failureOf(failure) } : end;
+    const ended = { outcome, error, output: night.output, at: clock.now().toISOString() };
+    if (isBegun) await endJob(db, night.job, ended).catch(onAppError(() => {}));
+  }
+  return { ...end, ...night.output, job: isBegun ? night.job : null };
+}
+
+interface Night {
+  request: DreamRequest;
+  deps: DreamDeps;
+  job: string;
+  /** What was done so far. */
+  output: DreamOutput;
+}
+
+interface News extends Slice {
+  files: StandingFiles;
+  /** They were gone and are back, with their lines. */
+  back: NightEntry[];
+  /** What stood in the way of these in earlier nights. */
+  before: Map<string, string>;
+  uses: TopicUses;
+}
+
+/** Looks at the memory; null where nothing is new. Errors: `refused` where so much is missing that it looks like an accident. */
+async function newsOf({ request, deps }: Night): Promise<News | null> {
+  const { memories, memory } = deps;
+  const { db, clock } = memories;
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  // What no topic could be committed for is found before a model is asked.
+  await lookInto(memories, { memory: memory.id, paths: [INDEX] });
+  await refuseMissing(deps, request);
+  const files = await standingFiles(db, memory.id);
+  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
+  const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
+  const waiting = await waitingEntries(db, memory.id);
+  const held = await entriesHolding(db, memory.id, { state: 'new', isStanding });
+  // What a person changed has no quotes any more, and waits.
+  const back = held.filter(({ evidence }) => evidence.length > 0);
+  const gone = await entriesHolding(db, memory.id, { state: 'gone', isStanding });
+  const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
+  const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
+  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !back.some((entry) => entry.id === id);
+  const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
+  const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
+  const uses = await topicUses(db, memory.id);
+  const inVain = await habitsInVain({ sql: db, memory: memory.id, files }, { clock, holdDays: deps.holdDays });
+  const isNew = fresh.length + withdrawn.length + back.length + inVain.length > 0;
+  return isNew ? { fresh, withdrawn, back, files, before, uses } : null;
+}
+
+async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {
+  const copy = memories.copyOf(memory.id);
+  if (acceptMissing) await copy?.hold(() => copy.acceptMissing());
+  const missing = await memories.db.all<{ path: string }>(
+    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
+    memory.id,
+  );
+  // A lost log takes no memory with it.
+  const gone = missing.filter(({ path }) => logDay(path) === null);
+  if (gone.length === 0) return;
+  throw new AppError(
+    'refused',
+    `${gone.length} files are missing at once: ${gone
+      .slice(0, 3)
+      .map(({ path }) => path)
+      .join(', ')} …`,
+    {
+      remedy: 'Put the files back, or run nocturne dream --accept-missing if they were removed on purpose.',
+    },
+  );
+}
+
+/** Works what is new into the topics. */
+async function distil(news: News, night: Night): Promise<void> {
+  const { memories, memory } = night.deps;
+  const place = { sql: memories.db, memory: memory.id };
+  // 3.
+  if (news.back.length > 0)
+    await land(night, (at) => landTopics(at, [], async () => standingAgain(news.back, memory.id)));
+  const retired = await retire(news.withdrawn, { ...place, files: news.files });
+  if (retired.checked) await landChecked(retired.checked, night);
+  const guidance = await guidanceOf(place);
+  const unsaid = await dropSaid(news.fresh, guidance, { ...place, files: news.files });
+  if (unsaid.checked) await landChecked(unsaid.checked, night);
+  // 4. to 6.
+  const files = await dreamSlices({ ...news, fresh: unsaid.rest, withdrawn: retired.rest }, night);
+  // 7.
+  const found = await findArchivable(
+    { ...place, files: await standingFiles(memories.db, memory.id, files) },
+    { ...night.deps, clock: memories.clock },
+    { guidance, uses: news.uses, isDecided: () => false },
+  );
+  if (found.length > 0) await land(night, (at) => landArchiving(found, at));
+}
+
+async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
+  const { deps, request, job } = night;
+  const { memories, memory } = deps;
+  const { db: sql, clock } = memories;
+  const ports = deps.spendOf(job);
+  const spend = {
+    ...ports,
+    reserve: (tokens: number, out: number, how: { paid?: Paid }) => ports.reserve(tokens, out, how.paid),
+  };
+  let { files } = news;
+  let tokens = deps.requestTokens;
+  let slices = slicesOf(news, tokens);
+  for (let slice = slices.shift(); slice; slice = slices.shift()) {
+    files = await standingFiles(sql, memory.id, files);
+    const context = await contextOf(slice, files);
+    const drafts = { sql, memory: memory.id, files, context };
+    const shown = await select(slice, drafts, { mostTokens: tokens, usedAt: news.uses.used });
+    const before = [...context.entries.keys()].flatMap((id) => news.before.get(id) ?? []);
+    const asked = { slice, place: drafts, shown, before, instructions: request.instructions };
+    const proposed = await propose(asked, { ...deps, clock, spend }).catch(
+      onAppError((tooLong) => tooLong, 'oversize'),
+    );
+    if (isAppError(proposed)) {
+      ({ slices, tokens } = halved([slice, ...slices], tokens, proposed));
+      continue;
+    }
+    const { standing: operations, refused, left } = proposed;
+    if (operations.length === 0) {
+      night.output = toldMore(night.output, { refused, left });
+      throw nothingStands(asked);
+    }
+    const open = new Set(left.map(({ entry }) => entry));
+    const isPlaced = ({ id }: NightEntry) => !open.has(id);
+    const placed = { fresh: slice.fresh.filter(isPlaced), withdrawn: slice.withdrawn.filter(isPlaced) };
+    await landChecked({ operations, context, slice: placed, refused, left }, night);
+  }
+  return files;
+}
+
+/** What cannot be committed as things are is left like what no operation stands for, so that it is not paid for each night. */
+async function landChecked(checked: Checked, night: Night): Promise<void> {
+  try {
+    await land(night, (at) => landOperations(checked, at));
+  } catch (error) {
+    if (isAppError(error, 'refused') || isAppError(error, 'bad-input')) {
+      const entries = [...checked.slice.fresh, ...checked.slice.withdrawn];
+      night.output = toldMore(night.output, {
+        left: entries.map(({ id: entry }) => ({ entry, reason: error.message })),
+      });
+    }
+    throw error;
+  }
+}
+
+async function land(night: Night, work: (at: LandAt) => Promise<DreamOutput>): Promise<void> {
+  const { deps, request, job, output } = night;
+  const by = { job, actor: { kind: 'job', id: job }, claim: request.claim } as const;
+  night.output = await work({ memories: deps.memories, memory: deps.memory, by, output });
+}
+
+const NO_CHANGES = { files: [], more: {}, rows: async () => {} };
+
+function standingAgain(back: NightEntry[], memory: string) {
+  const ids = back.map(({ id }) => id);
+  const rows = (change: Change) => settleEntries(change, memory, { ids, why: () => '' });
+  return { ...NO_CHANGES, rows };
+}
+
+/** What the projects say whose sessions said something here. */
+async function guidanceOf({ sql, memory }: { sql: Sql; memory: string }): Promise<Guidance> {
+  const rows = await sql.all<{ name: string; cwd: string }>(
+    `select distinct s.name, s.cwd from entry e join session s on s.id = e.session
+     where e.memory = ? and s.cwd is not null order by s.name`,
+    memory,
+  );
+  return Guidance.of(rows.map(({ name, cwd }) => [name, cwd]));
+}
+
+/** Throws on what is not an AppError. */
+function failedBy(error: unknown): Extract<DreamEnd, { error: Failure }> {
+  if (!isAppError(error)) throw error;
+  const isCeiling = ERRORS[error.code].class === 'ceiling';
+  return { outcome: isCeiling ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed', error: failureOf(error) };
+}
