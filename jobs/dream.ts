@@ -11,24 +11,25 @@
 // 7. Where nothing was committed, rebuild the index alone, for topics that a person added.
 // 8. End the job, and report.
 
+import { costMicroUsd, type Price } from '../src/base/config/prices.ts';
 import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
-import { markHistoryRead } from '../src/memory/history/log-items.ts';
+import { markHistoryRead, statHistory } from '../src/memory/history/log-items.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
-
 import type { Store } from '../src/memory/store/store.ts';
 import { reportPath } from '../src/memory/text/dream-report.ts';
 import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts';
+import { estimateTokens } from '../src/transcript/excerpt/tokens.ts';
 import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
 import { checkedOf, proposedFor } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
-import { commitLoaded, type Loaded, loadEntries } from './dream/load.ts';
-import { type ProposeDeps, propose } from './dream/propose.ts';
-import { Slices, select } from './dream/select.ts';
+import { commitLoaded, type Loaded, loadEntries, readEntries } from './dream/load.ts';
+import { type ProposeDeps, propose, requestFor } from './dream/propose.ts';
+import { Slices, select, slicesOf } from './dream/select.ts';
 import { readGuidance } from './project-guidance.ts';
 import type { ShareReport } from './share.ts';
 
@@ -267,4 +268,52 @@ function reportOf({ job, committed, ...end }: Ended, { spend }: DreamDeps) {
     job,
     spend: spend.total(),
   } satisfies DreamReport;
+}
+
+export interface DreamEstimate {
+  model: string;
+  /** New, changed and held entries, and those that are no longer in the logs. */
+  entries: number;
+  withdrawn: number;
+  requests: { system: string; input: string; inputTokens: number; outputTokens: number }[];
+  /** Estimated on the high side, without what code refuses and the model mends. */
+  inputTokens: number;
+  outputTokens: number;
+  /** Millionths of a dollar; null for a model without a price. */
+  microUsd: number | null;
+}
+
+/** Tokens of an operation around the words of its line. */
+const OPERATION_TOKENS = 120;
+
+/** Later requests are shown the memory as it is now, before the earlier ones changed it. */
+export async function estimateDream(
+  request: { instructions?: string },
+  deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'requestTokens'> & {
+    model: string;
+    price?: Price;
+  },
+): Promise<DreamEstimate> {
+  const { store, model, price, requestTokens: mostTokens } = deps;
+  const { fresh, withdrawn } = await readEntries(store, await statHistory(store));
+  const requests: DreamEstimate['requests'] = [];
+  for (const slice of slicesOf({ ...request, fresh, withdrawn }, mostTokens)) {
+    const asked = await requestFor(await select(slice, { store, mostTokens }), deps);
+    const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
+    const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
+    requests.push({ ...asked, inputTokens, outputTokens: said + slice.withdrawn.length * OPERATION_TOKENS });
+  }
+  const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
+  const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
+  // One request for each slice: the prompt is written to the cache, and read from it only where something is refused.
+  const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: 0, outputTokens };
+  return {
+    model,
+    entries: fresh.length,
+    withdrawn: withdrawn.length,
+    requests,
+    inputTokens,
+    outputTokens,
+    microUsd: price ? costMicroUsd(used, price) : null,
+  };
 }

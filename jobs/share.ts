@@ -5,6 +5,9 @@
 // 3. In one commit of the team's memory put each statement that stands nowhere there yet into the topic of its name,
 //    with its author; build the index with it. Nothing that stands there is changed, but that what a dream replaced
 //    goes where nobody else shared it.
+//
+// In a team's topic a statement is one line with its author at its end, put at its place in the alphabet, so that two clones
+// that share write different places of the file and the order tells nothing of time.
 
 import { join } from 'node:path';
 import type { Failure } from '../src/base/errors.ts';
@@ -18,9 +21,18 @@ import { changesOf } from '../src/memory/history/job-changes.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import { isPinned } from '../src/memory/store/staging.ts';
 import type { FileChange, Store } from '../src/memory/store/store.ts';
-import { editLines, parseTopic, saidId, seenOnceOn } from '../src/memory/text/topic.ts';
+import { authorsOf, lineEndOf, withAuthors } from '../src/memory/text/blocks.ts';
+import {
+  editLines,
+  type LocatedLine,
+  lineNumbers,
+  locateLines,
+  newTopic,
+  parseTopic,
+  saidId,
+  seenOnceOn,
+} from '../src/memory/text/topic.ts';
 import type { MemoryType } from '../src/memory/types.ts';
-import { sharedAlone, shareInto, statementsOf } from './share/team-topic.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {
@@ -231,4 +243,95 @@ function writeAttributes(dir: string): void {
   const path = join(dir, '.gitattributes');
   const isBegun = readTextNow(join(dir, 'MEMORY.md')) !== null || readTextNow(path) !== null;
   if (!isBegun) writeNew(path, ATTRIBUTES);
+}
+
+/** What is shared of a topic. */
+interface SharedTopic {
+  name: string;
+  description: string;
+  type: MemoryType;
+  /** Each on one line; code in its fence. */
+  statements: string[];
+}
+
+/** What of a topic can be shared: its statements, with the line's id and the lines of the file they stand on, from 1. */
+export function statementsOf(raw: string): { id: string; text: string; first: number; last: number }[] {
+  const numbers = lineNumbers(raw);
+  const lines = locateLines(raw);
+  let table: { head: string[]; end: number } | null = null;
+  return lines.flatMap(({ id, text, kind, from, to }, at) => {
+    const { first = 1, last = 1 } = numbers[at] ?? {};
+    const said = { id, text: kind === 'fence' ? withoutIndent(raw.slice(from, to)) : text, first, last };
+    if (kind !== 'paragraph' || !text.includes('|')) return said;
+    const next = lines[at + 1];
+    if (next?.from === to && isTableRule(next.text)) {
+      table = { head: cellsOf(text), end: next.to };
+      return [];
+    }
+    if (table === null || (from !== table.end && to !== table.end)) return said;
+    if (to === table.end) return [];
+    table.end = to;
+    return { ...said, text: rowAlone(cellsOf(text), table.head) };
+  });
+}
+
+function isTableRule(line: string): boolean {
+  return /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line);
+}
+
+function cellsOf(row: string): string[] {
+  const inner = row.replace(/^\||(?<!\\)\|$/g, '');
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
+}
+
+/** A row of a table as it can stand on a line of its own, in any order: `Host: alpha; Port: 22`. */
+function rowAlone(cells: string[], head: string[]): string {
+  const named = cells.map((cell, at) => (cell && head[at] ? `${head[at]}: ${cell}` : cell));
+  return named.filter((cell) => cell !== '').join('; ');
+}
+
+/** The lines of a team's topic that this author shared and nobody else. */
+export function sharedAlone(raw: string, author: string): LocatedLine[] {
+  return locateLines(raw).filter(({ authors }) => authors.length === 1 && authors[0] === author);
+}
+
+/** The team's topic with the statements that are not in it yet; a new one where there is none. */
+export function shareInto(current: string | null, { statements, ...topic }: SharedTopic, author: string): string {
+  const start = current ?? newTopic({ ...topic, lines: [] });
+  return statements.reduce((raw, statement) => putInPlace(raw, statement, author), start);
+}
+
+function putInPlace(raw: string, statement: string, author: string): string {
+  const lineEnd = lineEndOf(raw);
+  const ended = raw === '' || raw.endsWith('\n') ? raw : raw + lineEnd;
+  if (/^(?:```|~~~).*\n/.test(statement)) {
+    const gap = /(?:^|\n)\r?\n$/.test(ended) ? '' : lineEnd;
+    return ended + gap + [...statement.trimEnd().split('\n'), withAuthors('', [author]).trim(), ''].join(lineEnd);
+  }
+  const line = `- ${withAuthors(statement, [author])}${lineEnd}`;
+  const list = lastList(ended);
+  const last = list.at(-1);
+  if (!last) return ended + (/(?:^|\n)\r?\n$/.test(ended) ? '' : lineEnd) + line;
+  const at = list.find(({ text }) => text > statement)?.from ?? last.to;
+  return ended.slice(0, at) + line + ended.slice(at);
+}
+
+/** The bullets of the last list; what is numbered or indented is in someone's own order. */
+function lastList(raw: string): LocatedLine[] {
+  const lines = locateLines(raw);
+  const isPlain = (line: LocatedLine | undefined) => line !== undefined && /^[-*+]/.test(line.marker);
+  const isNext = (line?: LocatedLine, next?: LocatedLine) => raw.slice(line?.to, next?.from).trim() === '';
+  const last = lines.findLastIndex(isPlain);
+  let first = last;
+  while (isPlain(lines[first - 1]) && isNext(lines[first - 1], lines[first])) first -= 1;
+  return lines.slice(Math.max(first, 0), last + 1);
+}
+
+function withoutIndent(fence: string): string {
+  const lines = fence.split(/\r?\n/).filter((line) => authorsOf(line).length === 0);
+  const indent = /^[ \t]*/.exec(lines[0] ?? '')?.[0] ?? '';
+  return lines
+    .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
+    .join('\n')
+    .trimEnd();
 }

@@ -23,8 +23,7 @@ export { type RecallOptions, recallPrompt } from './doors/recall-session.ts';
 // The jobs.
 
 export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
-export type { DreamEstimate } from '../jobs/dream/estimate.ts';
-export type { DreamOutcome, DreamReport } from '../jobs/dream.ts';
+export type { DreamEstimate, DreamOutcome, DreamReport } from '../jobs/dream.ts';
 export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
 export type { Candidate, ForgetPlan, ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';

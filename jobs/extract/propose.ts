@@ -17,8 +17,7 @@ import type { Store } from '../../src/memory/store/store.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import { showMemory } from './memory-shown.ts';
-import type { Offered } from './show.ts';
+import { type Offered, showMemory } from './show.ts';
 import type { SortedTurns } from './sort-turns.ts';
 
 /** How much of what the main agent itself wrote down the extractor is shown. */

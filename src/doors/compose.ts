@@ -4,8 +4,7 @@
 
 import { join, resolve } from 'node:path';
 import type { CheckReport } from '../../jobs/check-memory.ts';
-import type { DreamEstimate } from '../../jobs/dream/estimate.ts';
-import type { DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
+import type { DreamEstimate, DreamRequest as DreamJobRequest, DreamReport } from '../../jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
@@ -290,7 +289,7 @@ export function compose(config: Config, parts: Parts = {}, keeping = keepingOf(c
       return shared ? { ...report, shared } : report;
     },
     estimateDream: async (at, request) => {
-      const { estimateDream } = await import('../../jobs/dream/estimate.ts');
+      const { estimateDream } = await import('../../jobs/dream.ts');
       const price = priceOf(config.model, config.prices);
       return estimateDream(request, { ...config, store: at, requestTokens: config.excerptTokens, price });
     },

@@ -66,7 +66,7 @@ export function learn(
       for (const entry of said) await change.put('entry', entryRow(memory, entry, 'new', change.job));
       for (const turn of Object.keys(turns)) {
         const covered = { state: 'done', reason: null, day: DAY, job: change.job };
-        await change.put('turn', { session, id: turn, memory, through: `${turn}-m${through}`, ...covered });
+        await change.put('turn', { session, id: turn, begins: '', memory, through: `${turn}-m${through}`, ...covered });
       }
     },
   });
@@ -109,7 +109,7 @@ export async function stateOf({ db }: Place, memory: string) {
     db.all(`select * from ${table} where memory = ? order by ${order}`, memory);
   return {
     files: files.map(({ text, ...file }) => ({ ...file, text: String(text) })),
-    turns: await rowsOf('turn', 'session, id'),
+    turns: await rowsOf('turn', 'session, id, begins'),
     entries: await rowsOf('entry', 'id'),
     rests: await rowsOf('rests', 'file, line, source'),
   };

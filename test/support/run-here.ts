@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
-import { agentOfShell } from '../../src/base/config/agent-shell.ts';
 import type { Environment } from '../../src/base/config/config.ts';
+import { agentOfShell } from '../../src/base/process.ts';
 import { main } from '../../src/doors/cli/cli.ts';
 
 export interface EndedHere {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { SeenKeys } from '../../src/transcript/seen-keys.ts';
+import { SeenKeys } from '../../src/transcript/formats/message-builder.ts';
 
 test('keys are new once, however many there are', () => {
   const seen = new SeenKeys();

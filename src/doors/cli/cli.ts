@@ -13,7 +13,6 @@ import { EXIT, note, print } from './terminal/output.ts';
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./commands/setup.ts') },
-  { names: ['config'], load: () => import('./commands/config-command.ts') },
   { names: ['doctor', 'check'], load: () => import('./commands/check-command.ts') },
   { names: ['list', 'search', 'sessions'], load: () => import('./commands/list.ts') },
   { names: ['show', 'restore'], load: () => import('./commands/history.ts') },
@@ -21,7 +20,7 @@ const MODULES: CommandModule[] = [
   { names: ['why'], load: () => import('./commands/why.ts') },
   { names: ['undo'], load: () => import('./commands/undo-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./commands/learn-command.ts') },
-  { names: ['pause'], load: () => import('./commands/pause.ts') },
+  { names: ['config', 'pause'], load: () => import('./commands/config-command.ts') },
   { names: ['worker'], load: () => import('./commands/worker-command.ts') },
   { names: ['cost'], load: () => import('./commands/cost-command.ts') },
   { names: ['status'], load: () => import('./commands/status.ts') },
@@ -30,13 +29,11 @@ const MODULES: CommandModule[] = [
   { names: ['export', 'import'], load: () => import('./commands/carry.ts') },
   { names: ['recall'], load: () => import('./commands/recall-command.ts') },
   { names: ['mcp'], load: () => import('./commands/mcp-command.ts') },
-  { names: ['share'], load: () => import('./commands/share-command.ts') },
+  { names: ['share', 'snapshot'], load: () => import('./commands/share-command.ts') },
   { names: ['review'], load: () => import('./commands/review-command.ts') },
-  { names: ['snapshot'], load: () => import('./commands/snapshot-command.ts') },
-  { names: ['serve'], load: () => import('../../wings/page/serve-command.ts') },
+  { names: ['serve', 'open'], load: () => import('../../wings/page/serve-command.ts') },
   { names: ['stores'], load: () => import('../../wings/server/commands/stores-command.ts') },
   { names: ['keys'], load: () => import('../../wings/server/commands/keys-command.ts') },
-  { names: ['open'], load: () => import('../../wings/page/open-command.ts') },
   { names: ['move'], load: () => import('../../wings/fleet/commands/move-command.ts') },
   { names: ['fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
 ];

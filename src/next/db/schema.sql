@@ -43,10 +43,10 @@ create table session (
 create unique index session_name on session (memory, name);
 create index session_path on session (machine, path);
 create table piece (session text not null references session, n integer not null, body blob not null, primary key (session, n));
--- Coverage: what became of a turn, up to which of its messages. No row: pending.
+-- Coverage: what became of a range of a turn, from which of its messages (`begins`; '': from its first) through which. No row: pending.
 create table turn (
-  session text not null, id text not null, memory text not null, through text not null, state text not null, reason text,
-  day text not null, job text not null, primary key (session, id));
+  session text not null, id text not null, begins text not null, memory text not null, through text not null, state text not null,
+  reason text, day text not null, job text not null, primary key (session, id, begins));
 create index turn_id on turn (memory, id);
 create index turn_through on turn (memory, through);
 create index turn_day on turn (memory, day);

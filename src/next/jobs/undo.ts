@@ -334,6 +334,7 @@ class TakingBack {
         table === 'entry' && this.#staying.has(String(key.id)) ? [turnOf(after ?? current)] : [],
       ),
     );
+    const before = coveredBefore(this.#rows);
     let undone = 0;
     for (const row of this.#rows) {
       const { table, key, current } = row;
@@ -341,10 +342,10 @@ class TakingBack {
         isChangedSince(row) ||
         isGone(row) ||
         (table === 'entry' && (this.#staying.has(String(key.id)) || takenOver.has(String(key.id)))) ||
-        (table === 'turn' && turns.has(`${key.session} ${key.id}`)) ||
+        (table === 'turn' && turns.has(nameOfTurn(key))) ||
         (table === 'rests' && key.source === 'index' && !withIndex);
       if (isStaying) continue;
-      const target = table === 'turn' && this.#job.kind !== 'undo' ? uncovered(row, this.#job) : row.back;
+      const target = table === 'turn' && this.#job.kind !== 'undo' ? uncovered(row, this.#job, before) : row.back;
       if (target) await change.put(table, target);
       else await change.drop(table, key);
       if (table === 'turn' && target?.state === 'undone' && current?.state !== 'undone') undone += 1;
@@ -359,9 +360,22 @@ function isChangedSince({ table, changedBy, after, current }: RowChange): boolea
   return table !== 'proposal' || current === null || current.state !== after?.state;
 }
 
-/** A turn as it is once its extraction is taken back: as other runs had covered it, else `undone`. */
-function uncovered({ back, after }: RowChange, job: JobRow): Row | null {
-  if (!after || after.job !== job.id || back?.through === after.through) return back;
+/** The turns all of which other runs had covered before, however the job divided them. */
+function coveredBefore(rows: readonly RowChange[]): Set<string> {
+  const turns = Map.groupBy(rows, ({ table, key }) => (table === 'turn' ? nameOfTurn(key) : ''));
+  turns.delete('');
+  const wasWhole = (of: RowChange[]) =>
+    of.some(({ back }) => back && of.some((row) => row.after?.through === back.through));
+  return new Set([...turns].flatMap(([turn, of]) => (wasWhole(of) ? turn : [])));
+}
+
+function nameOfTurn({ session, id }: Row): string {
+  return `${session} ${id}`;
+}
+
+/** A range of a turn as it is once its extraction is taken back: as other runs had covered it, else `undone`. */
+function uncovered({ key, back, after }: RowChange, job: JobRow, before: Set<string>): Row | null {
+  if (!after || after.job !== job.id || before.has(nameOfTurn(key))) return back;
   return { ...after, state: 'undone', reason: null };
 }
 

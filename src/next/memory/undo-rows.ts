@@ -5,7 +5,7 @@ import { insert, newId, type Row, replace, type Sql } from '../db/sql.ts';
 
 /** The columns that name a row. */
 export const KEYS = {
-  turn: ['session', 'id'],
+  turn: ['session', 'id', 'begins'],
   entry: ['memory', 'id'],
   rests: ['memory', 'file', 'line', 'source'],
   proposal: ['id'],

@@ -8,7 +8,6 @@
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { type JsonlRecord, messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from '../records.ts';
-import { SeenKeys } from '../seen-keys.ts';
 import type { Call, Message, Part, Speaker } from '../types.ts';
 import {
   idIn,
@@ -26,7 +25,7 @@ import {
 } from './claude-code-records.ts';
 import { type Format, namesOf, type OnUnreadable, type Said } from './format.ts';
 import { approval, commandLine, feedbackBehindPlan, humanParts, isJsonText, saidToCalls } from './human-text.ts';
-import { blocksOf, chainId, isResultBlock, partsOf } from './message-builder.ts';
+import { blocksOf, chainId, isResultBlock, partsOf, SeenKeys } from './message-builder.ts';
 
 /** Every record of the conversation begins so; only these are worth saving from a damaged line. */
 const RECORD_START = '{"parentUuid":';

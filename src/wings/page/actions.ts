@@ -11,7 +11,7 @@ import { isTopicPath } from '../../memory/text/topic.ts';
 import { markdown } from './markdown.ts';
 import { type MemoryPlace, memoryCalled, memoryId } from './memory-places.ts';
 import type { At, View } from './shell.ts';
-import { conflictView, topicConflictView } from './views/conflict-view.ts';
+import { conflictView, topicConflictView } from './views/topic-view.ts';
 import { type Flash, keepFlash } from './visits.ts';
 
 interface Asked {

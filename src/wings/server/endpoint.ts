@@ -19,10 +19,8 @@ import type { Sessions } from '../../doors/clients/sessions.ts';
 import type { Seen, StoreRow, Stores } from '../../doors/clients/stores.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { ApiError } from './api-errors.ts';
-import type { Cursors } from './cursor.ts';
-import { errorSchema } from './shapes.ts';
-import type { RecentMemories } from './store/recent.ts';
-import type { StoreThreads } from './store/threads.ts';
+import { type Cursors, errorSchema } from './shapes.ts';
+import type { RecentMemories, StoreThreads } from './store/threads.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */

@@ -2,9 +2,8 @@
 // for what, and how long. The sentences are the programs' own (Claude Code 2.1.197, Codex 0.169.0).
 
 import { describe, expect, test } from 'vitest';
-import { claudeCode } from '../../../src/agent/programs/claude-code-program.ts';
-import { codex } from '../../../src/agent/programs/codex-program.ts';
-import { failureOf, waitFor } from '../../../src/agent/programs/program-failures.ts';
+import { failureOf, waitFor } from '../../../src/agent/programs/program.ts';
+import { claudeCode, codex } from '../../../src/agent/programs/programs.ts';
 import type { ErrorCode } from '../../../src/base/errors.ts';
 
 const NOW = new Date('2026-11-23T15:07:40Z');

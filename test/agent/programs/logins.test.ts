@@ -2,9 +2,7 @@
 // which model ids name one.
 
 import { expect, test } from 'vitest';
-import { claudeCode } from '../../../src/agent/programs/claude-code-program.ts';
-import { codex } from '../../../src/agent/programs/codex-program.ts';
-import { programOf } from '../../../src/agent/programs/programs.ts';
+import { claudeCode, codex, programOf } from '../../../src/agent/programs/programs.ts';
 
 test.each<[string, object, string, string]>([
   ['nobody', { loggedIn: false, authMethod: 'none', apiProvider: 'firstParty' }, 'none', 'not logged in'],

@@ -1,11 +1,20 @@
-// config: shows the settings that are not as by default, or one, and sets them.
+// config: shows the settings that are not as by default, or one, and sets them. pause: nothing is done unasked, everywhere or
+// in a project, until the pause is ended or a time is over.
 
 import { homeOfUser, loadConfig } from '../../../base/config/config.ts';
 import { settingsPath } from '../../../base/config/settings.ts';
 import { onAppError } from '../../../base/errors.ts';
+import { canonicalPath } from '../../../base/files/directories.ts';
+import { formatUnreadSpend } from '../../../memory/home/day-spend.ts';
+import { gitRoot, isPause, pauseEnd } from '../../../memory/home/paths.ts';
+import type { WorkRows } from '../../../memory/ledger/inbox.ts';
+import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../../setup/settings-file.ts';
-import type { Call, CommandSpec } from '../spec.ts';
+import { eachLedger } from '../../worker/known-work.ts';
+import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
+import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print } from '../terminal/output.ts';
+import { plainly, sayTime } from '../terminal/phrases.ts';
 
 interface ConfigOptions {
   unset?: boolean;
@@ -73,4 +82,91 @@ function say(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-export const commands: CommandSpec[] = [configCommand] as CommandSpec[];
+interface PauseOptions extends CommonOptions {
+  project?: string | true;
+  for?: number;
+  off?: boolean;
+}
+
+const PROJECT: OptionSpec = ['--project [dir]', 'only the project of this directory (default: the current one)'];
+
+const pause: CommandSpec<PauseOptions> = {
+  name: 'pause',
+  about: 'do nothing unasked for now',
+  group: 'Every day',
+  options: [
+    [
+      '--for <time>',
+      'how long: 45m, 2h, 3d (default: until pause --off)',
+      { parse: parsed(durationMs, 'It is no length of time; give minutes, hours or days: 45m, 2h, 3d.') },
+    ],
+    ['--off', 'end the pause', { conflicts: 'for' }],
+    PROJECT,
+  ],
+  more: 'Sessions wait meanwhile, and nothing is recalled.',
+  json: '{ project, until }; with --off { project, wasPaused, released, enabled, reason }',
+  examples: ['pause --for 2h --project', 'pause --off'],
+  run: (call) => (call.options.off ? endPause(call) : beginPause(call)),
+};
+
+function beginPause(call: Call<PauseOptions>): Promise<void> {
+  return withApp(call, async (app) => {
+    const { for: lengthMs, json } = call.options;
+    const until = lengthMs ? new Date(app.config.clock.now().getTime() + lengthMs).toISOString() : null;
+    const project = projectFrom(call.options);
+    await app.home.pauses.begin({ project, until });
+    const when = until && sayTime(until, app.config);
+    const said = `${project ?? 'nocturne'} is paused until ${when ?? pauseEnd(project)}`;
+    print(json ? { project, until } : plainly(said, app.config));
+  });
+}
+
+function endPause(call: Call<PauseOptions>): Promise<void> {
+  return withApp(call, async (app) => {
+    const project = projectFrom(call.options);
+    const wasPaused = await app.home.pauses.end(project);
+    if (project === null) await app.home.dismissDamage();
+    const now = app.config.clock.now().toISOString();
+    let released = 0;
+    const look = async (_: Ledger, __: string, work: WorkRows) => {
+      // What another pause still holds is held again by whoever comes to work it.
+      for (const { id, attempts } of (await work.items()).filter(({ failure }) => isPause(failure))) {
+        await work.postpone(id, { notBefore: now, attempts, failure: null });
+        released += 1;
+      }
+    };
+    const unreadable = wasPaused ? await eachLedger(app, { look }) : [];
+    for (const { dir, message } of unreadable) note(`nocturne: ${dir}: ${message}`);
+    const { enabled, reason } = await app.standing({ cwd: project ?? undefined });
+    const here = await app.standing({ cwd: process.cwd() });
+    if (call.options.json) return print({ project, wasPaused, released, enabled, reason });
+    const what = plainly(project ?? 'nocturne', app.config);
+    const due = released > 0 ? `; ${released} that waited ${released === 1 ? 'is' : 'are'} due now` : '';
+    print(wasPaused ? `${what} is not paused any more${due}` : `${what} was not paused`);
+    if (!enabled) print(`still off: ${plainly(reason, app.config)}`);
+    // Who ends the pause of all means the one that keeps this project back.
+    else if (project === null && here.pausedProject) {
+      const end = pauseEnd(here.pausedProject);
+      const how = here.reason.endsWith(end) ? '' : `; ${end} ends that`;
+      print(`still off here: ${plainly(here.reason, app.config)}${how}`);
+    }
+    const unread = await app.home.days.unreadDay();
+    if (unread) print(formatUnreadSpend(unread));
+  });
+}
+
+/** The root of the project that is meant; null: everything. */
+export function projectFrom({ project }: PauseOptions): string | null {
+  if (project === undefined) return null;
+  const dir = canonicalPath(project === true ? process.cwd() : project);
+  return gitRoot(dir) ?? dir;
+}
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
+  return count && Number(count) > 0 ? Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS] : undefined;
+}
+
+export const commands: CommandSpec[] = [configCommand as CommandSpec, pause];

@@ -4,10 +4,10 @@
 import { join } from 'node:path';
 import { listProposals, type ShownProposal } from '../../../../jobs/review/waiting-proposals.ts';
 import type { Decided, ReviewReport, Word } from '../../../../jobs/review.ts';
-import { agentOfShell } from '../../../base/config/agent-shell.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, isAppError } from '../../../base/errors.ts';
 import { readTextNow, removeFile, writeWhole } from '../../../base/files/files.ts';
+import { agentOfShell } from '../../../base/process.ts';
 import { localTime } from '../../../base/time.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId, wholeId } from '../../../memory/ledger/short-ids.ts';

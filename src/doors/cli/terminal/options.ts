@@ -2,10 +2,10 @@
 // that waits for days, too: it loads nothing that only some of them need.
 
 import { CommanderError, InvalidArgumentError } from 'commander';
-import { agentOfShell } from '../../../base/config/agent-shell.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError } from '../../../base/errors.ts';
 import { statNow } from '../../../base/files/files.ts';
+import { agentOfShell } from '../../../base/process.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';

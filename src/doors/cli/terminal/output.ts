@@ -5,8 +5,7 @@
 // terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
 
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { DreamEstimate } from '../../../../jobs/dream/estimate.ts';
-import type { DreamReport } from '../../../../jobs/dream.ts';
+import type { DreamEstimate, DreamReport } from '../../../../jobs/dream.ts';
 import type { ExtractReport } from '../../../../jobs/extract.ts';
 import { programOf } from '../../../agent/programs/programs.ts';
 import { sayCount } from '../../../base/text/wording.ts';

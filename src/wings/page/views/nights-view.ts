@@ -17,10 +17,9 @@ import {
   reportDay,
   reportPath,
 } from '../../../memory/text/dream-report.ts';
-import { diffOfTexts } from '../diff.ts';
 import { inlineMarkdown } from '../markdown.ts';
 import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
-import { type At, empty, form, type Html, memoryTabs, pageOf, pager, type View } from '../shell.ts';
+import { type At, diffOfTexts, empty, form, type Html, memoryTabs, pageOf, pager, type View } from '../shell.ts';
 
 const SIZE = 20;
 const MOST_ITEMS = 150;

@@ -2,11 +2,9 @@
 
 import { html } from 'hono/html';
 import { listProposals, type ShownProposal, waitingIds } from '../../../../jobs/review/waiting-proposals.ts';
-import { sideBySide } from '../diff.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import type { MemoryPlace } from '../memory-places.ts';
-import { memoryCalled } from '../memory-places.ts';
-import { type At, empty, form, type Html, memoryTabs, type View, when } from '../shell.ts';
+import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
+import { type At, empty, form, type Html, memoryTabs, sideBySide, type View, when } from '../shell.ts';
 import { SPEAKERS } from './evidence-view.ts';
 
 const SHOWN = 20;

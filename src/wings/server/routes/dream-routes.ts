@@ -13,9 +13,8 @@ import {
   sessionOfDream,
 } from '../../../doors/clients/dreams.ts';
 import { ApiError } from '../api-errors.ts';
-import { pageOf } from '../cursor.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith, seenBy, visibleStore } from '../endpoint.ts';
-import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
+import { instantSchema, optional, pageOf, pageQuery, pageSchema, switchSchema } from '../shapes.ts';
 import { seenSession } from './session-routes.ts';
 
 const PATH = '/v1/dreams';

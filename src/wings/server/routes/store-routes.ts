@@ -3,12 +3,12 @@
 import { z } from '@hono/zod-openapi';
 import type { StoreRow } from '../../../doors/clients/stores.ts';
 import { ApiError } from '../api-errors.ts';
-import { pageOf } from '../cursor.ts';
 import { type Endpoint, endpointsWith, seenBy, storeOf } from '../endpoint.ts';
 import {
   createdQuery,
   deletedSchema,
   optional,
+  pageOf,
   pageQuery,
   pageSchema,
   storeSchema,

@@ -2,18 +2,21 @@
 // Promises: nothing is overwritten that the caller did not name; a precondition is checked under the store's lock, against
 // what stands in the file; what is written is kept byte for byte or refused; what is answered is the head, with whatever
 // an edit made meanwhile put into it.
+// Paths are `/notes/a.md` to clients and `notes/a.md` to the store; what a disk cannot hold apart is refused, by 400 where the
+// path itself cannot be, by 409 where another memory is in its way: the same path, one that differs in letter case only, a
+// file where a directory would be, or the reverse.
 
 import type { Config } from '../../../base/config/config.ts';
+import { isAppError } from '../../../base/errors.ts';
 import { fileIdentity, looksNow, readMemoryBytesNow, statNow } from '../../../base/files/files.ts';
 import { locateSecrets } from '../../../base/text/redact.ts';
 import { type Ledger, ledgerPath } from '../../../memory/ledger/ledger.ts';
 import { shaOf } from '../../../memory/ledger/version-rows.ts';
-import { locateFile } from '../../../memory/store/confine.ts';
+import { confine, locateFile, whyNoMemory } from '../../../memory/store/confine.ts';
 import { bytesOf } from '../../../memory/store/edit-text.ts';
 import { matchesKnown } from '../../../memory/store/live-files.ts';
 import type { By, Store } from '../../../memory/store/store.ts';
 import { ApiError } from '../api-errors.ts';
-import { freePath, pathConflict, refuseConflict, STANDING, storePath } from './memory-paths.ts';
 
 /** What work has beside its arguments. */
 export interface At {
@@ -71,6 +74,10 @@ export interface ListMemories {
 export type Listed = Memory | { prefix: string };
 
 type Row = Omit<Memory, 'content'> & { content: Buffer };
+
+/** Heads that stand: a file that is there, not one of nocturne's own. */
+export const STANDING = `memory.path is not null and memory.path not like '.%' and version.sha is not null
+  and memory.missing_since is null`;
 
 const COLUMNS = `memory.id, version.id as version, memory.path, version.sha, version.size as sizeBytes,
   coalesce(memory.created_at, version.at) as createdAt, version.at as updatedAt`;
@@ -278,4 +285,83 @@ function contentOf({ version }: { version: string }, ledger: Ledger): string {
   return (
     ledger.get<Pick<Row, 'content'>>('select content from version where id = ?', version)?.content.toString() ?? ''
   );
+}
+
+const CONFLICTS = `select memory.id, memory.path from memory join version on version.id = memory.head where ${STANDING}`;
+
+interface Conflict {
+  id: string | null;
+  path: string;
+}
+
+/** The store's own path. Throws 400 for one that cannot be. */
+export function storePath(path: string): string {
+  const problem = problemOf(path);
+  if (problem === null) return path.slice(1);
+  throw new ApiError('invalid_request_error', `path: ${problem}.`);
+}
+
+function problemOf(path: string): string | null {
+  if (!path.startsWith('/')) return 'it must begin with "/"';
+  if (path.normalize('NFC') !== path) return 'it is not in Unicode normalisation form C';
+  return whyNoMemory(path.slice(1));
+}
+
+/** Throws 409 where another memory than `own` is in the way of a path. Belongs inside a commit. */
+export function refuseConflict(
+  path: string,
+  { ledger, dir, own }: { ledger: Ledger; dir: string; own?: string },
+): void {
+  const found = conflictOf(path, { ledger, dir });
+  if (!found || (found.id === own && found.path === path)) return;
+  throw pathConflict(found);
+}
+
+export function pathConflict({ id, path }: Conflict): ApiError {
+  return new ApiError('memory_path_conflict_error', `A memory stands at /${path} already.`, {
+    more: { ...(id !== null && { conflicting_memory_id: id }), conflicting_path: `/${path}` },
+  });
+}
+
+/** A deleted memory gives up its path: what is made there is another one. Belongs inside a commit. */
+export function freePath(path: string, ledger: Ledger): void {
+  ledger.run(
+    `update memory set path = null where path = ?
+       and exists (select 1 from version where version.id = memory.head and version.sha is null)`,
+    path,
+  );
+}
+
+function conflictOf(path: string, { ledger, dir }: { ledger: Ledger; dir: string }): Conflict | null {
+  const names = path.split('/');
+  const above = names.map((_, at) => names.slice(0, at + 1).join('/'));
+  const at = ledger.get<{ id: string; path: string }>(
+    `${CONFLICTS} and memory.path in (select value from json_each(?)) order by length(memory.path) limit 1`,
+    JSON.stringify(above),
+  );
+  return at ?? firstBelow(path, ledger) ?? otherSpelling(path, { ledger, dir });
+}
+
+function firstBelow(path: string, ledger: Ledger): Conflict | null {
+  const sql = `${CONFLICTS} and memory.path > ? and memory.path < ? order by memory.path limit 1`;
+  return ledger.get<{ id: string; path: string }>(sql, `${path}/`, `${path}0`) ?? null;
+}
+
+/** What the directory has under another letter case, or that no memory is. */
+function otherSpelling(path: string, { ledger, dir }: { ledger: Ledger; dir: string }): Conflict | null {
+  let place: ReturnType<typeof confine>;
+  try {
+    place = confine(dir, path);
+  } catch (error) {
+    // The name of a file stands where a directory would have to be.
+    if (isAppError(error, 'bad-input')) throw new ApiError('invalid_request_error', `path: ${error.message}`);
+    throw error;
+  }
+  if (place.path === path && place.kind !== 'directory') return null;
+  const there = ledger.get<{ id: string; path: string }>(`${CONFLICTS} and memory.path = ?`, place.path);
+  if (there) return there;
+  const names = path.split('/');
+  const spelled = place.path.split('/');
+  const differs = spelled.slice(0, spelled.findIndex((name, at) => name !== names[at]) + 1).join('/') || place.path;
+  return firstBelow(differs, ledger) ?? { id: null, path: place.path };
 }

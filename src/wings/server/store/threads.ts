@@ -7,9 +7,11 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { packagePath } from '../../../base/files/files.ts';
+import { fileIdentity, looksNow, packagePath } from '../../../base/files/files.ts';
+import type { StoreRow } from '../../../doors/clients/stores.ts';
 import { ApiError, held, inTheMiddle } from '../api-errors.ts';
 import type { Answered, Asked, Failure, ThreadData } from '../server-thread.ts';
+import type { Memory, Retrieved } from './stored-memories.ts';
 import type { ArgsOf, ResultOf, WorkName } from './thread-work.ts';
 
 const HELD_FOR_MS = 1_200;
@@ -143,4 +145,55 @@ export class StoreThreads {
       resolve({ id: 0, failure: { told: inTheMiddle(), isHeld: false, trouble: message } });
     }
   }
+}
+
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Of a memory beside its content. */
+const ROW_BYTES = 1_024;
+
+export class RecentMemories {
+  readonly #threads: StoreThreads;
+  /** By store and id; what was read last is the last. */
+  readonly #kept = new Map<string, Retrieved>();
+  #bytes = 0;
+
+  constructor(threads: StoreThreads) {
+    this.#threads = threads;
+  }
+
+  /** A memory of a store as it stands. Throws `ApiError`. */
+  async retrieve({ dir, kind }: Pick<StoreRow, 'dir' | 'kind'>, id: string): Promise<Memory> {
+    const name = `${id} ${dir}`;
+    const before = this.#kept.get(name);
+    const found = before && looksAsBefore(before) ? before : await this.#threads.run(dir, 'retrieveMemory', { id });
+    this.#drop(name);
+    if (kind === 'own') this.#keep(name, found);
+    return found.memory;
+  }
+
+  #keep(name: string, retrieved: Retrieved): void {
+    if (retrieved.restsOn === null) return;
+    this.#kept.set(name, retrieved);
+    this.#bytes += bytesOf(retrieved);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= MOST_BYTES) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(name: string): void {
+    const kept = this.#kept.get(name);
+    if (!kept) return;
+    this.#kept.delete(name);
+    this.#bytes -= bytesOf(kept);
+  }
+}
+
+function bytesOf({ memory }: Retrieved): number {
+  return 2 * memory.content.length + ROW_BYTES;
+}
+
+function looksAsBefore({ restsOn }: Retrieved): boolean {
+  if (restsOn === null) return false;
+  return looksNow(restsOn.file) === restsOn.looks && fileIdentity(restsOn.ledger) === restsOn.identity;
 }
