@@ -42,9 +42,15 @@ export interface UndoDeps {
   actor?: Actor;
   /** For asking git. */
   environment: Record<string, string | undefined>;
-  /** What MEMORY.md becomes once these files of a memory are what they were; default: it is taken back as any other file. */
-  index?(sql: Sql, of: { memory: string; files: { path: string; text: string | null }[] }): Promise<Plan>;
+  /** What MEMORY.md becomes; default: it is taken back as any other file. */
+  index?: IndexOf;
 }
+
+/** What is to be done to the index of a memory once these of its files have these texts; asked within the commit. */
+export type IndexOf = (
+  sql: Sql,
+  of: { memory: string; files: { path: string; text: string | null }[] },
+) => Promise<Plan>;
 
 /** Something of the job that stays, since it was changed or built on since. */
 export interface Staying {

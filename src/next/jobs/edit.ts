@@ -1,0 +1,130 @@
+// A person changes a file of the memory, and what comes of it is an action that undo takes back: a text in place of the version
+// that they were shown, a pin, a file made what it was in a version.
+// Promises: what is not as it was shown any more is left alone, with `conflict`; where nothing changes there is no action.
+
+import { AppError } from '../../base/errors.ts';
+import { rawText } from '../../memory/store/edit-text.ts';
+import { dropKey, setKeys } from '../../memory/text/frontmatter.ts';
+import { isTopicFile, lineNumbers, parseTopic } from '../../memory/text/topic.ts';
+import { newId, type Sql } from '../db/sql.ts';
+import { commit, type FileChange, type Plan } from '../memory/commit.ts';
+import { restsThen } from '../memory/evidence.ts';
+import { type Content, headAt, headOf } from '../memory/file-rows.ts';
+import { beginJob, endJob } from '../memory/job-rows.ts';
+import type { Memories } from '../memory/memories.ts';
+import type { Change } from '../memory/undo-rows.ts';
+import type { IndexOf } from './undo.ts';
+
+export interface EditDeps {
+  memories: Memories;
+  /** What MEMORY.md becomes by the change; default: it stays. */
+  index?: IndexOf;
+}
+
+/** `job`: with which it can be undone; null where nothing was changed. `version`: the head of the file then, null where none is. */
+export interface Edited {
+  job: string | null;
+  path: string;
+  version: string | null;
+}
+
+type Outcome = 'edited' | 'pinned' | 'unpinned' | 'restored';
+
+interface Act {
+  memory: string;
+  outcome: Outcome;
+  file: FileChange;
+  rows?(change: Change): Promise<void>;
+}
+
+/** Gives a file another text than that of the version `base` (null: none was there). `make`: from what stands there. */
+export function edit(
+  { memory, path, base, make }: { memory: string; path: string; base: string | null; make: FileChange['make'] },
+  deps: EditDeps,
+): Promise<Edited> {
+  const file = { path, if: base === null ? { absent: true as const } : { version: base }, make };
+  return asPerson({ memory, outcome: 'edited', file }, deps);
+}
+
+/** Jobs leave a pinned topic as it is. */
+export function pin(
+  { memory, path, pinned }: { memory: string; path: string; pinned: boolean },
+  deps: EditDeps,
+): Promise<Edited> {
+  const make = (current: string | null) => {
+    if (current === null || parseTopic(path, current).pinned === pinned) return current;
+    return pinned ? setKeys(current, { pinned }) : dropKey(current, 'pinned');
+  };
+  return asPerson({ memory, outcome: pinned ? 'pinned' : 'unpinned', file: { path, make } }, deps);
+}
+
+/**
+ * Makes a file what it was in a version, at the place that it has now, or had. Its lines rest on what they rested on then, as
+ * far as that stands. Errors: `bad-input` for a version that holds no text, `conflict` where another file took the place.
+ */
+export async function restore(
+  { memory, version: id }: { memory: string; version: string },
+  deps: EditDeps,
+): Promise<Edited> {
+  const version = await deps.memories.db.get<Restored>(
+    `select v.file, v.op, v.content, v.redacted_at as redacted, coalesce(file.path, v.path) as path
+     from version v left join file on file.memory = v.memory and file.id = v.file where v.memory = ? and v.id = ?`,
+    ...[memory, id],
+  );
+  if (!version?.content) throw noText(id, version);
+  const { file, path } = version;
+  const text = rawText(version.content);
+  const lines = new Set(isTopicFile(path) ? lineNumbers(text).map((line) => line.id) : []);
+  const rows = async (change: Change) => {
+    for (const rest of await restsThen(change.sql, { memory, file, version: id }))
+      if (lines.has(rest.line)) await change.put('rests', { memory, ...rest });
+  };
+  return asPerson({ memory, outcome: 'restored', file: { path, file, make: () => text }, rows }, deps);
+}
+
+interface Restored {
+  file: string;
+  op: string;
+  content: Content;
+  redacted: string | null;
+  path: string;
+}
+
+function noText(id: string, version: Restored | undefined): AppError {
+  const why = !version
+    ? 'is not there; it may be older than versions are kept'
+    : version.redacted !== null
+      ? 'was redacted: there is no text to restore'
+      : `is of a file that was ${version.op} then: there is no text to restore`;
+  return new AppError('bad-input', `Version ${id} ${why}.`, {
+    remedy: 'Choose another one of nocturne show --history.',
+  });
+}
+
+/** Changes one file as a person does. */
+async function asPerson({ memory, outcome, file, rows }: Act, { memories, index }: EditDeps): Promise<Edited> {
+  const job = newId('job');
+  const actor = { kind: 'user', id: null } as const;
+  let isChanged = false;
+  const plan = async (sql: Sql): Promise<Plan> => {
+    const head = await (file.file === undefined ? headAt(sql, memory, file.path) : headOf(sql, memory, file.file));
+    const current = head?.content ? rawText(head.content) : null;
+    const text = file.make(current);
+    isChanged = text !== current;
+    const built = isChanged ? await index?.(sql, { memory, files: [{ path: file.path, text }] }) : undefined;
+    return {
+      files: [{ ...file, make: () => text }, ...(built?.files ?? [])],
+      async rows(change, heads) {
+        if (!isChanged) return;
+        await built?.rows?.(change, heads);
+        await rows?.(change);
+        const { at } = change;
+        const request = { path: file.path };
+        await beginJob(change.sql, { id: job, kind: 'edit', memory, startedBy: 'person', request, at });
+        await endJob(change.sql, job, { outcome, at });
+      },
+    };
+  };
+  const { files } = await commit(memories, { memory, paths: [file.path] }, { job, actor }, plan);
+  return { job: isChanged ? job : null, path: files[0]?.path ?? file.path, version: files[0]?.version ?? null };
+}
