@@ -9,7 +9,7 @@ import { makeDirectory, makeFile, readTextNow } from '../../base/files/files.ts'
 import type { Db, Sql } from './sql.ts';
 
 /** Another number with every change of schema.sql, until there is a release. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 const SEARCH = {
   sqlite: `create virtual table line_fts using fts5(text, content = 'line', content_rowid = 'id', tokenize = 'trigram remove_diacritics 1');

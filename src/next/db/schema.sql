@@ -7,7 +7,8 @@ create table memory (
   id text primary key, scope text not null, name text not null, description text not null default '', tenant text not null default '',
   dir text, machine text, metadata text not null default '{}', flags text not null default '{}', origin text,
   files integer not null default 0, bytes integer not null default 0, created_at text not null, updated_at text not null,
-  archived_at text, deleted_at text, paused_until text, unique (machine, dir));
+  archived_at text, deleted_at text, paused_until text);
+create unique index memory_dir on memory (machine, dir) where deleted_at is null;
 create index memory_list on memory (created_at, id);
 -- Which directory of which machine leads to which memory.
 create table place (machine text not null, path text not null, memory text not null references memory, primary key (machine, path));

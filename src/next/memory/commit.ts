@@ -17,7 +17,7 @@ import { type Db, newId, type Row, type Sql } from '../db/sql.ts';
 import { checkChange, checkPrecondition, type FileGuard, type Limits, type Precondition } from './file-guards.ts';
 import { type Actor, addVersion, type Head, headAt, headOf } from './file-rows.ts';
 import { Change } from './undo-rows.ts';
-import type { WorkingCopy } from './working-copy.ts';
+import type { Brought, WorkingCopy } from './working-copy.ts';
 
 export interface FileChange {
   /** Relative to the memory, with `/`. */
@@ -63,6 +63,8 @@ export interface Committed {
   files: (Head | null)[];
   /** Paths where an edit made past nocturne won over lines of this commit; those are kept as a version. */
   collisions: string[];
+  /** Files of the memory that could not be written yet, and why: that is tried again at the next look. */
+  behind: Brought['behind'];
 }
 
 export interface CommitDeps {
@@ -108,7 +110,7 @@ export async function commitAll(
     // 3.
     const committed = await inTransaction(deps, targets, by, plan);
     // 4.
-    for (const [at, copy] of copies.entries()) (committed[at] as Committed).collisions = (await copy?.bring()) ?? [];
+    for (const [at, copy] of copies.entries()) Object.assign(committed[at] as Committed, await copy?.bring());
     return committed;
   });
 }
@@ -116,8 +118,11 @@ export async function commitAll(
 /** Looks at the files of a memory that may have been edited past nocturne, and brings what is behind. */
 export async function lookInto(deps: CommitDeps, { memory, paths }: Target): Promise<void> {
   const copy = deps.copyOf(memory);
-  await copy?.hold(async () => {
-    await copy.look(paths === 'all' ? undefined : paths);
+  const some = paths === 'all' ? undefined : paths;
+  // Who only reads waits for no one, unless there is something to do.
+  if (!copy || (await copy.isSettled(some))) return;
+  await copy.hold(async () => {
+    await copy.look(some);
     await copy.bring();
   });
 }
@@ -149,7 +154,7 @@ async function inTransaction(
       const heads: (Head | null)[] = [];
       for (const file of files) heads.push(await stage(file, change, guard));
       await rows?.(change, heads);
-      committed.push({ change: null, files: heads, collisions: [] });
+      committed.push({ change: null, files: heads, collisions: [], behind: [] });
     }
     if (await change.end()) for (const each of committed) each.change = id;
   };

@@ -1,6 +1,7 @@
 // `.nocturne/aside` of a working copy: where a live file is moved while new bytes take its place, so that nothing is overwritten
-// unseen. A file just moved is `<file>.<sha>.taking` until its successor stands; then it is watched for 60 s, since a program that
-// had it open may still write to it: bytes other than its name says are a late edit. All times are the disk's own.
+// unseen. A file just moved is `<file>.<sha>.taking` until its successor stands; then it is `<file>.<sha>.<n>` and watched for 60 s,
+// since a program that had it open may still write to it: bytes other than its name says are a late edit. All times are the
+// disk's own. Only `changed` and `of` may be asked without the copy's lock.
 
 import { join } from 'node:path';
 import { listNames } from '../../base/files/directories.ts';
@@ -19,12 +20,15 @@ const WATCHED_MS = 60_000;
 /** An editor empties a file before it writes it: so long is it given. */
 const EMPTIED_READS = 50;
 const EMPTIED_READ_MS = 2;
+const EMPTY_SHA = shaOf('');
 
-export interface DisplacedFile {
-  /** The id of the file that stood there. */
+/** A file that was moved aside: the id of the file that stood there, and the SHA-256 of what it should have held. */
+export interface Taken {
   file: string;
-  /** Of the bytes that it had when it was moved here. */
   sha: string;
+}
+
+export interface DisplacedFile extends Taken {
   bytes: Buffer;
   /** When it was moved here, or last written. */
   changedMs: number;
@@ -46,19 +50,23 @@ export class DisplacedFiles {
   prepare(content: Buffer): string {
     makeDirectory(this.#dir);
     const path = join(this.#dir, `new.${crypto.randomUUID()}`);
-    writeSynced(path, content);
+    try {
+      writeSynced(path, content);
+    } catch (error) {
+      removeFile(path);
+      throw error;
+    }
     return path;
   }
 
   /** Moves the live file here; answers what it held, null where none was there. */
-  take(path: string, of: { file: string; sha: string }): Buffer | null {
+  take(path: string, of: Taken): Buffer | null {
     makeDirectory(this.#dir);
-    const taking = this.#taking(of);
-    return moveFile(path, taking) ? readWritten(taking) : null;
+    return moveFile(path, this.#taking(of)) ? readWritten(this.#taking(of), of.sha) : null;
   }
 
   /** Puts what was taken back; where something stands there by now it is watched, and the answer is false. */
-  putBack(path: string, of: { file: string; sha: string }, sha = of.sha): boolean {
+  putBack(path: string, of: Taken, sha = of.sha): boolean {
     const isBack = linkNew(this.#taking(of), path);
     if (isBack) removeFile(this.#taking(of));
     else this.watch(of, sha);
@@ -66,67 +74,60 @@ export class DisplacedFiles {
   }
 
   /** What was taken is done with, and watched; `sha`: of what is known to have been in it. */
-  watch(of: { file: string; sha: string }, sha = of.sha): void {
-    const taking = this.#taking(of);
-    if (statNow(taking) === null) return;
-    const path = () => join(this.#dir, `${of.file}.${sha}.${this.#n}`);
-    while (statNow(path()) !== null) this.#n += 1;
-    moveFile(taking, path());
+  watch(of: Taken, sha = of.sha): void {
+    if (statNow(this.#taking(of)) !== null) moveFile(this.#taking(of), this.#free(of.file, sha));
   }
 
   /** What a crash left: files that were taken and not replaced. What was only made ready is removed. */
-  left(): { file: string; sha: string }[] {
+  left(): Taken[] {
     const names = listNames(this.#dir);
     for (const name of names) if (name.startsWith('new.')) removeFile(join(this.#dir, name));
     return names.flatMap((name) => {
-      const [, file, sha] = /^(mem_\w+)\.([0-9a-f]*)\.taking$/.exec(name) ?? [];
+      const [, file, sha] = /^(mem_\w+)\.([0-9a-f]{64})\.taking$/.exec(name) ?? [];
       return file === undefined || sha === undefined ? [] : [{ file, sha }];
     });
   }
 
   /** Of these files, all that are watched. */
   of(files: ReadonlySet<string>): DisplacedFile[] {
-    return this.#named().flatMap(({ name, file, sha }) => {
-      const path = join(this.#dir, name);
-      const stat = files.has(file) ? statNow(path) : null;
-      const bytes = stat && readWritten(path);
-      return stat && bytes ? [{ file, sha, bytes, changedMs: stat.changedMs, name }] : [];
-    });
+    return this.#watched().flatMap((each) => (files.has(each.file) ? this.#read(each) : []));
   }
 
-  /** Those that were written to since they were moved here. Others are removed when their time is over. */
-  late(): DisplacedFile[] {
-    const nowMs = statNow(this.#dir)?.modifiedMs ?? 0;
-    return this.#named().flatMap(({ name, file, sha }) => {
-      const path = join(this.#dir, name);
-      const stat = statNow(path);
-      if (!stat) return [];
-      const looks = `${stat.bytes}:${stat.modifiedMs}`;
-      const isOver = nowMs - stat.changedMs > WATCHED_MS;
-      if (!isOver && this.#looks.get(name) === looks) return [];
-      const bytes = readWritten(path);
-      if (bytes && shaOf(bytes) !== sha) return [{ file, sha, bytes, changedMs: stat.changedMs, name }];
-      this.#looks.set(name, looks);
-      if (!isOver) return [];
-      removeFile(path);
-      this.#looks.delete(name);
+  /** Whether a crash left something here. */
+  isLeft(): boolean {
+    return listNames(this.#dir).some((name) => name.endsWith('.taking'));
+  }
+
+  /** Those that were written to since they were moved here. */
+  changed(): DisplacedFile[] {
+    return this.#watched().flatMap((each) => {
+      const looks = this.#looksOf(each.name);
+      if (looks === undefined || this.#looks.get(each.name) === looks) return [];
+      const [found] = this.#read(each);
+      if (found && shaOf(found.bytes) !== each.sha) return [found];
+      this.#looks.set(each.name, looks);
       return [];
     });
   }
 
-  #named(): { name: string; file: string; sha: string }[] {
-    return listNames(this.#dir).flatMap((name) => {
-      const [, file, sha] = /^(mem_\w+)\.([0-9a-f]{64})\.\d+$/.exec(name) ?? [];
-      return file === undefined || sha === undefined ? [] : [{ name, file, sha }];
+  /** Those whose time is over are read once more, and removed; answers such that were written to after all. */
+  expired(): DisplacedFile[] {
+    const nowMs = statNow(this.#dir)?.modifiedMs ?? 0;
+    return this.#watched().flatMap((each) => {
+      const path = join(this.#dir, each.name);
+      const stat = statNow(path);
+      if (!stat || nowMs - stat.changedMs <= WATCHED_MS) return [];
+      const [found] = this.#read(each);
+      if (found && shaOf(found.bytes) !== each.sha) return [found];
+      removeFile(path);
+      this.#looks.delete(each.name);
+      return [];
     });
   }
 
   /** A late edit was taken in: from now on the file is watched for another. */
   accept({ name, file, bytes }: DisplacedFile): void {
-    let n = 0;
-    const path = () => join(this.#dir, `${file}.${shaOf(bytes)}.${n}`);
-    while (statNow(path()) !== null) n += 1;
-    moveFile(join(this.#dir, name), path());
+    moveFile(join(this.#dir, name), this.#free(file, shaOf(bytes)));
   }
 
   /** Removes all, for when no byte of a text may stay. */
@@ -134,23 +135,52 @@ export class DisplacedFiles {
     for (const name of listNames(this.#dir)) removeFile(join(this.#dir, name));
   }
 
-  /** What time the disk says it is. */
+  /** What time the disk says it is; 0 where nothing can be written. */
   nowMs(): number {
-    const path = this.prepare(Buffer.alloc(0));
-    const now = statNow(path)?.changedMs ?? 0;
-    removeFile(path);
-    return now;
+    try {
+      const path = this.prepare(Buffer.alloc(0));
+      const now = statNow(path)?.changedMs ?? 0;
+      removeFile(path);
+      return now;
+    } catch {
+      return 0;
+    }
   }
 
-  #taking({ file, sha }: { file: string; sha: string }): string {
+  #watched(): (Taken & { name: string })[] {
+    return listNames(this.#dir).flatMap((name) => {
+      const [, file, sha] = /^(mem_\w+)\.([0-9a-f]{64})\.\d+$/.exec(name) ?? [];
+      return file === undefined || sha === undefined ? [] : [{ name, file, sha }];
+    });
+  }
+
+  #read(of: Taken & { name: string }): DisplacedFile[] {
+    const path = join(this.#dir, of.name);
+    const stat = statNow(path);
+    const bytes = stat && readWritten(path, of.sha);
+    return stat && bytes ? [{ ...of, bytes, changedMs: stat.changedMs }] : [];
+  }
+
+  #looksOf(name: string): string | undefined {
+    const stat = statNow(join(this.#dir, name));
+    return stat ? `${stat.bytes}:${stat.modifiedMs}` : undefined;
+  }
+
+  #free(file: string, sha: string): string {
+    const path = () => join(this.#dir, `${file}.${sha}.${this.#n}`);
+    while (statNow(path()) !== null) this.#n += 1;
+    return path();
+  }
+
+  #taking({ file, sha }: Taken): string {
     return join(this.#dir, `${file}.${sha}.taking`);
   }
 }
 
-/** Reads a file; one that is empty is looked at again for a moment. */
-function readWritten(path: string): Buffer | null {
+/** Reads a file; one that is empty and should not be is looked at again for a moment. */
+function readWritten(path: string, sha: string): Buffer | null {
   let content = readBytesNow(path);
-  for (let reads = 0; reads < EMPTIED_READS && content?.length === 0; reads += 1) {
+  for (let reads = 0; reads < EMPTIED_READS && content?.length === 0 && sha !== EMPTY_SHA; reads += 1) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTIED_READ_MS);
     content = readBytesNow(path);
   }

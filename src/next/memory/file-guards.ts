@@ -3,6 +3,7 @@
 
 import { dirname } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { whyNoMemory } from '../../memory/store/confine.ts';
 import { logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { parseTopic } from '../../memory/text/topic.ts';
 import type { Sql } from '../db/sql.ts';
@@ -86,7 +87,9 @@ export async function checkChange(change: Change, guard: FileGuard): Promise<voi
   if (actor.kind === 'api' || actor.kind === 'session') await refuseForged(change, guard);
   if (after === null || content === null) return;
   if (actor.kind !== 'user' && !(actor.kind === 'job' && !isCounted(path))) await refuseOversize(change, guard);
-  if (from === null || change.isMove) await refuseOccupied(change, guard);
+  if (from !== null && !change.isMove) return;
+  refuseUnfit(path);
+  await refuseOccupied(change, guard);
 }
 
 /** Whether jobs must leave a file as it is. */
@@ -146,6 +149,15 @@ async function refuseOversize(
     : `The memories would have ${total} bytes, of ${limits.totalBytes} at most.`;
   throw new AppError('bad-input', message, {
     remedy: 'Remove memories that are no longer needed, or raise the limit.',
+  });
+}
+
+/** What no directory could hold is refused where there is none, too. */
+function refuseUnfit(path: string): void {
+  const why = whyNoMemory(path);
+  if (why === null) return;
+  throw new AppError('bad-input', `The path ${JSON.stringify(path.slice(0, 200))} is refused: ${why}.`, {
+    remedy: 'Use visible names with "/" between them.',
   });
 }
 

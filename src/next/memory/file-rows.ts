@@ -84,9 +84,9 @@ export async function addVersion(made: NewVersion): Promise<{ id: string; file: 
   const fileId = file?.id ?? id.file;
   const meta = path === null || content === null ? null : metaOf(path, content);
   if (file) {
-    const placed = isPlaced ? ', placed = ?' : '';
+    const placed = isPlaced ? ', placed = ?, seen = null, missing_since = null' : '';
     await sql.run(
-      `update file set head = ?, path = ?, folded = ?, meta = ?, updated_at = ?, missing_since = null${placed} where memory = ? and id = ?`,
+      `update file set head = ?, path = ?, folded = ?, meta = ?, updated_at = ?${placed} where memory = ? and id = ?`,
       ...[id.id, path, path === null ? null : foldPath(path), meta, at],
       ...(placed ? [id.id] : []),
       ...[memory, fileId],
@@ -109,7 +109,7 @@ export async function keepVersion(made: NewVersion): Promise<{ id: string; file:
   const op = content === null ? 'deleted' : file && file.path !== null ? 'modified' : 'created';
   const of = { id, memory, file: fileId, change: change.id, op, path: content === null ? (file?.path ?? path) : path };
   const bytes = { sha: content && shaOf(content), size: content?.length ?? null, content };
-  const by = { previous: file?.version ?? null, actor_kind: actor.kind, actor: actor.id, at: change.at };
+  const by = { previous: file?.version || null, actor_kind: actor.kind, actor: actor.id, at: change.at };
   change.versions += 1;
   await insert(change.sql, 'version', [{ ...of, ...bytes, ...by }]);
   return { id, file: fileId };

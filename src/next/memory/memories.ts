@@ -94,7 +94,7 @@ export class Memories implements CommitDeps {
         remedy: 'nocturne list names those that are there.',
       });
     }
-    this.#open(row);
+    await this.#open(row);
     return row;
   }
 
@@ -102,7 +102,7 @@ export class Memories implements CommitDeps {
   async findDirectory(dir: string): Promise<MemoryRow | null> {
     const path = canonicalPath(dir);
     const row = await this.#settle(path);
-    if (row) this.#open(row);
+    if (row) await this.#open(row);
     return row ?? null;
   }
 
@@ -127,7 +127,7 @@ export class Memories implements CommitDeps {
     }
     if (!row) throw new Error(`no memory at ${path}`);
     this.#mark(path, row.id);
-    this.#open(row);
+    await this.#open(row);
     return row;
   }
 
@@ -154,8 +154,7 @@ export class Memories implements CommitDeps {
       if (row) await sql.run('update memory set dir = null, machine = null where id = ?', row.id);
       await sql.run('update memory set dir = ? where id = ?', path, marked);
     });
-    await this.#copies.get(marked)?.close();
-    this.#copies.delete(marked);
+    for (const id of row ? [row.id, marked] : [marked]) await this.#forget(id);
     return this.#at(this.db, path);
   }
 
@@ -166,9 +165,20 @@ export class Memories implements CommitDeps {
     writeWhole(idPath(dir), `${id}\n`);
   }
 
-  #open({ id, dir, machine }: MemoryRow): void {
-    if (this.#copies.has(id)) return;
+  async #forget(id: string): Promise<void> {
+    const copy = this.#copies.get(id);
+    this.#copies.delete(id);
+    await copy?.close();
+  }
+
+  /** Its copy, where its row says that it is by now. */
+  async #open({ id, dir, machine }: MemoryRow): Promise<void> {
     const isHere = dir !== null && machine === this.machine;
+    const copy = this.#copies.get(id);
+    if (copy !== undefined && (copy?.dir ?? null) === (isHere ? dir : null)) return;
+    if (copy) await this.#forget(id);
+    // What another program took away with all that git does not keep.
+    if (isHere && isDirectory(dir) && readTextNow(idPath(dir)) === null) this.#mark(dir, id);
     const of = { memory: id, home: this.#home, db: this.db, clock: this.clock };
     this.#copies.set(id, isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir) }) : null);
   }

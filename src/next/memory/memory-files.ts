@@ -93,6 +93,7 @@ export class MemoryFiles {
     if (after === undefined) await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
     const items: (FileInfo | FileText | PrefixInfo)[] = [];
     let from = after === undefined ? prefix : following(after);
+    let folded: string | undefined;
     const isFull = () => limit !== undefined && items.length > limit;
     for (let isEnd = false; !isEnd && !isFull(); ) {
       // With a depth what is folded is jumped over, so that a list is as long as what it shows.
@@ -104,10 +105,11 @@ export class MemoryFiles {
       );
       isEnd = rows.length < most;
       for (const { content: bytes, ...row } of rows) {
-        if (row.path < from || isFull()) continue;
+        if (isFull() || (folded !== undefined && row.path.startsWith(folded))) continue;
         const levels = row.path.slice(prefix.length).split('/');
         const isFolded = depth > 0 && levels.length > depth;
-        const item = isFolded ? { prefix: `${prefix}${levels.slice(0, depth).join('/')}/` } : row;
+        folded = isFolded ? `${prefix}${levels.slice(0, depth).join('/')}/` : undefined;
+        const item = folded === undefined ? row : { prefix: folded };
         items.push(bytes && 'id' in item ? { ...item, text: bytes.toString() } : item);
         from = following('id' in item ? item.path : item.prefix);
       }
