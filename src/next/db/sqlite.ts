@@ -51,6 +51,8 @@ export function connect(path: string): Connection {
     db.pragma('foreign_keys = on');
     db.pragma('secure_delete = on');
     db.pragma('temp_store = memory');
+    // As in PostgreSQL.
+    db.pragma('case_sensitive_like = on');
     return db;
   } catch (error) {
     db.close();
