@@ -10,8 +10,7 @@
 // 7. Put away what is past, long unused, or was seen once and never again.
 // 8. End the job, whose row tells what was done, refused and left.
 
-import type { AgentPorts } from '../../agent/types.ts';
-import type { Paid } from '../../base/config/prices.ts';
+import type { Spend } from '../../agent/run-with-tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../../base/errors.ts';
 import { Guidance } from '../../memory/home/projects.ts';
 import { logDay } from '../../memory/text/daily-log.ts';
@@ -57,8 +56,8 @@ export interface DreamRequest {
 }
 
 export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
-  /** The two ports that count what a job uses. */
-  spendOf(job: string): Pick<AgentPorts, 'reserve' | 'settle'>;
+  /** Counts what a job uses. */
+  spendOf(job: string): Spend;
   /** Tokens of entries, and of topics, that one request is shown. */
   requestTokens: number;
   /** A habit that one session showed is put away after so many days without another. */
@@ -107,7 +106,8 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   } finally {
     // 8.
     const { outcome, error } = failure ? { outcome: 'failed', error: failureOf(failure) } : end;
-    const ended = { outcome, error, output: night.output, at: clock.now().toISOString() };
+    const progress = night.output.operations.length + night.output.proposals.length;
+    const ended = { outcome, error, output: night.output, progress, at: clock.now().toISOString() };
     if (isBegun) await endJob(db, night.job, ended).catch(onAppError(() => {}));
   }
   return { ...end, ...night.output, job: isBegun ? night.job : null };
@@ -206,11 +206,7 @@ async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
   const { deps, request, job } = night;
   const { memories, memory } = deps;
   const { db: sql, clock } = memories;
-  const ports = deps.spendOf(job);
-  const spend = {
-    ...ports,
-    reserve: (tokens: number, out: number, how: { paid?: Paid }) => ports.reserve(tokens, out, how.paid),
-  };
+  const spend = deps.spendOf(job);
   let { files } = news;
   let tokens = deps.requestTokens;
   let slices = slicesOf(news, tokens);

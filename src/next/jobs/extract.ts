@@ -12,7 +12,6 @@
 // 8. End the job: its report is its row's output.
 
 import { type AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../../base/errors.ts';
-import { thisProcess } from '../../base/process.ts';
 import { type ReadPoint, readPointAt, type Session } from '../../transcript/session.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed } from '../memory/session-rows.ts';
@@ -99,6 +98,7 @@ async function extractOpened(opened: Opened, run: Run): Promise<ExtractEnd> {
     await endJob(db, job as string, {
       ...how,
       output,
+      progress: report.coveredTurns,
       usage: deps.spend.total(),
       at: deps.memories.clock.now().toISOString(),
     });
@@ -190,7 +190,7 @@ async function begin({ session, memory }: Opened, known: Known, { report, reques
     await memories.db.write(async (sql) => {
       known.row = await enterSession(sql, { memory: memory.id, machine, at }, session);
       const of = { kind, memory: memory.id, session: known.row.id } as const;
-      report.job = await beginJob(sql, { ...of, startedBy, process: thisProcess(), request: asked, at });
+      report.job = await beginJob(sql, { ...of, id: request.job, startedBy, request: asked, at });
     });
   }
   return { row: known.row as SessionRow, job: report.job as string };

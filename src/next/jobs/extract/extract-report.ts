@@ -14,6 +14,8 @@ import type { TakenUp } from './pending-turns.ts';
 import type { Fork, ShownBy } from './shown-turns.ts';
 
 export interface ExtractRequest {
+  /** Id of its job, as its spend is counted; default: a new one. */
+  job?: string;
   /** The path of the transcript; default: where the session's row says that it is. */
   transcript?: string;
   /** The id of the session's row, where it has one: where the transcript is gone, what is kept of it in pieces is read. */

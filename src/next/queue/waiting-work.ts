@@ -1,0 +1,55 @@
+// What is done to work that waits without working it: a person lists, retries or dismisses it; what it waits for has changed; a
+// clock that was ahead is right again.
+
+import { marks, type Sql } from '../db/sql.ts';
+import { CLEAN, type InboxRow } from './inbox.ts';
+
+/** What waits, is worked or was given up, in the order in which it is worked. */
+export async function listWork(sql: Sql, { memory }: { memory?: string } = {}): Promise<InboxRow[]> {
+  const where = memory === undefined ? '' : 'where memory = ?';
+  return sql.all<InboxRow>(
+    `select * from inbox ${where} order by state desc, priority, turn, id`,
+    ...(memory === undefined ? [] : [memory]),
+  );
+}
+
+/** A person says to try these again, now; answers how many of them nobody is at work on. */
+export async function retry(sql: Sql, ids: readonly number[], now: Date): Promise<number> {
+  const at = now.toISOString();
+  if (ids.length === 0) return 0;
+  return sql.run(
+    `update inbox set state = 'waiting', not_before = ?, ${CLEAN} where owner is null and id in (${marks(ids)})`,
+    ...[at, ...ids],
+  );
+}
+
+/** A person wants it no more; who works on it commits nothing from now on. */
+export async function dismiss(sql: Sql, id: number): Promise<boolean> {
+  return (await sql.run('delete from inbox where id = ?', id)) === 1;
+}
+
+/** Makes due now what waits for something that has changed. */
+export async function release(sql: Sql, codes: readonly string[], now: Date): Promise<number> {
+  const at = now.toISOString();
+  return sql.run(
+    `update inbox set not_before = ?, failures = 0 where state = 'waiting' and not_before > ? and code in (${marks(codes)})`,
+    ...[at, at, ...codes],
+  );
+}
+
+/** A clock that was ahead may be off by so much without a word. */
+const AHEAD_MS = 60_000;
+
+/** Moves what was put in by a clock that was ahead back to now, with the time that it had to wait from then on. */
+export async function followClock(sql: Sql, now: Date): Promise<void> {
+  const beyond = new Date(now.getTime() + AHEAD_MS).toISOString();
+  const ahead = await sql.all<Pick<InboxRow, 'id' | 'since' | 'not_before'>>(
+    'select id, since, not_before from inbox where since > ?',
+    beyond,
+  );
+  for (const { id, since, not_before } of ahead) {
+    const waitMs = Math.max(0, Date.parse(not_before) - Date.parse(since));
+    const values = [now.toISOString(), new Date(now.getTime() + waitMs).toISOString(), id, since];
+    await sql.run('update inbox set since = ?, not_before = ? where id = ? and since = ?', ...values);
+  }
+}
