@@ -35,6 +35,9 @@ export function temporary(): Record<string, string> {
 const OF_SERVERS =
   /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
 
+/** Doors that both houses have: these tests are asked of the next one, too, on both engines. The list only grows, until it takes over. */
+const OF_BOTH = /^wings\/server\/(?:refused)\.test\.ts$/;
+
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
  * at once as there are cores, two. Both run in one group, `system` first: what it waits for passes while others compute.
@@ -53,6 +56,16 @@ export function projects(of: string[]) {
     maxWorkers: 4,
     env: temporary(),
   };
+  const both = of.filter((path) => OF_BOTH.test(path));
+  const next = (['sqlite', 'postgres'] as const).map((engine) => ({
+    extends: true as const,
+    test: {
+      ...shared,
+      name: `next on ${engine}`,
+      include: both.map((path) => `test/${path}`),
+      env: { ...shared.env, NOCTURNE_TEST_NEXT: engine },
+    },
+  }));
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
   return [
     {
@@ -71,6 +84,7 @@ export function projects(of: string[]) {
         include: include(of.filter(isSystem)),
       },
     },
+    ...(both.length > 0 ? next : []),
     ...(servers.length > 0
       ? [
           {

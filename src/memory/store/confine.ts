@@ -62,6 +62,12 @@ export function refuseLinkedState(root: string): void {
   });
 }
 
+/** Throws `bad-input` for a text that cannot be the path of a file of a memory, wherever that is kept. */
+export function checkFilePath(path: string): void {
+  const problem = findProblem(path, {}) ?? (OWN_DIRECTORY.test(path) ? 'it is a directory' : null);
+  if (problem) throw refusal(path, problem);
+}
+
 /** Whether a path found in the directory can be that of a memory; what it answers false for is left alone. */
 export function isMemoryPath(path: string): boolean {
   return whyNoMemory(path) === null;

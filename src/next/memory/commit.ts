@@ -143,14 +143,16 @@ async function inTransaction(
   const id = newId('chg');
   let committed: Committed[] = [];
   const write = async (sql: Sql) => {
+    const archived = new Set<string>();
     for (const { memory } of [...targets].sort((a, b) => (a.memory < b.memory ? -1 : 1)))
-      await lockMemory(sql, { memory, lock: db.lock.wait });
+      if (await lockMemory(sql, { memory, lock: db.lock.wait })) archived.add(memory);
     if (by.claim) await checkClaim(sql, by.claim, db.lock.wait);
     const change = new Change(sql, { id, job: by.job, at });
     const plans = await plan(sql);
     committed = [];
     for (const [n, { files, rows }] of plans.entries()) {
-      const guard: FileGuard = { sql, memory: targets[n]?.memory as string, actor: by.actor, limits };
+      const memory = targets[n]?.memory as string;
+      const guard: FileGuard = { sql, memory, actor: by.actor, limits, isArchived: archived.has(memory) };
       const heads: (Head | null)[] = [];
       for (const file of files) heads.push(await stage(file, change, guard));
       await rows?.(change, heads);
@@ -166,9 +168,10 @@ async function inTransaction(
   return committed;
 }
 
-async function lockMemory(sql: Sql, { memory, lock }: { memory: string; lock: string }): Promise<void> {
-  const row = await sql.get<Row>(`select deleted_at from memory where id = ?${lock}`, memory);
-  if (row && row.deleted_at === null) return;
+/** Answers whether it is archived. Errors: `bad-input` where there is none. */
+async function lockMemory(sql: Sql, { memory, lock }: { memory: string; lock: string }): Promise<boolean> {
+  const row = await sql.get<Row>(`select deleted_at, archived_at from memory where id = ?${lock}`, memory);
+  if (row && row.deleted_at === null) return row.archived_at !== null;
   throw new AppError('bad-input', `There is no memory ${memory}.`, {
     remedy: 'nocturne list names those that are there.',
   });

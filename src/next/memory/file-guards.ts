@@ -3,7 +3,7 @@
 
 import { dirname } from 'node:path';
 import { AppError } from '../../base/errors.ts';
-import { whyNoMemory } from '../../memory/store/confine.ts';
+import { checkFilePath } from '../../memory/store/confine.ts';
 import { logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { parseTopic } from '../../memory/text/topic.ts';
 import type { Sql } from '../db/sql.ts';
@@ -29,6 +29,8 @@ export interface FileGuard {
   memory: string;
   actor: Actor;
   limits: Limits;
+  /** It is only read, and what is in it may go. */
+  isArchived: boolean;
 }
 
 interface Change {
@@ -50,6 +52,7 @@ export function checkPrecondition(path: string, head: Head | null, wanted: Preco
         ? head?.version === wanted.version
         : head?.content != null && shaOf(head.content) === wanted.sha;
   if (isMet) return;
+  if ('absent' in wanted && head?.path) throw occupied(path, { id: head.id, path: head.path }, 'is there');
   const found = head ? `it is there, as version ${head.version}` : 'nothing is there';
   throw new AppError('conflict', `${path} is not as it was expected to be: ${found}. Nothing was changed.`, {
     remedy: 'Read it again, and make the change on what stands there.',
@@ -86,9 +89,10 @@ export async function checkChange(change: Change, guard: FileGuard): Promise<voi
   }
   if (actor.kind === 'api' || actor.kind === 'session') await refuseForged(change, guard);
   if (after === null || content === null) return;
+  if (guard.isArchived) throw new AppError('refused', 'This memory is archived: it is only read.');
   if (actor.kind !== 'user' && !(actor.kind === 'job' && !isCounted(path))) await refuseOversize(change, guard);
   if (from !== null && !change.isMove) return;
-  refuseUnfit(path);
+  checkFilePath(path);
   await refuseOccupied(change, guard);
 }
 
@@ -152,16 +156,7 @@ async function refuseOversize(
   });
 }
 
-/** What no directory could hold is refused where there is none, too. */
-function refuseUnfit(path: string): void {
-  const why = whyNoMemory(path);
-  if (why === null) return;
-  throw new AppError('bad-input', `The path ${JSON.stringify(path.slice(0, 200))} is refused: ${why}.`, {
-    remedy: 'Use visible names with "/" between them.',
-  });
-}
-
-/** A file cannot stand where another does, below one, or where others stand below it. */
+/** A file cannot stand where another does, below one, where others stand below it, or in a directory that is spelled otherwise. */
 async function refuseOccupied({ path, from }: Change, { sql, memory }: FileGuard): Promise<void> {
   const folded = foldPath(path);
   const above: string[] = [];
@@ -173,6 +168,14 @@ async function refuseOccupied({ path, from }: Change, { sql, memory }: FileGuard
     );
     if (taken && taken.path !== from)
       throw occupied(path, taken, other === folded ? 'is there' : 'is a memory, not a directory');
+  }
+  for (const dir of above) {
+    const inside = await sql.get<{ id: string; path: string }>(
+      'select id, path from file where memory = ? and folded > ? and folded < ? and path <> ? order by folded limit 1',
+      ...[memory, `${dir}/`, `${dir}/\u{10ffff}`, from ?? ''],
+    );
+    if (inside && inside.path.slice(0, dir.length) !== path.slice(0, dir.length))
+      throw occupied(path, inside, 'is in that directory, spelled otherwise');
   }
   const below = await sql.get<{ id: string; path: string }>(
     'select id, path from file where memory = ? and folded > ? and folded < ? order by folded limit 1',

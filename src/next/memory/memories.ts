@@ -38,7 +38,8 @@ export interface MemoryRow {
   paused_until: string | null;
 }
 
-export interface NewMemory extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata'>> {
+export interface NewMemory
+  extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata' | 'flags'>> {
   id?: string;
   scope: Scope;
   name: string;
@@ -53,6 +54,21 @@ export async function addMemory(sql: Sql, made: NewMemory, at: string): Promise<
   const { id = newId(made.scope === 'store' ? 'memstore' : 'memory'), ...given } = made;
   await insert(sql, 'memory', [{ ...given, id, created_at: at, updated_at: at }]);
   return id;
+}
+
+/** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, or never was. */
+export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
+  await sql.run('update memory set deleted_at = null where id = ?', id);
+  const row = await memoryRow(sql, id);
+  if (row) return row;
+  throw new AppError('bad-input', `No memory that was deleted has the id ${id}.`, {
+    remedy: 'nocturne stores list --removed lists those that can be brought back.',
+  });
+}
+
+/** Those that were deleted and can be brought back, the newest first. */
+export function removedMemories(sql: Sql): Promise<MemoryRow[]> {
+  return sql.all<MemoryRow>('select * from memory where deleted_at is not null order by deleted_at desc, id');
 }
 
 /** This machine, as the rows name it: a random name that its home keeps. */

@@ -4,11 +4,11 @@
 // nothing is overwritten that the caller did not name; no secret is written, unless the memory allows it.
 
 import { AppError } from '../../base/errors.ts';
-import { redact } from '../../base/text/redact.ts';
+import { locateSecrets, redact } from '../../base/text/redact.ts';
 import { type Edited, insertLines, replaceOnce } from '../../memory/store/edit-text.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
-import type { Precondition } from './file-guards.ts';
+import { checkPrecondition, type Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
@@ -188,6 +188,34 @@ export class MemoryFiles {
     await this.#commit(by, [{ path, if: wanted, make }]);
   }
 
+  /**
+   * Changes the text or the path of a file that is known by its id. What is as it was asked for already is fine, whatever must have
+   * stood there. Errors: `bad-input` where there is none of that id.
+   */
+  async update(
+    by: By,
+    { id, path, text, if: wanted }: { id: string; path?: string; text?: string; if?: Precondition },
+  ): Promise<Changed> {
+    if (path !== undefined) await this.#refuseSecretName(path);
+    const kept = text === undefined ? undefined : await this.#withoutSecrets(text);
+    const done = await this.#byId(by, { id, to: path }, (head) => {
+      const to = path ?? (head.path as string);
+      const make = (current: string | null) => {
+        const after = kept?.text ?? there(to, current);
+        if (after === current && to === head.path) return current;
+        if (wanted) checkPrecondition(to, head, wanted);
+        return after;
+      };
+      return { path: to, ...(to !== head.path && { from: head.path as string }), make };
+    });
+    return { ...this.#done(done), redacted: kept?.redacted ?? 0 };
+  }
+
+  /** Removes a file that is known by its id. */
+  async remove(by: By, { id, if: wanted }: { id: string; if?: Precondition }): Promise<void> {
+    await this.#byId(by, { id }, (head) => ({ path: head.path as string, if: wanted, make: () => null }));
+  }
+
   /** Changes several files in one commit. */
   async changeAll(by: By, files: FileChange[]): Promise<Committed> {
     return this.#commit(by, files);
@@ -227,10 +255,19 @@ export class MemoryFiles {
     return { ...this.#done(await this.#commit(by, [{ path: of.path, if: of.wanted, make }])), redacted };
   }
 
+  /** A commit to the file of an id, wherever it stands by then. */
+  async #byId(by: By, { id, to }: { id: string; to?: string }, change: (head: Head) => FileChange): Promise<Committed> {
+    const { id: memory } = this.memory;
+    const known = (await headOf(this.#memories.db, memory, id))?.path;
+    const paths = [known, to].filter((path) => typeof path === 'string');
+    return commit(this.#memories, { memory, paths }, by, async (sql) => {
+      const head = await headOf(sql, memory, id);
+      if (!head?.path) throw notThere(id);
+      return { files: [change(head)] };
+    });
+  }
+
   #commit(by: By, files: FileChange[]): Promise<Committed> {
-    if (this.memory.archived_at !== null) {
-      throw new AppError('refused', `The memory ${this.memory.name} is archived: it is only read.`);
-    }
     const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
     return commit(this.#memories, { memory: this.memory.id, paths }, by, async () => ({ files }));
   }
@@ -252,19 +289,25 @@ export class MemoryFiles {
 
   /** Names are shown, listed and kept in every version. */
   async #refuseSecretName(path: string): Promise<void> {
-    if (this.#secrets !== 'keep') await this.#withoutSecrets(path, 'refuse');
+    if (this.#secrets !== 'keep') await refuseSecrets('path', path);
   }
 
-  async #withoutSecrets(given: string, how = this.#secrets): Promise<{ text: string; redacted: number }> {
-    if (how === 'keep') return { text: given, redacted: 0 };
+  async #withoutSecrets(given: string): Promise<{ text: string; redacted: number }> {
+    if (this.#secrets === 'refuse') await refuseSecrets('content', given);
+    if (this.#secrets !== 'remove') return { text: given, redacted: 0 };
     const { text, found } = await redact(given);
-    const redacted = found.reduce((sum, { count }) => sum + count, 0);
-    if (how === 'remove' || redacted === 0) return { text, redacted };
-    const rules = found.map(({ rule }) => rule).join(', ');
-    throw new AppError('refused', `It holds what looks like a secret (${rules}). Nothing was written.`, {
-      remedy: 'Say where the secret is kept instead of what it is.',
-    });
+    return { text, redacted: found.reduce((sum, { count }) => sum + count, 0) };
   }
+}
+
+/** Errors: `refused`, with where it is and which rule found it. */
+async function refuseSecrets(what: 'path' | 'content', text: string): Promise<void> {
+  const found = await locateSecrets(text);
+  if (found.length === 0) return;
+  const where = found.map(({ line, rule }) => `${what === 'content' ? `line ${line}: ` : ''}${rule}`).join(', ');
+  throw new AppError('refused', `${what}: it holds what looks like a secret (${where}). Nothing was written.`, {
+    remedy: 'Say where the secret is kept instead of what it is.',
+  });
 }
 
 /** The first place behind a path, or behind all that is in a directory. */
@@ -274,7 +317,11 @@ function following(path: string): string {
 
 function there(path: string, current: string | null): string {
   if (current !== null) return current;
-  throw new AppError('bad-input', `There is no file ${path} in this memory.`, { cause: new NotThere() });
+  throw notThere(path);
+}
+
+function notThere(which: string): AppError {
+  return new AppError('bad-input', `There is no file ${which} in this memory.`, { cause: new NotThere() });
 }
 
 /** The cause of the error where a file is not there. */

@@ -31,9 +31,21 @@ export interface Client {
   sent: Sent[];
 }
 
+/** What a test does with stores beside the API: as a person at the machine does. */
+export interface StoresAtHand {
+  create(of: { name: string; allowsSecrets?: boolean }): Promise<{ id: string }>;
+  /** Of a directory that is there; answers whose memory it is. */
+  adopt(dir: string): Promise<{ id: string; kind: string }>;
+  restore(id: string): Promise<unknown>;
+  /** For good, what was deleted so many days ago. */
+  dropRemoved(days: number): Promise<void>;
+  removed(): Promise<unknown[]>;
+}
+
 export interface Served extends TestApp {
-  server: Running;
+  server: Pick<Running, 'url' | 'close'> & { deps: Running['deps'] };
   url: string;
+  stores: StoresAtHand;
   /** A client with a key of its own; default: every right, and the stores that it makes. */
   client(of?: Partial<Caller>, options?: ClientOptions): Promise<Client>;
 }
@@ -54,6 +66,9 @@ export function servedForAll(): () => Promise<Served> {
     return one;
   };
 }
+
+/** Which house a test asks; what it asks of `next` is a part of what is here. */
+export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
 
 /** How many servers answer, request by request in turn: two have homes of their own, and share one database. */
 const SERVERS = Number(process.env.NOCTURNE_TEST_SERVERS ?? 1);
@@ -80,6 +95,10 @@ const THREAD = pathToFileURL(join(import.meta.dirname, '../../../dist/lib/server
  * start of one is most of what a test costs.
  */
 export async function served(options: ServedOptions = {}): Promise<Served> {
+  if (HOUSE === 'next') {
+    const { servedNext } = await import('../../next/server/served-next.ts');
+    return (await servedNext(options)) as unknown as Served;
+  }
   const whenDone = options.app?.whenDone ?? onTestFinished;
   const cheap = { port: 0, createsPerMinute: 0, readsPerMinute: 0, storeThreads: 1 };
   const start = async (of: TestAppOptions | undefined) => {
@@ -100,6 +119,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   return {
     ...first.app,
     server: first.server,
+    stores: first.server.deps.stores,
     get url() {
       urls.push(urls.shift() as string);
       return urls[0] as string;

@@ -1,0 +1,210 @@
+// Memory stores: made, listed, read, changed, archived, deleted. What a store holds is memories-route.ts's.
+
+import { z } from '@hono/zod-openapi';
+import { addMemory, type MemoryRow, memoryRow } from '../memory/memories.ts';
+import { ApiError } from './api-errors.ts';
+import {
+  createdQuery,
+  deletedSchema,
+  optional,
+  pageQuery,
+  pageSchema,
+  storeSchema,
+  storeShape,
+  switchSchema,
+} from './api-shapes.ts';
+import { type Asker, type Endpoint, endpointsWith } from './endpoint.ts';
+import { cursorOf, isVisible, placeOf, refuseArchived, storeOf } from './visible.ts';
+
+const PATH = '/v1/memory_stores';
+const MOST_METADATA = 16;
+/** Rows that are read at a time until a page is full of what the caller sees. */
+const READ_AT_A_TIME = 200;
+
+const endpoint = endpointsWith({ tag: 'Memory stores' });
+
+const name = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((text) => !/\p{Cc}/u.test(text), 'it holds a control character');
+const description = z.string().max(1_024);
+const key = z.string().min(1).max(64);
+const value = z.string().max(512);
+const metadata = z
+  .record(key, value)
+  .refine((all) => Object.keys(all).length <= MOST_METADATA, `at most ${MOST_METADATA} pairs`);
+
+export function storeRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Make a memory store',
+      right: 'create',
+      body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
+      answer: storeSchema,
+      async handle({ deps, caller, body }) {
+        const { name, description = '', metadata = {} } = body;
+        const { db, clock } = deps.memories;
+        const flags = JSON.stringify({ owner: caller.id });
+        const made = {
+          scope: 'store' as const,
+          name,
+          description,
+          metadata: JSON.stringify(metadata),
+          flags,
+          tenant: caller.tenant,
+        };
+        const at = clock.now().toISOString();
+        return storeShape(
+          await db.write(async (sql) => (await memoryRow(sql, await addMemory(sql, made, at))) as MemoryRow),
+        );
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: PATH,
+      about: 'List memory stores, newest first',
+      right: 'read',
+      query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
+      answer: pageSchema(storeSchema),
+      async handle(call) {
+        const { limit, page, ...filters } = call.query;
+        const of = ['stores', call.caller.id, filters];
+        const place = placeOf(page, of);
+        const rows = await storesSeen(call, {
+          limit: limit + 1,
+          after: place && { at: place[0] as string, id: place[1] as string },
+          since: filters['created_at[gte]'],
+          until: filters['created_at[lte]'],
+          withArchived: filters.include_archived,
+        });
+        const last = rows.length > limit ? rows[limit - 1] : undefined;
+        const data = rows.slice(0, limit).map(storeShape);
+        return { data, next_page: last ? cursorOf([last.created_at, last.id], of) : null };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{store}`,
+      about: 'Read a memory store',
+      right: 'read',
+      answer: storeSchema,
+      handle: async (call) => storeShape(await storeOf(call)),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{store}`,
+      about: 'Change a memory store; `null` takes a key out of its metadata',
+      right: 'write',
+      body: z.strictObject({
+        name: optional(name),
+        description: optional(description),
+        metadata: optional(z.record(key, value.nullable())),
+      }),
+      answer: storeSchema,
+      async handle(call) {
+        const row = await storeOf(call);
+        refuseArchived(row);
+        const { name = row.name, description = row.description } = call.body;
+        return changed(call, row, async (now) => {
+          const merged = Object.entries({ ...JSON.parse(now.metadata), ...call.body.metadata });
+          const to = metadata.safeParse(Object.fromEntries(merged.filter((pair) => pair[1] !== null)));
+          if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
+          return { name, description, metadata: JSON.stringify(to.data) };
+        });
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{store}/archive`,
+      about: 'Archive a memory store; there is no way back',
+      right: 'write',
+      answer: storeSchema,
+      async handle(call) {
+        const row = await storeOf(call);
+        refuseForeign(row, 'archived');
+        const at = call.deps.memories.clock.now().toISOString();
+        return row.archived_at === null ? changed(call, row, async () => ({ archived_at: at })) : storeShape(row);
+      },
+    }),
+    endpoint({
+      method: 'delete',
+      path: `${PATH}/{store}`,
+      about: 'Delete a memory store',
+      right: 'write',
+      answer: deletedSchema,
+      async handle(call) {
+        const row = await storeOf(call);
+        refuseForeign(row, 'deleted');
+        const at = call.deps.memories.clock.now().toISOString();
+        await call.deps.memories.db.run(
+          'update memory set deleted_at = ? where id = ? and deleted_at is null',
+          at,
+          row.id,
+        );
+        return { id: row.id, type: 'memory_store_deleted' };
+      },
+    }),
+  ];
+}
+
+interface StoreFilter {
+  limit?: number;
+  after?: { at: string; id: string };
+  since?: string;
+  until?: string;
+  withArchived?: boolean;
+}
+
+/** The memories that a caller sees, newest first. */
+export async function storesSeen(
+  by: Asker,
+  { limit = Infinity, after, since, until, withArchived = false }: StoreFilter,
+) {
+  const { db } = by.deps.memories;
+  const seen: MemoryRow[] = [];
+  let place = after;
+  for (let isEnd = false; !isEnd && seen.length < limit; ) {
+    const conditions: [string, string[]][] = [['deleted_at is null', []]];
+    if (!withArchived) conditions.push(['archived_at is null', []]);
+    if (since !== undefined) conditions.push(['created_at >= ?', [since]]);
+    if (until !== undefined) conditions.push(['created_at <= ?', [until]]);
+    if (place) conditions.push(['(created_at, id) < (?, ?)', [place.at, place.id]]);
+    const where = conditions.map(([sql]) => sql).join(' and ');
+    const rows = await db.all<MemoryRow>(
+      `select * from memory where ${where} order by created_at desc, id desc limit ?`,
+      ...conditions.flatMap(([, values]) => values),
+      READ_AT_A_TIME,
+    );
+    seen.push(...rows.filter((row) => isVisible(row, by)));
+    const last = rows.at(-1);
+    isEnd = rows.length < READ_AT_A_TIME;
+    if (last) place = { at: last.created_at, id: last.id };
+  }
+  return seen.slice(0, limit);
+}
+
+type Columns = Partial<Pick<MemoryRow, 'name' | 'description' | 'metadata' | 'archived_at'>>;
+
+/** Changes a row from what it is by then. */
+function changed({ deps }: Asker, { id }: MemoryRow, to: (row: MemoryRow) => Promise<Columns>) {
+  const { db, clock } = deps.memories;
+  const at = clock.now().toISOString();
+  return db.write(async (sql) => {
+    const row = await sql.get<MemoryRow>(`select * from memory where id = ?${db.lock.wait}`, id);
+    const columns = { ...(await to(row as MemoryRow)), updated_at: at };
+    const set = Object.keys(columns).map((column) => `${column} = ?`);
+    await sql.run(`update memory set ${set.join(', ')} where id = ?`, ...Object.values(columns), id);
+    return storeShape((await memoryRow(sql, id)) as MemoryRow);
+  });
+}
+
+function refuseForeign({ scope }: MemoryRow, what: string): void {
+  if (scope === 'store') return;
+  throw new ApiError(
+    'permission_error',
+    `A ${scope}'s memory is not ${what} over HTTP. On its machine, nocturne stores list names its directory, and nocturne pause keeps nocturne from it.`,
+  );
+}
