@@ -56,7 +56,6 @@ test('the sessions of this repository cost nocturne what docs/evidence.md says, 
   onTestFinished(() => model.close());
   const access = { apiKey: 'loopback', baseURL: model.url };
   const jobs = await jobsInProcess(tempDir(), '2026-11-21T02:00:00Z', { all: { model: 'loopback', access } });
-  onTestFinished(() => jobs.close());
   const sessions = [...(await ourSessions(tempDir())), ...(await chats(tempDir(), 20))];
   for (const { path } of sessions) await jobs.extract(path);
   const first = model.take();

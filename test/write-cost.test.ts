@@ -17,7 +17,6 @@ test('the example sessions and their night cost no more than a tenth above what 
   onTestFinished(() => model.close());
   const access = { apiKey: 'loopback', baseURL: model.url };
   const jobs = await jobsInProcess(tempDir(), '2026-11-21T02:00:00Z', { all: { model: 'loopback', access } });
-  onTestFinished(() => jobs.close());
   const sessions = readdirSync(EXAMPLES).filter((name) => name.endsWith('.jsonl'));
   for (const name of sessions) await jobs.extract(join(EXAMPLES, name));
   const extract = model.take();

@@ -22,16 +22,11 @@ const TOLD_TEA = 'The user prefers tea over coffee.';
 const LOG = 'logs/2026/11/2026-11-20.md';
 
 async function userScope(): Promise<{ user: Store; asUser: JobsInProcess }> {
-  const asUser = await jobsInProcess(tempDir());
-  onTestFinished(() => asUser.close());
+  const asUser = await jobsInProcess();
   return { user: asUser.store, asUser };
 }
 
-async function project(user: Store, dir = tempDir()): Promise<JobsInProcess> {
-  const jobs = await jobsInProcess(dir, NOW, { user });
-  onTestFinished(() => jobs.close());
-  return jobs;
-}
+const project = (user: Store, dir = tempDir()) => jobsInProcess(dir, NOW, { user });
 
 /** What the logs of a store say, entry by entry. */
 function logged(store: Store): string[] {

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { thisProcess } from '../../src/base/process.ts';
 import { addSupport, allEntries, type EntryRow, entryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
 import { takeLease } from '../../src/memory/ledger/job-rows.ts';
@@ -18,15 +18,9 @@ const PNPM = 'Always use pnpm instead of npm.';
 const DEADLINE = 'The release deadline is 2026-12-04.';
 const OTHER_ID = '22222222-2222-4333-8444-555555555555';
 
-async function jobs(): Promise<JobsInProcess> {
-  const opened = await jobsInProcess(tempDir());
-  onTestFinished(() => opened.close());
-  return opened;
-}
-
 /** A memory into which a session and a dream went. */
 async function dreamt(prompts: string[]): Promise<JobsInProcess & { session: SessionFile }> {
-  const opened = await jobs();
+  const opened = await jobsInProcess();
   const session = aSession(prompts);
   await opened.extract(session.path);
   await opened.dream();
@@ -157,7 +151,7 @@ test('a line is forgotten by its topic and number, as why and search name it', a
 });
 
 test('an entry that shares its line with another is forgotten alone: the other is distilled anew', async () => {
-  const { store, dream, forget, remember } = await jobs();
+  const { store, dream, forget, remember } = await jobsInProcess();
   const one = await remember({ text: 'The staging host is alpha.', type: 'project' });
   const two = await remember({ text: 'The staging host is reached by VPN only.', type: 'project' });
   const merged = 'The staging host is alpha, reached by VPN only.';

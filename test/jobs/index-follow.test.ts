@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { edit, editTopic, shownTopic } from '../../jobs/edit.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { memoryTool } from '../../src/doors/agent-memory.ts';
@@ -16,8 +16,7 @@ const TOPIC = 'working-agreements.md';
 
 /** A memory with one topic, whose index a person wrote into. */
 async function memory() {
-  const jobs = await jobsInProcess(tempDir());
-  onTestFinished(() => jobs.close());
+  const jobs = await jobsInProcess();
   const { store } = jobs;
   const read = (path: string) => readFileSync(join(store.dir, path), 'utf8');
   const write = (path: string, text: string) => writeFileSync(join(store.dir, path), text);
@@ -115,8 +114,7 @@ test('what the memory tool does to the index itself, and to notes that are no to
 });
 
 test('in a memory without an index the memory tool begins none', async () => {
-  const jobs = await jobsInProcess(tempDir());
-  onTestFinished(() => jobs.close());
+  const jobs = await jobsInProcess();
   await memoryTool(jobs.store, { mode: 'read-write' }).run({
     command: 'create',
     path: '/memories/a.md',

@@ -3,7 +3,7 @@
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { testModel } from '../support/app.ts';
@@ -17,7 +17,6 @@ import { tempDir } from '../support/temp.ts';
 async function jobsWith(dir: string, orders: Orders, now?: string) {
   const model = await testModel(obey(orders));
   const jobs = await jobsInProcess(dir, now, { all: { model: 'test-model', access: model.access } });
-  onTestFinished(() => jobs.close());
   return { jobs, model };
 }
 

@@ -1,25 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { asSeen } from '../../src/base/text/wording.ts';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
 import { parseLog } from '../../src/memory/text/daily-log.ts';
-import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { reviewedMemory } from '../support/reviewed.ts';
-import { tempDir } from '../support/temp.ts';
 
 const DAY = '2026-11-21';
 const LOG = `logs/2026/11/${DAY}.md`;
 
-async function jobs(): Promise<JobsInProcess> {
-  const opened = await jobsInProcess(tempDir());
-  onTestFinished(() => opened.close());
-  return opened;
-}
-
 test('what a person says is in today’s log at once, with the words as evidence, and the next dream distils it once', async () => {
-  const { store, dream, remember } = await jobs();
+  const { store, dream, remember } = await jobsInProcess();
   const report = await remember({ text: 'Always use pnpm instead of npm.', type: 'feedback' });
   expect(report).toMatchObject({ outcome: 'remembered', path: LOG, redacted: 0, relativeDate: null });
   const [item] = parseLog(readFileSync(join(store.dir, LOG), 'utf8'), DAY);
@@ -38,7 +31,7 @@ test('what a person says is in today’s log at once, with the words as evidence
 });
 
 test('the same words twice are remembered once; after they were forgotten, again', async () => {
-  const { store, dream, remember, undo } = await jobs();
+  const { store, dream, remember, undo } = await jobsInProcess();
   const say = () => remember({ text: 'I prefer short answers.', type: 'user' });
   const first = await say();
   expect(await say()).toMatchObject({ outcome: 'known', entry: first.entry, job: null });
@@ -71,7 +64,7 @@ test('who changes their mind and changes it back is remembered by the last word,
 });
 
 test('secrets stay out of log and ledger, and a relative date is pointed at', async () => {
-  const { store, remember } = await jobs();
+  const { store, remember } = await jobsInProcess();
   const key = `ghp_${'a1B2c3D4e5'.repeat(4)}`.slice(0, 40);
   const report = await remember({ text: `Deploy tomorrow with ${key}`, type: 'project' });
   expect(report).toMatchObject({ redacted: 1, relativeDate: 'tomorrow' });
@@ -80,7 +73,7 @@ test('secrets stay out of log and ledger, and a relative date is pointed at', as
 });
 
 test('no words, and more than fit into a line, are refused with what to do instead', async () => {
-  const { store, remember } = await jobs();
+  const { store, remember } = await jobsInProcess();
   for (const [text, remedy] of [
     [' \n\t', /in quotes/],
     ['x'.repeat(1_001), /in parts/],
@@ -92,14 +85,14 @@ test('no words, and more than fit into a line, are refused with what to do inste
 });
 
 test('characters that nobody sees are not kept', async () => {
-  const { store, remember } = await jobs();
+  const { store, remember } = await jobsInProcess();
   const { entry } = await remember({ text: 'Use p\u200bnpm\u{e0041}\u{e0042} here.', type: 'project' });
   expect(entry.text).toBe('Use pnpm here.');
   expect(readFileSync(join(store.dir, LOG), 'utf8')).not.toMatch(/[\u200b\u{e0041}\u{e0042}]/u);
 });
 
 test('any text becomes one line of the log that reads back as it was kept', async () => {
-  const { store, remember } = await jobs();
+  const { store, remember } = await jobsInProcess();
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), async (text) => {
       if (asSeen(text.replace(/[\s\p{Cc}]+/gu, ' ')) === '') return;
@@ -112,7 +105,7 @@ test('any text becomes one line of the log that reads back as it was kept', asyn
 });
 
 test('what a person asked to be remembered gets a topic of its own where the one of its type is pinned', async () => {
-  const { store, dream, remember } = await jobs();
+  const { store, dream, remember } = await jobsInProcess();
   const mine = '---\nname: project-facts\ndescription: Facts\ntype: project\npinned: true\n---\n\n- Mine.\n';
   writeFileSync(join(store.dir, 'project-facts.md'), mine);
   await remember({ text: 'The harbour master has the keys.', type: 'project' });

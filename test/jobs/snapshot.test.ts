@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { offeredSnapshot, screenTopic } from '../../jobs/snapshot/memory-snapshot.ts';
 import {
   applyMemorySnapshot,
@@ -35,7 +35,6 @@ interface Member {
 async function member(tree: string, now = NOW): Promise<Member> {
   const dir = tempDir();
   const jobs = await jobsInProcess(dir, now);
-  onTestFinished(() => jobs.close());
   const { store } = jobs;
   const clock = fixedClock(now);
   const read = (path: string) => readTextNow(join(dir, path));

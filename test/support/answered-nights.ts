@@ -23,10 +23,7 @@ export async function nights() {
     return operations ? calls('propose_operations', { operations }) : says('Done.');
   });
   const jobs = await jobsInProcess(dir, { now: () => now }, { all: { model: 'test-model', access: server.access } });
-  onTestFinished(() => {
-    jobs.close();
-    return server.close();
-  });
+  onTestFinished(() => server.close());
   return {
     ...jobs,
     dir,

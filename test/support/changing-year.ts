@@ -157,7 +157,6 @@ export async function liveThrough(
     parseTopic(path, readFileSync(join(dir, path), 'utf8')).lines.map(({ text }) => ({ path, text })),
   );
   const files = paths.map((path) => readFileSync(join(dir, path), 'utf8')).join('\n');
-  jobs.close();
   await server.close();
   return { script, outcomes, requests: sent, refused: refused ?? [], left: left ?? [], lines, files, proposed };
 }

@@ -22,7 +22,7 @@ import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job
 import { openStore } from '../../src/memory/open.ts';
 import type { Store, WithLease } from '../../src/memory/store/store.ts';
 import { scriptedModel } from './scripted-model.ts';
-import { tempDir } from './temp.ts';
+import { closeBefore, tempDir } from './temp.ts';
 
 export interface JobsInProcess {
   store: Store;
@@ -66,9 +66,12 @@ export interface InProcessOptions {
   home?: Home;
 }
 
-/** Opens the directory as a process would that begins now, at `now`; a clock goes on as the test says. */
+/**
+ * Opens the directory as a process would that begins now, at `now`; a clock goes on as the test says. It is closed when
+ * the test file is done, unless it was before.
+ */
 export async function jobsInProcess(
-  dir: string,
+  dir = tempDir(),
   now: string | Clock = '2026-11-21T02:00:00Z',
   models: InProcessOptions = {},
 ): Promise<JobsInProcess> {
@@ -107,6 +110,11 @@ export async function jobsInProcess(
   };
   const extractInto = (request: Parameters<typeof extract>[0]) =>
     extract(request, { ...extraction(), storeFor: async () => store });
+  const close = () => {
+    store.close();
+    void home.close();
+  };
+  closeBefore(close);
   return {
     store,
     extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
@@ -128,10 +136,7 @@ export async function jobsInProcess(
     forget: (target, more) => forget({ target, confirm: async () => true, ...more }, { ...common(), store }),
     deliver: async () => user && deliver(store, { ...common(), store: user }),
     withLease: common().withLease,
-    close() {
-      store.close();
-      void home.close();
-    },
+    close,
   };
 }
 

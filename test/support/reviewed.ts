@@ -3,7 +3,6 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
 import { type JobsInProcess, jobsInProcess } from './jobs-in-process.ts';
@@ -39,7 +38,6 @@ export async function reviewedMemory({
   };
   const model = tidyDreamer((subject) => topicOf(subject.toLowerCase().replaceAll(' ', '-')));
   const jobs = await jobsInProcess(dir, clock, { runAgent: model.runAgent, review });
-  onTestFinished(() => jobs.close());
   const file = (path: string) => readFileSync(join(dir, path), 'utf8');
   return {
     ...jobs,

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
 import { supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
@@ -16,7 +16,6 @@ async function memory({ review = false } = {}) {
   let now = new Date('2026-01-10T02:00:00Z');
   const dreamer = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
   const jobs = await jobsInProcess(dir, { now: () => now }, { runAgent: dreamer.runAgent, review });
-  onTestFinished(() => jobs.close());
   return {
     dir,
     jobs,

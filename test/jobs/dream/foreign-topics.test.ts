@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RunAgent } from '../../../src/agent/types.ts';
 import { explainLines } from '../../../src/memory/dream/provenance.ts';
 import { entriesIn, supportsOf } from '../../../src/memory/ledger/entries.ts';
@@ -19,7 +19,6 @@ interface Jobs extends JobsInProcess {
 
 async function open(dir = tempDir(), runAgent?: RunAgent): Promise<Jobs> {
   const jobs = await jobsInProcess(dir, undefined, runAgent ? { runAgent } : {});
-  onTestFinished(() => jobs.close());
   return Object.assign(jobs, { dir, file: (path: string) => readFileSync(join(dir, path), 'utf8') });
 }
 

@@ -248,7 +248,6 @@ test('whatever a model proposes, the commit keeps every promise or nothing is ch
         const told = toolResults(server.requests[1]);
         if (report.error?.code === 'bad-reply') expect(told[0], context).toMatchObject({ is_error: true });
       }
-      jobs.close();
       await server.close();
     }),
     { numRuns: sized({ quick: 26, deep: 250 }) },
@@ -285,7 +284,6 @@ test('whatever a model proposes, a person who accepts all of it in review gets w
         const waiting = (await jobs.proposals()).flatMap(({ entries }) => entries.map(({ id }) => id));
         keepsItsPromises(jobs.store, { before, after: await filesOf(jobs.store), context, waiting });
       }
-      jobs.close();
     }),
     { numRuns: sized({ quick: 12, deep: 120 }) },
   );

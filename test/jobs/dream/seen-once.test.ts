@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { allEntries, supportsByEntry, supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { testModel } from '../../support/app.ts';
@@ -31,7 +31,6 @@ function world({ review = false } = {}) {
   const open = async (now: string, orders: Orders) => {
     const model = await testModel(obey(orders));
     const jobs = await jobsInProcess(dir, now, { all: { model: 'test-model', access: model.access }, review });
-    onTestFinished(() => jobs.close());
     return { jobs, model };
   };
   return {

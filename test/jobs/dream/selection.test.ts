@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TopicSearch } from '../../../src/memory/dream/topic-table.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { reportLine } from '../../../src/memory/text/dream-report.ts';
@@ -47,7 +47,6 @@ async function night({
   }
   const dreamer = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'), beforeCall);
   const jobs = await jobsInProcess(dir, NOW, { runAgent: dreamer.runAgent, requestTokens });
-  onTestFinished(() => jobs.close());
   return { jobs, dreamer, dir };
 }
 

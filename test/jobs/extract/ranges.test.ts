@@ -505,7 +505,6 @@ test('however a session grows, each message is covered once, and each word after
     await expectTiles();
     await jobs.undo();
     expect(rows()).toEqual(before);
-    jobs.close();
   };
   await fc.assert(fc.asyncProperty(aGrowth, grow), { numRuns: sized({ quick: 6, deep: 60 }) });
 });

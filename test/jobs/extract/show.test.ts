@@ -38,12 +38,11 @@ test('of a session with more than may be held at a time the rest waits for the n
   const heldCharacters = 2 * `${rules[0]}Noted.`.length - 1;
   const sorted = await sortTurns(await openSession(file.path), { ...options, heldCharacters });
   expect([[...sorted.pending.keys()], sorted.later]).toEqual([[file.turn(1), file.turn(2)], 4]);
-  const jobs = await jobsInProcess(tempDir(), undefined, { heldCharacters });
+  const jobs = await jobsInProcess(undefined, undefined, { heldCharacters });
   const report = await jobs.extract(file.path);
   expect(report).toMatchObject({ outcome: 'recorded', coveredTurns: 6, pendingTurns: 0 });
   expect(report.entries.map(({ text }) => text)).toEqual(rules);
   expect(await jobs.extract(file.path)).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
-  jobs.close();
 });
 
 test('a log tells a day as it was, in whatever order a model lists what it found', async () => {

@@ -1,6 +1,6 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
@@ -64,7 +64,6 @@ function loseLedger(dir: string): void {
 
 async function open(dir: string): Promise<JobsInProcess> {
   const jobs = await jobsInProcess(dir, '2026-11-22T02:00:00Z');
-  onTestFinished(() => jobs.close());
   return jobs;
 }
 

@@ -136,7 +136,6 @@ describe.skipIf(noPostgres)(`the home in PostgreSQL ${noPostgres}`, () => {
       all: { model: 'test-model', access: model.access },
       home: shared,
     });
-    onTestFinished(() => jobs.close());
     const session = aSession(['Always water the trees.'], {
       id: '01112222-2222-4333-8444-555555555555',
       cwd: '/work/shop',
