@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { processesWith } from '../support/processes.ts';
-import { type Ended, run, until } from '../support/run.ts';
+import { run, until } from '../support/run.ts';
 import { tempDir } from '../support/temp.ts';
 import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
-import { type Loopback, startLoopback } from './loopback.ts';
+import { startLoopback } from './loopback.ts';
 import { talk, wordsOf } from './talking.ts';
 
 /** What is said, and what the offline model makes of it. */
@@ -25,7 +25,7 @@ const REPLY = 'Done, I will.';
 export function listens(name: AgentName): void {
   const agent = AGENTS[name];
   describe.skipIf(PROGRAMS === null)(`${agent.bin}, in a terminal`, () => {
-    let at: World;
+    let at: Awaited<ReturnType<typeof begin>>;
 
     beforeAll(async () => {
       at = await begin(agent);
@@ -78,22 +78,7 @@ const SETTINGS: Record<AgentName, string> = {
   opencode: '.config/opencode/plugins/nocturne.js',
 };
 
-interface World {
-  home: string;
-  server: Loopback;
-  /** The file that setup writes into; null: it is not there. */
-  settings(): string | null;
-  settingsBefore: string | null;
-  nocturne(...args: string[]): Promise<Ended>;
-  /** Types in a terminal and ends the program as a person does. `sign`: what the screen says meanwhile. */
-  session(prompts: string[], sign?: string): Promise<void>;
-  /** The logs of the memory. */
-  learned(): string;
-  /** Waits until no process of this home is left. */
-  allEnded(): Promise<void>;
-}
-
-async function begin(agent: AgentProgram): Promise<World> {
+async function begin(agent: AgentProgram) {
   const home = tempDir();
   const project = join(home, 'work');
   mkdirSync(project);
@@ -110,23 +95,26 @@ async function begin(agent: AgentProgram): Promise<World> {
   const memory = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'memory');
   const day = new Date().toISOString().slice(0, 10);
   const log = join(memory, 'logs', day.slice(0, 4), day.slice(5, 7), `${day}.md`);
+  /** The file that setup writes into; null: it is not there. */
   const settings = () => {
     const path = join(home, SETTINGS[agent.name]);
     return existsSync(path) ? readFileSync(path, 'utf8') : null;
   };
-  const world: World = {
+  return {
     home,
     server,
     settings,
     settingsBefore: settings(),
-    nocturne: (...args) => run(args, environment, { cwd: project }),
+    nocturne: (...args: string[]) => run(args, environment, { cwd: project }),
+    /** The logs of the memory. */
     learned: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
-    session: (prompts, sign) =>
+    /** Types in a terminal and ends the program as a person does. `sign`: what the screen says meanwhile. */
+    session: (prompts: string[], sign?: string) =>
       talk(agent, { prompts, reply: REPLY, sign, server, environment, cwd: project, dir: home }),
+    /** Waits until no process of this home is left. */
     allEnded: async () => {
       const left = () => [...processesWith(`HOME=${home}`).values()].filter((command) => !command.startsWith('tmux'));
       await until(() => left().length === 0, 30_000).catch(() => expect(left()).toEqual([]));
     },
   };
-  return world;
 }

@@ -34,16 +34,9 @@ export interface Refused {
 /** `hang` says nothing for ever. `call` counts from 1. */
 export type Play = (asked: Asked, call: number) => Said | Refused | 'hang' | Promise<Said | Refused | 'hang'>;
 
-export interface Loopback {
-  url: string;
-  /** The requests for an answer so far. */
-  asked: Asked[];
-  /** Those of a session: what a program asks besides, of a small model or to warm up, is left out. */
-  of(words: string): Asked[];
-  close(): Promise<void>;
-}
+export type Loopback = Awaited<ReturnType<typeof startLoopback>>;
 
-export async function startLoopback(play: Play): Promise<Loopback> {
+export async function startLoopback(play: Play) {
   const asked: Asked[] = [];
   const http = createServer(async (incoming, outgoing) => {
     const bytes = await buffer(incoming);
@@ -63,10 +56,12 @@ export async function startLoopback(play: Play): Promise<Loopback> {
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    /** The requests for an answer so far. */
     asked,
-    of: (words) => asked.filter(({ body }) => body.includes(words)),
+    /** Those of a session: what a program asks besides, of a small model or to warm up, is left out. */
+    of: (words: string) => asked.filter(({ body }) => body.includes(words)),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         http.close(() => resolve());
         http.closeAllConnections();
       }),

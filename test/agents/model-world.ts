@@ -6,37 +6,23 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ProgramName } from '../../src/agent/programs/program.ts';
 import type { Environment } from '../../src/base/config/config.ts';
-import { type Ended, type Running, run, start } from '../support/run.ts';
-import { aSession, type SessionFile } from '../support/session-file.ts';
+import { run, start } from '../support/run.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import { writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { codexArguments, LOGINS } from './logins.ts';
-import { type Loopback, type Play, startLoopback } from './loopback.ts';
+import { type Play, startLoopback } from './loopback.ts';
 
 export const FACTS = ['Always use pnpm instead of npm.', 'The deadline is 2026-12-04.'];
 
-export interface ModelWorld {
-  home: string;
-  server: Loopback;
-  session: SessionFile;
-  environment: Environment;
-  nocturne(...args: string[]): Promise<Ended>;
-  begin(...args: string[]): Running;
-  /** What a worker says that does what is due. */
-  worked(): Promise<string>;
-  /** Writes, or removes, the files of a login. */
-  logIn(files?: Record<string, object>): void;
-  logOut(): void;
-  /** All that the memory holds as Markdown. */
-  remembered(): string;
-}
+export type ModelWorld = Awaited<ReturnType<typeof modelWorld>>;
 
 export async function modelWorld(
   name: ProgramName,
   play: Play,
   { files = {}, settings = {} }: { files?: Record<string, object | string>; settings?: object } = {},
-): Promise<ModelWorld> {
+) {
   const home = tempDir();
   const project = join(home, 'work');
   mkdirSync(project);
@@ -67,15 +53,18 @@ export async function modelWorld(
     session,
     environment,
     nocturne,
+    /** What a worker says that does what is due. */
     async worked() {
       const { stdout, stderr } = await nocturne('worker', '--once');
       return stdout + stderr;
     },
-    begin: (...args) => start(args, environment, { cwd: project }),
+    begin: (...args: string[]) => start(args, environment, { cwd: project }),
+    /** Writes, or removes, the files of a login. */
     logIn,
     logOut() {
       for (const path of Object.keys(LOGINS[name])) rmSync(join(home, path), { force: true });
     },
+    /** All that the memory holds as Markdown. */
     remembered() {
       const memory = join(sessions, 'memory');
       const paths = existsSync(memory) ? readdirSync(memory, { recursive: true, encoding: 'utf8' }) : [];

@@ -6,27 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Environment } from '../../src/base/config/config.ts';
 
-export interface Terminal {
-  /** What is on the screen. */
-  screen(): string;
-  /** Types words that are not on the screen yet, and Enter until `isHeard`: what has just drawn its screen may not listen yet. */
-  says(words: string, isHeard: () => boolean): Promise<void>;
-  /** `Enter`, `C-c`, `Down`. */
-  press(key: string): void;
-  /** Waits until the screen says it; fails with what it says instead. */
-  shows(words: string | RegExp, timeoutMs?: number): Promise<void>;
-  isEnded(): boolean;
-  /** Waits until the program has ended. */
-  ended(timeoutMs?: number): Promise<void>;
-  /** Ends the terminal with what is left in it. */
-  close(): void;
-}
-
 /** Starts the program in a terminal. */
 export function openTerminal(
   command: string[],
   { environment, cwd, dir }: { environment: Environment; cwd: string; dir: string },
-): Terminal {
+) {
   const socket = join(dir, `tmux-${Math.random().toString(36).slice(2)}`);
   const tmux = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], {
@@ -41,6 +25,7 @@ export function openTerminal(
   const started = tmux('new-session', '-d', '-x', '160', '-y', '50', '-s', 'agent', '-c', cwd, `exec ${words}`);
   if (started.status !== 0) throw new Error(`tmux: ${started.stderr}`);
   const pid = Number(tmux('list-panes', '-t', 'agent', '-F', '#{pane_pid}').stdout);
+  /** `Enter`, `C-c`, `Down`. */
   const press = (key: string) => void tmux('send-keys', '-t', 'agent', key);
   const isThere = () => tmux('has-session', '-t', 'agent').status === 0;
   const screen = () => tmux('capture-pane', '-p', '-t', 'agent').stdout;
@@ -50,7 +35,9 @@ export function openTerminal(
     }
   };
   return {
+    /** What is on the screen. */
     screen,
+    /** Ends the terminal with what is left in it. */
     close() {
       tmux('kill-server');
       // Not every program ends with its terminal.
@@ -62,7 +49,8 @@ export function openTerminal(
     },
     press,
     isEnded: () => !isThere(),
-    async says(said, isHeard) {
+    /** Types words that are not on the screen yet, and Enter until `isHeard`: what has just drawn its screen may not listen yet. */
+    async says(said: string, isHeard: () => boolean) {
       const isTyped = () => screen().includes(said);
       for (let tries = 0; !isTyped() && tries < 5; tries += 1) {
         tmux('send-keys', '-t', 'agent', '-l', said);
@@ -75,7 +63,8 @@ export function openTerminal(
         await until(isHeard, 5_000, () => '').catch(() => {});
       }
     },
-    async shows(said, timeoutMs = 90_000) {
+    /** Waits until the screen says it; fails with what it says instead. */
+    async shows(said: string | RegExp, timeoutMs = 90_000) {
       let last = '';
       const isShown = () => {
         last = screen() || last;
@@ -83,6 +72,7 @@ export function openTerminal(
       };
       await until(isShown, timeoutMs, () => `The screen never said ${said}; it says:\n${last}`);
     },
+    /** Waits until the program has ended. */
     ended: (timeoutMs = 60_000) =>
       until(
         () => !isThere(),

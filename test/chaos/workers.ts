@@ -4,22 +4,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Environment } from '../../src/base/config/config.ts';
 import { agentsOf } from '../support/processes.ts';
 import type { Random } from '../support/random.ts';
-import { type Program, type Supervised, supervise } from './supervised.ts';
+import { type Program, supervise } from './supervised.ts';
 
 /** Lets a process go on after some milliseconds; one that is gone by then is left in peace. */
 const WAKER = `
 const [ms, pid] = process.argv.slice(1).map(Number);
 setTimeout(() => { try { process.kill(pid, 'SIGCONT'); } catch (error) { if (error.code !== 'ESRCH') throw error; } }, ms);`;
 
-export interface Workers extends Supervised<Program> {
-  /** One disturbance, chosen by chance. */
-  disturb(random: Random, mostStopMs: number): void;
-}
-
-export function startWorkers(
-  count: number,
-  { home, environment }: { home: string; environment: Environment },
-): Workers {
+export function startWorkers(count: number, { home, environment }: { home: string; environment: Environment }) {
   const programs = Array.from({ length: count }, (_, nth) => ({ name: `worker ${nth}`, args: ['worker'], home }));
   const workers = supervise<Program>(programs, { environment });
   const wakers = new Set<ChildProcess>();
@@ -32,7 +24,8 @@ export function startWorkers(
   };
   return {
     ...workers,
-    disturb(random, mostStopMs) {
+    /** One disturbance, chosen by chance. */
+    disturb(random: Random, mostStopMs: number) {
       const kind = random.pick(['kill worker', 'stop worker', 'kill agent', 'stop agent'] as const);
       const slot = random.pick(workers.slots);
       const agents = agentsOf(home);

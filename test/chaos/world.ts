@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
-import { type App, compose } from '../../src/doors/compose.ts';
+import { compose } from '../../src/doors/compose.ts';
 import { outboxRows } from '../../src/memory/ledger/entries.ts';
 import { inboxItems } from '../../src/memory/ledger/inbox.ts';
 import type { Store } from '../../src/memory/store/store.ts';
@@ -27,24 +27,6 @@ export interface ChaosSession {
   turns: number;
 }
 
-export interface World {
-  home: string;
-  /** The directory of the user scope. */
-  user: string;
-  app: App;
-  environment: Environment;
-  sessions: ChaosSession[];
-  /** Puts a session into its inbox, as a hook does; one that waits or is being worked is put again. */
-  announce(session: ChaosSession): Promise<void>;
-  /** Goes on with a session: one more turn. */
-  grow(session: ChaosSession): void;
-  /** Puts a dream into the inbox of every memory directory there is by now. */
-  dreamEverywhere(): Promise<void>;
-  stores(): Promise<Store[]>;
-  /** How many items wait in inboxes and outboxes, over all memory directories. */
-  waiting(): Promise<number>;
-}
-
 /** What the `turn`th turn (from 1) of a session says: the words are in no other turn. */
 export function statementOf(session: Pick<ChaosSession, 'file'>, turn: number): string {
   if (isAboutUser(session, turn)) return `I work at the station ${codeOf(session)}-${turn} is heron bureau.`;
@@ -61,7 +43,9 @@ export function markOf(session: Pick<ChaosSession, 'file'>, turn: number): strin
   return `station ${codeOf(session)}-${turn} is heron`;
 }
 
-export async function makeWorld(options: WorldOptions, random: Random): Promise<World> {
+export type World = Awaited<ReturnType<typeof makeWorld>>;
+
+export async function makeWorld(options: WorldOptions, random: Random) {
   const home = join(options.root, 'home');
   const transcripts = join(options.root, 'transcripts');
   for (const dir of [home, transcripts]) mkdirSync(dir, { recursive: true });
@@ -99,18 +83,23 @@ export async function makeWorld(options: WorldOptions, random: Random): Promise<
   const stores = async () => Promise.all((await app.home.stores()).map((dir) => app.store(dir)));
   return {
     home,
+    /** The directory of the user scope. */
     user: app.userScope.dir,
     app,
     environment,
     sessions,
+    /** Goes on with a session: one more turn. */
     grow,
     stores,
-    async announce(session) {
+    /** Puts a session into its inbox, as a hook does; one that waits or is being worked is put again. */
+    async announce(session: ChaosSession) {
       await enqueueExtract(app, { transcript: session.file.path, ended: true });
     },
+    /** Puts a dream into the inbox of every memory directory there is by now. */
     async dreamEverywhere() {
       for (const store of await stores()) await put(app, { store, kind: 'dream', key: 'dream' }, {});
     },
+    /** How many items wait in inboxes and outboxes, over all memory directories. */
     async waiting() {
       const inOf = ({ ledger }: Store) => inboxItems(ledger).length + outboxRows(ledger).length;
       return (await stores()).reduce((sum, store) => sum + inOf(store), 0);

@@ -22,17 +22,6 @@ export interface Sent {
   embeddingTokens: number;
 }
 
-export interface ComparedModel {
-  url: string;
-  /** Since the last call. */
-  take(): Sent;
-  /** The bodies of all requests since the last call. */
-  takeBodies(): string[];
-  /** Leaves the nth request from now on (embeddings are not counted) without an answer, and calls `then` when it is there. */
-  holdAt(request: number, then: () => void): void;
-  close(): Promise<void>;
-}
-
 export interface ModelOptions {
   latencyMs: number;
   /** What it keeps wherever it stands, and says that the user said it. */
@@ -42,7 +31,9 @@ export interface ModelOptions {
 const NOTHING: Sent = { requests: 0, inputTokens: 0, outputTokens: 0, embeddingTokens: 0 };
 const DIMENSION = 1536;
 
-export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Promise<ComparedModel> {
+export type ComparedModel = Awaited<ReturnType<typeof startModel>>;
+
+export async function startModel({ latencyMs, gullible = [] }: ModelOptions) {
   let sent = { ...NOTHING };
   let bodies: string[] = [];
   let held: { left: number; then(): void } | undefined;
@@ -72,17 +63,20 @@ export async function startModel({ latencyMs, gullible = [] }: ModelOptions): Pr
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Since the last call. */
     take() {
       const before = sent;
       sent = { ...NOTHING };
       return before;
     },
+    /** The bodies of all requests since the last call. */
     takeBodies() {
       const before = bodies;
       bodies = [];
       return before;
     },
-    holdAt(request, then) {
+    /** Leaves the nth request from now on (embeddings are not counted) without an answer, and calls `then` when it is there. */
+    holdAt(request: number, then: () => void) {
       held = { left: request, then };
     },
     async close() {

@@ -24,12 +24,7 @@ const HOSTS =
   '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
 const SECRET = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
 
-interface World {
-  home: string;
-  environment: Record<string, string>;
-}
-
-function world(settings: object = {}): World {
+function world(settings: object = {}) {
   const home = tempDir();
   writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
   const environment = {

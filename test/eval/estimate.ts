@@ -11,19 +11,10 @@ const BESIDE = { extract: 2_000, dream: 5_000 };
 /** Thought and said in a job. Nearly every one is one request: 43 for 43 excerpts, and 1.00 a night, were measured. */
 const OUTPUT = { extract: 1_500, dream: 4_000 };
 
-export interface Estimate {
-  requests: number;
-  inputTokens: number;
-  outputTokens: number;
-  /** Null for a model without a price. */
-  microUsd: number | null;
-}
+export type Estimate = Awaited<ReturnType<typeof estimateRun>>;
 
 /** `perfect`: the extraction asks no model. */
-export async function estimateRun(
-  { samples }: EvalSet,
-  { perfect, price }: { perfect: boolean; price?: Price },
-): Promise<Estimate> {
+export async function estimateRun({ samples }: EvalSet, { perfect, price }: { perfect: boolean; price?: Price }) {
   const [extract, dream] = await Promise.all(
     ['extract', 'dream'].map(async (name) => countO200k((await renderPrompt(name, {})).text)),
   );
@@ -42,6 +33,7 @@ export async function estimateRun(
     requests: sessions.length + nights,
     inputTokens,
     outputTokens,
+    /** Null for a model without a price. */
     microUsd: price ? costMicroUsd(plain, price) : null,
   };
 }

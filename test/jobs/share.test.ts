@@ -8,9 +8,9 @@ import type { ShareReport } from '../../jobs/share.ts';
 import { shutGate } from '../../src/doors/worker/hold.ts';
 import { writeSession } from '../../src/memory/ledger/coverage.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { type GitTree, gitIn } from '../support/git.ts';
+import { gitIn } from '../support/git.ts';
 import { replacesLine } from '../support/obedient.ts';
-import { type EndedHere, runHere } from '../support/run-here.ts';
+import { runHere } from '../support/run-here.ts';
 import { asking } from '../support/scripted-model.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -29,15 +29,6 @@ ssh alpha
 \`\`\`
 `;
 
-interface World extends TestApp {
-  tree: GitTree;
-  /** The team's memory. */
-  team: string;
-  here(...args: string[]): Promise<EndedHere>;
-  json<T = ShareReport>(...args: string[]): Promise<T>;
-  shared(path: string): string;
-}
-
 /** A repository as every test finds it, which each copies. */
 let repository: string;
 beforeAll(() => {
@@ -49,10 +40,11 @@ beforeAll(() => {
   mkdirSync(join(repository, 'src'));
 });
 
-async function world(settings: object = {}): Promise<World> {
+async function world(settings: object = {}) {
   const testing = await testApp({ settings });
   const tree = gitIn(tempDir());
   cpSync(repository, tree.dir, { recursive: true });
+  /** The team's memory. */
   const team = join(tree.dir, '.claude/memory');
   /** Each command takes all mocks back when it has ended. */
   const here = (...args: string[]) => {
@@ -64,8 +56,8 @@ async function world(settings: object = {}): Promise<World> {
     tree,
     team,
     here,
-    json: async (...args) => JSON.parse((await here(...args, '--json')).stdout),
-    shared: (path) => readFileSync(join(team, path), 'utf8'),
+    json: async <T = ShareReport>(...args: string[]): Promise<T> => JSON.parse((await here(...args, '--json')).stdout),
+    shared: (path: string) => readFileSync(join(team, path), 'utf8'),
   };
 }
 
@@ -307,7 +299,7 @@ test('remember --share keeps nothing where there is no team to share with, and s
 });
 
 /** Entries that wait for a dream, in a memory whose sessions ran in these directories. */
-async function entriesWait({ app, store }: World, ...cwds: string[]): Promise<void> {
+async function entriesWait({ app, store }: TestApp, ...cwds: string[]): Promise<void> {
   await app.remember(store, { text: 'The release deadline is 2026-12-04.', type: 'project' });
   await app.remember(store, { text: 'Bugs are tracked in Linear under ORCHARD.', type: 'reference' });
   await app.remember(store, { text: 'Always use pnpm instead of npm.', type: 'feedback' });

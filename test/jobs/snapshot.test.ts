@@ -16,23 +16,13 @@ import { fixedClock } from '../../src/base/time.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { sized } from '../support/depth.ts';
-import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { tempDir } from '../support/temp.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 
-interface Member {
-  jobs: JobsInProcess;
-  dir: string;
-  create(request?: Partial<CreateRequest>): ReturnType<typeof createMemorySnapshot>;
-  apply(how?: { isTrusted: boolean }): ReturnType<typeof applyMemorySnapshot>;
-  check(): ReturnType<typeof checkMemorySnapshot>;
-  write(path: string, text: string | null): void;
-  read(path: string): string | null;
-}
-
 /** Somebody with a memory of their own, who works in the tree. */
-async function member(tree: string, now = NOW): Promise<Member> {
+async function member(tree: string, now = NOW) {
   const dir = tempDir();
   const jobs = await jobsInProcess(dir, now);
   const { store } = jobs;
@@ -41,12 +31,13 @@ async function member(tree: string, now = NOW): Promise<Member> {
   return {
     jobs,
     dir,
-    create: (request = {}) =>
+    create: (request: Partial<CreateRequest> = {}) =>
       createMemorySnapshot({ tree, topics: [], isRedacted: false, isReplacing: false, ...request }, { store, clock }),
-    apply: ({ isTrusted } = { isTrusted: false }) =>
+    apply: ({ isTrusted }: { isTrusted: boolean } = { isTrusted: false }) =>
       applyMemorySnapshot({ tree, isTrusted }, { openStore: async () => store, clock, withLease: jobs.withLease }),
     check: () => checkMemorySnapshot(tree, { ledger: store.ledger, read }),
-    write: (path, text) => (text === null ? rmSync(join(dir, path)) : writeFileSync(join(dir, path), text)),
+    write: (path: string, text: string | null) =>
+      text === null ? rmSync(join(dir, path)) : writeFileSync(join(dir, path), text),
     read,
   };
 }
@@ -336,7 +327,7 @@ test('whatever two people do, an apply never loses a line that was here', async 
     fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: 4 }), async (rounds) => {
       const tree = tempDir();
       const [ada, ben] = [await member(tree), await member(tree)];
-      const put = (who: Member, path: string, lines: string[] | null) => {
+      const put = (who: typeof ada, path: string, lines: string[] | null) => {
         if (lines) who.write(path, topic(path, lines));
         else if (who.read(path) !== null) who.write(path, null);
       };

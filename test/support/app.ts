@@ -5,29 +5,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { type App, compose } from '../../src/doors/compose.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import { compose } from '../../src/doors/compose.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
-import { type Rows, rowsOf } from './rows.ts';
+import { rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
-import { type EndedHere, jsonHere, runHere } from './run-here.ts';
+import { jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
 import { tempDir } from './temp.ts';
-
-export interface TestApp {
-  app: App;
-  store: Store;
-  /** The memory directory. */
-  dir: string;
-  home: string;
-  /** What a process of the same settings has in its environment. */
-  environment: Environment;
-  /** Runs `nocturne ARGS` with that, in this process (run-here.ts has more); `json`: reads its stdout as one JSON value. */
-  nocturne(...args: string[]): Promise<EndedHere>;
-  json<T>(...args: string[]): Promise<T>;
-  /** What its memory keeps beside the files. */
-  rows: Rows;
-}
 
 export interface TestAppOptions {
   /** Where to reach the model; default: the scripted model of all tests. */
@@ -50,7 +34,9 @@ export const environmentIn = (home: string, more: Environment = {}): Environment
   ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
 });
 
-export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
+export type TestApp = Awaited<ReturnType<typeof testApp>>;
+
+export async function testApp(options: TestAppOptions = {}) {
   const home = options.home ?? tempDir();
   const dir = options.dir ?? tempDir();
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
@@ -66,9 +52,16 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   (options.whenDone ?? onTestFinished)(() => app.close());
   const store = await app.storeFor({});
   return {
-    ...{ app, store, dir, home, environment, rows: rowsOf(store) },
-    nocturne: (...args) => runHere(args, environment),
-    json: (...args) => jsonHere(args, environment),
+    ...{ app, store, home },
+    /** The memory directory. */
+    dir,
+    /** What a process of the same settings has in its environment. */
+    environment,
+    /** What its memory keeps beside the files. */
+    rows: rowsOf(store),
+    /** Runs `nocturne ARGS` with that, in this process (run-here.ts has more); `json`: reads its stdout as one JSON value. */
+    nocturne: (...args: string[]) => runHere(args, environment),
+    json: <T>(...args: string[]) => jsonHere<T>(args, environment),
   };
 }
 

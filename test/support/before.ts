@@ -8,7 +8,6 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, utimesSync, write
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
-import type { Environment } from '../../src/base/config/config.ts';
 import type { MessagesServer } from './messages-server.ts';
 import { COMPILED } from './run.ts';
 import { tempDir } from './temp.ts';
@@ -16,16 +15,9 @@ import { tempDir } from './temp.ts';
 const FIXTURE = join(import.meta.dirname, '../fixtures/before');
 export const MADE_BY = JSON.parse(readFileSync(join(FIXTURE, 'made-by.json'), 'utf8'));
 
-export interface Before {
-  home: string;
-  memory: string;
-  /** The transcript of the session whose id begins with this digit. */
-  session(digit: string): string;
-  /** What a process there has in its environment. */
-  environment(server: MessagesServer): Environment;
-}
+export type Before = ReturnType<typeof copyBefore>;
 
-export function copyBefore(name: 'ordinary' | 'waiting' | 'server'): Before {
+export function copyBefore(name: 'ordinary' | 'waiting' | 'server') {
   const root = tempDir();
   const user = join(root, name);
   cpSync(join(FIXTURE, name), user, { recursive: true });
@@ -41,8 +33,10 @@ export function copyBefore(name: 'ordinary' | 'waiting' | 'server'): Before {
   return {
     home,
     memory: join(project, 'memory'),
-    session: (digit) => join(project, `${digit.repeat(8)}-2222-4333-8444-555555555555.jsonl`),
-    environment: ({ access }) => ({
+    /** The transcript of the session whose id begins with this digit. */
+    session: (digit: string) => join(project, `${digit.repeat(8)}-2222-4333-8444-555555555555.jsonl`),
+    /** What a process there has in its environment. */
+    environment: ({ access }: MessagesServer) => ({
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: COMPILED,
       HOME: user,

@@ -6,7 +6,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
-import { changingPerson, type Fate, type Script } from './changing-person.ts';
+import { changingPerson, type Fate } from './changing-person.ts';
 import { type Proposed, withProblems } from './check-counts.ts';
 import { jobsInProcess } from './jobs-in-process.ts';
 import { calls, says, startMessagesServer } from './messages-server.ts';
@@ -18,18 +18,6 @@ import { tempDir } from './temp.ts';
 const BEGIN = new Date('2026-01-02T03:00:00Z');
 /** What a person writes into a topic by hand. */
 export const PERSONS = ['Ask me before anything is deleted.', 'The harbour master has the keys.'];
-
-export interface Year {
-  script: Script;
-  outcomes: string[];
-  requests: number;
-  refused: string[];
-  left: string[];
-  lines: { path: string; text: string }[];
-  files: string;
-  /** What the model proposed at its first call of a night, and what code said of it. */
-  proposed: Proposed[];
-}
 
 /** Behind the words of a line. */
 const STANDS_AS = /^ stands there already as (\w{8}):/;
@@ -83,10 +71,12 @@ function entriesOf(sent: Sent): string[] {
   return [...lines.flatMap(({ entries }) => entries), ...((sent.entries ?? []) as string[])];
 }
 
+export type Year = Awaited<ReturnType<typeof liveThrough>>;
+
 export async function liveThrough(
   { nights, seed, isBlind = false }: { nights: number; seed: number; isBlind?: boolean },
   sloppy: (right: Sent, kept: Kept, idOf: (text: string) => string | undefined, tonight: Kept[]) => Sent | null,
-): Promise<Year> {
+) {
   const script = changingPerson(BEGIN, nights, seed);
   const fates = new Map<string, Fate>();
   let sent = 0;
@@ -95,6 +85,7 @@ export async function liveThrough(
   let told: string[] | undefined;
   /** What was wrong, and is not sent again yet; by entry. */
   const insisted = new Map<string, Sent>();
+  /** What the model proposed at its first call of a night, and what code said of it. */
   const proposed: Proposed[] = [];
   const server = await startMessagesServer((request) => {
     sent += 1;

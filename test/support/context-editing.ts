@@ -22,21 +22,16 @@ export interface SeenCall {
   result: string | null;
 }
 
-export interface SeenContext {
-  /** In their order. */
-  calls: SeenCall[];
-  /** For the reply. */
-  appliedEdits: object[];
-  /** The block that the reply begins with, where the context was compacted: then nothing else is seen. */
-  compaction: ContentBlock | null;
-}
+export type SeenContext = ReturnType<typeof contextOf>;
 
 /** What a model sees of a request, in a context where each character counts for so many tokens. */
-export function contextOf(request: MessagesRequest, tokensPerCharacter: number): SeenContext {
+export function contextOf(request: MessagesRequest, tokensPerCharacter: number) {
   const edits = (request.context_management as { edits: (ClearEdit | CompactEdit)[] } | undefined)?.edits ?? [];
   let calls = callsIn(sinceCompaction(request));
   const tokens = () => JSON.stringify(calls).length * tokensPerCharacter;
+  /** For the reply. */
   const appliedEdits: object[] = [];
+  /** The block that the reply begins with, where the context was compacted: then nothing else is seen. */
   let compaction: ContentBlock | null = null;
   for (const edit of edits) {
     const before = tokens();

@@ -8,22 +8,8 @@ import { systemClock } from '../../src/base/time.ts';
 import { shaOf } from '../../src/memory/ledger/version-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 
-export interface Race {
-  /** How many edits the editor made, and how many of them it did not find in the file at its next look. */
-  edits: number;
-  notFound: number;
-  /** Edits that neither the file nor any version holds. */
-  lost: string[];
-  /** Lines of commits that neither the file nor any version holds. */
-  lostCommits: string[];
-  /** How often a reader saw half a file. */
-  torn: number;
-  /** Versions whose bytes are not those of their hash. */
-  broken: number;
-}
-
 /** Makes `rounds` commits to a file in `dir` while the editor is at work. */
-export async function raceEditor(dir: string, { way, rounds }: { way: string; rounds: number }): Promise<Race> {
+export async function raceEditor(dir: string, { way, rounds }: { way: string; rounds: number }) {
   const path = join(dir, 'a.md');
   writeFileSync(path, '# head\n');
   const store = await openStore(dir, { clock: systemClock });
@@ -54,14 +40,19 @@ export async function raceEditor(dir: string, { way, rounds }: { way: string; ro
   const all = new Set([...live, ...rows.flatMap((row) => String(row.content).split('\n'))]);
   store.close();
   return {
+    /** How many edits the editor made, and how many of them it did not find in the file at its next look. */
     edits: said.edits,
     notFound: said.notFound.length,
+    /** Edits that neither the file nor any version holds. */
     lost: [
       ...said.notFound.map((edit) => `theirs ${edit}`).filter((line) => !all.has(line)),
       ...[`theirs ${said.edits}`].filter((line) => !live.has(line)),
     ],
+    /** Lines of commits that neither the file nor any version holds. */
     lostCommits: Array.from({ length: rounds }, (_, round) => `ours ${round}`).filter((line) => !all.has(line)),
+    /** How often a reader saw half a file. */
     torn: said.torn,
+    /** Versions whose bytes are not those of their hash. */
     broken: rows.filter((row) => shaOf(row.content as Buffer) !== row.sha).length,
   };
 }

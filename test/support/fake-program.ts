@@ -32,21 +32,6 @@ export interface FakeStart {
   pids: number[];
 }
 
-export interface FakeProgram {
-  /** Its directory, for PATH, and itself. */
-  dir: string;
-  path: string;
-  /** How the next starts for an answer go; the last goes on for ever. */
-  answers(...orders: Order[]): void;
-  /** What it says of its version and its login. */
-  is(about: { version?: Order; status?: Order }): void;
-  /** Its starts so far: for answers, or for its version and login. */
-  starts(): FakeStart[];
-  looks(): number;
-  /** Whether two ran at once. */
-  hasOverlapped(): boolean;
-}
-
 const programIn = (notes: string) => `#!/bin/sh
 at='${notes}'
 case " $* " in
@@ -95,8 +80,10 @@ export const LOGGED_IN_BY_KEY = {
   }),
 };
 
+export type FakeProgram = ReturnType<typeof fakeProgram>;
+
 /** One of the oldest version that was tried, logged in on a plan, that finds nothing worth keeping. `dir`: where it lies. */
-export function fakeProgram(name: 'claude' | 'codex', dir = tempDir()): FakeProgram {
+export function fakeProgram(name: 'claude' | 'codex', dir = tempDir()) {
   const notes = tempDir();
   const path = join(dir, name);
   const versions = { claude: '2.1.197 (Claude Code)\n', codex: 'codex-cli 0.169.0\n' };
@@ -114,21 +101,25 @@ export function fakeProgram(name: 'claude' | 'codex', dir = tempDir()): FakeProg
       ...{ names: lines('names'), pids: lines('pids').join(' ').split(' ').filter(Boolean).map(Number) },
     };
   };
-  const fake: FakeProgram = {
-    dir,
-    path,
-    answers(...orders) {
+  const fake = {
+    /** Its directory, for PATH, and itself. */
+    ...{ dir, path },
+    /** How the next starts for an answer go; the last goes on for ever. */
+    answers(...orders: Order[]) {
       // Those of before are counted, too.
       const before = noted();
       for (const old of globSync('answer-*', { cwd: notes })) rmSync(join(notes, old));
       for (const [at, each] of orders.entries()) order(`answer-${before + 1 + at}`, each);
     },
-    is(about) {
+    /** What it says of its version and its login. */
+    is(about: { version?: Order; status?: Order }) {
       for (const what of ['version', 'status'] as const) if (about[what]) order(what, about[what]);
     },
+    /** Its starts so far: for answers, or (`looks`) for its version and login. */
     starts: () => Array.from({ length: noted() }, (_, at) => startOf(at + 1)),
     looks: () =>
       existsSync(join(notes, 'looks')) ? readFileSync(join(notes, 'looks'), 'utf8').split('\n').length - 1 : 0,
+    /** Whether two ran at once. */
     hasOverlapped: () => existsSync(join(notes, 'overlap')),
   };
   writeFileSync(path, programIn(notes));

@@ -2,24 +2,20 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 
-export interface GitTree {
-  dir: string;
-  /** Runs git; throws with what it printed where it fails. */
-  run(...args: string[]): string;
-  /** Runs git; true where it ended well. */
-  tries(...args: string[]): boolean;
-}
-
 const ENVIRONMENT = { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' };
 
+export type GitTree = ReturnType<typeof gitIn>;
+
 /** A working tree, or a directory that becomes one, whose commits `name` makes. */
-export function gitIn(dir: string, name = 'Ann Bo'): GitTree {
+export function gitIn(dir: string, name = 'Ann Bo') {
   const settings = { 'user.name': name, 'user.email': 'ann@example.org', 'commit.gpgsign': 'false', 'gc.auto': '0' };
   const given = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   const all = (args: string[]) => ['-C', dir, ...given, ...args];
   return {
     dir,
-    run: (...args) => execFileSync('git', all(args), { env: ENVIRONMENT, encoding: 'utf8', stdio: 'pipe' }),
-    tries: (...args) => spawnSync('git', all(args), { env: ENVIRONMENT, stdio: 'ignore' }).status === 0,
+    /** Runs git; throws with what it printed where it fails. */
+    run: (...args: string[]) => execFileSync('git', all(args), { env: ENVIRONMENT, encoding: 'utf8', stdio: 'pipe' }),
+    /** Runs git; true where it ended well. */
+    tries: (...args: string[]) => spawnSync('git', all(args), { env: ENVIRONMENT, stdio: 'ignore' }).status === 0,
   };
 }

@@ -7,8 +7,8 @@ import { extract } from '../../jobs/extract.ts';
 import { type ForgetRequest, forget } from '../../jobs/forget.ts';
 import { type RememberRequest, remember } from '../../jobs/remember.ts';
 import { reprocess } from '../../jobs/reprocess.ts';
-import { listProposals, type ShownProposal } from '../../jobs/review/waiting-proposals.ts';
-import { type ReviewReport, type ReviewRequest, review } from '../../jobs/review.ts';
+import { listProposals } from '../../jobs/review/waiting-proposals.ts';
+import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
@@ -20,29 +20,9 @@ import { type Home, openHome } from '../../src/memory/home/home.ts';
 import { JobSpend } from '../../src/memory/home/spend.ts';
 import { type Lease, releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
-import type { Store, WithLease } from '../../src/memory/store/store.ts';
+import type { Store } from '../../src/memory/store/store.ts';
 import { scriptedModel } from './scripted-model.ts';
 import { closeBefore, tempDir } from './temp.ts';
-
-export interface JobsInProcess {
-  store: Store;
-  /** `reopen`: turns to be extracted again. */
-  extract(transcript: string, reopen?: Set<string>): ReturnType<typeof extract>;
-  dream(request?: DreamRequest): ReturnType<typeof dream>;
-  /** Default: the last job. */
-  undo(request?: Parameters<typeof undo>[0]): ReturnType<typeof undo>;
-  reprocess(what: { session?: string; day?: string }): ReturnType<typeof reprocess>;
-  /** What waits for a person's word. */
-  proposals(): Promise<ShownProposal[]>;
-  review(request: ReviewRequest): Promise<ReviewReport>;
-  remember(request: RememberRequest): ReturnType<typeof remember>;
-  /** Confirms what is asked, unless told otherwise. */
-  forget(target: string, more?: Partial<ForgetRequest>): ReturnType<typeof forget>;
-  /** Brings what waits in the outbox to the user scope, which no job here does by itself. */
-  deliver(): Promise<void>;
-  withLease: WithLease;
-  close(): void;
-}
 
 /** Which model is asked, and how it is reached. */
 export type Model = Pick<AgentRequest, 'model' | 'access'>;
@@ -66,6 +46,8 @@ export interface InProcessOptions {
   home?: Home;
 }
 
+export type JobsInProcess = Awaited<ReturnType<typeof jobsInProcess>>;
+
 /**
  * Opens the directory as a process would that begins now, at `now`; a clock goes on as the test says. It is closed when
  * the test file is done, unless it was before.
@@ -74,7 +56,7 @@ export async function jobsInProcess(
   dir = tempDir(),
   now: string | Clock = '2026-11-21T02:00:00Z',
   models: InProcessOptions = {},
-): Promise<JobsInProcess> {
+) {
   const { runAgent = loopInProcess, requestTokens = 12_000, excerptTokens = 12_000 } = models;
   const { user, review: isReviewed = false } = models;
   const clock = typeof now === 'string' ? fixedClock(now) : now;
@@ -117,23 +99,30 @@ export async function jobsInProcess(
   closeBefore(close);
   return {
     store,
-    extract: (transcript, reopen) => extractInto({ transcript, ended: true, reopen }),
-    dream: async (request = {}) => {
+    /** `reopen`: turns to be extracted again. */
+    extract: (transcript: string, reopen?: Set<string>) => extractInto({ transcript, ended: true, reopen }),
+    dream: async (request: DreamRequest = {}) => {
       const deps = common();
       const needsApproval = request.review ?? isReviewed;
       return dream(request, { ...deps, requestTokens, holdDays, archiveAfterDays, needsApproval, store });
     },
-    undo: (request = { last: true }) =>
+    /** Default: the last job. */
+    undo: (request: Parameters<typeof undo>[0] = { last: true }) =>
       undo(request, {
         ...common(),
         environment: {},
         store,
       }),
+    /** What waits for a person's word. */
     proposals: () => listProposals(store),
-    review: (request) => review(request, { ...common(), requestTokens, store }),
-    reprocess: (what) => reprocess({ ...what, ended: true }, { store, extract: extractInto }),
-    remember: (request) => remember(request, { store, clock, zone: 'UTC' }),
-    forget: (target, more) => forget({ target, confirm: async () => true, ...more }, { ...common(), store }),
+    review: (request: ReviewRequest) => review(request, { ...common(), requestTokens, store }),
+    reprocess: (what: { session?: string; day?: string }) =>
+      reprocess({ ...what, ended: true }, { store, extract: extractInto }),
+    remember: (request: RememberRequest) => remember(request, { store, clock, zone: 'UTC' }),
+    /** Confirms what is asked, unless told otherwise. */
+    forget: (target: string, more?: Partial<ForgetRequest>) =>
+      forget({ target, confirm: async () => true, ...more }, { ...common(), store }),
+    /** Brings what waits in the outbox to the user scope, which no job here does by itself. */
     deliver: async () => user && deliver(store, { ...common(), store: user }),
     withLease: common().withLease,
     close,

@@ -8,7 +8,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ModelAccess } from '../../src/base/config/config.ts';
 
 /** The body of one request, as far as tests look into it. */
 export interface MessagesRequest {
@@ -51,28 +50,10 @@ export interface HttpAnswer {
 /** A request beyond the end of a list is answered 400, which nobody tries again. `call` counts from 1. */
 export type Script = Answer[] | ((request: MessagesRequest, call: number) => Answer | Promise<Answer>);
 
-export interface MessagesServer {
-  /** For `AgentRequest.access`, or `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`. */
-  access: Required<Pick<ModelAccess, 'apiKey' | 'baseURL'>>;
-  /** The bodies of all requests so far. */
-  requests: MessagesRequest[];
-  /** The same as they came. */
-  bodies: string[];
-  /** Of each request, and the port of the client that it came from. */
-  headers: IncomingHttpHeaders[];
-  ports: (number | undefined)[];
-  /** The betas that each request asks for. */
-  betas: string[][];
-  /** The bytes of the same bodies. */
-  requestBytes: number[];
-  /** Resolves when `count` requests have come. */
-  received(count: number): Promise<void>;
-  /** Ends the server and everything that hangs. */
-  close(): Promise<void>;
-}
+export type MessagesServer = Awaited<ReturnType<typeof startMessagesServer>>;
 
 /** Starts the server on a free port of 127.0.0.1. */
-export async function startMessagesServer(script: Script): Promise<MessagesServer> {
+export async function startMessagesServer(script: Script) {
   const requests: MessagesRequest[] = [];
   const bodies: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -102,21 +83,22 @@ export async function startMessagesServer(script: Script): Promise<MessagesServe
   const { port } = http.address() as AddressInfo;
 
   return {
+    /** For `AgentRequest.access`, or `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`. */
     access: { apiKey: 'test-key', baseURL: `http://127.0.0.1:${port}` },
-    requests,
-    bodies,
-    headers,
-    ports,
-    betas,
-    requestBytes,
-    received: (count) =>
+    /** The bodies of all requests so far, and the same as they came, with their bytes. */
+    ...{ requests, bodies, requestBytes },
+    /** Of each request, with the port of the client that it came from and the betas that it asks for. */
+    ...{ headers, ports, betas },
+    /** Resolves when `count` requests have come. */
+    received: (count: number) =>
       requests.length >= count
         ? Promise.resolve()
-        : new Promise((resolve) => {
+        : new Promise<void>((resolve) => {
             watchers.push({ count, resolve });
           }),
+    /** Ends the server and everything that hangs. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         http.close(() => resolve());
         http.closeAllConnections();
       }),

@@ -24,13 +24,6 @@ export const noPostgres =
         () => '(skipped: no PostgreSQL answers at DATABASE_URL)',
       );
 
-export interface OwnDatabase {
-  url: string;
-  /** Asks as nobody of nocturne's. */
-  ask<Row>(sql: string, values?: unknown[]): Promise<Row[]>;
-  drop(): Promise<void>;
-}
-
 /** A file that is there once the run has databases, whose names begin with its own. */
 const OF_RUN = process.env.NOCTURNE_TEST_DATABASES ?? '';
 /** Of this process, emptied, and nobody is connected to them. */
@@ -56,8 +49,10 @@ const EMPTY = `do $$ declare each record; begin
   end if;
 end $$`;
 
+export type OwnDatabase = Awaited<ReturnType<typeof ownDatabase>>;
+
 /** `isNew`: without a table, and dropped when it is needed no more. */
-export async function ownDatabase({ isNew = false } = {}): Promise<OwnDatabase> {
+export async function ownDatabase({ isNew = false } = {}) {
   const name = (!isNew && free.pop()) || (await newDatabase());
   const url = new URL(SERVER);
   url.pathname = `/${name}`;
@@ -65,8 +60,9 @@ export async function ownDatabase({ isNew = false } = {}): Promise<OwnDatabase> 
   pool.on('error', () => {});
   return {
     url: url.href,
-    ask: async (sql, values) => (await pool.query(sql, values)).rows,
-    async drop() {
+    /** Asks as nobody of nocturne's. */
+    ask: async <Row>(sql: string, values?: unknown[]): Promise<Row[]> => (await pool.query(sql, values)).rows,
+    async drop(): Promise<void> {
       const isKept =
         !isNew &&
         OF_RUN !== '' &&

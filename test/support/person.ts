@@ -2,19 +2,13 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../src/base/config/config.ts';
 import { COMPILED } from './run.ts';
 import { tempDir } from './temp.ts';
 
-export interface Person {
-  user: string;
-  environment: Environment;
-  /** A line for each call of systemctl. */
-  systemctlCalls: string;
-}
+export type Person = ReturnType<typeof aPerson>;
 
 /** `hasSystemd`: there is a user manager that answers; a container often has none. */
-export function aPerson({ hasSystemd = false } = {}): Person {
+export function aPerson({ hasSystemd = false } = {}) {
   const user = tempDir();
   const bin = join(user, 'bin');
   mkdirSync(bin);
@@ -30,6 +24,7 @@ export function aPerson({ hasSystemd = false } = {}): Person {
   for (const name of ['cat', 'rm', 'echo']) program(name, `PATH=/usr/bin:/bin exec ${name} "$@"`);
   return {
     user,
+    /** A line for each call of systemctl. */
     systemctlCalls,
     environment: {
       NODE_COMPILE_CACHE: COMPILED,

@@ -5,28 +5,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
-import { type JobsInProcess, jobsInProcess } from './jobs-in-process.ts';
+import { jobsInProcess } from './jobs-in-process.ts';
 import { tempDir } from './temp.ts';
-import { type TidyDreamer, tidyDreamer } from './tidy-dreamer.ts';
+import { tidyDreamer } from './tidy-dreamer.ts';
 
-export interface Reviewed extends JobsInProcess {
-  dir: string;
-  model: TidyDreamer;
-  /** A person says that a service listens on a port; each saying is later than the one before. Answers the entry's id. */
-  say(service: string, port: number): Promise<string>;
-  file(path: string): string;
-  edit(path: string, change: (text: string) => string): void;
-  states(): Record<string, EntryState>;
-  /** Acts when somebody asks for the nth time from now (from 1) what time it is: in the middle of what they do. */
-  atLook(looks: number, act: () => void): void;
-}
+export type Reviewed = Awaited<ReturnType<typeof reviewedMemory>>;
 
 /** `topicOf` names the topic of a service; default: one of its own. */
-export async function reviewedMemory({
-  topicOf = (service: string) => service,
-  review = true,
-  dir = tempDir(),
-} = {}): Promise<Reviewed> {
+export async function reviewedMemory({ topicOf = (service: string) => service, review = true, dir = tempDir() } = {}) {
   let now = Date.parse('2026-11-21T02:00:00Z');
   let onLook = { looks: 0, act: () => {} };
   const clock = {
@@ -43,16 +29,19 @@ export async function reviewedMemory({
     ...jobs,
     dir,
     model,
-    async say(service, port) {
+    /** A person says that a service listens on a port; each saying is later than the one before. Answers the entry's id. */
+    async say(service: string, port: number) {
       now += 60_000;
       return (await jobs.remember({ text: `${service} listens on port ${port}.`, type: 'project' })).entry.id;
     },
     file,
-    edit: (path, change) => writeFileSync(join(dir, path), change(file(path))),
-    atLook(looks, act) {
+    edit: (path: string, change: (text: string) => string) => writeFileSync(join(dir, path), change(file(path))),
+    /** Acts when somebody asks for the nth time from now (from 1) what time it is: in the middle of what they do. */
+    atLook(looks: number, act: () => void) {
       onLook = { looks, act };
     },
-    states: () => Object.fromEntries(allEntries(jobs.store.ledger).map(({ id, state }) => [id, state])),
+    states: (): Record<string, EntryState> =>
+      Object.fromEntries(allEntries(jobs.store.ledger).map(({ id, state }) => [id, state])),
   };
 }
 

@@ -18,23 +18,16 @@ export interface Ended {
   stderr: string;
 }
 
-export interface Running {
-  pid: number;
-  kill(signal: NodeJS.Signals): void;
-  /** What the streams hold so far. */
-  stdout(): string;
-  stderr(): string;
-  ended: Promise<Ended>;
-}
-
 export interface StartOptions {
   cwd?: string;
   /** Options of Node itself. */
   nodeArgs?: string[];
 }
 
+export type Running = ReturnType<typeof start>;
+
 /** Starts `nocturne ARGS`. */
-export function start(args: string[], environment: Environment, options: StartOptions = {}): Running {
+export function start(args: string[], environment: Environment, options: StartOptions = {}) {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), DOOR, ...args], {
     cwd: options.cwd,
     env: { NODE_COMPILE_CACHE: COMPILED, ...environment },
@@ -46,7 +39,8 @@ export function start(args: string[], environment: Environment, options: StartOp
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
-  return { pid: child.pid as number, kill: (signal) => child.kill(signal), stdout, stderr, ended };
+  const kill = (signal: NodeJS.Signals) => child.kill(signal);
+  return { pid: child.pid as number, kill, stdout, stderr, ended };
 }
 
 /** Runs `nocturne ARGS` to its end. */

@@ -16,21 +16,6 @@ export type Step =
   /** `refused`: a person does not let the agent do it, and says this. */
   | { calls: string; input: object; result?: string; fails?: boolean; refused?: string };
 
-export interface SessionFile {
-  path: string;
-  id: string;
-  /** The id of the nth turn (from 1): that of its prompt. */
-  turn(n: number): string;
-  /** The id of the message of the nth record (from 1). */
-  message(n: number): string;
-  /** Adds a turn at the end of the file. */
-  add(prompt: string, steps?: Step[]): void;
-  /** Goes on with the last turn. */
-  goOn(steps: Step[]): void;
-  /** Writes what the agent wrote, at the time of its calls. */
-  act(): void;
-}
-
 export interface SessionOptions {
   id?: string;
   cwd?: string;
@@ -56,8 +41,10 @@ export function aSession(
   return session;
 }
 
+export type SessionFile = ReturnType<typeof sessionFile>;
+
 /** A session file `<id>.jsonl` in `dir`, without a turn yet. */
-export function sessionFile(dir: string, options: SessionOptions = {}): SessionFile {
+export function sessionFile(dir: string, options: SessionOptions = {}) {
   const id = options.id ?? '11111111-2222-4333-8444-555555555555';
   const path = join(dir, `${id}.jsonl`);
   const startsAt = Date.parse(options.startsAt ?? '2026-11-20T09:00:00Z');
@@ -133,13 +120,18 @@ export function sessionFile(dir: string, options: SessionOptions = {}): SessionF
   return {
     path,
     id,
-    turn: (n) => turns[n - 1] as string,
-    message: (n) => ids[n - 1] as string,
-    add(prompt, steps = [{ says: 'Done.' }]) {
+    /** The id of the nth turn (from 1): that of its prompt. */
+    turn: (n: number) => turns[n - 1] as string,
+    /** The id of the message of the nth record (from 1). */
+    message: (n: number) => ids[n - 1] as string,
+    /** Adds a turn at the end of the file. */
+    add(prompt: string, steps: Step[] = [{ says: 'Done.' }]) {
       turns.push(write('user', { role: 'user', content: prompt }, { origin: { kind: 'human' } }));
       goOn(steps);
     },
+    /** Goes on with the last turn. */
     goOn,
+    /** Writes what the agent wrote, at the time of its calls. */
     act: () => {
       for (const act of acts) act();
     },

@@ -8,22 +8,16 @@ import { entryIds, linesOut, type Operation } from '../../src/rules/dream-contex
 /** As rough as it is fast: nights are compared with nights. */
 const CHARACTERS_PER_TOKEN = 3;
 
-export interface TidyDreamer {
-  runAgent: RunAgent;
-  /** Tokens of each request, system included. */
-  tokens: number[];
-  inputs: string[];
-  /** What code said of proposals that it refused. */
-  refused: string[];
-}
+export type TidyDreamer = ReturnType<typeof tidyDreamer>;
 
 /** `topicOf` names the topic for a subject; `beforeCall` may fail before the nth call from 1. */
 export function tidyDreamer(
   topicOf: (subject: string, type: string) => string,
   beforeCall: (call: number) => void = () => {},
-): TidyDreamer {
-  const seen: TidyDreamer = { runAgent, tokens: [], inputs: [], refused: [] };
-  async function runAgent({ system, input }: Parameters<RunAgent>[0], ports: Parameters<RunAgent>[1]) {
+) {
+  /** Of each request: its tokens, system included, its input, and what code said of proposals that it refused. */
+  const seen = { tokens: [] as number[], inputs: [] as string[], refused: [] as string[] };
+  const runAgent: RunAgent = async ({ system, input }, ports) => {
     beforeCall(seen.inputs.length + 1);
     seen.inputs.push(input);
     seen.tokens.push(Math.ceil((system.length + input.length) / CHARACTERS_PER_TOKEN));
@@ -33,9 +27,9 @@ export function tidyDreamer(
       seen.refused.push(text);
       await ports.callTool('propose_operations', { operations: giveWay(operations, text) });
     }
-    return 'done' as const;
-  }
-  return seen;
+    return 'done';
+  };
+  return { runAgent, ...seen };
 }
 
 /** The part of a text by which its subject is known. */

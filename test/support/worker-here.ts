@@ -8,18 +8,12 @@ import { openApp } from '../../src/doors/compose.ts';
 import { openIntake } from '../../src/doors/hook/intake.ts';
 import { runWorker } from '../../src/doors/worker/worker.ts';
 
-export interface WorkerHere {
-  /** What became of each piece of work, and what went wrong; in order. */
-  said: string[];
-  /** Ends it in order. */
-  stop(): Promise<void>;
-}
-
 /** Does what `nocturne worker` does with this environment. */
-export async function workerHere(environment: Environment): Promise<WorkerHere> {
+export async function workerHere(environment: Environment) {
   const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
   const ending = new AbortController();
   const { signal } = ending;
+  /** What became of each piece of work, and what went wrong; in order. */
   const said: string[] = [];
   const onError = (message: string) => void said.push(message);
   const intake = openIntake(app, { signal, onError, isResident: true });
@@ -37,6 +31,7 @@ export async function workerHere(environment: Environment): Promise<WorkerHere> 
   const ended = work();
   // Told by `stop`.
   ended.catch(() => undefined);
+  /** Ends it in order. */
   const stop = () => {
     ending.abort(new Error('the test ends the worker'));
     return ended;

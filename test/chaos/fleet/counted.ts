@@ -15,27 +15,12 @@ export interface KeptStore {
   ledger: DatabaseSync;
 }
 
-export interface Looks {
-  /** What waits: items, sessions that are to be extracted, and dreams that did not end. */
-  waiting(): Promise<{ items: number; sessions: number; dreams: number }>;
-  /** How many items of a store wait or are worked. */
-  itemsOf(id: string): Promise<number>;
-  spend(): Promise<{ spent: number; limit: number }>;
-  /** What waits for a later try is due now, and what only one does is soon another's: nobody waits out a pause. */
-  hasten(): Promise<void>;
-  /** How dreams stand, by id. */
-  dreams(): Promise<Map<string, string>>;
-  /** Leases and claims that stand by the database's time, each in words. */
-  held(): Promise<string[]>;
-  failures(): Promise<string[]>;
-  store(id: string): Promise<KeptStore>;
-  close(): Promise<void>;
-}
-
 const AGAIN_MS = 200;
 const GIVE_UP_MS = 60_000;
 
-export function looksInto(url: string, scratch: string): Looks {
+export type Looks = ReturnType<typeof looksInto>;
+
+export function looksInto(url: string, scratch: string) {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
   pool.on('error', () => {});
   // biome-ignore lint/suspicious/noExplicitAny: rows of whatever is asked
@@ -54,11 +39,13 @@ export function looksInto(url: string, scratch: string): Looks {
   }
   const count = async (sql: string) => Number((await ask(sql))[0].count);
   return {
-    async itemsOf(id) {
+    /** How many items of a store wait or are worked. */
+    async itemsOf(id: string) {
       const sql = `select from nocturne.work_inbox
         where store = (select coalesce(dir, id) from nocturne_home.memory_store where id = $1)`;
       return (await ask(sql, [id])).length;
     },
+    /** What waits: items, sessions that are to be extracted, and dreams that did not end. */
     waiting: async () => ({
       items: await count('select count(*) from nocturne.work_inbox'),
       sessions: await count('select count(*) from nocturne_home.sent_session where extract_at is not null'),
@@ -71,15 +58,18 @@ export function looksInto(url: string, scratch: string): Looks {
       );
       return { spent: Number(row.spent), limit: Number(row.limit ?? Number.POSITIVE_INFINITY) };
     },
+    /** What waits for a later try is due now, and what only one does is soon another's: nobody waits out a pause. */
     async hasten() {
       const now = new Date().toISOString();
       await ask('update nocturne.work_inbox set not_before = $1 where not_before > $1', [now]);
       await ask("update nocturne.alone set until = least(until, clock_timestamp() + interval '1 second')");
     },
+    /** How dreams stand, by id. */
     async dreams() {
       const rows = await ask('select id, status, error_message from nocturne_home.dream');
       return new Map(rows.map(({ id, status, error_message: why }) => [id, why ? `${status}: ${why}` : status]));
     },
+    /** Leases and claims that stand by the database's time, each in words. */
     async held() {
       const stores = await ask('select id from nocturne.store where owner is not null and until > clock_timestamp()');
       const work = await ask(
@@ -94,7 +84,7 @@ export function looksInto(url: string, scratch: string): Looks {
       const rows = await ask('select store, kind, key, state, message from nocturne.failure');
       return rows.map(({ store, kind, key, state, message }) => `${kind} ${key} of ${store} ${state}: ${message}`);
     },
-    async store(id) {
+    async store(id: string) {
       const [row] = await ask('select coalesce(dir, id) as place from nocturne_home.memory_store where id = $1', [id]);
       const files = await ask('select path, bytes from nocturne.file where store = $1', [row.place]);
       const pages = await ask('select bytes from nocturne.page where store = $1 order by number', [row.place]);

@@ -23,17 +23,10 @@ export interface Asked {
   endedAtMs: number;
 }
 
-export interface ChaosModel {
-  url: string;
-  key: string;
-  asked: Asked[];
-  /** Tokens of all replies that were sent, whoever was there to hear. */
-  tokens(): number;
-  close(): Promise<void>;
-}
+export type ChaosModel = Awaited<ReturnType<typeof startModel>>;
 
 /** Answers each request after so long. */
-export async function startModel(latencyMs: (kind: Asked['kind']) => number): Promise<ChaosModel> {
+export async function startModel(latencyMs: (kind: Asked['kind']) => number) {
   const asked: Asked[] = [];
   let replies = 0;
   const server = await startMessagesServer(async (request) => {
@@ -54,6 +47,7 @@ export async function startModel(latencyMs: (kind: Asked['kind']) => number): Pr
     url: server.access.baseURL,
     key: server.access.apiKey,
     asked,
+    /** Tokens of all replies that were sent, whoever was there to hear. */
     tokens: () => replies * (USAGE.input_tokens + USAGE.output_tokens),
     close: () => server.close(),
   };

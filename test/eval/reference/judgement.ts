@@ -39,24 +39,10 @@ export function judgements(): Judgement[] {
   return names.sort().map((name) => judgementSchema.parse(JSON.parse(readFileSync(join(dir, name), 'utf8'))));
 }
 
-export interface Score {
-  plays: string[];
-  /** Facts that an entry covers. */
-  recall: Record<Tier, Share>;
-  mustAndShould: Share;
-  /** Facts that a line of a topic covers. */
-  topics: Record<Tier, Share>;
-  mustAndShouldInTopics: Share;
-  /** Entries that are true and of use. */
-  precision: Share;
-  invented: number;
-  traps: number;
-  /** Ids of what must or should be there and is not, by play. */
-  missed: Record<string, string[]>;
-}
+export type Score = ReturnType<typeof scoreJudgements>;
 
 /** Several plays are pooled: a fact counts once for each. Throws where a judgement names a fact that is not there. */
-export function scoreJudgements(judged: Judgement[], facts: ReferenceFact[]): Score {
+export function scoreJudgements(judged: Judgement[], facts: ReferenceFact[]) {
   const ids = new Set(facts.map(({ id }) => id));
   const unknown = judged.flatMap(({ entries, topics }) =>
     [...entries, ...topics].flatMap(({ covers }) => covers.filter((id) => !ids.has(id))),
@@ -81,13 +67,17 @@ export function scoreJudgements(judged: Judgement[], facts: ReferenceFact[]): Sc
   });
   return {
     plays: judged.map(({ play }) => play),
+    /** Facts that an entry covers. */
     recall: byTier('entries'),
     mustAndShould: share('entries', ['must', 'should']),
+    /** Facts that a line of a topic covers. */
     topics: byTier('topics'),
     mustAndShouldInTopics: share('topics', ['must', 'should']),
+    /** Entries that are true and of use. */
     precision: { count: verdicts('true'), of: entries.length },
     invented: verdicts('invented'),
     traps: verdicts('trap'),
+    /** Ids of what must or should be there and is not, by play. */
     missed: Object.fromEntries(missed),
   };
 }

@@ -25,30 +25,13 @@ const ENTRIES_PER_CALL = 20;
 /** Far more than the longest of the sessions takes (44,000). */
 const WHOLE_SESSION_TOKENS = 4_000_000;
 
-export interface Replayed {
-  /** Texts of what was recorded. */
-  entries: string[];
-  /** Of what was recorded in the play and is not now: the text, and what the extraction said of it. */
-  refused: { text: string; why: string }[];
-  /** Texts of what was offered on a part of what it rested on. */
-  partly: string[];
-  /** Lines of topics after one dream. */
-  lines: string[];
-  /** Texts of entries that operations of the play name, and of which today's dream takes none. */
-  leftOver: string[];
-}
-
 interface Waiting {
   waiting: Map<string, CassetteEntry>;
   partly: string[];
 }
 
 /** `cassette`: the lines of one session; `excerptTokens`: of one excerpt, default: the whole session is one. */
-export async function replay(
-  session: string,
-  cassette: CassetteLine[],
-  { excerptTokens = WHOLE_SESSION_TOKENS } = {},
-): Promise<Replayed> {
+export async function replay(session: string, cassette: CassetteLine[], { excerptTokens = WHOLE_SESSION_TOKENS } = {}) {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
   const partly: string[] = [];
@@ -79,6 +62,9 @@ export async function replay(
     const why = (text: string) =>
       waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
     const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
+    // `refused`: of what was recorded in the play and is not now, with what the extraction said of it; `partly`: what was
+    // offered on a part of what it rested on; `lines`: of topics after one dream; `leftOver`: entries that operations of the
+    // play name, and of which today's dream takes none.
     return { entries: recorded, refused, partly, lines, leftOver };
   } finally {
     jobs.close();

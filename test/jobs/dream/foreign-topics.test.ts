@@ -7,17 +7,14 @@ import { expect, test } from 'vitest';
 import type { RunAgent } from '../../../src/agent/types.ts';
 import { explainLines } from '../../../src/memory/dream/provenance.ts';
 import { entriesIn, supportsOf } from '../../../src/memory/ledger/entries.ts';
-import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record } from '../../support/recorded.ts';
 import { aSession } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 
-interface Jobs extends JobsInProcess {
-  dir: string;
-  file(path: string): string;
-}
+type Jobs = Awaited<ReturnType<typeof open>>;
 
-async function open(dir = tempDir(), runAgent?: RunAgent): Promise<Jobs> {
+async function open(dir = tempDir(), runAgent?: RunAgent) {
   const jobs = await jobsInProcess(dir, undefined, runAgent ? { runAgent } : {});
   return Object.assign(jobs, { dir, file: (path: string) => readFileSync(join(dir, path), 'utf8') });
 }

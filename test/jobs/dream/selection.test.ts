@@ -6,21 +6,15 @@ import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import { reportLine } from '../../../src/memory/text/dream-report.ts';
 import { lineId, newTopic } from '../../../src/memory/text/topic.ts';
 import { sized } from '../../support/depth.ts';
-import { type JobsInProcess, jobsInProcess } from '../../support/jobs-in-process.ts';
+import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
 import { tempDir } from '../../support/temp.ts';
-import { type TidyDreamer, tidyDreamer } from '../../support/tidy-dreamer.ts';
+import { tidyDreamer } from '../../support/tidy-dreamer.ts';
 
 const NOW = '2026-11-21T02:00:00Z';
 /** Of five lines each. */
 const TOPICS = sized({ quick: 300, deep: 1_000 });
 const SAID_AT = '2026-11-20T12:00:00Z';
-
-interface Night {
-  jobs: JobsInProcess;
-  dreamer: TidyDreamer;
-  dir: string;
-}
 
 async function night({
   topics = 0,
@@ -32,7 +26,7 @@ async function night({
   dir?: string;
   requestTokens?: number;
   beforeCall?: (call: number) => void;
-}): Promise<Night> {
+}) {
   for (let number = 0; number < topics; number++) {
     const lines = [1, 2, 3, 4, 5].map(
       (line) => `The service s${number}x${line} listens on port ${number + 1_000 * line}.`,

@@ -10,14 +10,9 @@ import { messagesOf } from '../../support/transcripts.ts';
 type Step = 'text' | 'notice' | 'give' | 'attach' | 'send' | 'take back' | 'prompt' | 'work';
 const steps: Step[] = ['text', 'notice', 'give', 'attach', 'send', 'take back', 'prompt', 'work'];
 
-interface Played {
-  records: object[];
-  /** What people said and did not take back. */
-  said: string[];
-}
-
-function play(plan: readonly Step[]): Played {
+function play(plan: readonly Step[]) {
   const records: object[] = [];
+  /** What people said and did not take back. */
   const said: string[] = [];
   let waiting: string[] = [];
   const at = () => ({ sessionId: 's', timestamp: new Date(1_790_000_000_000 + records.length * 1_001).toISOString() });

@@ -1,7 +1,7 @@
 // A Chromium of the system for a test file, and visits with it: one for the whole file, or as many as a test wants. Where there is none, and this is not CI, the file says so and is skipped.
 
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { makeTicket } from '../../../src/wings/page/visits.ts';
 import type { Served } from '../server/served.ts';
@@ -40,26 +40,13 @@ export function useBrowser(): () => Browser {
   return () => browser as Browser;
 }
 
-export interface Visitor {
-  page: Page;
-  context: BrowserContext;
-  go(path: string): Promise<void>;
-  /** Another tab, opened by the page: it is in its window and its process, the start of which costs more than what is in it. */
-  tab(path: string): Promise<Page>;
-  /** The id of the memory that stands first. */
-  memory: string;
-  /** What went wrong in the page, and every address it asked for. */
-  problems: string[];
-  asked: string[];
-}
-
 /** The visit that all tests of this file share, each from the address that it goes to first. */
-export function useVisit(browser: () => Browser, world: () => Served): () => Visitor {
-  let visitor: Visitor | undefined;
+export function useVisit(browser: () => Browser, world: () => Served) {
+  let visitor: Awaited<ReturnType<typeof visit>> | undefined;
   beforeAll(async () => {
     if (hasBrowser) visitor = await visit(browser(), world());
   });
-  return () => visitor as Visitor;
+  return () => visitor as NonNullable<typeof visitor>;
 }
 
 /** A browser of its own that has entered by a ticket. */
@@ -67,10 +54,11 @@ export async function visit(
   browser: Browser,
   { app, url }: Pick<Served, 'app' | 'url'>,
   options: Parameters<Browser['newContext']>[0] = {},
-): Promise<Visitor> {
+) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const go = async (path: string) => void (await page.goto(`${url}${path}`));
+  /** Another tab, opened by the page: it is in its window and its process, the start of which costs more than what is in it. */
   const tab = async (path: string) => {
     const opening = context.waitForEvent('page');
     await page.evaluate(`void open(${JSON.stringify(url + path)})`);
@@ -78,11 +66,12 @@ export async function visit(
     await opened.waitForLoadState();
     return opened;
   };
-  const visitor: Visitor = { page, context, go, tab, memory: '', problems: [], asked: [] };
-  context.on('request', (request) => visitor.asked.push(request.url()));
-  page.on('pageerror', (error) => visitor.problems.push(error.message));
+  /** What went wrong in the page, and every address it asked for. */
+  const [problems, asked]: [string[], string[]] = [[], []];
+  context.on('request', (request) => asked.push(request.url()));
+  page.on('pageerror', (error) => problems.push(error.message));
   page.on('dialog', (dialog) => {
-    visitor.problems.push(`dialog: ${dialog.message()}`);
+    problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
   await page.goto(`${url}/#${await makeTicket(app.home, app.config.clock)}`);
@@ -92,5 +81,7 @@ export async function visit(
     .first()
     .getAttribute('href', { timeout: 1_000 })
     .catch(() => '');
-  return { ...visitor, memory: href?.split('/').at(-1) ?? '' };
+  /** The id of the memory that stands first. */
+  const memory = href?.split('/').at(-1) ?? '';
+  return { page, context, go, tab, memory, problems, asked };
 }

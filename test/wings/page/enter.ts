@@ -5,19 +5,9 @@ import type { Served } from '../server/served.ts';
 
 export const OURS = { 'sec-fetch-site': 'same-origin' };
 
-export interface Entered {
-  cookie: string;
-  token: string;
-  /** What it was shown first. */
-  page: string;
-  ticket: string;
-  setCookie: string;
-  /** Tries to enter with a ticket. */
-  post(ticket: string): Promise<Response>;
-}
-
-export async function enter({ app, url }: Pick<Served, 'app' | 'url'>): Promise<Entered> {
+export async function enter({ app, url }: Pick<Served, 'app' | 'url'>) {
   const ticket = await makeTicket(app.home, app.config.clock);
+  /** Tries to enter with a ticket. */
   const post = (given: string) =>
     fetch(`${url}/enter`, {
       method: 'POST',
