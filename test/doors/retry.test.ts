@@ -11,24 +11,21 @@ import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { jsonHere, runJsonHere } from '../support/run-here.ts';
-import { aSession, type SessionFile, sessionFile } from '../support/session-file.ts';
+import { aSession, RULE, type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 /** A session that the model found too long, so that it was given up at its first try. */
-async function givenUp(): Promise<{ testing: TestApp; session: SessionFile; mend(): void }> {
+async function givenUp() {
   let isMended = false;
   const model = await testModel(() => (isMended ? says('Nothing.') : error(413, 'too large')));
   const testing = await testApp({ server: model, settings: { excerptTokens: 500 } });
   const session = aSession();
   await workSession(testing, session.path);
   expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
-  return {
-    testing,
-    session,
-    mend() {
-      isMended = true;
-    },
+  const mend = () => {
+    isMended = true;
   };
+  return { testing, session, mend };
 }
 
 test('what was given up is in status, which ends with 3, and why says all about it', async () => {
@@ -77,15 +74,21 @@ test.each([
   expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
 });
 
-test('why tells a failure until the same work was done; from then on data alone has it', async () => {
+test('what is dismissed is off the list, and why tells its failure until a person has it done after all', async () => {
   const { testing, session, mend } = await givenUp();
   const explained = async () => {
     const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
     const { stdout } = await testing.nocturne('why', session.id);
-    return { failures: values[0]?.failures, isTold: /^failed /m.test(stdout) };
+    return { ...values[0], isTold: /^failed /m.test(stdout) };
   };
-  await testing.nocturne('retry', '--dismiss', session.id);
-  expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: false }], isTold: true });
+  expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
+  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
+  expect(await explained()).toMatchObject({
+    ranges: [{ state: 'gave-up' }],
+    next: expect.stringContaining('given up'),
+    failures: [{ state: 'ended', isOver: false }],
+    isTold: true,
+  });
   mend();
   await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
@@ -104,17 +107,6 @@ test('retry by the beginning of an id that two sessions have is refused with bot
   expect(testing.rows('failures')).toHaveLength(1);
   expect((await testing.nocturne('retry', session.id)).code).toBe(0);
   expect(testing.rows('failures')).toEqual([]);
-});
-
-test('what is dismissed is off the list and still explained; a person may change his mind', async () => {
-  const { testing, session, mend } = await givenUp();
-  expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
-  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
-  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
-  expect(values[0]).toMatchObject({ ranges: [{ state: 'gave-up' }], next: expect.stringContaining('given up') });
-  mend();
-  await testing.nocturne('retry', session.id);
-  expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
 });
 
 test('retry closes the breaker and ends a wait; for what nobody knows it says so, and without a name it is wrong usage', async () => {
@@ -211,30 +203,30 @@ test('why, transcript and status tell the parts of a turn apart, and which write
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */
-function sessionOnDisk({ home }: TestApp, id: string): SessionFile {
+function sessionOnDisk({ home }: TestApp): SessionFile {
   const dir = join(home, '.claude', 'projects', 'orchard');
   mkdirSync(dir, { recursive: true });
-  const session = aSession(['Always use pnpm instead of npm.', 'Thanks.'], { dir, id });
-  return session;
+  return aSession([RULE, 'Thanks.'], { dir, id: '33333333-2222-4333-8444-555555555555' });
+}
+
+function hookTells({ home }: TestApp, { id, path }: SessionFile): void {
+  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
+  writeSpoolItem(home, { ...item, v: 1, session: id, transcript: path, at: '2026-11-21T02:00:00.000Z' });
 }
 
 test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {
   const testing = await testApp();
-  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const session = sessionOnDisk(testing);
   const ask = async () => (await testing.json<Explanation>('why', '33333333')).next;
   expect(await ask()).toContain(`nocturne enqueue extract ${session.path}`);
-  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
-  const at = '2026-11-21T02:00:00.000Z';
-  writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
+  hookTells(testing, session);
   expect(await ask()).toMatch(/^A hook has told of it/);
 });
 
 test('why misses no session that a worker takes out of the spool while it looks', async () => {
   const testing = await testApp();
-  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
-  const item = { agent: 'claude-code', event: 'Stop', cwd: null, size: null, mtime: null } as const;
-  const at = '2026-11-21T02:00:00.000Z';
-  writeSpoolItem(testing.home, { ...item, v: 1, session: session.id, transcript: session.path, at });
+  const session = sessionOnDisk(testing);
+  hookTells(testing, session);
   const meanwhile: App = {
     ...testing.app,
     memoryDirOf(named) {
@@ -248,16 +240,11 @@ test('why misses no session that a worker takes out of the spool while it looks'
 
 test('why says of a copy under another id that its turns are covered', async () => {
   const testing = await testApp();
-  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const session = sessionOnDisk(testing);
   await workSession(testing, session.path);
   const copy = session.path.replace('33333333', '44444444');
-  writeFileSync(
-    copy,
-    readFileSync(session.path, 'utf8').replaceAll(
-      `"sessionId":"${session.id}"`,
-      `"sessionId":"44444444-2222-4333-8444-555555555555"`,
-    ),
-  );
+  const text = readFileSync(session.path, 'utf8');
+  writeFileSync(copy, text.replaceAll(`"sessionId":"33333333`, `"sessionId":"44444444`));
   for (const what of [copy, '44444444']) {
     expect(await testing.json<Explanation>('why', what)).toMatchObject({
       ranges: [{ state: 'recorded' }, { state: 'nothing' }],
@@ -268,7 +255,7 @@ test('why says of a copy under another id that its turns are covered', async () 
 
 test('why says that a session is left alone where nocturne is off', async () => {
   const testing = await testApp({ settings: { excludedPaths: ['/home/kim/orchard'] } });
-  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const session = sessionOnDisk(testing);
   const { next } = await testing.json<Explanation>('why', session.id);
   expect(next).toContain('/home/kim/orchard is under the excluded path');
   expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
@@ -276,7 +263,7 @@ test('why says that a session is left alone where nocturne is off', async () => 
 
 test('why tells what waits for a session also where the home does not know its directory', async () => {
   const testing = await testApp();
-  const session = sessionOnDisk(testing, '33333333-2222-4333-8444-555555555555');
+  const session = sessionOnDisk(testing);
   await testing.nocturne('enqueue', 'extract', session.path);
   const home = tempDir();
   cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });

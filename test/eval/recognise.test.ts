@@ -1,38 +1,23 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { recognise, says } from './recognise.ts';
 
 const isSaid = (match: string, line: string) => says(line, { match });
 
-describe('a line says a fact', () => {
-  test('where every clause finds one of its words', () => {
-    expect(isSaid('freeze & 3.0|three', 'The freeze of 3.0 is near.')).toBe(true);
-    expect(isSaid('freeze & 3.0|three', 'The freeze of 3.1 is near.')).toBe(false);
-    expect(isSaid('freeze & 3.0|three', 'Release 3.0 is near.')).toBe(false);
-  });
+test('a line says a fact by whole words, unless the pattern lets them go on', () => {
+  expect(isSaid('port', 'Support is closed.')).toBe(false);
+  expect(isSaid('18', 'It takes 180 pounds.')).toBe(false);
+  expect(isSaid('commit', 'Commits are small.')).toBe(false);
+  expect(isSaid('commit*', 'Commits are small.')).toBe(true);
+});
 
-  test('by whole words, unless the pattern lets them go on', () => {
-    expect(isSaid('port', 'Support is closed.')).toBe(false);
-    expect(isSaid('18', 'It takes 180 pounds.')).toBe(false);
-    expect(isSaid('commit', 'Commits are small.')).toBe(false);
-    expect(isSaid('commit*', 'Commits are small.')).toBe(true);
-  });
-
-  test('in Japanese wherever the word stands, numbers and Latin words between included', () => {
-    expect(isSaid('敬語', '返事は敬語でする')).toBe(true);
-    expect(isSaid('25 & 停止', '風速25で停止する')).toBe(true);
-    expect(isSaid('m/s', '風速はm/sで')).toBe(true);
-    expect(isSaid('25 & 停止', '風速125で停止する')).toBe(false);
-  });
-
-  test('by strings that mean something in a regular expression, letter for letter', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^[a-z.+?^$()[\]{}\\/-]{1,12}$/), (word) => {
-        expect(isSaid(word, `It is (${word}), they say.`)).toBe(true);
-        expect(isSaid(word, 'ÄÖÜ')).toBe(false);
-      }),
-    );
-  });
+test('a line says a fact by strings that mean something in a regular expression, letter for letter', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z.+?^$()[\]{}\\/-]{1,12}$/), (word) => {
+      expect(isSaid(word, `It is (${word}), they say.`)).toBe(true);
+      expect(isSaid(word, 'ÄÖÜ')).toBe(false);
+    }),
+  );
 });
 
 test('a pattern with an empty word is a mistake, told at once', () => {

@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeSession } from '../../../src/memory/ledger/coverage.ts';
 import { supportsOf } from '../../../src/memory/ledger/entries.ts';
 import { rememberUses } from '../../../src/memory/recall/recall-uses.ts';
+import type { FileChange } from '../../../src/memory/store/store.ts';
 import { newTopic } from '../../../src/memory/text/topic.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { record, type Said } from '../../support/recorded.ts';
-import { tempDir } from '../../support/temp.ts';
+import { dirWith, tempDir } from '../../support/temp.ts';
 import { tidyDreamer } from '../../support/tidy-dreamer.ts';
 
 /** A memory whose clock a test sets, and a dream over what is said by then. */
@@ -27,6 +28,12 @@ async function memory({ review = false } = {}) {
       now = new Date(`${day}T02:00:00Z`);
       await record(jobs.store, `${day}T01:00:00Z`, said);
       return jobs.dream();
+    },
+    /** A session ran in this directory; answers its id. */
+    async ranIn(cwd: string, files: FileChange[] = []) {
+      const session = { id: 'session-2026-01-10', cwd, path: '', format: '', sizeBytes: 0, modifiedAt: '' };
+      await jobs.store.commit({ actor: 'person' }, () => ({ files, rows: (rows) => writeSession(rows, session) }));
+      return session.id;
     },
     useAt: (day: string, path: string) =>
       rememberUses(jobs.store.ledger, { used: [path], now: new Date(`${day}T12:00:00Z`) }),
@@ -94,16 +101,9 @@ test('a reference that nobody used for 180 days is archived, one that was used i
 });
 
 test('what CLAUDE.md of the project says is dropped with that reason; what only sounds like it is kept', async () => {
-  const { dreamAt, jobs, isThere, file } = await memory();
-  const project = tempDir();
-  mkdirSync(join(project, '.git'));
-  writeFileSync(join(project, '.git/HEAD'), 'ref: refs/heads/main\n');
-  const session = 'session-2026-01-10';
-  await jobs.store.commit({ actor: 'person' }, () => ({
-    files: [],
-    rows: (transaction) =>
-      writeSession(transaction, { id: session, cwd: project, path: '', format: '', sizeBytes: 0, modifiedAt: '' }),
-  }));
+  const { dreamAt, ranIn, isThere, file } = await memory();
+  const project = dirWith({ '.git/HEAD': 'ref: refs/heads/main\n' });
+  const session = await ranIn(project);
   expect(
     await dreamAt('2026-01-10', { type: 'feedback', text: 'Commits is what we sign off.', session }),
   ).toMatchObject({
@@ -129,15 +129,10 @@ test('what CLAUDE.md of the project says is dropped with that reason; what only 
 });
 
 test('what CLAUDE.md says and what a memory that is no topic says is dropped at once, each with what says it', async () => {
-  const { dreamAt, jobs, file } = await memory();
-  const project = tempDir();
-  const session = 'session-2026-01-10';
-  writeFileSync(join(project, 'CLAUDE.md'), '- Lint is to be run first.\n');
-  await jobs.store.commit({ actor: 'person' }, () => ({
-    files: [{ path: 'notes/board.md', change: () => '- The board is what we look at.\n' }],
-    rows: (transaction) =>
-      writeSession(transaction, { id: session, cwd: project, path: '', format: '', sizeBytes: 0, modifiedAt: '' }),
-  }));
+  const { dreamAt, ranIn, file } = await memory();
+  const session = await ranIn(dirWith({ 'CLAUDE.md': '- Lint is to be run first.\n' }), [
+    { path: 'notes/board.md', change: () => '- The board is what we look at.\n' },
+  ]);
   const report = await dreamAt(
     '2026-01-10',
     { type: 'feedback', text: 'The board is what we look at.', session },
@@ -151,15 +146,10 @@ test('what CLAUDE.md says and what a memory that is no topic says is dropped at 
 });
 
 test('a project whose CLAUDE.md leads to a device says nothing, and the dream ends', async () => {
-  const { dreamAt, jobs } = await memory();
+  const { dreamAt, ranIn } = await memory();
   const project = tempDir();
   symlinkSync('/dev/zero', join(project, 'CLAUDE.md'));
-  const session = 'session-2026-01-10';
-  await jobs.store.commit({ actor: 'person' }, () => ({
-    files: [],
-    rows: (transaction) =>
-      writeSession(transaction, { id: session, cwd: project, path: '', format: '', sizeBytes: 0, modifiedAt: '' }),
-  }));
+  const session = await ranIn(project);
   const said = { type: 'feedback', text: 'Commits is what we sign off.', session } as const;
   expect(await dreamAt('2026-01-10', said)).toMatchObject({ outcome: 'dreamed' });
 });

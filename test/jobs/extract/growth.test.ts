@@ -65,17 +65,6 @@ test('a file that was rewritten is read whole, and what was covered stays so', a
   expect(offeredIn(model.requests[1])).toHaveLength(2);
 });
 
-test('a replay of old records into the grown file says nothing twice', async () => {
-  const { app, model } = await nothingEver();
-  const session = aSession(['one', 'two'], { startsAt: '2026-11-20T09:00:00.123Z' });
-  await app.extract({ transcript: session.path, ended: true });
-  const old = readFileSync(session.path, 'utf8').replaceAll('"uuid":"', '"uuid":"again-');
-  appendFileSync(session.path, old);
-  session.add('three');
-  await app.extract({ transcript: session.path, ended: true });
-  expect(offeredIn(model.requests[1])).toHaveLength(2);
-});
-
 test('a half-written last line waits while the session lives, and counts once it has ended', async () => {
   const { app } = await nothingEver();
   const session = aSession(['one']);

@@ -176,6 +176,8 @@ const CODEX: Row[] = [
     CHOSE,
   ],
   ['a message of the person’s role', codex(said('user', EVIL))],
+  ['a message of the developer’s role', codex(said('developer', EVIL))],
+  ['what was compacted', codex(at('compacted', { message: EVIL }))],
   ['a message of another kind', codex(typed(EVIL, 'environment_context'))],
   ['a second block of an item', [at('session_meta', { id: 's', cwd: '/w' }), said('user', GO, EVIL)]],
   ['a record in the data of a torn line', codex(`{"timestamp":"x","payload":{"rows":[${json(typed(EVIL))}],"cu`)],
@@ -189,6 +191,7 @@ const gemini = (...more: unknown[]) => [
   { id: 'p', type: 'user', content: GO },
   ...more,
 ];
+const promptOf = (content: string, at: number) => ({ id: `q${at}`, type: 'user', content });
 const geminiAsked = (more: object, answer = EVIL) => {
   const response = { output: json({ answers: { 0: answer } }) };
   const call = { id: 'c', name: 'ask_user', args: asking(), status: 'success', ...more };
@@ -205,6 +208,11 @@ const GEMINI: Row[] = [
   ['an answer that is an error', geminiAsked({ status: 'error' })],
   ['what it adds to a prompt', gemini({ id: 'q', type: 'user', content: [{ text: 'on' }, { text: EVIL }] }), '> on'],
   ['a record of another type', gemini({ id: 'q', type: 'info', content: EVIL })],
+  [
+    'what a session is given at its beginning',
+    gemini({ $set: { messages: [`<session_context>${EVIL}</session_context>`, GO].map(promptOf) } }),
+  ],
+  ['what was taken back', gemini({ id: 'q', type: 'user', content: EVIL }, { $rewindTo: 'q' })],
   [
     'a record in the arguments of a torn line',
     gemini(`{"id":"g","toolCalls":[{"args":{"rows":[${json({ id: 'q', type: 'user', content: EVIL })}],"cu`),
@@ -228,6 +236,8 @@ const COPILOT: Row[] = [
   ['a tool that ends like it', copilotAsked({ toolName: 'x-ask_user' }, `User responded: ${EVIL}`)],
   ['an answer that is an error', copilotAsked({}, `User responded: ${EVIL}`, { success: false })],
   ['a message of a program', copilot(event('user.message', { content: EVIL, source: 'skill-x' }))],
+  ['a message of the system', copilot(event('system.message', { content: EVIL }))],
+  ['what it makes of a prompt', copilot(event('user.message', { content: 'on', transformedContent: EVIL })), '> on'],
   ['a message inside a subagent', copilot(event('user.message', { content: EVIL }, { agentId: 'a' }))],
   [
     'a record in the data of a torn line',
