@@ -124,26 +124,16 @@ test('extract-input says what is the same for the excerpts of a memory before wh
   expect(places).toEqual(places.toSorted((a, b) => a - b));
 });
 
-test('the dream is told that what shows a stated rule again is no second line', async () => {
+test('the dream is told that what shows a stated rule again is no second line, and to keep what an entry does not change', async () => {
   const { text } = await renderPrompt('dream', {});
   expect(text).toContain('a stated line that is shown again\n   just gains the entry');
-});
-
-test('the dream is told to keep what an entry does not change of a line that goes', async () => {
-  const { text } = await renderPrompt('dream', {});
   expect(text).toContain('What else the old line says and still holds, keep in a line of its own');
 });
 
-test('a value that looks like a section is inserted as it is', async () => {
-  const excerpt = '| {{#known}} {{/known}}';
-  const { text } = await renderPrompt('extract-input', { ...valuesFor('extract-input'), known: 'none', excerpt });
-  expect(text).toContain(excerpt);
-});
-
-test('a value that looks like a variable is inserted as it is', async () => {
-  const { text } = await renderPrompt('extract-input', {
-    ...valuesFor('extract-input'),
-    excerpt: '| {{today}} {{> data}}',
-  });
-  expect(text).toContain('| {{today}} {{> data}}');
-});
+test.each(['| {{#known}} {{/known}}', '| {{today}} {{> data}}'])(
+  'the value %s is inserted as it is',
+  async (excerpt) => {
+    const { text } = await renderPrompt('extract-input', { ...valuesFor('extract-input'), known: 'none', excerpt });
+    expect(text).toContain(excerpt);
+  },
+);

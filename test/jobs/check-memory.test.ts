@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type CheckReport, checkMemory } from '../../jobs/check-memory.ts';
 import { thisProcess } from '../../src/base/process.ts';
 import { fixedClock } from '../../src/base/time.ts';
@@ -24,10 +24,10 @@ import { releaseLease, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { copyBefore } from '../support/before.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
+import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { closeBefore, tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 const TOPIC = 'working-agreements.md';
@@ -59,17 +59,13 @@ function copy(): string {
 }
 
 async function check(dir: string, repair = false): Promise<CheckReport['findings']> {
-  const stores: Store[] = [];
-  onTestFinished(() => {
-    for (const store of stores) store.close();
-  });
   const { findings } = await checkMemory(
     { dir, repair },
     {
       clock,
       async openStore(at) {
         const store = await openStore(at, { clock });
-        stores.push(store);
+        closeBefore(() => store.close());
         return store;
       },
       async withLease(store, key, work) {
@@ -90,6 +86,18 @@ async function withStore<T>(dir: string, work: (store: Store) => T | Promise<T>)
   } finally {
     store.close();
   }
+}
+
+const statesIn = (dir: string) =>
+  withStore(dir, ({ ledger }) => allEntries(ledger).map(({ id, state }) => [id, state]));
+
+/** Another session, and what a dream makes of it. */
+async function goOn(dir: string): Promise<JobsInProcess> {
+  const jobs = await jobsInProcess(dir);
+  const session = aSession(['Always sign your commits.'], { id: '33333333-2222-4333-8444-555555555555' });
+  expect((await jobs.extract(session.path)).error).toBeUndefined();
+  expect((await jobs.dream()).outcome).toBe('dreamed');
+  return jobs;
 }
 
 function change(dir: string, path: string, edit: (text: string) => string): void {
@@ -321,26 +329,37 @@ test.each(forPeople)('where %s it is found and left to a person', async (_, kind
   expect(await check(dir, true)).toContainEqual(expect.objectContaining({ kind, where, mend: null, isMended: false }));
 });
 
-test.each([
+test.each<[string, string, (path: string) => void]>([
   [
     'is no database',
-    (path: string) => writeFileSync(path, 'not a database at all, but long enough to be read as a header '.repeat(20)),
+    'file is not a database',
+    (path) => writeFileSync(path, 'not a database at all, but long enough to be read as a header '.repeat(20)),
   ],
-  ['has a broken page', (path: string) => writeFileSync(path, breakPages(readFileSync(path)))],
-])('a ledger that %s is named, and a repair keeps it aside and rebuilds it', async (_, damage) => {
+  ['has a broken page', 'malformed', (path) => writeFileSync(path, breakPages(readFileSync(path)))],
+  [
+    'lacks a column',
+    'memory.seen_bytes',
+    (path) => {
+      const db = new Database(path);
+      db.exec('alter table memory drop column seen_bytes');
+      db.close();
+    },
+  ],
+])('a ledger that %s is named, and a repair keeps it aside and rebuilds it', async (_, what, damage) => {
   const dir = copy();
-  const states = await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]));
+  const states = await statesIn(dir);
   const path = join(dir, '.nocturne/ledger.db');
   damage(path);
   const bytes = readFileSync(path);
   const [found, ...others] = await check(dir);
   expect(others).toEqual([]);
   expect(found).toMatchObject({ kind: 'ledger', where: '.nocturne/ledger.db', isMended: false });
+  expect(found?.what).toContain(what);
   expect(readFileSync(path)).toEqual(bytes);
   const mended = await check(dir, true);
   expect(mended).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
   expect(readFileSync(`${path}.broken-2026-11-22T02-00-00.000Z`)).toEqual(bytes);
-  expect(await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]))).toEqual(states);
+  expect(await statesIn(dir)).toEqual(states);
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
@@ -348,18 +367,6 @@ test.each([
 function breakPages(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 4096), Buffer.alloc(bytes.length - 4096, 0xab)]);
 }
-
-test('a ledger that lacks a column is found, and repaired like a damaged one', async () => {
-  const dir = copy();
-  const path = join(dir, '.nocturne/ledger.db');
-  const states = await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]));
-  const db = new Database(path);
-  db.exec('alter table memory drop column seen_bytes');
-  db.close();
-  expect(await check(dir)).toMatchObject([{ kind: 'ledger', what: expect.stringContaining('memory.seen_bytes') }]);
-  expect(await check(dir, true)).toEqual([expect.objectContaining({ kind: 'ledger', isMended: true })]);
-  expect(await withStore(dir, (store) => allEntries(store.ledger).map(({ id, state }) => [id, state]))).toEqual(states);
-});
 
 test('a damaged ledger of an earlier schema is refused as it is, and repaired like one of today', async () => {
   const { memory: dir } = copyBefore('ordinary');
@@ -439,11 +446,7 @@ test.each([LOG, TOPIC, 'MEMORY.md'])(
     expect(await check(dir, true)).toMatchObject([{ kind: 'version', where: path, isMended: true }]);
     expect(await check(dir)).toEqual([]);
     await hurt(dir, path);
-    const session = aSession(['Always sign your commits.'], { id: '33333333-2222-4333-8444-555555555555' });
-    const jobs = await jobsInProcess(dir);
-    expect((await jobs.extract(session.path)).error).toBeUndefined();
-    expect((await jobs.dream()).outcome).toBe('dreamed');
-    jobs.close();
+    (await goOn(dir)).close();
     expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('Always sign your commits.');
     expect(readFileSync(join(dir, path)).includes(0xff)).toBe(false);
   },
@@ -486,10 +489,7 @@ test.each([
   const path = join(dir, LOG);
   const before = readFileSync(path, 'utf8');
   damage(path);
-  const session = aSession(['Always sign your commits.'], { id: '33333333-2222-4333-8444-555555555555' });
-  const jobs = await jobsInProcess(dir);
-  await jobs.extract(session.path);
-  await jobs.dream();
+  const jobs = await goOn(dir);
   const ids = () => allEntries(jobs.store.ledger).map(({ id, state }) => `${id} ${state}`);
   expect(ids()).toHaveLength(4);
   const states = ids();
