@@ -18,6 +18,7 @@ import { runWorker, untilIdle, wakeQueueOptions } from '../../src/doors/worker/w
 import { inboxItem, inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
 import { openRedis } from '../../src/queue/redis.ts';
+import { median } from '../support/median.ts';
 import { sessionFile } from '../support/session-file.ts';
 
 const { values: given } = parseArgs({
@@ -207,10 +208,6 @@ function sessions(count: number): string[] {
     for (let turn = 0; turn < 5; turn += 1) session.add(`Always use pnpm instead of npm (${n}.${turn}).`);
     return session.path;
   });
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
 /** One extraction after the other with a model that answers at once: where the time goes. */

@@ -15,6 +15,7 @@ import { openStore } from '../../src/memory/open.ts';
 import { buildIndex } from '../../src/memory/text/index-file.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { median } from '../support/median.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
 const root = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
@@ -73,7 +74,7 @@ async function measure(name: string, options: RecallOptions): Promise<void> {
     cpu.push((user + system) / 1_000);
   }
   console.log(
-    `${name.padEnd(34)} median ${medianOf(took).toFixed(0)} ms (${medianOf(cpu).toFixed(0)} ms of CPU); ${result.topics.length} topics, ` +
+    `${name.padEnd(34)} median ${median(took).toFixed(0)} ms (${median(cpu).toFixed(0)} ms of CPU); ${result.topics.length} topics, ` +
       `${result.text.length} characters, ${estimateTokens(result.text)} tokens of ${options.tokens ?? config.recallTokens}`,
   );
 }
@@ -87,8 +88,6 @@ function processMs(memory: string): number {
   return performance.now() - start;
 }
 
-const medianOf = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
-
 // In turns, so that what else the machine does weighs on both.
 const full: number[] = [];
 const empty: number[] = [];
@@ -96,10 +95,10 @@ for (let round = 0; round < 11; round++) {
   empty.push(processMs(join(root, 'nothing')));
   full.push(processMs(dir));
 }
-const beyond = medianOf(full) - medianOf(empty);
+const beyond = median(full) - median(empty);
 console.log(
-  `${topics} topics; nocturne recall as a process: ${medianOf(full).toFixed(0)} ms, of which start-up ` +
-    `${medianOf(empty).toFixed(0)} ms, recall ${beyond.toFixed(0)} ms (medians of 11)`,
+  `${topics} topics; nocturne recall as a process: ${median(full).toFixed(0)} ms, of which start-up ` +
+    `${median(empty).toFixed(0)} ms, recall ${beyond.toFixed(0)} ms (medians of 11)`,
 );
 await measure('recall', { cwd: root });
 await measure('for Claude Code', { cwd: root, agent: 'claude-code' });
@@ -140,9 +139,9 @@ async function measurePrompts(): Promise<void> {
     hook.push(ms);
   }
   const p95 = hook.sort((a, b) => a - b)[Math.ceil(runs * 0.95) - 1] as number;
-  const base = medianOf(node);
+  const base = median(node);
   console.log(
-    `a prompt, ${count} topics: node -e 0 ${base.toFixed(0)} ms; the hook median ${medianOf(hook).toFixed(0)} ms ` +
-      `(${(medianOf(hook) / base).toFixed(1)} times), p95 ${p95.toFixed(0)} ms (${(p95 / base).toFixed(1)} times; it says nothing past 300 ms)`,
+    `a prompt, ${count} topics: node -e 0 ${base.toFixed(0)} ms; the hook median ${median(hook).toFixed(0)} ms ` +
+      `(${(median(hook) / base).toFixed(1)} times), p95 ${p95.toFixed(0)} ms (${(p95 / base).toFixed(1)} times; it says nothing past 300 ms)`,
   );
 }

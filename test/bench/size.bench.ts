@@ -11,6 +11,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
 import { openStore } from '../../src/memory/open.ts';
+import { median } from '../support/median.ts';
 import { fill } from '../wings/page/filled.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
@@ -71,8 +72,6 @@ function npx(): { seconds: number; files: number; packages: number } {
     packages: Object.keys(installed).length,
   };
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
 
 function passMs(): number {
   const start = performance.now();

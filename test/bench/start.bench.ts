@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/base/time.ts';
 import { awakeIn } from '../../src/queue/spool.ts';
+import { median } from '../support/median.ts';
 import { aSession } from '../support/session-file.ts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '30' }, against: { type: 'string' } } });
@@ -50,14 +51,14 @@ for (let run = 0; run < runs + 3; run++) {
 for (const end of ends) end();
 rmSync(dir, { recursive: true, maxRetries: 20, retryDelay: 200 });
 
-process.stdout.write(`${node.name.padEnd(24)}${median(node).toFixed(1)} ms\n`);
+process.stdout.write(`${node.name.padEnd(24)}${median(node.times).toFixed(1)} ms\n`);
 for (const [at, start] of here.entries()) {
   const other = there[at];
-  const ratio = median(start) / median(node);
-  const beside = other ? median(start) / median(other) : 0;
-  const against = other ? `; there ${median(other).toFixed(1)} ms, ${beside.toFixed(2)} of that` : '';
+  const ratio = median(start.times) / median(node.times);
+  const beside = other ? median(start.times) / median(other.times) : 0;
+  const against = other ? `; there ${median(other.times).toFixed(1)} ms, ${beside.toFixed(2)} of that` : '';
   process.stdout.write(
-    `${start.name.padEnd(24)}${median(start).toFixed(1)} ms, ${ratio.toFixed(2)} times node${against}\n`,
+    `${start.name.padEnd(24)}${median(start.times).toFixed(1)} ms, ${ratio.toFixed(2)} times node${against}\n`,
   );
   if ((start.name.startsWith('hook') && ratio > LIMIT.hook) || beside > LIMIT.against) process.exitCode = 1;
 }
@@ -103,8 +104,4 @@ function timeOf({ name, args, environment }: Start): number {
   const said = name.startsWith('hook') ? stdout + stderr : stderr;
   if (status !== 0 || said !== '') throw new Error(`${name}: ${status} ${stdout}${stderr}`);
   return ms;
-}
-
-function median({ times }: Start): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] as number;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/time.ts';
 import { openStore } from '../../src/memory/open.ts';
+import { median } from '../support/median.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
 const dir = mkdtempSync(join(tmpdir(), 'nocturne-bench-'));
@@ -14,10 +15,6 @@ const by = { actor: 'job:bench' };
 function text(n: number): string {
   const lines = Array.from({ length: 8 }, (_, line) => `- Line ${line} of topic ${n}, about as long as a line is.\n`);
   return `---\nname: topic-${n}\ndescription: Topic ${n}\ntype: project\n---\n${lines.join('')}`;
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
 async function time(rounds: number, work: (round: number) => unknown): Promise<number> {

@@ -7,7 +7,8 @@ import type { ExtractReport } from '../../jobs/extract.ts';
 import { redact } from '../../src/base/text/redact.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
-import { type MessagesRequest, says } from '../support/messages-server.ts';
+import { says } from '../support/messages-server.ts';
+import { shown } from '../support/obedient.ts';
 import { runJsonHere } from '../support/run-here.ts';
 import { hasReal, real, realFiles } from '../support/transcripts.ts';
 
@@ -80,13 +81,7 @@ async function offeredBy(files: string[]): Promise<string[]> {
     expect(model.requests.length).toBeGreaterThan(index);
   }
   return model.requests.flatMap((request) => {
-    const [, excerpt = ''] = /<excerpt>\n(.*)\n<\/excerpt>/s.exec(textOf(request)) ?? [];
-    const rows = excerpt.replaceAll(/^\(… \d+ messages? left out …\)\n/gm, '');
+    const rows = shown(request, 'excerpt').replaceAll(/^\(… \d+ messages? left out …\)\n/gm, '');
     return rows.split(/^(?=\[\S+ (?:human|assistant|tool|subagent))/m).filter((row) => !/^.* context\]/.test(row));
   });
-}
-
-function textOf({ messages }: MessagesRequest): string {
-  const content = messages[0]?.content;
-  return typeof content === 'string' ? content : (content ?? []).map((block) => block.text).join('\n');
 }

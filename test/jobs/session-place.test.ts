@@ -7,14 +7,9 @@ import { expect, test } from 'vitest';
 import { describePlace, originOf } from '../../src/memory/home/projects.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
+import { shown } from '../support/obedient.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
-
-function inputOf({ messages: [first] }: MessagesRequest): string {
-  return typeof first?.content === 'string'
-    ? first.content
-    : (first?.content ?? []).map((block) => block.text).join('\n');
-}
 
 test('the extractor and the dream are told the project and the working directory of each session', async () => {
   const model = await testModel(({ tools, messages }: MessagesRequest) => {
@@ -28,14 +23,12 @@ test('the extractor and the dream are told the project and the working directory
   const { app, store } = await testApp({ server: model });
   const session = aSession(['The staging server is called magpie.'], { cwd: '/home/kim/orchard' });
   await app.extract({ transcript: session.path, ended: true });
-  expect(inputOf(model.requests[0] as MessagesRequest)).toContain(
-    '\n<session>\n| project orchard, in /home/kim/orchard\n</session>\n',
-  );
+  const [first] = model.requests as [MessagesRequest];
+  expect(shown(first, 'session')).toBe('| project orchard, in /home/kim/orchard');
   const before = model.requests.length;
   await app.dream(store, {});
-  expect(inputOf(model.requests[before] as MessagesRequest)).toContain(
-    '\n<sessions>\n| s1: project orchard, in /home/kim/orchard\n</sessions>\n',
-  );
+  const night = model.requests[before] as MessagesRequest;
+  expect(shown(night, 'sessions')).toBe('| s1: project orchard, in /home/kim/orchard');
 });
 
 test('the project of a directory inside a repository is the repository', async () => {

@@ -8,8 +8,6 @@ import { entryIds, linesOut, type Operation } from '../../src/rules/dream-contex
 /** As rough as it is fast: nights are compared with nights. */
 const CHARACTERS_PER_TOKEN = 3;
 
-export type TidyDreamer = ReturnType<typeof tidyDreamer>;
-
 /** `topicOf` names the topic for a subject; `beforeCall` may fail before the nth call from 1. */
 export function tidyDreamer(
   topicOf: (subject: string, type: string) => string,

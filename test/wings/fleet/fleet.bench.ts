@@ -8,6 +8,7 @@ import pg from 'pg';
 import { openStore } from '../../../src/memory/open.ts';
 import { CheckedOut } from '../../../src/wings/fleet/stores/checked-out.ts';
 import { moveToDatabase } from '../../../src/wings/fleet/stores/move.ts';
+import { median } from '../../support/median.ts';
 import { tempDir } from '../../support/temp.ts';
 import { noPostgres, openStores, ownDatabase } from './own-database.ts';
 
@@ -19,10 +20,6 @@ const by = { actor: 'job:bench' };
 function topic(n: number): string {
   const lines = Array.from({ length: 8 }, (_, line) => `- Line ${line} of topic ${n}, about as long as a line is.\n`);
   return `---\nname: topic-${n}\ndescription: Topic ${n}\ntype: project\n---\n${lines.join('')}`;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 }
 
 /** The database's port by way of one that counts what is sent to it and read from it. */

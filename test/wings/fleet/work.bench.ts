@@ -4,6 +4,7 @@
 
 import { openDatabase } from '../../../src/wings/fleet/postgres.ts';
 import { dueWork, nextDue, releaseClaim, renewClaim, takeNext, waiting } from '../../../src/wings/fleet/work/due.ts';
+import { median } from '../../support/median.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
 
 const stores = Number(process.argv[2] ?? 1_000);
@@ -19,10 +20,6 @@ if (noPostgres) {
 const own = await ownDatabase();
 const database = await openDatabase(own.url);
 const { ask } = database;
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-}
 
 async function measured(times: number, work: () => Promise<unknown>): Promise<number[]> {
   const took: number[] = [];
