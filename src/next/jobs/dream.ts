@@ -12,11 +12,15 @@
 
 import type { Spend } from '../../agent/run-with-tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../../base/errors.ts';
+import type { Day } from '../../base/time.ts';
 import { Guidance } from '../../memory/home/projects.ts';
 import { logDay } from '../../memory/text/daily-log.ts';
 import { newId, type Sql } from '../db/sql.ts';
-import { type Claim, lookInto } from '../memory/commit.ts';
+import { type By, type Claim, commit, lookInto } from '../memory/commit.ts';
+import { editedLogs, isMassWithdrawal } from '../memory/edited-logs.ts';
+import { putEntry } from '../memory/entries.ts';
 import { beginJob, endJob, type StartedBy } from '../memory/job-rows.ts';
+import { isCheckedIn } from '../memory/memories.ts';
 import { INDEX } from '../memory/memory-index.ts';
 import type { Change } from '../memory/undo-rows.ts';
 import {
@@ -51,8 +55,8 @@ export interface DreamRequest {
   claim?: Claim;
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
-  /** Take it as meant that files are missing, or many entries from the logs. */
-  acceptMissing?: boolean;
+  /** Take it as meant that files are missing, or entries from the logs; a list: from the logs of these days. */
+  acceptMissing?: boolean | Day[];
 }
 
 export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
@@ -76,14 +80,16 @@ export type DreamReport = DreamEnd & DreamOutput & { job: string | null };
 export async function dream(request: DreamRequest, deps: DreamDeps): Promise<DreamReport> {
   const { memories, memory } = deps;
   const { db, clock } = memories;
-  const night: Night = { request, deps, job: request.job ?? newId('job'), output: NOTHING_TOLD };
+  const job = request.job ?? newId('job');
   let isBegun = false;
   const begin = async () => {
+    if (isBegun) return;
     const { startedBy, instructions } = request;
     const at = clock.now().toISOString();
-    await beginJob(db, { id: night.job, kind: 'dream', memory: memory.id, startedBy, request: { instructions }, at });
+    await beginJob(db, { id: job, kind: 'dream', memory: memory.id, startedBy, request: { instructions }, at });
     isBegun = true;
   };
+  const night: Night = { request, deps, job, begin, output: NOTHING_TOLD };
   let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;
   try {
@@ -91,7 +97,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     // 1. and 2.
     const news = await newsOf(night);
     const isIdle = !news && (await isIndexCurrent(deps));
-    if (!isBegun && !isIdle) await begin();
+    if (!isIdle) await begin();
     // 3. to 7.
     if (news) {
       await distil(news, night);
@@ -101,22 +107,24 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   } catch (error) {
     failure = error;
     // Who was refused before it began is a job all the same, so that whoever looks finds out why.
-    if (!isBegun) await begin().catch(onAppError(() => {}));
+    await begin().catch(onAppError(() => {}));
     end = failedBy(error);
   } finally {
     // 8.
     const { outcome, error } = failure ? { outcome: 'failed', error: failureOf(failure) } : end;
     const progress = night.output.operations.length + night.output.proposals.length;
     const ended = { outcome, error, output: night.output, progress, at: clock.now().toISOString() };
-    if (isBegun) await endJob(db, night.job, ended).catch(onAppError(() => {}));
+    if (isBegun) await endJob(db, job, ended).catch(onAppError(() => {}));
   }
-  return { ...end, ...night.output, job: isBegun ? night.job : null };
+  return { ...end, ...night.output, job: isBegun ? job : null };
 }
 
 interface Night {
   request: DreamRequest;
   deps: DreamDeps;
   job: string;
+  /** Enters the job, once. */
+  begin(): Promise<void>;
   /** What was done so far. */
   output: DreamOutput;
 }
@@ -131,13 +139,15 @@ interface News extends Slice {
 }
 
 /** Looks at the memory; null where nothing is new. Errors: `refused` where so much is missing that it looks like an accident. */
-async function newsOf({ request, deps }: Night): Promise<News | null> {
+async function newsOf(night: Night): Promise<News | null> {
+  const { request, deps } = night;
   const { memories, memory } = deps;
   const { db, clock } = memories;
   await lookInto(memories, { memory: memory.id, paths: 'all' });
   // What no topic could be committed for is found before a model is asked.
   await lookInto(memories, { memory: memory.id, paths: [INDEX] });
   await refuseMissing(deps, request);
+  await takeInLogs(night);
   const files = await standingFiles(db, memory.id);
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
   const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
@@ -159,24 +169,46 @@ async function newsOf({ request, deps }: Night): Promise<News | null> {
 
 async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {
   const copy = memories.copyOf(memory.id);
-  if (acceptMissing) await copy?.hold(() => copy.acceptMissing());
-  const missing = await memories.db.all<{ path: string }>(
+  if (acceptMissing === true) await copy?.hold(() => copy.acceptMissing());
+  const gone = await memories.db.all<{ path: string }>(
     'select path from file where memory = ? and missing_since is not null and path is not null order by path',
     memory.id,
   );
   // A lost log takes no memory with it.
-  const gone = missing.filter(({ path }) => logDay(path) === null);
-  if (gone.length === 0) return;
-  throw new AppError(
-    'refused',
-    `${gone.length} files are missing at once: ${gone
-      .slice(0, 3)
-      .map(({ path }) => path)
-      .join(', ')} …`,
-    {
-      remedy: 'Put the files back, or run nocturne dream --accept-missing if they were removed on purpose.',
-    },
-  );
+  const [first, ...others] = gone.filter(({ path }) => logDay(path) === null);
+  if (first) throw missing(`${others.length + 1} files are missing at once, ${first.path} among them.`, 'files');
+}
+
+/** Takes what a person made of the logs at their word. */
+async function takeInLogs(night: Night): Promise<void> {
+  const { deps, request } = night;
+  const { memories, memory } = deps;
+  const { acceptMissing = false } = request;
+  const isMeant = (day: Day) => (Array.isArray(acceptMissing) ? acceptMissing.includes(day) : acceptMissing);
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant };
+  const { changed } = await editedLogs(memories.db, memory.id, how);
+  if (acceptMissing === false && (await isMassWithdrawal(memories.db, memory.id, changed)))
+    throw missing(
+      `${changed.filter(({ state }) => state === 'gone').length} entries are missing from the logs at once.`,
+      'log files',
+    );
+  if (changed.length === 0) return;
+  await night.begin();
+  await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async (sql) => {
+    const edits = await editedLogs(sql, memory.id, how);
+    return {
+      files: [],
+      async rows(change) {
+        for (const entry of edits.changed) await putEntry(change, { ...entry, job: entry.job || change.job });
+      },
+    };
+  });
+}
+
+function missing(what: string, files: string): AppError {
+  return new AppError('refused', what, {
+    remedy: `Put the ${files} back, or run nocturne dream --accept-missing if they were removed on purpose.`,
+  });
 }
 
 /** Works what is new into the topics. */
@@ -253,9 +285,12 @@ async function landChecked(checked: Checked, night: Night): Promise<void> {
 }
 
 async function land(night: Night, work: (at: LandAt) => Promise<DreamOutput>): Promise<void> {
-  const { deps, request, job, output } = night;
-  const by = { job, actor: { kind: 'job', id: job }, claim: request.claim } as const;
-  night.output = await work({ memories: deps.memories, memory: deps.memory, by, output });
+  const { deps, output } = night;
+  night.output = await work({ memories: deps.memories, memory: deps.memory, by: byOf(night), output });
+}
+
+function byOf({ job, request: { claim } }: Night): By {
+  return { job, actor: { kind: 'job', id: job }, claim };
 }
 
 const NO_CHANGES = { files: [], more: {}, rows: async () => {} };

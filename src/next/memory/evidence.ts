@@ -3,13 +3,13 @@
 // that comes back rests on what it did. Which lines are seen once, or rest on what is gone, is asked here, and never stored.
 
 import { AppError } from '../../base/errors.ts';
-import { logPath } from '../../memory/text/daily-log.ts';
-import { isTopicFile, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../../memory/text/topic.ts';
+import { logDay, logPath, parseLog } from '../../memory/text/daily-log.ts';
+import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../../memory/text/topic.ts';
 import type { Evidence } from '../../memory/types.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { isNegated, similarity } from '../../rules/words.ts';
 import { allOf, type Sql } from '../db/sql.ts';
-import { headAt } from './file-rows.ts';
+import { type Actor, headAt } from './file-rows.ts';
 import { type Change, keyFrom, keyOf } from './undo-rows.ts';
 
 export interface Rest {
@@ -71,6 +71,36 @@ export async function followLines(
       : await change.sql.all<{ source: string }>(elsewhere, memory, line.id);
     for (const { source } of sources ?? []) await change.put('rests', { memory, file, line: line.id, source });
   }
+}
+
+/** The same where a change was made by somebody who is known: what a program adds is its word, not the person's. */
+export async function followChange(
+  change: Change,
+  actor: Actor,
+  of: { memory: string; file: string; path: string; before: string; after: string },
+): Promise<void> {
+  const { memory, file, path, before, after } = of;
+  await followLines(change, of);
+  if (actor.kind !== 'api' && actor.kind !== 'session') return;
+  const rests = new Set((await restsOf(change.sql, memory, file)).map(({ line }) => line));
+  const was = saidIn(path, before);
+  for (const line of saidIn(path, after))
+    if (!was.has(line) && !rests.has(line))
+      await change.put('rests', { memory, file, line, source: `${actor.kind}:${actor.id}` });
+}
+
+const HEADINGS = /^ {0,3}#{1,6}[ \t].*$/gm;
+
+/** The ids of what a file says: lines, headings, description; of a log the entries that no job sealed. */
+function saidIn(path: string, text: string): Set<string> {
+  const day = logDay(path);
+  if (day !== null) {
+    const items = parseLog(text, day).filter((item) => item.kind === 'adopted' || item.edited);
+    return new Set(items.map((item) => lineId(item.text)));
+  }
+  const { lines, description } = parseTopic(path, text);
+  const headings = text.match(HEADINGS) ?? [];
+  return new Set([...lines.map(({ id }) => id), ...[...headings, description].map((each) => lineId(each.trim()))]);
 }
 
 function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {

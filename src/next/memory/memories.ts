@@ -200,6 +200,11 @@ export class Memories implements CommitDeps {
   }
 }
 
+/** Whether git carries a memory, from one who writes it to others. */
+export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
+  return dir !== null && isCheckedInDir(dir);
+}
+
 function idPath(dir: string): string {
   return join(dir, '.nocturne', 'id');
 }

@@ -3,14 +3,16 @@
 // Promises: what is read is what stands, edits made a moment ago included; each change is one commit, made from what stands then;
 // nothing is overwritten that the caller did not name; no secret is written, unless the memory allows it.
 
-import { AppError } from '../../base/errors.ts';
+import { AppError, onAppError } from '../../base/errors.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
 import { type Edited, insertLines, replaceOnce } from '../../memory/store/edit-text.ts';
 import { readLines } from '../../memory/text/blocks.ts';
+import type { Sql } from '../db/sql.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
 import { checkPrecondition, type Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
-import type { Memories, MemoryRow } from './memories.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
+import { INDEX, withFollowing } from './memory-index.ts';
 import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
 
 export interface FileInfo {
@@ -260,16 +262,27 @@ export class MemoryFiles {
     const { id: memory } = this.memory;
     const known = (await headOf(this.#memories.db, memory, id))?.path;
     const paths = [known, to].filter((path) => typeof path === 'string');
-    return commit(this.#memories, { memory, paths }, by, async (sql) => {
+    return this.#land(by, paths, async (sql) => {
       const head = await headOf(sql, memory, id);
       if (!head?.path) throw notThere(id);
-      return { files: [change(head)] };
+      return [change(head)];
     });
   }
 
   #commit(by: By, files: FileChange[]): Promise<Committed> {
     const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
-    return commit(this.#memories, { memory: this.memory.id, paths }, by, async () => ({ files }));
+    return this.#land(by, paths, async () => files);
+  }
+
+  async #land(by: By, paths: string[], plan: (sql: Sql) => Promise<FileChange[]>): Promise<Committed> {
+    const { id: memory, scope } = this.memory;
+    // A store has no index, and all in it is its clients'.
+    if (scope === 'store')
+      return commit(this.#memories, { memory, paths }, by, async (sql) => ({ files: await plan(sql) }));
+    // An index that git left in conflict stops no other file.
+    await lookInto(this.#memories, { memory, paths: [INDEX] }).catch(onAppError(() => {}, 'conflict'));
+    const of = { memory, actor: by.actor, isCheckedIn: isCheckedIn(this.memory) };
+    return commit(this.#memories, { memory, paths }, by, async (sql) => withFollowing(sql, of, await plan(sql)));
   }
 
   #done({ files: [head], collisions }: Committed): Changed {

@@ -16,10 +16,11 @@ import {
   OVERFLOW_LINE,
 } from '../../memory/text/index-file.ts';
 import { isTopicPath, lineId, parseTopic } from '../../memory/text/topic.ts';
-import type { Sql } from '../db/sql.ts';
+import { allOf, type Sql } from '../db/sql.ts';
 import type { Committed, FileChange } from './commit.ts';
+import { followChange } from './evidence.ts';
 import { isPinned } from './file-guards.ts';
-import { headAt } from './file-rows.ts';
+import { type Actor, headAt } from './file-rows.ts';
 import type { Change } from './undo-rows.ts';
 
 export const INDEX = 'MEMORY.md';
@@ -46,7 +47,7 @@ export async function withBuiltIndex(
   { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
   files: readonly FileChange[],
 ): Promise<WithIndex & { size(): IndexSize }> {
-  const topics = await TopicsAfter.read(sql, memory, files);
+  const topics = await TopicsAfter.read(sql, memory, { files });
   const ids = await generatedLines(sql, memory);
   let built: BuiltIndex | undefined;
   const make = (current: string | null) => {
@@ -71,17 +72,50 @@ export async function withBuiltIndex(
   };
 }
 
-/** With the index following changes that a person or a program makes; as they are where it is none of these. */
+/** Changes that a person or a program makes, with the index following, and what lines rest on. */
+export async function withFollowing(
+  sql: Sql,
+  { memory, isCheckedIn, actor }: { memory: string; isCheckedIn: boolean; actor: Actor },
+  given: readonly FileChange[],
+): Promise<WithIndex> {
+  const texts: { before: string; after: string }[] = [];
+  const files = given.map((file, at) => ({
+    ...file,
+    make: (current: string | null) => {
+      const after = file.make(current);
+      texts[at] = { before: current ?? '', after: after ?? '' };
+      return after;
+    },
+  }));
+  const touched = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+  const isOfTopics = touched.some(isTopicPath) && !touched.includes(INDEX);
+  const index = isOfTopics ? await withFollowingIndex(sql, { memory, isCheckedIn }, files) : { files, rows: NO_ROWS };
+  return {
+    files: index.files,
+    async rows(change, heads) {
+      await index.rows(change, heads);
+      for (const [at, { path }] of files.entries()) {
+        const file = heads[at]?.id;
+        const text = texts[at];
+        if (file && text) await followChange(change, actor, { memory, file, path, ...text });
+      }
+    },
+  };
+}
+
+const NO_ROWS = async () => {};
+
+/** Changes with the index following; also what was edited by hand since. */
 export async function withFollowingIndex(
   sql: Sql,
   { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
-  files: readonly FileChange[],
+  files: FileChange[],
 ): Promise<WithIndex> {
-  const touched = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
-  const isLeft = isCheckedIn || touched.includes(INDEX) || !touched.some(isTopicPath);
-  const ids = isLeft ? new Set<string>() : await generatedLines(sql, memory);
-  if (ids.size === 0) return { files: [...files], rows: async () => {} };
-  const topics = await TopicsAfter.read(sql, memory, files);
+  const ids = isCheckedIn ? new Set<string>() : await generatedLines(sql, memory);
+  if (ids.size === 0) return { files, rows: NO_ROWS };
+  const index = (await headAt(sql, memory, INDEX))?.content?.toString() ?? '';
+  // Of an index without room for all, only its own lines change.
+  const topics = await TopicsAfter.read(sql, memory, { files, only: isFull(index) ? linksIn(index) : undefined });
   let followed: string[] | undefined;
   const make = (current: string | null) => {
     if (current === null || isPinned(INDEX, current)) return current;
@@ -98,22 +132,33 @@ export async function withFollowingIndex(
   };
 }
 
+type CardRow = { path: string; meta: string; usedAt: string | null };
+
 /** The living topics once changes are made, which are watched for that. */
 class TopicsAfter {
   readonly changes: FileChange[];
   readonly #topics = new Map<string, IndexTopic>();
 
-  static async read(sql: Sql, memory: string, files: readonly FileChange[]): Promise<TopicsAfter> {
-    const rows = await sql.all<{ path: string; meta: string; usedAt: string | null }>(
-      `select file.path, file.meta, topic_use.used_at as "usedAt" from file
+  /** Of all, or of these paths and what the changes touch. */
+  static async read(
+    sql: Sql,
+    memory: string,
+    { files, only }: { files: readonly FileChange[]; only?: readonly string[] },
+  ): Promise<TopicsAfter> {
+    const select = `select file.path, file.meta, topic_use.used_at as "usedAt" from file
          left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
-       where file.memory = ? and file.meta is not null and file.path is not null`,
-      memory,
-    );
+       where file.memory = ? and file.meta is not null and file.path is not null`;
+    const rows = only
+      ? await allOf<CardRow>(sql, {
+          select: (list) => `${select} and file.path in (${list})`,
+          of: only,
+          before: [memory],
+        })
+      : await sql.all<CardRow>(select, memory);
     return new TopicsAfter(rows, files);
   }
 
-  private constructor(rows: { path: string; meta: string; usedAt: string | null }[], files: readonly FileChange[]) {
+  private constructor(rows: CardRow[], files: readonly FileChange[]) {
     for (const { path, meta, usedAt } of rows) {
       if (!isTopicPath(path)) continue;
       const { description, type, pinned } = JSON.parse(meta);
@@ -179,13 +224,17 @@ type Followed = Pick<BuiltIndex, 'text' | 'generated'>;
 
 /** With a line for each topic that is new, and none for one that is gone; null where there is no such, or no room. */
 function withTopicsOfNow(current: string, generated: string[], topics: IndexTopic[]): Followed | null {
-  if (readLines(current).some(({ text }) => OVERFLOW_LINE.test(text))) return null;
+  if (isFull(current)) return null;
   const order = new Map(generated.map((line, at) => [pathIn(line), at]));
   const linked = new Set([...linksIn(current), ...order.keys()]);
   const living = new Set(topics.map(({ path }) => path));
   if (topics.every(({ path }) => linked.has(path)) && [...order.keys()].every((path) => living.has(path))) return null;
   const built = buildIndex({ current, generatedBefore: new Set(generated), topics, order });
   return built.overflow.length > 0 || built.handWrittenOverCaps ? null : built;
+}
+
+function isFull(index: string): boolean {
+  return readLines(index).some(({ text }) => OVERFLOW_LINE.test(text));
 }
 
 /** With each line as its topic is described by now, where the topic is still there. */

@@ -3,7 +3,6 @@
 // Promises: the operations are applied to the files as they are at that moment, so that an edit made while the model was
 // thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why.
 
-import { isCheckedInDir } from '../../../memory/home/paths.ts';
 import { lineId, withoutMark } from '../../../memory/text/topic.ts';
 import { applyEdit, editsOf, renamed, type TopicEdit } from '../../../memory/text/topic-edits.ts';
 import {
@@ -19,7 +18,7 @@ import { allOf, type Sql } from '../../db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../memory/commit.ts';
 import { restsOf } from '../../memory/evidence.ts';
 import { headAt } from '../../memory/file-rows.ts';
-import type { Memories, MemoryRow } from '../../memory/memories.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from '../../memory/memories.ts';
 import { INDEX, type IndexSize, withBuiltIndex } from '../../memory/memory-index.ts';
 import { type Change, rowOf } from '../../memory/undo-rows.ts';
 import type { Slice } from './dream-slices.ts';
@@ -147,10 +146,6 @@ export async function isIndexCurrent({
   const index = await withBuiltIndex(db, { memory: memory.id, isCheckedIn: isCheckedIn(memory) }, []);
   const wanted = index.files.find(({ path }) => path === INDEX)?.make(current);
   return wanted === current || index.size().topics === 0;
-}
-
-function isCheckedIn({ dir }: MemoryRow): boolean {
-  return dir !== null && isCheckedInDir(dir);
 }
 
 function pathsOf({ path, from, renamedFrom }: TopicEdit): string[] {
