@@ -9,13 +9,33 @@ import { makeDirectory, makeFile, readTextNow } from '../../base/files/files.ts'
 import type { Db, Sql } from './sql.ts';
 
 /** Another number with every change of schema.sql, until there is a release. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
+
+/**
+ * In the index of SQLite the lines of a memory stand together, by a number made of the last five digits of its id: so a search
+ * costs what there is in one memory, however many others there are. Two with one number are told apart by their lines.
+ */
+export const LINES_OF_MEMORY = 2 ** 32;
+
+const DIGITS = '0123456789abcdef';
+
+export function lineBucket(memory: string): number {
+  return [...memory.slice(-5)].reduceRight((sum, digit) => sum * 17 + DIGITS.indexOf(digit) + 1, 0);
+}
+
+/** The same in SQL, with where a line stands in it. */
+function placeOf(row: 'new' | 'old'): string {
+  const digit = (n: number) => `instr('${DIGITS}', substr(${row}.memory, -${n}, 1))`;
+  const bucket = [1, 2, 3, 4, 5].map(digit).reduce((sum, next) => `(${sum}) * 17 + ${next}`);
+  return `(${bucket}) * ${LINES_OF_MEMORY} + ${row}.id`;
+}
 
 const SEARCH = {
-  sqlite: `create virtual table line_fts using fts5(text, content = 'line', content_rowid = 'id', tokenize = 'trigram remove_diacritics 1');
-create trigger line_in after insert on line begin insert into line_fts (rowid, text) values (new.id, new.text); end;
-create trigger line_out after delete on line begin insert into line_fts (line_fts, rowid, text) values ('delete', old.id, old.text); end;`,
-  postgres: 'create extension if not exists pg_trgm; create index line_text on line using gin (text gin_trgm_ops);',
+  sqlite: `create virtual table line_fts using fts5(text, content = '', contentless_delete = 1, tokenize = 'trigram');
+create trigger line_in after insert on line begin insert into line_fts (rowid, text) values (${placeOf('new')}, new.text); end;
+create trigger line_out after delete on line begin delete from line_fts where rowid = ${placeOf('old')}; end;`,
+  postgres: `create extension if not exists pg_trgm; create extension if not exists btree_gin;
+create index line_text on line using gin (memory, text gin_trgm_ops);`,
 };
 
 export function databasePath(home: string): string {

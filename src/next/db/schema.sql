@@ -64,7 +64,7 @@ create index entry_day on entry (memory, day);
 create table rests (
   memory text not null, file text not null, line text not null, source text not null, primary key (memory, file, line, source));
 create index rests_source on rests (memory, source);
--- The lines of the heads, for search. Derived.
+-- The lines of the heads that say something, in one case, each once a file, for search (searched-lines.ts). Derived.
 create table line (id integer primary key autoincrement, memory text not null, file text not null, text text not null);
 create index line_file on line (memory, file);
 -- What a job did: for people, the cost, undo, and clients (a dream over HTTP is one). `progress`: how many turns it covered by a

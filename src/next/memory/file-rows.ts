@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { isTopicFile, parseTopic } from '../../memory/text/topic.ts';
 import { insert, newId, type Sql } from '../db/sql.ts';
+import { rowTexts, searchedLines } from './searched-lines.ts';
 import type { Change } from './undo-rows.ts';
 
 /** Who changed something: a client of the API, an agent's session, the user, a job, or an edit past nocturne. */
@@ -96,7 +97,7 @@ export async function addVersion(made: NewVersion): Promise<{ id: string; file: 
     const row = { memory, id: fileId, path, folded: path === null ? null : foldPath(path), head: id.id, placed, meta };
     await insert(sql, 'file', [{ ...row, created_at: at, updated_at: at }]);
   }
-  await keepLines(sql, { memory, file: fileId, before: file?.content ?? null, after: content });
+  await keepLines(sql, { memory, id: fileId, was: rowsIn(file?.path, file?.content), is: rowsIn(path, content) });
   await count(made);
   return { id: id.id, file: fileId };
 }
@@ -122,29 +123,18 @@ function metaOf(path: string, content: Buffer): string | null {
   return JSON.stringify({ name, type, description, pinned, lines: lines.length });
 }
 
-/** A line longer than this is searched by its beginning. */
-const MOST_LINE = 2_000;
-
 async function keepLines(
   sql: Sql,
-  { memory, file, before, after }: { memory: string; file: string; before: Content; after: Content },
+  { memory, id, was, is }: { memory: string; id: string; was: Set<string>; is: Set<string> },
 ): Promise<void> {
-  const was = linesIn(before);
-  const is = linesIn(after);
-  for (const text of was) {
-    if (!is.has(text)) await sql.run('delete from line where memory = ? and file = ? and text = ?', memory, file, text);
-  }
-  const added = [...is].filter((text) => !was.has(text));
-  await insert(
-    sql,
-    'line',
-    added.map((text) => ({ memory, file, text })),
-  );
+  for (const text of was.difference(is))
+    await sql.run('delete from line where memory = ? and file = ? and text = ?', memory, id, text);
+  const added = [...is.difference(was)].map((text) => ({ memory, file: id, text }));
+  await insert(sql, 'line', added);
 }
 
-function linesIn(content: Content): Set<string> {
-  const lines = content?.toString().split('\n') ?? [];
-  return new Set(lines.map((line) => line.trim().slice(0, MOST_LINE)).filter((line) => line !== ''));
+function rowsIn(path: string | null | undefined, content: Content | undefined): Set<string> {
+  return new Set(path == null || content == null ? [] : searchedLines(path, content.toString()).flatMap(rowTexts));
 }
 
 /** Whether a file counts against the limits of a memory: what jobs write without end does not. */

@@ -13,6 +13,7 @@ import { checkPrecondition, type Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
+import { type SearchRequest, type SearchResult, searchMemories } from './search.ts';
 import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
 
 export interface FileInfo {
@@ -221,6 +222,12 @@ export class MemoryFiles {
   /** Changes several files in one commit. */
   async changeAll(by: By, files: FileChange[]): Promise<Committed> {
     return this.#commit(by, files);
+  }
+
+  /** Words in topics, logs, the index and what was put away, best first. */
+  async search(request: SearchRequest): Promise<SearchResult> {
+    await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
+    return searchMemories(this.#memories.db, [this.memory.id], request);
   }
 
   /** Newest first, from any edit on that was made a moment ago. */

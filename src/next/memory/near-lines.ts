@@ -6,7 +6,7 @@ import type { Sql } from '../db/sql.ts';
 
 export interface NearFile {
   path: string;
-  /** Those of its lines that are near, without their bullets. */
+  /** Those of its lines that are near, in one case, without their bullets. */
   lines: string[];
 }
 

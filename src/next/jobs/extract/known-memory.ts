@@ -15,6 +15,7 @@ import { estimateTokens } from '../../../transcript/excerpt/tokens.ts';
 import type { Sql } from '../../db/sql.ts';
 import { headAt } from '../../memory/file-rows.ts';
 import { nearestFiles } from '../../memory/near-lines.ts';
+import { inOneCase } from '../../memory/searched-lines.ts';
 
 const MEMORY_TOKENS = 4_000;
 /** Of these, what a part of a larger memory may take before its topics. */
@@ -132,7 +133,7 @@ async function topicText(at: Reading, path: string, after: number, only?: readon
   const text = await textAt(at, path);
   if (text === null) return { text: '', ids: [] };
   const { type, description, lines } = parseTopic(path, text);
-  const kept = only ? lines.filter((line) => only.some((near) => line.text.includes(near))) : lines;
+  const kept = only ? lines.filter((line) => only.some((near) => inOneCase(line.text).includes(near))) : lines;
   const says = kept.some((line) => line.text.includes(description)) ? '' : `: ${description}`;
   return layOut(`${path}${type ? ` (${type})` : ''}${says}`, kept, { after, left: lines.length - kept.length });
 }
