@@ -52,12 +52,30 @@ export function strictly(db: Db): Db {
   return { ...db, write };
 }
 
+interface WorldOptions {
+  clock?: Clock;
+  limits?: Partial<Limits>;
+}
+
 /** Runs `work` in a world of its own, and closes it. */
 export async function inWorld(
   engine: Engine,
   work: (world: World) => Promise<void>,
-  of: { clock?: Clock; limits?: Partial<Limits> } = {},
+  of: WorldOptions = {},
 ): Promise<void> {
+  const { world, close } = await openWorld(engine, of);
+  try {
+    await work(world);
+  } finally {
+    await close();
+  }
+}
+
+/** A world of its own, until it is closed. */
+export async function openWorld(
+  engine: Engine,
+  of: WorldOptions = {},
+): Promise<{ world: World; close(): Promise<void> }> {
   const top = tempDir();
   const home = join(top, 'home');
   const database = engine === 'postgres' ? await ownDatabase() : undefined;
@@ -69,31 +87,31 @@ export async function inWorld(
     opened.push({ db, memories });
     return { db, memories };
   };
-  try {
-    const { db, memories } = await open();
-    await work({
-      home,
-      db,
-      url: database?.url,
-      memories,
-      again: async () => (await open()).memories,
-      async withDirectory(name = 'memory') {
-        const dir = join(top, name);
-        mkdirSync(dir, { recursive: true });
-        const row = await memories.ofDirectory(dir, { scope: 'project', name });
-        return { dir: row.dir as string, row, files: new MemoryFiles(memories, row) };
-      },
-      async store() {
-        const id = await addMemory(db, { scope: 'store', name: 'Notes' }, NOW);
-        const row = await memories.of(id);
-        return { row, files: new MemoryFiles(memories, row) };
-      },
-    });
-  } finally {
+  const close = async () => {
     for (const each of opened) {
       await each.memories.close();
       await each.db.close();
     }
     await database?.drop();
-  }
+  };
+  const { db, memories } = await open().catch(async (error) => {
+    await close();
+    throw error;
+  });
+  const world: World = {
+    ...{ home, db, memories, url: database?.url },
+    again: async () => (await open()).memories,
+    async withDirectory(name = 'memory') {
+      const dir = join(top, name);
+      mkdirSync(dir, { recursive: true });
+      const row = await memories.ofDirectory(dir, { scope: 'project', name });
+      return { dir: row.dir as string, row, files: new MemoryFiles(memories, row) };
+    },
+    async store() {
+      const id = await addMemory(db, { scope: 'store', name: 'Notes' }, NOW);
+      const row = await memories.of(id);
+      return { row, files: new MemoryFiles(memories, row) };
+    },
+  };
+  return { world, close };
 }

@@ -11,6 +11,7 @@ import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import {
   calls,
   type MessagesRequest,
+  type MessagesServer,
   type ModelReply,
   says,
   startMessagesServer,
@@ -30,8 +31,50 @@ interface Waiting {
   partly: string[];
 }
 
-/** `cassette`: the lines of one session; `excerptTokens`: of one excerpt, default: the whole session is one. */
-export async function replay(session: string, cassette: CassetteLine[], { excerptTokens = WHOLE_SESSION_TOKENS } = {}) {
+/** The jobs over a memory of their own. */
+export interface PlayedHouse {
+  extract(transcript: string): Promise<unknown>;
+  dream(): Promise<unknown>;
+  entries(): Promise<{ state: string; text: string }[]>;
+  /** Of its topics, by path. */
+  lines(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface HouseOptions {
+  access: MessagesServer['access'];
+  excerptTokens: number;
+  /** What time it is there. */
+  now(): Date;
+}
+
+export async function thisHouse({ access, excerptTokens, now }: HouseOptions): Promise<PlayedHouse> {
+  const model = { model: 'reader', access };
+  const jobs = await jobsInProcess(join(tempDir(), 'memory'), { now }, { all: model, excerptTokens });
+  return {
+    ...jobs,
+    entries: async () => allEntries(jobs.store.ledger),
+    async lines() {
+      const paths = (await jobs.store.list()).filter(isTopicPath);
+      const texts = await Promise.all(paths.map((path) => jobs.store.read(path)));
+      return paths.flatMap((path, at) => parseTopic(path, texts[at] ?? '').lines.map(({ text }) => text));
+    },
+    close: async () => jobs.close(),
+  };
+}
+
+/**
+ * `cassette`: the lines of one session; `excerptTokens`: of one excerpt, default: the whole session is one; `house`: which jobs play
+ * it, default: today's.
+ */
+export async function replay(
+  session: string,
+  cassette: CassetteLine[],
+  {
+    excerptTokens = WHOLE_SESSION_TOKENS,
+    house = thisHouse,
+  }: { excerptTokens?: number; house?(options: HouseOptions): Promise<PlayedHouse> } = {},
+) {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);
   const waiting = new Map(entries.map((entry) => [foldSpace(entry.text), entry]));
   const partly: string[] = [];
@@ -44,21 +87,17 @@ export async function replay(session: string, cassette: CassetteLine[], { excerp
     heard.push(lastText(request));
     return request.messages.length > 3 ? says('Done.') : mended(request);
   });
-  const model = { model: 'reader', access: server.access };
-  const jobs = await jobsInProcess(join(tempDir(), 'memory'), NOW, { all: model, excerptTokens });
+  const jobs = await house({ access: server.access, excerptTokens, now: () => new Date(NOW) });
   try {
     await jobs.extract(pathOf(fileOfSession(session)));
     await jobs.dream();
-    const rows = allEntries(jobs.store.ledger).map((row) => ({ ...row, text: withoutMend(row.text) }));
+    const rows = (await jobs.entries()).map((row) => ({ ...row, text: withoutMend(row.text) }));
     const recorded = rows.map(({ text }) => text);
     const placed = new Set(dreams.flatMap(textsPlaced).map(foldSpace));
     const leftOver = rows.flatMap(({ state, text }) => (state === 'new' && placed.has(foldSpace(text)) ? [text] : []));
     const known = new Set(recorded.map(foldSpace));
     const missing = entries.filter(({ text }) => !known.has(foldSpace(text)));
-    const lines: string[] = [];
-    for (const path of (await jobs.store.list()).filter(isTopicPath)) {
-      lines.push(...parseTopic(path, (await jobs.store.read(path)) ?? '').lines.map(({ text }) => text));
-    }
+    const lines = await jobs.lines();
     const why = (text: string) =>
       waiting.has(foldSpace(text)) ? 'no excerpt showed what it rests on' : heard.join('\n');
     const refused = [...new Set(missing.map(({ text }) => text))].map((text) => ({ text, why: why(text) }));
@@ -67,7 +106,7 @@ export async function replay(session: string, cassette: CassetteLine[], { excerp
     // play name, and of which today's dream takes none.
     return { entries: recorded, refused, partly, lines, leftOver };
   } finally {
-    jobs.close();
+    await jobs.close();
     await server.close();
   }
 }
