@@ -1,42 +1,57 @@
-// The jobs over memories of the next house, wired as a process would, with the scripted model or one that a test plays.
+// The jobs over one memory of the next house, wired as a process would, with the scripted model or one that a test plays.
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
-import { NO_USAGE, type RunAgent } from '../../src/agent/types.ts';
-import type { Usage } from '../../src/base/config/prices.ts';
+import type { RunAgent } from '../../src/agent/types.ts';
+import { insert, newId } from '../../src/next/db/sql.ts';
+import { type DreamReport, dream } from '../../src/next/jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../src/next/jobs/extract/extract-report.ts';
 import { extract } from '../../src/next/jobs/extract.ts';
+import { type ForgetReport, type ForgetRequest, forget } from '../../src/next/jobs/forget.ts';
+import { type LearnAgainRequest, learnAgain } from '../../src/next/jobs/learn-again.ts';
+import { type RememberReport, type RememberRequest, remember } from '../../src/next/jobs/remember.ts';
+import { lastJob, type UndoReport, undo } from '../../src/next/jobs/undo.ts';
+import type { TurnRow } from '../../src/next/memory/coverage.ts';
+import { type EntryRow, entriesWhere } from '../../src/next/memory/entries.ts';
 import type { Memories, MemoryRow } from '../../src/next/memory/memories.ts';
 import type { MessagesServer } from '../support/messages-server.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
+import type { SessionFile } from '../support/session-file.ts';
+import { type Engine, inWorld, NOW, type World } from './next-memory.ts';
+import { dreamDeps } from './next-nights.ts';
 
-export interface JobsOptions extends Partial<Omit<ExtractDeps, 'memories' | 'memoryFor'>> {
+export interface JobsOptions extends Partial<Omit<ExtractDeps, 'memories' | 'memoryFor' | 'runAgent'>> {
   /** Where the model is; default: the scripted one. */
   server?: Pick<MessagesServer, 'access'>;
   runAgent?: RunAgent;
 }
 
-/** Counts what requests use; no ceiling. */
-function counted() {
-  const used = { ...NO_USAGE };
-  let last = 0;
-  return {
-    async reserve() {
-      last += 1;
-      return last;
-    },
-    async settle(_: number, usage: Usage) {
-      for (const key of ['calls', 'inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens'] as const)
-        used[key] += usage[key];
-    },
-    total: () => ({ ...used }),
+/** Counts what requests use, in the rows of their job; no ceiling. */
+export function counting({ db }: Memories): ExtractDeps['spendOf'] {
+  return (job) => {
+    const calls: string[] = [];
+    return {
+      async reserve(tokens) {
+        const id = newId('call');
+        const row = { id, day: '2026-11-21', scope: '', job, model: 'test-model', at: NOW };
+        await insert(db, 'call', [{ ...row, reserved_tokens: tokens, reserved_usd: 0 }]);
+        return calls.push(id) - 1;
+      },
+      async settle(at, { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens }) {
+        await db.run(
+          'update call set input = ?, cached = ?, written = ?, output = ?, micro_usd = 0, settled_at = ? where id = ?',
+          ...[inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, NOW, calls[at] ?? ''],
+        );
+      },
+    };
   };
 }
 
-/** How jobs are run that write into this memory. */
-export async function depsFor(
+/** How an extraction into a memory is run. */
+export async function extractDeps(
   memory: MemoryRow,
-  { memories, home }: { memories: Memories; home: string },
+  { memories, home }: Pick<World, 'memories' | 'home'>,
   { server, runAgent = loopInProcess, ...more }: JobsOptions = {},
 ): Promise<ExtractDeps> {
   const { access } = server ?? (await scriptedModel());
@@ -45,7 +60,7 @@ export async function depsFor(
     zone: 'UTC',
     agent: { model: 'test-model', access, maxTurns: 5, maxOutputTokens: 8_000, requestMs: 60_000 },
     runAgent,
-    spend: counted(),
+    spendOf: counting(memories),
     memoryFor: async () => memory,
     copiesDir: join(home, 'copies'),
     quietMs: 0,
@@ -55,11 +70,77 @@ export async function depsFor(
   };
 }
 
-export async function extractInto(
-  memory: MemoryRow,
-  world: { memories: Memories; home: string },
-  { transcript, ...request }: Partial<ExtractRequest> & { transcript: string },
+export interface Jobs extends World {
+  row: MemoryRow;
+  dir: string;
+  /** The clock stands at 2026-11-21T02:00Z until then. */
+  setNow(at: string): void;
+  /** As an ended session. */
+  extract(of: SessionFile | string, more?: Partial<ExtractRequest>, deps?: JobsOptions): Promise<ExtractReport>;
+  learnAgain(of: Partial<LearnAgainRequest>, deps?: JobsOptions): Promise<ExtractReport[]>;
+  remember(request: RememberRequest): Promise<RememberReport>;
+  /** Confirms what is asked, unless told otherwise; `user`: the user's memory beside this one. */
+  forget(target: string, more?: Partial<ForgetRequest>, user?: MemoryRow): Promise<ForgetReport>;
+  dream(): Promise<DreamReport>;
+  /** Default: the last job. */
+  undo(job?: string | null): Promise<UndoReport>;
+  /** A file of the memory, as it stands in the directory. */
+  file(path: string): string;
+  /** What became of ranges of turns, in the order of their messages' ids: from, through, what. */
+  ranges(): Promise<string[][]>;
+  entries(memory?: MemoryRow): Promise<EntryRow[]>;
+  states(): Promise<Record<string, string>>;
+}
+
+/** Opens a memory with a working copy on an engine, and closes it. */
+export async function inJobs(
+  engine: Engine,
+  work: (jobs: Jobs) => Promise<void>,
   options: JobsOptions = {},
-): Promise<ExtractReport> {
-  return extract({ transcript, ended: true, ...request }, await depsFor(memory, world, options));
+): Promise<void> {
+  let now = '2026-11-21T02:00:00.000Z';
+  const clock = { now: () => new Date(now) };
+  await inWorld(
+    engine,
+    async (world) => {
+      const { row, dir } = await world.withDirectory();
+      const { memories, db } = world;
+      const run: Jobs['extract'] = async (of, more = {}, deps = {}) => {
+        const transcript = typeof of === 'string' ? of : of.path;
+        return extract({ transcript, ended: true, ...more }, await extractDeps(row, world, { ...options, ...deps }));
+      };
+      await work({
+        ...{ ...world, row, dir, extract: run },
+        setNow(at) {
+          now = at;
+        },
+        learnAgain: async (of, deps = {}) =>
+          learnAgain(
+            { ended: true, ...of },
+            {
+              ...{ sql: db, memory: row },
+              extract: async (request) => extract(request, await extractDeps(row, world, { ...options, ...deps })),
+            },
+          ),
+        remember: (request) => remember(request, { memory: row, memories, zone: 'UTC' }),
+        forget: (target, more, userMemory) =>
+          forget({ target, confirm: async () => true, ...more }, { memories, memory: row, userMemory }),
+        dream: async () =>
+          dream({ startedBy: 'person' }, dreamDeps(world, row, { server: await (options.server ?? scriptedModel()) })),
+        undo: async (job) =>
+          undo({ job: job ?? (await lastJob(db, { memories: [row.id] }))?.id ?? '' }, { memories, environment: {} }),
+        file: (path) => readFileSync(join(dir, path), 'utf8'),
+        async ranges() {
+          const rows = await db.all<TurnRow>('select * from turn where memory = ? order by through, begins', row.id);
+          return rows.map(({ begins, through, state, reason }) => [begins, through, reason ?? state]);
+        },
+        entries: (memory = row) => entriesWhere(db, memory.id),
+        async states() {
+          const rows = await entriesWhere(db, row.id);
+          return Object.fromEntries(rows.map(({ text, state, reason }) => [text, reason ?? state]));
+        },
+      });
+    },
+    { clock },
+  );
 }

@@ -13,9 +13,9 @@
 
 import { type AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../../base/errors.ts';
 import { type ReadPoint, readPointAt, type Session } from '../../transcript/session.ts';
-import { beginJob, endJob } from '../memory/job-rows.ts';
+import { beginJob, endJob, usageOf } from '../memory/job-rows.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed } from '../memory/session-rows.ts';
-import { type Asked, askExtractor, type Extraction } from './extract/ask-extractor.ts';
+import { type Asked, askExtractor, type Extraction, type SpendPorts } from './extract/ask-extractor.ts';
 import { coveredTurns } from './extract/covered-turns.ts';
 import {
   type ExtractDeps,
@@ -58,7 +58,7 @@ export async function extract(request: ExtractRequest, deps: ExtractDeps): Promi
   } finally {
     session?.discard?.();
   }
-  return { ...report, ...end, spend: deps.spend.total() };
+  return { ...report, ...end, spend: await usageOf(deps.memories.db, report.job ?? '') };
 }
 
 type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
@@ -98,8 +98,7 @@ async function extractOpened(opened: Opened, run: Run): Promise<ExtractEnd> {
     await endJob(db, job as string, {
       ...how,
       output,
-      progress: report.coveredTurns,
-      usage: deps.spend.total(),
+      progress: report.readTurns,
       at: deps.memories.clock.now().toISOString(),
     });
   }
@@ -137,7 +136,8 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
   const wanted: ShownBy = { by: request.fork ?? deps.fork ?? 'excerpt' };
   let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts };
   let outcome: ExtractEnd['outcome'] = 'nothing-new';
-  const covered = new Set<string>();
+  const covered = { all: new Set<string>(), read: new Set<string>() };
+  const counted = new Map<string | undefined, SpendPorts>();
   for (;;) {
     // 2.
     const at = { memories, memory: memory.id, row: known.row, job: report.job };
@@ -149,7 +149,13 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
     if (byCode.length + pending.size === 0) break;
     const { row, job } = await begin(opened, known, run);
     const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
-    const extraction: Extraction = { ...opened, sessionId: row.id, by, reopened, instructions: request.instructions };
+    const spend = (continued?: string) => {
+      const ports = counted.get(continued) ?? deps.spendOf(job, { continued });
+      counted.set(continued, ports);
+      return ports;
+    };
+    const { instructions } = request;
+    const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
     // Where the next reading goes on once all of this one is covered; null: at the beginning.
     const readTo = lastTurnByte === null ? null : await readPointAt(session.path, lastTurnByte);
     // 3.
@@ -157,11 +163,11 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
       const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);
       await coverRanges(ranges, { extraction, readTo: pending.size === 0 ? readTo : undefined }, deps);
       for (const { range } of byCode) {
-        covered.add(range.turn.id);
+        covered.all.add(range.turn.id);
         // Of a turn whose other part is pending, what it gave before is replaced with that.
         if (!pending.has(range.turn.id)) reopened.delete(range.turn.id);
       }
-      report.coveredTurns = covered.size;
+      report.coveredTurns = covered.all.size;
     }
     if (pending.size === 0) break;
     if (outcome === 'nothing-new') outcome = 'nothing-worth-keeping';
@@ -171,7 +177,7 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
     if (!failed) continue;
     // 7.
     report.pendingTurns = failed.left;
-    plan = await planAgain(failed, { plan, extraction }, deps);
+    plan = await planAgain(failed, { plan, extraction }, run);
     report.pendingTurns = 0;
   }
   if (plan.error) throw plan.error;
@@ -219,7 +225,8 @@ interface PendingTurns {
   sorted: SortedTurns;
   plan: Plan;
   readTo: ReadPoint | null;
-  covered: Set<string>;
+  /** Turns that this run covered, and of these those that a model read. */
+  covered: { all: Set<string>; read: Set<string> };
 }
 
 /** Excerpt after excerpt, until one fails. What was committed before stays. */
@@ -245,8 +252,8 @@ async function extractExcerpts(
       before = asked;
       report.fork = shown;
       plan.isCutShort ||= asked.ending === 'turn-limit';
-      for (const { turn } of ranges) covered.add(turn.id);
-      report.coveredTurns = covered.size;
+      for (const { turn } of ranges) for (const each of [covered.all, covered.read]) each.add(turn.id);
+      Object.assign(report, { coveredTurns: covered.all.size, readTurns: covered.read.size });
     } catch (error) {
       report.fork = shown;
       return { error, isContinued: offered.continues !== undefined, touched, left };
@@ -259,7 +266,7 @@ async function extractExcerpts(
 async function planAgain(
   { error, isContinued, touched }: Failed,
   { plan, extraction }: { plan: Plan; extraction: Extraction },
-  deps: ExtractDeps,
+  { report, deps }: Run,
 ): Promise<Plan> {
   if (!isAppError(error)) throw error;
   const { attempts, excerptTokens } = plan;
@@ -273,5 +280,6 @@ async function planAgain(
   const ranges = touched.map((range) => ({ range, state: 'gave_up', reason: null }) as const);
   await coverRanges(ranges, { extraction, readTo: undefined }, deps);
   for (const { turn } of touched) extraction.reopened.delete(turn.id);
+  report.gaveUpTurns += touched.length;
   return { ...plan, attempts: 0, error };
 }

@@ -12,7 +12,7 @@ import { marks, newId, type Sql } from '../db/sql.ts';
 import { commitAll, type FileChange, type Plan } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import { type FileChanges, fileChangesOf, type Pushed, pushedBy, tooOld } from '../memory/job-changes.ts';
-import { beginJob, endJob, type JobKind, type StartedBy } from '../memory/job-rows.ts';
+import { beginJob, endJob, isAtWork, type JobKind, type StartedBy } from '../memory/job-rows.ts';
 import type { Memories } from '../memory/memories.ts';
 import { type Change, keyFrom, rowChangesOf, type UndoTable } from '../memory/undo-rows.ts';
 import { type Staying, takingBack } from './undo/taking-back.ts';
@@ -92,7 +92,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
     // 4.
     const stays = back.stays();
     report = { ...report, stays };
-    if (await isWorkedOn(sql, { memories: changed, sessions: back.sessions, now: clock.now() }))
+    if (await isAtWork(sql, { memories: changed, sessions: back.sessions, now: clock.now() }))
       throw new NotTakenBack('busy');
     if (stays.length > 0 && !partial) throw new NotTakenBack('refused');
     // 5.
@@ -175,18 +175,6 @@ async function memoriesOf(sql: Sql, job: string): Promise<string[]> {
   );
   const memories = [...ofFiles, ...ofRows.map(({ tbl, key }) => keyFrom(tbl, key))].map(({ memory }) => memory);
   return [...new Set(memories)].filter((memory) => typeof memory === 'string').sort();
-}
-
-/** Whether a dream works on one of the memories, or an extraction on one of the sessions. */
-async function isWorkedOn(
-  sql: Sql,
-  { memories, sessions, now }: { memories: string[]; sessions: string[]; now: Date },
-): Promise<boolean> {
-  const held = await sql.all<{ kind: string; memory: string; key: string }>(
-    `select kind, memory, key from inbox where owner is not null and until > ? and memory in (${marks(memories)})`,
-    ...[now.toISOString(), ...memories],
-  );
-  return held.some(({ kind, key }) => kind === 'dream' || sessions.includes(key));
 }
 
 async function planOf(

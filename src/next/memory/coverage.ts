@@ -61,16 +61,16 @@ export async function coverageOf(sql: Sql, memory: string, turns: readonly TurnI
       turns.flatMap(({ messageIds }) => messageIds),
     )),
   ];
-  const rows = [...new Map(found.map((row) => [nameOf(row), row])).values()];
+  const rows = [...new Map(found.map((row) => [`${row.session} ${row.id} ${row.begins}`, row])).values()];
   const [byId, byThrough] = [Map.groupBy(rows, ({ id }) => id), Map.groupBy(rows, ({ through }) => through)];
   return turns.map(({ id, messageIds }) => [
     ...new Set([...(byId.get(id) ?? []), ...messageIds.flatMap((message) => byThrough.get(message) ?? [])]),
   ]);
 }
 
-/** What tells a row as it is from any other, and from what it was. */
-export function nameOf({ session, id, begins, through, state, job }: TurnRow): string {
-  return [session, id, begins, through, state, job].join('\n');
+/** How what one job said of a turn is told from what others did, also where a later range cut it. */
+export function nameOf({ session, id, state, reason, job }: TurnRow): string {
+  return [session, id, state, reason, job].join('\n');
 }
 
 /** The rows where columns have these values. */

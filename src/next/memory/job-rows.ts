@@ -4,7 +4,7 @@
 
 import type { Failure } from '../../base/errors.ts';
 import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
-import { insert, newId, type Sql } from '../db/sql.ts';
+import { insert, marks, newId, type Sql } from '../db/sql.ts';
 
 export type JobKind =
   | 'extract'
@@ -111,4 +111,16 @@ export async function endInterrupted(sql: Sql, at: Date, isGone: (process: Proce
   for (const { id, process } of running) {
     if (isGone(process)) await endJob(sql, id, { outcome: 'interrupted', status: 'failed', at: at.toISOString() });
   }
+}
+
+/** Whether a dream works on one of the memories, or an extraction on one of the sessions. */
+export async function isAtWork(
+  sql: Sql,
+  { memories, sessions = [], now }: { memories: readonly string[]; sessions?: readonly string[]; now: Date },
+): Promise<boolean> {
+  const held = await sql.all<{ kind: string; memory: string; key: string }>(
+    `select kind, memory, key from inbox where owner is not null and until > ? and memory in (${marks(memories)})`,
+    ...[now.toISOString(), ...memories],
+  );
+  return held.some(({ kind, key }) => kind === 'dream' || sessions.includes(key));
 }

@@ -4,7 +4,7 @@
 import { programOf } from '../../../agent/programs/programs.ts';
 import { type AgentDeps, runWithTools } from '../../../agent/run-with-tools.ts';
 import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../../agent/tools.ts';
-import type { AgentEnding } from '../../../agent/types.ts';
+import type { AgentEnding, AgentPorts } from '../../../agent/types.ts';
 import { AppError } from '../../../base/errors.ts';
 import { asData, renderPrompt } from '../../../base/prompt.ts';
 import { redact } from '../../../base/text/redact.ts';
@@ -25,10 +25,13 @@ import type { Offered } from './shown-turns.ts';
 /** How much of what the agent itself wrote down the extractor is shown. */
 const WRITTEN_CHARS = 6_000;
 
-export interface ExtractedDeps extends AgentDeps {
+export interface ExtractedDeps extends Omit<AgentDeps, 'spend'> {
   memories: Memories;
   zone: string;
 }
+
+/** The two ports that count. */
+export type SpendPorts = Pick<AgentPorts, 'reserve' | 'settle'>;
 
 /** What all of a run's excerpts are extracted with. */
 export interface Extraction {
@@ -39,6 +42,8 @@ export interface Extraction {
   /** The user's, where what is about the user goes there. */
   userMemory: MemoryRow | null;
   by: By;
+  /** What counts the job's requests; `continued`: the model of a request that is another program's. */
+  spend(continued?: string): SpendPorts;
   /** Turns that are extracted again: what they gave before is not known, and is replaced. */
   reopened: Set<string>;
   instructions?: string;
@@ -82,7 +87,7 @@ export async function askExtractor(
 
 async function runExtractor(
   { excerpt, continues }: Offered,
-  { session, sessionId, memory, userMemory, reopened, instructions }: Extraction,
+  { session, sessionId, memory, userMemory, spend, reopened, instructions }: Extraction,
   { written, waiting }: Pick<SortedTurns, 'written'> & Pick<Asked, 'waiting'>,
   deps: ExtractedDeps,
 ): Promise<{ ending: AgentEnding; recorded: RecordedEntry[]; prompt: string }> {
@@ -131,10 +136,14 @@ async function runExtractor(
         excerpt: excerpt.text,
       });
   const files = new MemoryFiles(deps.memories, memory);
+  const ports = spend(continues && String(continues.model));
   const ending = await runWithTools(
     { memory: memory.id, system: continues ? '' : system.text, input: input.text, continues },
     canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }))] : [record],
-    deps,
+    {
+      ...deps,
+      spend: { reserve: (tokens, output, { paid }) => ports.reserve(tokens, output, paid), settle: ports.settle },
+    },
   );
   // Calls that were no entries, and were never mended, are no "nothing worth keeping".
   if (record.isMisused()) {

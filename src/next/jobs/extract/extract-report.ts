@@ -1,13 +1,11 @@
 // What an extraction is asked for, what it needs, and what it reports: how it ended, and what it did of a session.
 
-import type { Spend } from '../../../agent/run-with-tools.ts';
-import type { Usage } from '../../../base/config/prices.ts';
 import { type AppError, ERRORS, type Failure, failureOf, isAppError } from '../../../base/errors.ts';
 import type { openSession, Session } from '../../../transcript/session.ts';
 import type { Claim } from '../../memory/commit.ts';
-import type { StartedBy } from '../../memory/job-rows.ts';
+import type { JobUsage, StartedBy } from '../../memory/job-rows.ts';
 import type { MemoryRow } from '../../memory/memories.ts';
-import type { ExtractedDeps } from './ask-extractor.ts';
+import type { ExtractedDeps, SpendPorts } from './ask-extractor.ts';
 import type { CoveredTurns } from './covered-turns.ts';
 import type { ReportedEntry } from './extracted.ts';
 import type { TakenUp } from './pending-turns.ts';
@@ -39,7 +37,8 @@ export interface ExtractRequest {
 }
 
 export interface ExtractDeps extends ExtractedDeps {
-  spend: Spend & { total(): Usage };
+  /** What counts a job's requests; `continued`: the model of a request that is another program's, which is continued. */
+  spendOf(job: string, of?: { continued?: string }): SpendPorts;
   /** Opens a transcript; default: a file. */
   open?: typeof openSession;
   /** The memory that a session belongs to. */
@@ -79,13 +78,16 @@ interface Done {
   unreadableLines: number;
   /** Turns that a failure left to be extracted. */
   pendingTurns: number;
-  /** Turns that this run covered, those that it gave up apart. */
+  /** Turns that this run covered, those that it gave up apart, and of these those that a model read. */
   coveredTurns: number;
+  readTurns: number;
+  /** Turns that failed too often. */
+  gaveUpTurns: number;
   /** How the model was shown the session, where it was asked. */
   fork?: ShownBy;
 }
 
-/** Without `job`, `memory` and `spend` it is the output of the job's row. */
+/** Without `job`, `memory` and `spend` it is the output of the job's row. `spend`: what its requests used. */
 export type ExtractReport = ExtractEnd &
   Done & {
     /** As its agent calls it. */
@@ -95,7 +97,7 @@ export type ExtractReport = ExtractEnd &
     memory: string | null;
     /** Null where there was nothing to do. */
     job: string | null;
-    spend: Usage;
+    spend: JobUsage;
   };
 
 /** The report as it is filled in while it works. */
@@ -108,6 +110,8 @@ export const nothingDone = (): Done => ({
   unreadableLines: 0,
   pendingTurns: 0,
   coveredTurns: 0,
+  readTurns: 0,
+  gaveUpTurns: 0,
 });
 
 /** Throws on what is not an AppError. */
