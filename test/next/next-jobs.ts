@@ -105,9 +105,9 @@ export async function inJobs(
     async (world) => {
       const { row, dir } = await world.withDirectory();
       const { memories, db } = world;
-      const run: Jobs['extract'] = async (of, more = {}, deps = {}) => {
+      const run: Jobs['extract'] = (of, more = {}, deps = {}) => {
         const transcript = typeof of === 'string' ? of : of.path;
-        return extract({ transcript, ended: true, ...more }, await extractDeps(row, world, { ...options, ...deps }));
+        return extractInto(row, world, { transcript, ...more }, { ...options, ...deps });
       };
       await work({
         ...{ ...world, row, dir, extract: run },
@@ -143,4 +143,14 @@ export async function inJobs(
     },
     { clock },
   );
+}
+
+/** Extracts an ended session into a memory. */
+export async function extractInto(
+  memory: MemoryRow,
+  world: Pick<World, 'memories' | 'home'>,
+  { transcript, ...request }: Partial<ExtractRequest> & { transcript: string },
+  options: JobsOptions = {},
+): Promise<ExtractReport> {
+  return extract({ transcript, ended: true, ...request }, await extractDeps(memory, world, options));
 }
