@@ -3,7 +3,8 @@
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { Entry } from '../../src/memory/types.ts';
-import { commit, type FileChange } from '../../src/next/memory/commit.ts';
+import type { Sql } from '../../src/next/db/sql.ts';
+import { commit, type FileChange, type Plan } from '../../src/next/memory/commit.ts';
 import { headAt } from '../../src/next/memory/file-rows.ts';
 import { beginJob, endJob, type JobKind } from '../../src/next/memory/job-rows.ts';
 import type { Change } from '../../src/next/memory/undo-rows.ts';
@@ -22,6 +23,8 @@ export async function act(
     kind: JobKind;
     files?: FileChange[];
     rows?(change: Change): Promise<void>;
+    /** In place of these. */
+    plan?(sql: Sql): Promise<Plan>;
     by?: 'user' | 'job';
     startedBy?: 'person' | 'hook';
   },
@@ -30,7 +33,8 @@ export async function act(
   const job = await beginJob(db, { kind: of.kind, memory, startedBy: of.startedBy ?? 'hook', at });
   const actor = of.by === 'user' ? { kind: 'user', id: null } : { kind: 'job', id: job };
   const target = { memory, paths: (of.files ?? []).map(({ path }) => path) };
-  await commit(memories, target, { job, actor } as never, async () => ({ files: of.files ?? [], rows: of.rows }));
+  const plan = of.plan ?? (async () => ({ files: of.files ?? [], rows: of.rows }));
+  await commit(memories, target, { job, actor } as never, plan);
   await endJob(db, job, { outcome: 'done', at });
   return job;
 }

@@ -11,14 +11,12 @@ import { commit, type FileChange, type Plan } from '../memory/commit.ts';
 import { restsThen } from '../memory/evidence.ts';
 import { type Content, headAt, headOf } from '../memory/file-rows.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
-import type { Memories } from '../memory/memories.ts';
+import { isCheckedIn, type Memories } from '../memory/memories.ts';
+import { INDEX, withFollowing } from '../memory/memory-index.ts';
 import type { Change } from '../memory/undo-rows.ts';
-import type { IndexOf } from './undo.ts';
 
 export interface EditDeps {
   memories: Memories;
-  /** What MEMORY.md becomes by the change; default: it stays. */
-  index?: IndexOf;
 }
 
 /** `job`: with which it can be undone; null where nothing was changed. `version`: the head of the file then, null where none is. */
@@ -102,29 +100,30 @@ function noText(id: string, version: Restored | undefined): AppError {
 }
 
 /** Changes one file as a person does. */
-async function asPerson({ memory, outcome, file, rows }: Act, { memories, index }: EditDeps): Promise<Edited> {
+async function asPerson({ memory, outcome, file, rows }: Act, { memories }: EditDeps): Promise<Edited> {
   const job = newId('job');
   const actor = { kind: 'user', id: null } as const;
+  const row = await memories.of(memory);
   let isChanged = false;
   const plan = async (sql: Sql): Promise<Plan> => {
     const head = await (file.file === undefined ? headAt(sql, memory, file.path) : headOf(sql, memory, file.file));
     const current = head?.content ? rawText(head.content) : null;
     const text = file.make(current);
     isChanged = text !== current;
-    const built = isChanged ? await index?.(sql, { memory, files: [{ path: file.path, text }] }) : undefined;
+    if (!isChanged) return { files: [file] };
+    const at = { memory, isCheckedIn: isCheckedIn(row), actor };
+    const followed = await withFollowing(sql, at, [{ ...file, make: () => text }]);
     return {
-      files: [{ ...file, make: () => text }, ...(built?.files ?? [])],
+      files: followed.files,
       async rows(change, heads) {
-        if (!isChanged) return;
-        await built?.rows?.(change, heads);
+        await followed.rows(change, heads);
         await rows?.(change);
-        const { at } = change;
-        const request = { path: file.path };
-        await beginJob(change.sql, { id: job, kind: 'edit', memory, startedBy: 'person', request, at });
-        await endJob(change.sql, job, { outcome, at });
+        const of = { id: job, kind: 'edit', memory, request: { path: file.path }, at: change.at } as const;
+        await beginJob(change.sql, { ...of, startedBy: 'person' });
+        await endJob(change.sql, job, { outcome, at: change.at });
       },
     };
   };
-  const { files } = await commit(memories, { memory, paths: [file.path] }, { job, actor }, plan);
+  const { files } = await commit(memories, { memory, paths: [file.path, INDEX] }, { job, actor }, plan);
   return { job: isChanged ? job : null, path: files[0]?.path ?? file.path, version: files[0]?.version ?? null };
 }

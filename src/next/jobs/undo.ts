@@ -13,7 +13,8 @@ import { commitAll, type FileChange, type Plan } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import { type FileChanges, fileChangesOf, type Pushed, pushedBy, tooOld } from '../memory/job-changes.ts';
 import { beginJob, endJob, isAtWork, type JobKind, type StartedBy } from '../memory/job-rows.ts';
-import type { Memories } from '../memory/memories.ts';
+import { isCheckedIn, type Memories, memoryRow } from '../memory/memories.ts';
+import { INDEX, withBuiltIndex, withFollowingIndex } from '../memory/memory-index.ts';
 import { type Change, keyFrom, rowChangesOf, type UndoTable } from '../memory/undo-rows.ts';
 import { type Staying, takingBack } from './undo/taking-back.ts';
 
@@ -30,15 +31,7 @@ export interface UndoDeps {
   actor?: Actor;
   /** For asking git. */
   environment: Record<string, string | undefined>;
-  /** What MEMORY.md becomes; default: it is taken back as any other file. */
-  index?: IndexOf;
 }
-
-/** What is to be done to the index of a memory once these of its files have these texts; asked within the commit. */
-export type IndexOf = (
-  sql: Sql,
-  of: { memory: string; files: { path: string; text: string | null }[] },
-) => Promise<Plan>;
 
 export interface UndoReport {
   /** `busy`: a dream of the memory, or the extraction of one of its sessions, is at work; `refused`: `stays` says why. */
@@ -87,7 +80,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
     const plans: Plan[] = [];
     for (const memory of changed) {
       const ofMemory = files.filter((file) => file.memory === memory);
-      plans.push(await planOf(sql, { memory, files: ofMemory, back, index: deps.index }));
+      plans.push(await planOf(sql, memory, { files: ofMemory, back }));
     }
     // 4.
     const stays = back.stays();
@@ -97,10 +90,11 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
     if (stays.length > 0 && !partial) throw new NotTakenBack('refused');
     // 5.
     const outcome = stays.length > 0 ? 'undone-in-part' : 'undone';
-    const paths = plans.flatMap((each) => each.files.map(({ path }) => path));
     return ending(plans, async (change) => {
-      const turns = await back.putRowsBack(change, { withIndex: deps.index === undefined });
-      report = { ...report, outcome, undo: own, files: [...new Set(paths)].sort(), turns };
+      const turns = await back.putRowsBack(change);
+      const versions = 'select distinct path from version where change = ? order by path';
+      const files = (await sql.all<{ path: string }>(versions, change.id)).map(({ path }) => path);
+      report = { ...report, outcome, undo: own, files, turns };
       await enterUndo(change, { report, actor, memory: changed[0] as string });
     });
   };
@@ -179,15 +173,27 @@ async function memoriesOf(sql: Sql, job: string): Promise<string[]> {
 
 async function planOf(
   sql: Sql,
-  of: { memory: string; files: FileChanges[]; back: ReturnType<typeof takingBack>; index?: IndexOf },
+  memory: string,
+  { files, back }: { files: FileChanges[]; back: ReturnType<typeof takingBack> },
 ): Promise<Plan> {
-  const { memory, index } = of;
-  const changes: (FileChange & { text: string | null })[] = [];
-  for (const file of of.files) changes.push(...(await of.back.fileBack(file)));
-  if (!index) return { files: changes };
-  const files = changes.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path));
-  const built = await index(sql, { memory, files });
-  return { files: [...files, ...built.files], rows: built.rows };
+  const changes: FileChange[] = [];
+  for (const file of files) if (!isIndex(file)) changes.push(...(await back.fileBack(file)));
+  const { dir } = (await memoryRow(sql, memory)) ?? { dir: null };
+  const at = { memory, isCheckedIn: isCheckedIn({ dir }) };
+  const ofIndex = files.filter(isIndex);
+  if (ofIndex.length === 0) return withFollowingIndex(sql, at, changes);
+  const built = await withBuiltIndex(sql, at, changes);
+  const isBegun = ofIndex.some(({ steps }) => steps[0]?.after?.path === INDEX && steps.at(-1)?.before === null);
+  // One that the job began and that holds nothing any more is no file.
+  const make = (text: string | null) => (isBegun && /^(?:# Memory)?\s*$/.test(text ?? '') ? null : text);
+  return {
+    ...built,
+    files: built.files.map((each) => (each.path === INDEX ? { ...each, make: (now) => make(each.make(now)) } : each)),
+  };
+}
+
+function isIndex({ steps }: FileChanges): boolean {
+  return steps.some(({ before, after }) => /^(?:MEMORY\.md$|index\/)/.test(after?.path ?? before?.path ?? ''));
 }
 
 /** The plans, the last of which does this, too. */

@@ -212,8 +212,10 @@ async function keepGenerated(
   },
 ): Promise<void> {
   const { memory, ids, heads, files, generated } = of;
-  const file =
-    heads[files.findIndex(({ path }) => path === INDEX)]?.id ?? (await headAt(change.sql, memory, INDEX))?.id;
+  const standing = heads[files.findIndex(({ path }) => path === INDEX)] ?? (await headAt(change.sql, memory, INDEX));
+  const known = 'select file from rests where memory = ? and source = ?';
+  // One that an undo took away was known by its lines.
+  const file = standing?.id ?? (await change.sql.get<{ file: string }>(known, memory, GENERATED))?.file;
   if (!generated || file === undefined) return;
   const after = new Set(generated.map(lineId));
   for (const line of ids) if (!after.has(line)) await change.drop('rests', { memory, file, line, source: GENERATED });

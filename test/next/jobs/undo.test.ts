@@ -1,11 +1,14 @@
 // Undo of what jobs did to files and rows, on both engines: all of it comes back, or it is said what stays and who it is of.
 
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { newTopic } from '../../../src/memory/text/topic.ts';
 import { lastJob, undo } from '../../../src/next/jobs/undo.ts';
+import type { FileChange } from '../../../src/next/memory/commit.ts';
 import type { MemoryRow } from '../../../src/next/memory/memories.ts';
 import type { MemoryFiles } from '../../../src/next/memory/memory-files.ts';
+import { withBuiltIndex } from '../../../src/next/memory/memory-index.ts';
 import { gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
 import { act, DAY, dream, LOG, learn, stateOf } from '../acts.ts';
@@ -314,27 +317,33 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(await here.takeBack(job)).toMatchObject({ pushed: [{ path: 'hosts.md', to: ['origin/main'] }] });
   });
 
-  it('the index is made by whoever makes it, from the files as they are then', async (here) => {
-    await act(here, here.row.id, { kind: 'dream', files: [{ path: 'a.md', make: () => '- a\n' }] });
-    const files = ['MEMORY.md', 'a.md', 'b.md'].map((path) => ({ path, make: () => `- ${path}\n` }));
-    const night = await act(here, here.row.id, { kind: 'dream', files });
-    const told: unknown[] = [];
-    await undo(
-      { job: night },
-      {
-        memories: here.memories,
-        environment: {},
-        async index(_, { files: after }) {
-          told.push(...after.map(({ path, text }) => [path, text]));
-          return { files: [{ path: 'MEMORY.md', make: () => '- index\n' }] };
-        },
-      },
-    );
-    expect(told.sort()).toEqual([
-      ['a.md', '- a\n'],
-      ['b.md', null],
-    ]);
-    expect(here.read('MEMORY.md')).toBe('- index\n');
-    rmSync(join(here.dir, 'MEMORY.md'));
+  it('the index follows: it is built again where the job built it, else its lines change with their topics', async (here) => {
+    const { db, row, read } = here;
+    const build = (files: FileChange[]) =>
+      act(here, row.id, {
+        kind: 'dream',
+        plan: (sql) => withBuiltIndex(sql, { memory: row.id, isCheckedIn: false }, files),
+      });
+    const topic = (name: string, description: string) => ({
+      path: `${name}.md`,
+      make: () => newTopic({ name, description, type: 'project', lines: ['x'] }),
+    });
+    const first = await build([topic('hosts', 'Where things run')]);
+    const index = read('MEMORY.md');
+    const before = await here.state();
+    const second = await build([topic('ports', 'What listens where')]);
+    expect(read('MEMORY.md')).toContain('ports.md');
+    expect(await here.takeBack(second)).toMatchObject({ outcome: 'undone', files: ['MEMORY.md', 'ports.md'] });
+    expect(await here.state()).toEqual(before);
+    const edited = await act(here, row.id, { kind: 'edit', by: 'user', files: [topic('hosts', 'Who runs what')] });
+    await here.takeBack(edited);
+    expect(read('MEMORY.md')).toBe(index);
+    const redone = await db.get<{ id: string }>('select id from job where undoes = ?', second);
+    await here.takeBack(redone?.id ?? '');
+    expect(read('MEMORY.md')).toContain('ports.md');
+    await here.takeBack(second);
+    expect(await here.takeBack(first)).toMatchObject({ outcome: 'undone' });
+    expect(existsSync(join(here.dir, 'MEMORY.md'))).toBe(false);
+    expect(await db.all('select * from rests')).toEqual([]);
   });
 });

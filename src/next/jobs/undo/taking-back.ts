@@ -69,7 +69,7 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
     },
 
     /** What becomes of a file; nothing where it stands as it was before already. */
-    async fileBack(file: FileChanges): Promise<(FileChange & { text: string | null })[]> {
+    async fileBack(file: FileChanges): Promise<FileChange[]> {
       const head = await headOf(sql, file.memory, file.file);
       const current = head?.content ? rawText(head.content) : null;
       const [first] = file.steps;
@@ -86,11 +86,11 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
       }
       if (text === current && (text === null || path === head?.path)) return [];
       const from = head?.path != null && head.path !== path ? { from: head.path } : {};
-      return [{ path, ...from, file: file.file, make: () => text, text }];
+      return [{ path, ...from, file: file.file, make: () => text }];
     },
 
-    /** Answers how many turns are `undone` now. `withIndex`: what lines of the index rest on is put back, too. */
-    async putRowsBack(change: Change, { withIndex }: { withIndex: boolean }): Promise<number> {
+    /** Answers how many turns are `undone` now. Whoever builds the index says which of its lines are generated. */
+    async putRowsBack(change: Change): Promise<number> {
       const isGone = ({ table, key }: RowChange) => table === 'rests' && linesGone.has(`${key.file} ${key.line}`);
       // What a line said that was since taken over or taken away is not to be distilled again.
       const takenOver = new Set(rows.filter(isGone).map(({ key }) => key.source));
@@ -105,7 +105,7 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
           isGone(row) ||
           (table === 'entry' && (staying.has(String(key.id)) || takenOver.has(String(key.id)))) ||
           (table === 'turn' && turns.has(nameOfTurn(key))) ||
-          (table === 'rests' && key.source === 'index' && !withIndex);
+          (table === 'rests' && key.source === 'index');
         if (isStaying) continue;
         const target = table === 'turn' && job.kind !== 'undo' ? uncovered(row, job, before) : row.back;
         if (target) await change.put(table, target);
