@@ -32,8 +32,7 @@ const MODULES: CommandModule[] = [
   { names: ['share', 'snapshot'], load: () => import('./commands/share-command.ts') },
   { names: ['review'], load: () => import('./commands/review-command.ts') },
   { names: ['serve', 'open'], load: () => import('../../wings/page/serve-command.ts') },
-  { names: ['stores'], load: () => import('../../wings/server/commands/stores-command.ts') },
-  { names: ['keys'], load: () => import('../../wings/server/commands/keys-command.ts') },
+  { names: ['stores', 'keys'], load: () => import('../../wings/server/commands/stores-command.ts') },
   { names: ['move'], load: () => import('../../wings/fleet/commands/move-command.ts') },
   { names: ['fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
 ];

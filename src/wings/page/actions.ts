@@ -9,8 +9,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import { put, tryAgain } from '../../doors/cli/commands/enqueue.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { markdown } from './markdown.ts';
-import { type MemoryPlace, memoryCalled, memoryId } from './memory-places.ts';
-import type { At, View } from './shell.ts';
+import { type At, type MemoryPlace, memoryCalled, memoryId, type View } from './shell.ts';
 import { conflictView, topicConflictView } from './views/topic-view.ts';
 import { type Flash, keepFlash } from './visits.ts';
 

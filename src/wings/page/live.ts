@@ -4,7 +4,7 @@
 
 import type { App } from '../../doors/compose.ts';
 import { liveFiles } from '../../memory/store/live-files.ts';
-import { readPlaces } from './memory-places.ts';
+import { readPlaces } from './shell.ts';
 
 const LOOK_MS = 1_000;
 /** A connection that says nothing for long is cut by what stands between. */

@@ -27,7 +27,6 @@ import {
 } from './endpoint.ts';
 import { dreamRoutes } from './routes/dream-routes.ts';
 import { mountMcp } from './routes/mcp-routes.ts';
-import { memoryRoutes, versionRoutes } from './routes/memory-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { storeRoutes } from './routes/store-routes.ts';
 import { Cursors } from './shapes.ts';
@@ -196,7 +195,7 @@ export interface Reached {
 
 /** Every endpoint that needs a key. */
 export function endpoints(): Endpoint[] {
-  return [...storeRoutes(), ...memoryRoutes(), ...versionRoutes(), ...dreamRoutes(), ...sessionRoutes()];
+  return [...storeRoutes(), ...dreamRoutes(), ...sessionRoutes()];
 }
 
 const REQUEST_ID = 'request-id';

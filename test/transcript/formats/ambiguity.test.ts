@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { atif } from '../../../src/transcript/formats/atif.ts';
+import { atif, entire } from '../../../src/transcript/formats/atif.ts';
 import { messagesFormat, openai } from '../../../src/transcript/formats/chat-arrays.ts';
 import { claudeCode } from '../../../src/transcript/formats/claude-code.ts';
-import { entire } from '../../../src/transcript/formats/entire.ts';
 import type { Source } from '../../../src/transcript/formats/format.ts';
 import { opencode } from '../../../src/transcript/formats/opencode.ts';
 import { pi } from '../../../src/transcript/formats/pi.ts';

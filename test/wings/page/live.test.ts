@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openHome } from '../../../src/memory/home/home.ts';
-import { memoryId } from '../../../src/wings/page/memory-places.ts';
+import { memoryId } from '../../../src/wings/page/shell.ts';
 import { sized } from '../../support/depth.ts';
 import { served } from '../server/served.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';

@@ -1,25 +1,38 @@
 // For commands that only look: the memory that the options name, its store, which first takes in what was edited outside;
-// where nothing can be written there, the directory as it stands. And what a person names in it: a day, a topic, a file.
+// where nothing can be written there, the directory as it stands. What a person names in it: a day, a topic, a file. And what
+// dreams did with each entry, and why: the report that they wrote, dream by dream.
 // Promises: looking makes, locks and changes nothing where nocturne has not worked yet.
 
 import { isAbsolute, join, relative, sep } from 'node:path';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../../../base/errors.ts';
-import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
-import { statNow } from '../../../base/files/files.ts';
+import { canonicalPath, isDirectory, listNames } from '../../../base/files/directories.ts';
+import { readTextNow, statNow } from '../../../base/files/files.ts';
 import { didYouMean } from '../../../base/text/wording.ts';
-import { DAY_MS, type Day, dayOf, isDay } from '../../../base/time.ts';
+import { DAY_MS, type Day, dayOf, isDay, timeOf } from '../../../base/time.ts';
+import { writtenLines } from '../../../memory/history/versions.ts';
+import { entryRow } from '../../../memory/ledger/entries.ts';
+import { jobRow } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
 import { type MemoryReader, ReadOnlyStore } from '../../../memory/store/live-files.ts';
+import {
+  numbered,
+  parseJsonReport,
+  reportDay,
+  reportPath,
+  sayOps,
+  splitMarkdown,
+} from '../../../memory/text/dream-report.ts';
 import { isTopicFile } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { type Keeping, keepingOf } from '../../keeping.ts';
 import { memoryDirFor } from '../../places.ts';
 import type { Call } from '../spec.ts';
 import { type CommonOptions, configFor, withApp } from './options.ts';
-import { note } from './output.ts';
+import { note, print, style } from './output.ts';
 import type { Seen } from './phrases.ts';
 
 /** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
@@ -188,4 +201,68 @@ export async function withReader<T>(app: App, work: (reader: MemoryReader) => Pr
   } finally {
     if (reader instanceof ReadOnlyStore) reader.close();
   }
+}
+
+export type ReportedDream = ReturnType<typeof dreamsOf>[number];
+
+interface Asked {
+  /** Default: the day of the last dream, and that alone. */
+  given?: string;
+  /** That dream alone. */
+  job?: string;
+}
+
+export function reportDreams({ options }: Pick<Call<CommonOptions>, 'options'>, { given, job }: Asked): Promise<void> {
+  return withLooking({ options }, ({ config, id, dir, ledger }) => {
+    const days = listNames(join(dir, '.nocturne/dreams')).flatMap((name) => reportDay(name) ?? []);
+    const read = (of: Day) => dreamsOf(readTextNow(join(dir, reportPath(of, 'json'))) ?? '', ledger);
+    const ofJob = job && days.findLast((of) => read(of).some((dream) => dream.job === job));
+    const none = new AppError('bad-input', `No dream has done anything in ${id} yet.`, {
+      remedy: 'nocturne dream works the logs into topics now; nocturne status names the jobs that ran.',
+    });
+    const day = ofJob || dayAmong(days, { given, config, none, what: `report of a dream in ${id}` });
+    const all = read(day);
+    const last = given === undefined ? all.slice(-1) : all;
+    const dreams = ofJob ? all.filter((dream) => dream.job === job) : last;
+    if (options.json) print({ day, dreams });
+    else {
+      const text = readTextNow(join(dir, reportPath(day, 'md'))) ?? '';
+      const told = dreams.map(({ job, at, rows }) => {
+        const when = `${day}${at ? ` ${timeOf(at, config.zone)}` : ''}`;
+        return `${style('bold', `Dream of ${when}, ${shortId(ledger, 'job', job)}: ${sayOps(rows)}`)}\n\n${textOf(job, text, ledger)}`;
+      });
+      print(told.join('\n\n'));
+    }
+  });
+}
+
+/** What is in the JSON report of a day, dream by dream. */
+export function dreamsOf(text: string, ledger: Ledger | null) {
+  const jobs = Map.groupBy(parseJsonReport(text) ?? [], (row) => row.job);
+  return [...jobs].map(([job, rows]) => ({
+    job,
+    /** Null where the ledger does not know the job any more. */
+    at: (ledger && jobRow(ledger, job)?.createdAt) ?? null,
+    rows: numbered(rows).map(({ entry, op, operation, topic, lines, gone = [], reason, over }) => {
+      /** What the entry says. */
+      const text = (ledger && entryRow(ledger, entry)?.text) || null;
+      // As they were written, as far as a version still has them.
+      const textsOf = (ids: string[]) => (ledger && topic ? writtenLines(ledger, { path: topic, lines: ids }) : []);
+      const told = { entry, op, operation, topic, lines, reason, over, text };
+      /** `written`: the lines that rest on it; `removed`: those that went. */
+      return { ...told, written: textsOf(lines), removed: textsOf(gone) };
+    }),
+    /** Entries that wait for another night. */
+    left: rows.flatMap(({ batch }) => batch?.left ?? []),
+  }));
+}
+
+/** What the report for people says of a dream, with the ids that stand there as comments. */
+function textOf(job: string, report: string, ledger: Ledger | null): string {
+  return splitMarkdown(report)
+    .filter((part) => part.startsWith('## ') && part.split('\n', 1)[0]?.includes(` ${job}:`))
+    .map((part) => part.slice(part.indexOf('\n') + 1).trim())
+    .join('\n\n')
+    .replace(/ <!-- (\w+) -->/g, (_, entry: string) => ` (${shortId(ledger, 'entry', entry)})`)
+    .replace(/^(- \*\*\w+\*\* → )\[(.+?)\]\((?:<.*?>|\S*?)\): /gm, '$1$2: ');
 }

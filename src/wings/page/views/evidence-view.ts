@@ -15,8 +15,7 @@ import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { openSession } from '../../../transcript/session.ts';
 import type { Message } from '../../../transcript/types.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import type { MemoryPlace } from '../memory-places.ts';
-import { type At, form, type Html, hrefWith, when } from '../shell.ts';
+import { type At, form, type Html, hrefWith, type MemoryPlace, when } from '../shell.ts';
 import { DID } from './nights-view.ts';
 
 const BEFORE = 2;

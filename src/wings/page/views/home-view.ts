@@ -11,8 +11,7 @@ import { refreshTopics, topicCards } from '../../../memory/dream/topic-table.ts'
 import { countStates } from '../../../memory/ledger/entries.ts';
 import { lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import { memoryId } from '../memory-places.ts';
-import { type At, empty, form, type Html, type View, when } from '../shell.ts';
+import { type At, empty, form, type Html, memoryId, type View, when } from '../shell.ts';
 import { monthBars } from './cost-view.ts';
 
 const SHOWN = 12;

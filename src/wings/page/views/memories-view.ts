@@ -10,8 +10,7 @@ import { catalogEntries, catalogTopics, logDays } from '../../../memory/recall/c
 import { logPath } from '../../../memory/text/daily-log.ts';
 import { MEMORY_TYPES } from '../../../memory/types.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
-import { type At, empty, type Html, pageOf, pager, type View, when } from '../shell.ts';
+import { type At, empty, type Html, type MemoryPlace, memoryCalled, pageOf, pager, type View, when } from '../shell.ts';
 import { entryBody } from './evidence-view.ts';
 import { topicBody } from './topic-view.ts';
 

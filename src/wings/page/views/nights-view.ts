@@ -6,7 +6,7 @@ import { AppError } from '../../../base/errors.ts';
 import { listNames } from '../../../base/files/directories.ts';
 import { readTextNow } from '../../../base/files/files.ts';
 import { formatIn, timeOf } from '../../../base/time.ts';
-import { dreamsOf, type ReportedDream } from '../../../doors/cli/terminal/told-dreams.ts';
+import { dreamsOf, type ReportedDream } from '../../../doors/cli/terminal/looking.ts';
 import { readVersion } from '../../../memory/history/versions.ts';
 import { commitsOf, jobRow, undoneBy } from '../../../memory/ledger/job-rows.ts';
 import {
@@ -18,8 +18,19 @@ import {
   reportPath,
 } from '../../../memory/text/dream-report.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
-import { type At, diffOfTexts, empty, form, type Html, memoryTabs, pageOf, pager, type View } from '../shell.ts';
+import {
+  type At,
+  diffOfTexts,
+  empty,
+  form,
+  type Html,
+  type MemoryPlace,
+  memoryCalled,
+  memoryTabs,
+  pageOf,
+  pager,
+  type View,
+} from '../shell.ts';
 
 const SIZE = 20;
 const MOST_ITEMS = 150;

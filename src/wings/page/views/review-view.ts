@@ -3,8 +3,18 @@
 import { html } from 'hono/html';
 import { listProposals, type ShownProposal, waitingIds } from '../../../../jobs/review/waiting-proposals.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
-import { type At, empty, form, type Html, memoryTabs, sideBySide, type View, when } from '../shell.ts';
+import {
+  type At,
+  empty,
+  form,
+  type Html,
+  type MemoryPlace,
+  memoryCalled,
+  memoryTabs,
+  sideBySide,
+  type View,
+  when,
+} from '../shell.ts';
 import { SPEAKERS } from './evidence-view.ts';
 
 const SHOWN = 20;

@@ -6,8 +6,7 @@ import { searchMemories, standingAt } from '../../../memory/recall/search.ts';
 import { KeptTexts } from '../../../memory/recall/search-texts.ts';
 import { logDay } from '../../../memory/text/daily-log.ts';
 import { isArchivePath, isTopicPath, lineNumbers } from '../../../memory/text/topic.ts';
-import type { MemoryPlace } from '../memory-places.ts';
-import { type At, empty, type Html, pageOf, pager, type View } from '../shell.ts';
+import { type At, empty, type Html, type MemoryPlace, pageOf, pager, type View } from '../shell.ts';
 
 const SIZE = 25;
 /** One types letter by letter: what was read for the last is there for the next. */

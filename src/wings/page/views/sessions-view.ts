@@ -12,8 +12,19 @@ import { openSession } from '../../../transcript/session.ts';
 import { readTurns } from '../../../transcript/turns.ts';
 import type { Turn } from '../../../transcript/types.ts';
 import { inlineMarkdown } from '../markdown.ts';
-import { type MemoryPlace, memoryCalled } from '../memory-places.ts';
-import { type At, empty, form, type Html, memoryTabs, pageOf, pager, type View, when } from '../shell.ts';
+import {
+  type At,
+  empty,
+  form,
+  type Html,
+  type MemoryPlace,
+  memoryCalled,
+  memoryTabs,
+  pageOf,
+  pager,
+  type View,
+  when,
+} from '../shell.ts';
 import { messageItem, textOf } from './evidence-view.ts';
 
 const SIZE = 30;

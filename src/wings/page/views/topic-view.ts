@@ -8,8 +8,17 @@ import { AppError } from '../../../base/errors.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { isArchivePath, isTopicPath, type LocatedLine, locateLines, parseTopic } from '../../../memory/text/topic.ts';
 import { inlineMarkdown, markdown } from '../markdown.ts';
-import type { MemoryPlace } from '../memory-places.ts';
-import { type At, diffOfTexts, form, type Html, hrefWith, pageOf, pager, type View } from '../shell.ts';
+import {
+  type At,
+  diffOfTexts,
+  form,
+  type Html,
+  hrefWith,
+  type MemoryPlace,
+  pageOf,
+  pager,
+  type View,
+} from '../shell.ts';
 import { evidenceOfLine } from './evidence-view.ts';
 
 const SIZE = 150;
