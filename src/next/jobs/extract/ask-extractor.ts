@@ -163,5 +163,5 @@ async function formatWritten(written: SortedTurns['written']): Promise<string> {
 }
 
 function byTime(a: EntryRow, b: EntryRow): number {
-  return a.at < b.at ? -1 : 1;
+  return a.at < b.at || (a.at === b.at && a.id < b.id) ? -1 : 1;
 }
