@@ -105,6 +105,8 @@ export interface Nights extends World {
   ): Promise<{ report: DreamReport; ids: string[]; requests: MessagesRequest[] }>;
   /** A dream at the time it is by now. */
   dream(request?: Partial<DreamRequest>, deps?: Partial<DreamDeps>): Promise<DreamReport>;
+  /** Acts when somebody asks for the next time what time it is: in the middle of what they do. */
+  atClock(act: () => void): void;
   /** Days go by. */
   wait(days: number): void;
   now(): Date;
@@ -129,6 +131,7 @@ export async function inNights(
   let answer: Operations = () => null;
   let ids: string[] = [];
   let first = 0;
+  let atClock: (() => void) | undefined;
   const server =
     of.server ??
     (await startMessagesServer((_, call) => {
@@ -148,6 +151,9 @@ export async function inNights(
           );
         await work({
           ...world,
+          atClock(act) {
+            atClock = act;
+          },
           ...{ row, dir, dream: run, now: () => now, has: (path) => existsSync(join(dir, path)) },
           file: async (path) => readFileSync(join(dir, path), 'utf8'),
           wait(days) {
@@ -172,7 +178,16 @@ export async function inNights(
           },
         });
       },
-      { clock: { now: () => now } },
+      {
+        clock: {
+          now() {
+            const act = atClock;
+            atClock = undefined;
+            act?.();
+            return now;
+          },
+        },
+      },
     );
   } finally {
     if (!of.server) await server.close();
@@ -186,7 +201,7 @@ export function dreamDeps(
   { server, runAgent = loopInProcess }: { server: Pick<MessagesServer, 'access'>; runAgent?: RunAgent },
 ): DreamDeps {
   return {
-    ...{ memories, memory, zone: 'UTC', runAgent, requestTokens: 12_000, holdDays: 30 },
+    ...{ memories, memory, zone: 'UTC', runAgent, requestTokens: 12_000, holdDays: 30, needsApproval: false },
     agent: { model: 'test-model', access: server.access, maxTurns: 5, maxOutputTokens: 8_000, requestMs: 60_000 },
     spendOf: () => ({ reserve: async () => 1, settle: async () => {} }),
     archiveAfterDays: { pastDates: 60, reference: 180, project: 365, feedback: null, user: null },

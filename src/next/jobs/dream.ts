@@ -22,6 +22,7 @@ import { putEntry } from '../memory/entries.ts';
 import { beginJob, endJob, type StartedBy } from '../memory/job-rows.ts';
 import { isCheckedIn } from '../memory/memories.ts';
 import { INDEX } from '../memory/memory-index.ts';
+import { linesDecided } from '../memory/proposals.ts';
 import type { Change } from '../memory/undo-rows.ts';
 import {
   type ArchiveAfterDays,
@@ -32,6 +33,7 @@ import {
   topicUses,
 } from './dream/archiving.ts';
 import { dropSaid, retire } from './dream/code-operations.ts';
+import { proposeArchiving, proposeOperations, waitingNow, writeWaiting } from './dream/dream-approval.ts';
 import {
   type Checked,
   type DreamOutput,
@@ -67,10 +69,12 @@ export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   archiveAfterDays: ArchiveAfterDays;
+  /** What would change waits for a person's word. */
+  needsApproval: boolean;
 }
 
 type DreamEnd =
-  | { outcome: 'dreamed' | 'nothing-new'; error?: undefined }
+  | { outcome: 'dreamed' | 'proposed' | 'nothing-new'; error?: undefined }
   | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
 
 /** What every dream tells, however it ended; `job`: null where there was nothing to do. */
@@ -101,7 +105,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     // 3. to 7.
     if (news) {
       await distil(news, night);
-      end = { outcome: 'dreamed' };
+      end = { outcome: night.output.proposals.length > 0 ? 'proposed' : 'dreamed' };
     }
     if (night.output.index === null && !isIdle) await land(night, (at) => landTopics(at, [], async () => NO_CHANGES));
   } catch (error) {
@@ -149,6 +153,7 @@ async function newsOf(night: Night): Promise<News | null> {
   await refuseMissing(deps, request);
   await takeInLogs(night);
   const files = await standingFiles(db, memory.id);
+  const waits = await keepWaiting(night, files);
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
   const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
   const waiting = await waitingEntries(db, memory.id);
@@ -158,7 +163,7 @@ async function newsOf(night: Night): Promise<News | null> {
   const gone = await entriesHolding(db, memory.id, { state: 'gone', isStanding });
   const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
   const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
-  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !back.some((entry) => entry.id === id);
+  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
   const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
   const uses = await topicUses(db, memory.id);
@@ -205,6 +210,18 @@ async function takeInLogs(night: Night): Promise<void> {
   });
 }
 
+/** Looks at what waits for a person; answers its entries, which are not asked about again. */
+async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<string>> {
+  const { memories, memory } = night.deps;
+  const now = await waitingNow({ sql: memories.db, memory: memory.id, files, limits: memories.limits });
+  if (now.renew.length + now.drop.length > 0) {
+    await night.begin();
+    const rows = (change: Change) => writeWaiting(change, memory.id, now);
+    await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async () => ({ files: [], rows }));
+  }
+  return now.entries;
+}
+
 function missing(what: string, files: string): AppError {
   return new AppError('refused', what, {
     remedy: `Put the ${files} back, or run nocturne dream --accept-missing if they were removed on purpose.`,
@@ -218,20 +235,22 @@ async function distil(news: News, night: Night): Promise<void> {
   // 3.
   if (news.back.length > 0)
     await land(night, (at) => landTopics(at, [], async () => standingAgain(news.back, memory.id)));
-  const retired = await retire(news.withdrawn, { ...place, files: news.files });
-  if (retired.checked) await landChecked(retired.checked, night);
+  const retired = await retire(news.withdrawn, { ...place, files: news.files }, night.deps);
+  if (retired.checked) await landChecked(retired.checked, night, 'code');
   const guidance = await guidanceOf(place);
   const unsaid = await dropSaid(news.fresh, guidance, { ...place, files: news.files });
-  if (unsaid.checked) await landChecked(unsaid.checked, night);
+  if (unsaid.checked) await landChecked(unsaid.checked, night, 'code');
   // 4. to 6.
   const files = await dreamSlices({ ...news, fresh: unsaid.rest, withdrawn: retired.rest }, night);
   // 7.
+  const decided = await linesDecided(memories.db, memory.id);
   const found = await findArchivable(
     { ...place, files: await standingFiles(memories.db, memory.id, files) },
     { ...night.deps, clock: memories.clock },
-    { guidance, uses: news.uses, isDecided: () => false },
+    { guidance, uses: news.uses, isDecided: (line) => decided.has(line) },
   );
-  if (found.length > 0) await land(night, (at) => landArchiving(found, at));
+  const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
+  if (found.length > 0) await land(night, (at) => away(found, at));
 }
 
 async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
@@ -264,15 +283,16 @@ async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
     const open = new Set(left.map(({ entry }) => entry));
     const isPlaced = ({ id }: NightEntry) => !open.has(id);
     const placed = { fresh: slice.fresh.filter(isPlaced), withdrawn: slice.withdrawn.filter(isPlaced) };
-    await landChecked({ operations, context, slice: placed, refused, left }, night);
+    await landChecked({ operations, context, slice: placed, refused, left }, night, 'model');
   }
   return files;
 }
 
 /** What cannot be committed as things are is left like what no operation stands for, so that it is not paid for each night. */
-async function landChecked(checked: Checked, night: Night): Promise<void> {
+async function landChecked(checked: Checked, night: Night, madeBy: 'code' | 'model'): Promise<void> {
+  const { needsApproval } = night.deps;
   try {
-    await land(night, (at) => landOperations(checked, at));
+    await land(night, (at) => (needsApproval ? proposeOperations(checked, at, madeBy) : landOperations(checked, at)));
   } catch (error) {
     if (isAppError(error, 'refused') || isAppError(error, 'bad-input')) {
       const entries = [...checked.slice.fresh, ...checked.slice.withdrawn];

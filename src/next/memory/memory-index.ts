@@ -51,7 +51,8 @@ export async function withBuiltIndex(
   const ids = await generatedLines(sql, memory);
   let built: BuiltIndex | undefined;
   const make = (current: string | null) => {
-    if (isPinned(INDEX, current)) return current;
+    // Nothing to say begins no index.
+    if (isPinned(INDEX, current) || (current === null && topics.now().length === 0)) return current;
     const generatedBefore = new Set(linesAmong(current, ids));
     built = buildIndex({ current, generatedBefore, topics: topics.now(), isCheckedIn });
     return built.text;

@@ -161,7 +161,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       memory: here.row.id,
       job: 'job_1',
       at: NOW,
-      bases: '[]',
+      bases: JSON.stringify({ files: [], entries: [] }),
       state: 'open',
       decided_at: null,
       because: null,
@@ -172,7 +172,9 @@ describe.each(ENGINES)('on %s', (engine) => {
         for (const { entry } of [one, two]) {
           const rest = { memory: here.row.id, file: file?.id ?? '', line: lineId(merged), source: entry.id };
           await change.put('rests', rest);
-          await change.put('proposal', { ...proposal, id: `prop_${entry.id}`, plan: JSON.stringify([entry.id]) });
+          const drop = { kind: 'drop', entries: [entry.id], because: 'ephemeral', reason: 'Of the day.' };
+          const plan = JSON.stringify({ madeBy: 'model', operations: [drop], archiving: null });
+          await change.put('proposal', { ...proposal, id: `prop_${entry.id}`, plan });
         }
         await change.sql.run("update entry set state = 'placed'");
       },

@@ -22,8 +22,12 @@ export interface CodePlace {
   files: StandingFiles;
 }
 
-/** Takes out what rests on entries alone that are gone. Those whose lines rest on others too are left to a model. */
-export async function retire(gone: NightEntry[], place: CodePlace): Promise<ByCode> {
+/** Takes out what rests on entries alone that are gone. Those whose lines rest on others too are left to a model; what waits, waits once. */
+export async function retire(
+  gone: NightEntry[],
+  place: CodePlace,
+  { needsApproval }: { needsApproval: boolean },
+): Promise<ByCode> {
   if (gone.length === 0) return { checked: null, rest: [] };
   const context = await contextOf({ fresh: [], withdrawn: gone }, place.files);
   const held = new Set(gone.flatMap(({ holds = [] }) => holds.map(({ file }) => file)));
@@ -43,8 +47,9 @@ export async function retire(gone: NightEntry[], place: CodePlace): Promise<ByCo
   const entries = alone.length > 0 ? alone : all;
   const reason = 'What it rested on is no longer in the logs.';
   const operations: Operation[] = out.length > 0 ? [{ kind: 'put', out, entries, reason }] : [];
-  const done = gone.filter(({ id }) => !shared.has(id));
-  const rest = gone.filter(({ id }) => shared.has(id));
+  const waiting = new Set(needsApproval ? operations.flatMap(entryIds) : []);
+  const rest = gone.filter(({ id }) => shared.has(id) && !waiting.has(id));
+  const done = gone.filter((entry) => !rest.includes(entry));
   if (done.length + operations.length === 0) return { checked: null, rest };
   return { checked: { operations, context, slice: { fresh: [], withdrawn: done } }, rest };
 }

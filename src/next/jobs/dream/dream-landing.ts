@@ -22,7 +22,7 @@ import { isCheckedIn, type Memories, type MemoryRow } from '../../memory/memorie
 import { INDEX, type IndexSize, withBuiltIndex } from '../../memory/memory-index.ts';
 import { type Change, rowOf } from '../../memory/undo-rows.ts';
 import type { Slice } from './dream-slices.ts';
-import { relinked } from './relinking.ts';
+import { type Relinked, relinked } from './relinking.ts';
 import type { NightContext } from './topic-draft.ts';
 
 /** Operations that code lets through, with what they are about. */
@@ -66,6 +66,8 @@ export interface LandAt {
   by: By;
   /** What the job told so far. */
   output: DreamOutput;
+  /** What a person's word adds: what must still be so inside the commit, and what is written before all else. */
+  decision?: { check(sql: Sql): Promise<void>; rows(change: Change): Promise<void> };
 }
 
 export const NOTHING_TOLD: DreamOutput = { operations: [], proposals: [], refused: [], left: [], index: null };
@@ -87,11 +89,9 @@ export function landOperations(checked: Checked, at: LandAt): Promise<DreamOutpu
   const memory = at.memory.id;
   const edits = editsOf(operations, context);
   return landTopics(at, edits.flatMap(pathsOf), async (sql) => {
-    const links = await relinked(sql, memory, edits);
-    const files: FileChange[] = [];
-    for (const edit of edits) files.push(await changeOf(sql, memory, edit));
+    const { files, links } = await changesOf(sql, memory, operations, context);
     return {
-      files: [...files, ...links.files],
+      files,
       more: { operations: toldOf(checked, edits), refused, left },
       async rows(change, heads) {
         const lost = new Set<string>();
@@ -106,6 +106,20 @@ export function landOperations(checked: Checked, at: LandAt): Promise<DreamOutpu
   });
 }
 
+/** What operations do to files as they stand, and to lines that link what they rename. */
+export async function changesOf(
+  sql: Sql,
+  memory: string,
+  operations: Operation[],
+  context: NightContext,
+): Promise<{ files: FileChange[]; links: Relinked }> {
+  const edits = editsOf(operations, context);
+  const links = await relinked(sql, memory, edits);
+  const files: FileChange[] = [];
+  for (const edit of edits) files.push(await changeOf(sql, memory, edit));
+  return { files: [...files, ...links.files], links };
+}
+
 export interface TopicsPlan {
   /** Changes of topic files. */
   files: FileChange[];
@@ -116,17 +130,19 @@ export interface TopicsPlan {
 
 /** Commits changes of topics with the index built from them; answers what the job tells by then, which its row keeps. */
 export async function landTopics(
-  { memories, memory, by, output }: LandAt,
+  { memories, memory, by, output, decision }: LandAt,
   paths: string[],
   plan: (sql: Sql) => Promise<TopicsPlan>,
 ): Promise<DreamOutput> {
   let told = output;
   await commit(memories, { memory: memory.id, paths: [...paths, INDEX] }, by, async (sql) => {
+    await decision?.check(sql);
     const { files, more, rows } = await plan(sql);
     const index = await withBuiltIndex(sql, { memory: memory.id, isCheckedIn: isCheckedIn(memory) }, files);
     return {
       files: index.files,
       async rows(change, heads) {
+        await decision?.rows(change);
         await rows(change, heads);
         await index.rows(change, heads);
         told = toldMore(output, { ...more, index: index.size() });
@@ -179,7 +195,7 @@ async function writeRests(
 }
 
 /** What became of entries: those that operations are about, and those whose lines went. */
-async function settle(
+export async function settle(
   change: Change,
   memory: string,
   { checked: { operations, slice }, lost }: { checked: Checked; lost: Set<string> },

@@ -31,6 +31,7 @@ export interface StandingFile {
   path: string;
   /** `memver_…` */
   version: string;
+  sha: string;
   changedAt: string;
   text: string;
   /** What it says; of a file that is no topic too. */
@@ -44,7 +45,7 @@ export type StandingFiles = Map<string, StandingFile>;
 
 export interface DraftTopic extends Draft {
   file: string;
-  version: string;
+  sha: string;
 }
 
 export type NightContext = DreamContext<DraftTopic>;
@@ -58,8 +59,8 @@ export async function standingFiles(
   memory: string,
   known: StandingFiles = new Map(),
 ): Promise<StandingFiles> {
-  const rows = await sql.all<Pick<StandingFile, 'id' | 'path' | 'version' | 'changedAt'>>(
-    `select file.id, file.path, file.head as version, version.at as "changedAt" from file
+  const rows = await sql.all<Pick<StandingFile, 'id' | 'path' | 'version' | 'sha' | 'changedAt'>>(
+    `select file.id, file.path, file.head as version, version.sha, version.at as "changedAt" from file
        join version on version.id = file.head
      where file.memory = ? and file.path is not null and file.path not like 'logs/%' and version.size <= ${MOST_BYTES}
      order by file.path`,
@@ -154,7 +155,7 @@ export async function openTopic(
     });
   }
   const topic: DraftTopic = {
-    ...{ name, path: isAway ? name + END : path, file: file.id, version: file.version, lines },
+    ...{ name, path: isAway ? name + END : path, file: file.id, sha: file.sha, lines },
     type: file.topic.type,
     description: (await redact(file.topic.description)).text,
     // What is no UTF-8 reads as U+FFFD, and a commit would refuse to change it.
