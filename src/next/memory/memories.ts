@@ -86,7 +86,7 @@ export class Memories implements CommitDeps {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly machine: string;
-  readonly #home: string;
+  readonly home: string;
   /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
   readonly #copies = new Map<string, WorkingCopy | null>();
 
@@ -94,7 +94,7 @@ export class Memories implements CommitDeps {
     this.db = of.db;
     this.clock = of.clock;
     this.limits = { ...DEFAULT_LIMITS, ...of.limits };
-    this.#home = of.home;
+    this.home = of.home;
     this.machine = machineOf(of.home);
   }
 
@@ -195,7 +195,7 @@ export class Memories implements CommitDeps {
     if (copy) await this.#forget(id);
     // What another program took away with all that git does not keep.
     if (isHere && isDirectory(dir) && readTextNow(idPath(dir)) === null) this.#mark(dir, id);
-    const of = { memory: id, home: this.#home, db: this.db, clock: this.clock };
+    const of = { memory: id, home: this.home, db: this.db, clock: this.clock };
     this.#copies.set(id, isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir) }) : null);
   }
 }
