@@ -36,7 +36,7 @@ const OF_SERVERS =
   /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
 
 /** Doors that both houses have: these tests are asked of the next one, too, on both engines. The list only grows, until it takes over. */
-const OF_BOTH = /^wings\/server\/(?:refused)\.test\.ts$/;
+const OF_BOTH = /^wings\/server\/(?:memories|refused)\.test\.ts$/;
 
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files

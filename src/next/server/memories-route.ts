@@ -1,6 +1,7 @@
 // The memories of a store, and their versions: made, listed, read, changed, deleted, redacted.
 
 import { z } from '@hono/zod-openapi';
+import { redactVersion } from '../jobs/redact.ts';
 import type { ListVersions, Version } from '../memory/versions.ts';
 import { ApiError } from './api-errors.ts';
 import {
@@ -196,6 +197,21 @@ function versionRoutes(): Endpoint[] {
         const files = await filesOf(call);
         const { text, ...version } = (await files.version(call.params.version as string)) ?? notFound('memory version');
         return shape(call, files.memory.id, { ...version, ...(call.query.view === 'full' && { text }) });
+      },
+    }),
+    versionEndpoint({
+      method: 'post',
+      path: `${VERSIONS}/{version}/redact`,
+      about: 'Take the content out of a version that no memory has any more',
+      right: 'write',
+      answer: versionSchema,
+      async handle(call) {
+        const files = await writableFilesOf(call, { isArchivedFine: true });
+        const [id, memory] = [call.params.version as string, files.memory.id];
+        const there = async () => (await files.version(id)) ?? notFound('memory version');
+        await there();
+        await redactVersion({ memory, version: id }, { memories: call.deps.memories, actor: byOf(call).actor });
+        return shape(call, memory, await there());
       },
     }),
   ];
