@@ -34,9 +34,8 @@ export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
 export type { Staying, UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
-export type { DreamRequest } from './doors/compose.ts';
+export type { DreamRequest, JobOptions } from './doors/compose.ts';
 export { type Nocturne, openNocturne } from './doors/compose.ts';
-export type { JobOptions } from './doors/job-bounds.ts';
 export {
   type Redaction,
   type RedactionPlace,

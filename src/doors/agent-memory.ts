@@ -9,9 +9,9 @@ import { renderPrompt } from '../base/prompt.ts';
 import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
-import { keepingOf } from './keeping.ts';
+import { keepingOf, openHomeOf } from './keeping.ts';
 import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
-import { declaredScope, MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, openHomeOf, scopeDir } from './places.ts';
+import { declaredScope, MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall-session.ts';
 
 /** A tool as the official SDK's runners take it; written out here, so that a program without the SDK has its type too. */

@@ -24,19 +24,40 @@ import { type Log, openLog } from '../base/logger.ts';
 import { limitDifferences } from '../memory/home/day-spend.ts';
 import type { Home } from '../memory/home/home.ts';
 import type { Enablement } from '../memory/home/paths.ts';
-import { JobSpend } from '../memory/home/spend.ts';
+import { JobSpend, type SpentTokens } from '../memory/home/spend.ts';
 import { sessionDirs } from '../memory/ledger/coverage.ts';
 import type { Lease } from '../memory/ledger/job-rows.ts';
 import type { Store, WithLease } from '../memory/store/store.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { boundRun, type JobOptions, lanesFor, type Parts, wallOf, withLease, withUsage } from './job-bounds.ts';
-import { type Keeping, keepingOf } from './keeping.ts';
-import { enablementFor, foundDirectories, homeOf, memoriesOf, memoryDirFor } from './places.ts';
+import { boundRun, lanesFor, type Parts, wallOf, withUsage } from './job-bounds.ts';
+import { homeOf, type Keeping, keepingOf, withLease } from './keeping.ts';
+import { enablementFor, foundDirectories, memoriesOf, memoryDirFor } from './places.ts';
 import type { Shared } from './shared.ts';
 import { tracing } from './telemetry.ts';
 import { type TranscriptPlace, transcriptFiles } from './transcripts.ts';
 import { UserScope } from './user-scope.ts';
 import { type Desk, localDesk } from './worker/desk.ts';
+
+/** What may be asked for with a job. */
+export interface JobOptions {
+  /** Ends the job; what it did not commit is lost. */
+  signal?: AbortSignal;
+  /** The directory to work in, where it is known already. */
+  store?: Store;
+  onReport?(report: ExtractReport): void;
+  /** Default: the configured one. */
+  model?: string;
+  /** The id of the inbox item that it works, where it commits nothing once that is gone or was replaced. */
+  item?: number;
+  /** Asked inside each commit of the job: throws where it is wanted no more. */
+  mayCommit?(): void;
+  /** Told what each request used as soon as that is known. */
+  onUsage?(usage: SpentTokens): void | Promise<void>;
+  /** What is learned of the user stays in the store, whatever the settings. */
+  keepsUserMemory?: boolean;
+  /** A dream shares what it changed with the team whose working tree holds this directory. */
+  shareFrom?: string;
+}
 
 export interface App {
   config: Config;

@@ -1,17 +1,11 @@
-// What a job is held by: the lease of what it works on, renewed while it works, its wall time, and the slots in which a worker
-// asks its model.
+// What a job is held by: its wall time, its key, and the slots in which a worker asks its model.
 
-import type { ExtractReport } from '../../jobs/extract.ts';
 import { needsKey, type Refusal, type RunAgent, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
-import { AppError, onAppError } from '../base/errors.ts';
+import type { Settled, Usage } from '../base/config/prices.ts';
+import { AppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import type { Log } from '../base/logger.ts';
-import { thisProcess } from '../base/process.ts';
-import type { SpentTokens } from '../memory/home/spend.ts';
-import type { Lease } from '../memory/ledger/job-rows.ts';
-import { newId, type StartedBy } from '../memory/ledger/ledger.ts';
-import type { Store } from '../memory/store/store.ts';
 import { withPrograms } from './model-programs.ts';
 
 export type RequestNews = Refusal | null | undefined;
@@ -23,48 +17,7 @@ export interface Parts {
   /** Told of each request to the model: it is asked (undefined), it answered (null), or it refused. */
   onRequest?(news: RequestNews): void;
   /** Whether a person at this machine begins what is done; default: a program. */
-  startedBy?: StartedBy;
-}
-
-/** What may be asked for with a job. */
-export interface JobOptions {
-  /** Ends the job; what it did not commit is lost. */
-  signal?: AbortSignal;
-  /** The directory to work in, where it is known already. */
-  store?: Store;
-  onReport?(report: ExtractReport): void;
-  /** Default: the configured one. */
-  model?: string;
-  /** The id of the inbox item that it works, where it commits nothing once that is gone or was replaced. */
-  item?: number;
-  /** Asked inside each commit of the job: throws where it is wanted no more. */
-  mayCommit?(): void;
-  /** Told what each request used as soon as that is known. */
-  onUsage?(usage: SpentTokens): void | Promise<void>;
-  /** What is learned of the user stays in the store, whatever the settings. */
-  keepsUserMemory?: boolean;
-  /** A dream shares what it changed with the team whose working tree holds this directory. */
-  shareFrom?: string;
-}
-
-/** Runs `work` while no other process works on the key in the store; null where one does. */
-export async function withLease<T>(
-  store: Store,
-  { key, config, work }: { key: string; config: Config; work: (lease: Lease) => Promise<T> },
-): Promise<T | null> {
-  const owner = `${thisProcess()}/${newId('run')}`;
-  const lease = await store.work.takeLease({ key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
-  if (!lease) return null;
-  const renew = () => store.work.renewLease(lease, { now: config.clock.now(), ttlMs: config.leaseMs });
-  // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may get
-  // through, and a lease that is lost keeps the work from being committed.
-  const renewal = setInterval(() => void renew().catch(onAppError(() => {})), config.leaseMs / 3);
-  try {
-    return await work(lease);
-  } finally {
-    clearInterval(renewal);
-    await store.work.releaseLease(lease);
-  }
+  startedBy?: 'person' | 'program';
 }
 
 /** Aborts when a job's wall time is over. */
@@ -94,14 +47,14 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
 }
 
 /** Tells what each request of a run used. */
-export function withUsage(run: RunAgent, onUsage: JobOptions['onUsage']): RunAgent {
+export function withUsage(run: RunAgent, onUsage?: (usage: Usage) => void | Promise<void>): RunAgent {
   return onUsage ? around(run, { settled: onUsage }) : run;
 }
 
 /** Calls these when a request of a run is about to be sent, and before what it used is counted. */
 function around(
   run: RunAgent,
-  told: { reserved?(): void; settled(usage: SpentTokens, refused?: Refusal): void | Promise<void> },
+  told: { reserved?(): void; settled(usage: Settled, refused?: Refusal): void | Promise<void> },
 ): RunAgent {
   return (request, ports, signal) => {
     const reserve: typeof ports.reserve = async (...bound) => {

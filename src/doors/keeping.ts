@@ -2,10 +2,13 @@
 // before they begin (`useKeeping`), because it stands above who asks for it.
 
 import type { Config } from '../base/config/config.ts';
+import { onAppError } from '../base/errors.ts';
+import { thisProcess } from '../base/process.ts';
 import type { RedactElsewhere } from '../memory/history/redact/redaction.ts';
-import type { Home } from '../memory/home/home.ts';
+import { Home, openHome } from '../memory/home/home.ts';
 import type { HomeDatabase } from '../memory/home/home-database.ts';
-import type { Ledger, StartedBy } from '../memory/ledger/ledger.ts';
+import type { Lease } from '../memory/ledger/job-rows.ts';
+import { type Ledger, newId, type StartedBy } from '../memory/ledger/ledger.ts';
 import type { Store } from '../memory/store/store.ts';
 import type { Checked } from './doctor/checked.ts';
 import type { Shared } from './shared.ts';
@@ -99,4 +102,40 @@ export function useKeeping(how: Keep): void {
 /** Where memory is kept, where that is not this machine. */
 export function keepingOf(config: Config, parts: KeepingParts = {}): Keeping | null {
   return keep(config, parts);
+}
+
+/** The home that the settings name, of this machine or where several share it, for doors without an app; to be closed. */
+export function openHomeOf(config: Config): { home: Home } & Pick<Keeping, 'shared' | 'close'> {
+  const keeping = keepingOf(config);
+  const home = homeOf(config, { keeping });
+  return { home, shared: keeping?.shared ?? null, close: () => (keeping ?? home).close() };
+}
+
+/** `look`: see `openHome`. */
+export function homeOf(
+  { home: dir, clock, zone }: Config,
+  { keeping, look }: { keeping: Keeping | null; look?: () => string[] },
+): Home {
+  if (keeping) return new Home(dir, { database: keeping.homeDatabase, clock, zone });
+  return openHome(dir, clock, zone, look);
+}
+
+/** Runs `work` while no other process works on the key in the store; null where one does. */
+export async function withLease<T>(
+  store: Store,
+  { key, config, work }: { key: string; config: Config; work: (lease: Lease) => Promise<T> },
+): Promise<T | null> {
+  const owner = `${thisProcess()}/${newId('run')}`;
+  const lease = await store.work.takeLease({ key, owner, now: config.clock.now(), ttlMs: config.leaseMs });
+  if (!lease) return null;
+  const renew = () => store.work.renewLease(lease, { now: config.clock.now(), ttlMs: config.leaseMs });
+  // A full disk or a busy ledger: thrown from here it would end the process with all its jobs. The next renewal may get
+  // through, and a lease that is lost keeps the work from being committed.
+  const renewal = setInterval(() => void renew().catch(onAppError(() => {})), config.leaseMs / 3);
+  try {
+    return await work(lease);
+  } finally {
+    clearInterval(renewal);
+    await store.work.releaseLease(lease);
+  }
 }

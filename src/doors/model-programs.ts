@@ -3,7 +3,7 @@
 // Promises: of all processes of this home one runs a program at a time; it is ended with the run, however that ends, and
 // its files with it; it is handed no key; what set-up found is used at night.
 
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +26,6 @@ import { isDirectory, realPath, removeTree } from '../base/files/directories.ts'
 import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
 import { parseJson } from '../base/text/json.ts';
-import { newId } from '../memory/ledger/ledger.ts';
 import { StoreLock } from '../memory/store/store-lock.ts';
 
 /** How a program is found on this machine, and what it says of itself. */
@@ -152,7 +151,7 @@ async function saidBy(
     if (now.getTime() - Date.parse(kept.data.at) < LOGIN_COUNTS_MS) return kept.data;
   }
   const run = (args: string[]) =>
-    inEmptyDirectory(config, newId('run'), (cwd) =>
+    inEmptyDirectory(config, randomUUID(), (cwd) =>
       runProgram({
         ...{ path, args, cwd, title: program.title, limitMs: ANSWERS_WITHIN_MS },
         environment: environmentOf(program, config),

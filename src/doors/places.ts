@@ -1,4 +1,4 @@
-// Where memory and the home live, as the settings and the scopes say, and whether nocturne may work there. No memory is made
+// Where memory lives, as the settings and the scopes say, and whether nocturne may work there. No memory is made
 // or opened. And what an agent declares about its memory: `memory: user | project | local` in the frontmatter of its definition,
 // as Claude Code keeps them in `.claude/agents/` of the project and of the user: it gets that scope and nothing beside it.
 
@@ -7,7 +7,6 @@ import { type Config, readProjectSwitch } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listFiles, listNames } from '../base/files/directories.ts';
 import { readText } from '../base/files/files.ts';
-import { Home, openHome, type Pause } from '../memory/home/home.ts';
 import {
   checkoutRoot,
   decideEnablement,
@@ -15,9 +14,8 @@ import {
   gitRoot,
   memoryDirOf,
   projectMemoryDir,
+  type Switches,
 } from '../memory/home/paths.ts';
-import type { ExtraScope } from '../memory/recall/recall.ts';
-import { type Keeping, keepingOf } from './keeping.ts';
 
 /** Whose memory: `project` by the chain of places, `user` and `local` in fixed ones. */
 export const MEMORY_SCOPES = ['project', 'user', 'local'] as const;
@@ -107,12 +105,12 @@ export function memoriesOf(config: Config, { cwd, memory }: { cwd?: string; memo
 export function scopesBeside(
   config: Config,
   { cwd, memory, isElsewhere = false }: { cwd: string; memory: string; isElsewhere?: boolean },
-): { scope: ExtraScope; dir: string }[] {
+): { scope: 'user' | 'local'; dir: string }[] {
   const user = canonicalPath(scopeDir(config, { memory: 'user', cwd }));
   const local = canonicalPath(scopeDir(config, { memory: 'local', cwd }));
   const tree = canonicalPath(checkoutRoot(cwd) ?? cwd);
   const isRepositorys = local.startsWith(`${tree}${sep}`) && local !== user && local !== memory;
-  const scopes: ExtraScope[] = [
+  const scopes: ('user' | 'local')[] = [
     ...(config.userScope ? ['user' as const] : []),
     ...(config.team === 'off' ? [] : ['local' as const]),
   ];
@@ -130,7 +128,7 @@ export function whyTurnedOff({ enabled, pausedUntil, isUnknown, reason }: Enable
 /** See `App.standing`. */
 export async function enablementFor(
   config: Config,
-  { pauses, cwd }: { pauses: Pause[]; cwd?: string },
+  { pauses, cwd }: { pauses: Switches['pauses']; cwd?: string },
 ): Promise<Enablement> {
   const { agentMemory: agent, ignoreAgentSwitches, projects, excludedPaths, userDir } = config;
   const hasMemoryDir = (config.memoryDir ?? agent.remoteDir ?? agent.settings.autoMemoryDirectory) !== undefined;
@@ -141,22 +139,6 @@ export async function enablementFor(
   const isRead = isAbsolute(cwd) && !ignoreAgentSwitches;
   const projectSwitch = isRead ? await readProjectSwitch(projectDirs(cwd)) : null;
   return decideEnablement({ ...switches, projectSwitch }, [cwd, canonical, gitRoot(cwd) ?? canonical]);
-}
-
-/** The home that the settings name, of this machine or where several share it, for doors without an app; to be closed. */
-export function openHomeOf(config: Config): { home: Home } & Pick<Keeping, 'shared' | 'close'> {
-  const keeping = keepingOf(config);
-  const home = homeOf(config, { keeping });
-  return { home, shared: keeping?.shared ?? null, close: () => (keeping ?? home).close() };
-}
-
-/** `look`: see `openHome`. */
-export function homeOf(
-  { home: dir, clock, zone }: Config,
-  { keeping, look }: { keeping: Keeping | null; look?: () => string[] },
-): Home {
-  if (keeping) return new Home(dir, { database: keeping.homeDatabase, clock, zone });
-  return openHome(dir, clock, zone, look);
 }
 
 /**

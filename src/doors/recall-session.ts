@@ -23,16 +23,8 @@ import { type BesidePlace, type Recall, type RecalledTopic, recall } from '../me
 import { countLines } from '../memory/recall/recall-part.ts';
 import { type RecallRows, recallRowsOf, timesForgotten } from '../memory/recall/recall-uses.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
-import { type Keeping, keepingOf } from './keeping.ts';
-import {
-  declaredScope,
-  enablementFor,
-  findDefinition,
-  homeOf,
-  type MemoryScope,
-  scopeDir,
-  scopesBeside,
-} from './places.ts';
+import { homeOf, type Keeping, keepingOf } from './keeping.ts';
+import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir, scopesBeside } from './places.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
-import { ModelSlots, withinSlots, withLease } from '../../src/doors/job-bounds.ts';
+import { ModelSlots, withinSlots } from '../../src/doors/job-bounds.ts';
+import { withLease } from '../../src/doors/keeping.ts';
 import { isLeased } from '../../src/memory/ledger/job-rows.ts';
 import { recordingPorts } from '../support/agent-ports.ts';
 import { testApp } from '../support/app.ts';

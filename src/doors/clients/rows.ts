@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import type { HomeDatabase } from '../../memory/home/home-database.ts';
 import { newId } from '../../memory/ledger/ledger.ts';
 import type { App } from '../compose.ts';
-import { openHomeOf } from '../places.ts';
+import { openHomeOf } from '../keeping.ts';
 import { Dreams } from './dreams.ts';
 import { Keys } from './keys.ts';
 import { Sessions } from './sessions.ts';

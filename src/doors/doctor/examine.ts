@@ -16,8 +16,8 @@ import { type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
-import { type Keeping, keepingOf } from '../keeping.ts';
-import { enablementFor, homeOf, memoryDirIfTold } from '../places.ts';
+import { homeOf, type Keeping, keepingOf } from '../keeping.ts';
+import { enablementFor, memoryDirIfTold } from '../places.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
 import {
   asAtNight,

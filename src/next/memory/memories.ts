@@ -39,7 +39,7 @@ export interface MemoryRow {
 }
 
 export interface NewMemory
-  extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata' | 'flags'>> {
+  extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata' | 'flags' | 'origin'>> {
   id?: string;
   scope: Scope;
   name: string;
@@ -145,6 +145,41 @@ export class Memories implements CommitDeps {
     this.#mark(path, row.id);
     await this.#open(row);
     return row;
+  }
+
+  /** The memory that a directory of this machine stands for, where memory is kept in the database alone; null: there is none. */
+  async findPlace(path: string): Promise<MemoryRow | null> {
+    const row = await this.#ofPlace(this.db, canonicalPath(path));
+    if (row) await this.#open(row);
+    return row ?? null;
+  }
+
+  /** The same, made where there is none; directories of one repository, on whichever machine, stand for one memory. */
+  async ofPlace(
+    path: string,
+    { scope, name, origin }: { scope: Scope; name: string; origin: string | null },
+  ): Promise<MemoryRow> {
+    const place = canonicalPath(path);
+    const at = this.clock.now().toISOString();
+    const row = await this.db.write(async (sql) => {
+      const found = await this.#ofPlace(sql, place);
+      if (found) return found;
+      const select = "select id from memory where origin = ? and scope = ? and tenant = '' and deleted_at is null";
+      const shared = origin === null ? undefined : await sql.get<{ id: string }>(select, origin, scope);
+      const memory = shared?.id ?? (await addMemory(sql, { scope, name, origin }, at));
+      const or = 'on conflict (machine, path) do update set memory = excluded.memory';
+      await insert(sql, 'place', [{ machine: this.machine, path: place, memory }], or);
+      return memoryRow(sql, memory);
+    });
+    if (!row) throw new Error(`no memory of ${place}`);
+    await this.#open(row);
+    return row;
+  }
+
+  #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {
+    const select = `select memory.* from place join memory on memory.id = place.memory
+      where place.machine = ? and place.path = ? and memory.deleted_at is null`;
+    return sql.get<MemoryRow>(select, this.machine, path);
   }
 
   async close(): Promise<void> {

@@ -166,7 +166,7 @@ async function withShared(work: (shared: Shared) => Promise<void>): Promise<void
   const url = databaseOf(config);
   const [{ openDatabase }, { openHomeOf }] = await Promise.all([
     import('../postgres.ts'),
-    import('../../../doors/places.ts'),
+    import('../../../doors/keeping.ts'),
   ]);
   const { home, close } = openHomeOf(config);
   try {

@@ -1,0 +1,240 @@
+// The only place where the parts of the next house are wired: settings in, memories and the jobs on them out. Every face uses it.
+// Opening opens the database, and no memory; a job is loaded when it is first run.
+
+import { basename, join } from 'node:path';
+import { forkAgent } from '../../agent/forked.ts';
+import { requireAccess } from '../../agent/types.ts';
+import type { Config } from '../../base/config/config.ts';
+import type { Usage } from '../../base/config/prices.ts';
+import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
+import { keySource } from '../../base/key.ts';
+import { type Log, openLog } from '../../base/logger.ts';
+import type { Clock } from '../../base/time.ts';
+import { boundRun, lanesFor, type Parts, wallOf, withUsage } from '../../doors/job-bounds.ts';
+import { enablementFor, memoriesOf, memoryDirFor, scopeDir } from '../../doors/places.ts';
+import { type Enablement, gitRoot } from '../../memory/home/paths.ts';
+import { originOf } from '../../memory/home/projects.ts';
+import { boundDecompression } from '../../transcript/records.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { type Db, marks } from '../db/sql.ts';
+import type { DreamReport, DreamRequest } from '../jobs/dream.ts';
+import type { Edited, edit, pin, restore } from '../jobs/edit.ts';
+import type { ExtractDeps, ExtractReport, ExtractRequest } from '../jobs/extract/extract-report.ts';
+import type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
+import type { LearnAgainRequest } from '../jobs/learn-again.ts';
+import type { RedactReport, RedactRequest } from '../jobs/redact.ts';
+import type { RememberReport, RememberRequest } from '../jobs/remember.ts';
+import type { Decided, ReviewRequest } from '../jobs/review.ts';
+import type { UndoReport, UndoRequest } from '../jobs/undo.ts';
+import type { Claim } from '../memory/commit.ts';
+import type { Actor } from '../memory/file-rows.ts';
+import type { StartedBy } from '../memory/job-rows.ts';
+import { Memories, type MemoryRow } from '../memory/memories.ts';
+import { MemoryFiles } from '../memory/memory-files.ts';
+import { pausesOf } from '../queue/pauses.ts';
+import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
+
+/** What may be asked for with a job. */
+export interface JobOptions {
+  /** Default: the configured one. */
+  model?: string;
+  /** The inbox item that it works; without it whoever works there. */
+  claim?: Claim;
+  /** Ends the job; what it did not commit is lost. */
+  signal?: AbortSignal;
+  /** Default: the app's. */
+  startedBy?: StartedBy;
+  /** Told what each request used as soon as that is known. */
+  onUsage?(usage: Usage): void | Promise<void>;
+  /** The memory to work in, where it is known already. */
+  memory?: MemoryRow;
+  /** What is learned of the user stays in that memory, whatever the settings. */
+  keepsUserMemory?: boolean;
+  /** A ceiling of who asked for it. */
+  ceiling?: KeyCeiling;
+  /** Told of each session that is learned again. */
+  onReport?(report: ExtractReport): void;
+}
+
+/** Where a session ran; default: here. */
+export interface At {
+  cwd?: string;
+}
+
+export interface App {
+  config: Config;
+  clock: Clock;
+  /** Writes a line into the log of the home. */
+  log: Log;
+  db: Db;
+  memories: Memories;
+  machine: string;
+  startedBy: StartedBy;
+  /** Where the memory of a project is, or would be: nothing is opened or made. */
+  memoryDirOf(at?: At): string;
+  /** The memory of a project, or the one for all; null where nothing is kept of it. Nothing is made. */
+  findMemory(at?: At): Promise<MemoryRow | null>;
+  /** The same, made where there is none. */
+  memoryFor(at?: At): Promise<MemoryRow>;
+  /** The user's in all projects, made where there is none; null where that scope is off. */
+  userMemory(): Promise<MemoryRow | null>;
+  files(memory: MemoryRow): MemoryFiles;
+  /** Whether nocturne may work unasked for a session that ran there; without `cwd`, whether it may anywhere. */
+  standing(at?: At): Promise<Enablement>;
+  extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
+  dream(
+    memory: MemoryRow,
+    request: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
+    options?: JobOptions,
+  ): Promise<DreamReport>;
+  learnAgain(memory: MemoryRow, request: LearnAgainRequest, options?: JobOptions): Promise<ExtractReport[]>;
+  remember(memory: MemoryRow, request: RememberRequest): Promise<RememberReport>;
+  forget(memory: MemoryRow, request: ForgetRequest): Promise<ForgetReport>;
+  undo(request: UndoRequest, actor?: Actor): Promise<UndoReport>;
+  edit(of: Parameters<typeof edit>[0]): Promise<Edited>;
+  pin(of: Parameters<typeof pin>[0]): Promise<Edited>;
+  restore(of: Parameters<typeof restore>[0]): Promise<Edited>;
+  review(memory: MemoryRow, request: ReviewRequest): Promise<Decided[]>;
+  redact(request: RedactRequest): Promise<RedactReport>;
+  close(): Promise<void>;
+}
+
+export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
+  boundDecompression(given.decompressedBytes);
+  const db = await openDatabase({ home: given.home, url: given.databaseUrl });
+  // Where several machines share it, the limits and the zone that it keeps count.
+  const config =
+    db.engine === 'sqlite' ? given : { ...given, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
+  const { clock, home, concurrency } = config;
+  const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
+  const memories = new Memories({ db, home, clock, limits });
+  const log = openLog({ home, maxBytes: config.logBytes, clock });
+  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });
+  const runAgent = boundRun(config, parts.runAgent ?? forked, parts.onRequest, log);
+  const startedBy = parts.startedBy ?? 'program';
+  const userDir = canonicalPath(scopeDir(config, { memory: 'user', cwd: '/' }));
+
+  const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
+  const findAt = (place: string) => {
+    if (isStoreId(place, config)) return memories.of(place);
+    return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
+  };
+  const memoryAt = async (place: string, { scope, cwd }: At & { scope: 'project' | 'user' }) => {
+    if (isStoreId(place, config)) return memories.of(place);
+    const root = cwd === undefined ? null : gitRoot(cwd);
+    const name = scope === 'user' ? 'user' : basename(root ?? cwd ?? place);
+    if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name });
+    return memories.ofPlace(place, { scope, name, origin: (scope === 'project' && originOf(cwd ?? '')) || null });
+  };
+  const memoryFor = async ({ cwd }: At = {}) => {
+    const place = memoryDirOf({ cwd });
+    return memoryAt(place, { scope: place === userDir ? 'user' : 'project', cwd: cwd ?? process.cwd() });
+  };
+  const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
+  /** Without a key no memory is made for a job that cannot be done. */
+  const memoryForWork = async (at: At) => {
+    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at))) === null) requireAccess(config);
+    return memoryFor(at);
+  };
+  const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
+    const dirs = memory.dir === null ? [] : memoriesOf(config, { cwd, memory: memory.dir }).map(canonicalPath);
+    const select = `select id from memory where machine = ? and dir in (${marks(dirs)}) and deleted_at is null`;
+    const rows = dirs.length === 0 ? [] : await db.all<{ id: string }>(select, memories.machine, ...dirs);
+    return [...new Set([memory.id, ...rows.map(({ id }) => id)])];
+  };
+  const common = ({ model = config.model, signal, onUsage, startedBy: by = startedBy, ceiling }: JobOptions) => ({
+    memories,
+    zone: config.zone,
+    agent: {
+      model,
+      access: config.access,
+      maxTurns: config.maxTurns,
+      maxOutputTokens: config.maxOutputTokens,
+      requestMs: config.requestMs,
+    },
+    runAgent: withUsage(runAgent, onUsage),
+    spendOf: (job: string) => spendOf({ db, clock, ceilings: config, model, prices: config.prices, key: ceiling }, job),
+    signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
+    startedBy: by,
+  });
+  const extractionBy = async (options: JobOptions) => {
+    const { spendOf: countFor, ...deps } = common(options);
+    const counted = new Map<string, ReturnType<typeof countFor>>();
+    /** All requests of a job are counted together. */
+    const spendFor: ExtractDeps['spendOf'] = (job, { continued } = {}) => {
+      const spend = counted.get(job) ?? countFor(job);
+      counted.set(job, spend);
+      return { ...spend, reserve: (tokens, output, paid) => spend.reserve(tokens, output, { continued, paid }) };
+    };
+    return {
+      ...deps,
+      spendOf: spendFor,
+      claim: options.claim,
+      copiesDir: join(home, 'copies'),
+      quietMs: config.quietMs,
+      excerptTokens: config.excerptTokens,
+      fork: config.fork,
+      declinedBefore: (await db.get<{ value: string }>("select value from setting where key = 'declined_before'"))
+        ?.value,
+      writableFor,
+      ...(!options.keepsUserMemory && {
+        userMemoryFor: async (memory: MemoryRow) => (memory.scope === 'project' ? userMemory() : null),
+      }),
+    };
+  };
+  const told = async <T extends ExtractReport | DreamReport>(kind: string, memory: string | null, report: T) => {
+    const { outcome, error, job } = report;
+    const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
+    const failed = error && { code: error.code, error: error.message };
+    await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: memory ?? '', outcome, ...failed });
+    return report;
+  };
+  const extractBy = async (kind: string, request: ExtractRequest, options: JobOptions) => {
+    const { extract } = await import('../jobs/extract.ts');
+    const { memory } = options;
+    const find = memory ? async () => memory : memoryForWork;
+    const report = await extract(request, { ...(await extractionBy(options)), memoryFor: find });
+    return told(kind, report.memory, report);
+  };
+  return {
+    ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
+    ...{ memoryDirOf, memoryFor, userMemory },
+    findMemory: async (at) => findAt(memoryDirOf(at)),
+    files: (memory) => new MemoryFiles(memories, memory),
+    standing: async ({ cwd } = {}) => enablementFor(config, { pauses: await pausesOf(db, clock.now()), cwd }),
+    extract: (request, options = {}) => extractBy('extract', request, options),
+    async dream(memory, { review = config.review, ...request }, options = {}) {
+      const { dream } = await import('../jobs/dream.ts');
+      const { claim } = options;
+      const { startedBy: by, ...deps } = common(options);
+      const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
+      const more = { memory, requestTokens, holdDays, archiveAfterDays, needsApproval: review };
+      return told('dream', memory.id, await dream({ claim, ...request, startedBy: by }, { ...deps, ...more }));
+    },
+    async learnAgain(memory, request, options = {}) {
+      const { learnAgain } = await import('../jobs/learn-again.ts');
+      const extract = (each: ExtractRequest) => extractBy('reprocess', each, { ...options, memory });
+      return learnAgain(request, { sql: db, memory, extract, onReport: options.onReport });
+    },
+    remember: async (memory, request) =>
+      (await import('../jobs/remember.ts')).remember(request, { memory, memories, zone: config.zone }),
+    async forget(memory, request) {
+      const { forget } = await import('../jobs/forget.ts');
+      const user = memory.id === (await findAt(userDir))?.id ? null : await findAt(userDir);
+      return forget(request, { memories, memory, userMemory: user });
+    },
+    undo: async (request, actor) =>
+      (await import('../jobs/undo.ts')).undo(request, { memories, actor, environment: config.environment }),
+    edit: async (of) => (await import('../jobs/edit.ts')).edit(of, { memories }),
+    pin: async (of) => (await import('../jobs/edit.ts')).pin(of, { memories }),
+    restore: async (of) => (await import('../jobs/edit.ts')).restore(of, { memories }),
+    review: async (memory, request) =>
+      (await import('../jobs/review.ts')).review(request, { memories, memory, requestTokens: config.excerptTokens }),
+    redact: async (request) => (await import('../jobs/redact.ts')).redact(request, { memories }),
+    async close() {
+      forked.close();
+      await memories.close();
+      await db.close();
+    },
+  };
+}
