@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { isTopicFile, parseTopic } from '../../memory/text/topic.ts';
-import { insert, newId, type Sql } from '../db/sql.ts';
+import { insert, newId, type Row, type Sql } from '../db/sql.ts';
 import { rowTexts, searchedLines } from './searched-lines.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -100,6 +100,25 @@ export async function addVersion(made: NewVersion): Promise<{ id: string; file: 
   await keepLines(sql, { memory, id: fileId, was: rowsIn(file?.path, file?.content), is: rowsIn(path, content) });
   await count(made);
   return { id: id.id, file: fileId };
+}
+
+/** Enters a file as it stands with versions that are there already; `countFiles` counts it. */
+export async function enterFile(
+  sql: Sql,
+  row: Row & { memory: string; id: string; path: string | null },
+  content: Content,
+): Promise<void> {
+  const { memory, id, path } = row;
+  const meta = path === null || content === null ? null : metaOf(path, content);
+  await insert(sql, 'file', [{ ...row, folded: path === null ? null : foldPath(path), meta }]);
+  await keepLines(sql, { memory, id, was: new Set(), is: rowsIn(path, content) });
+}
+
+/** Counts the files of a memory. */
+export async function countFiles(sql: Sql, memory: string, at: string): Promise<void> {
+  const heads = (await headsOf(sql, memory)).filter(({ path }) => path !== null && isCounted(path));
+  const bytes = heads.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  await sql.run('update memory set files = ?, bytes = ?, updated_at = ? where id = ?', heads.length, bytes, at, memory);
 }
 
 /** Writes a version that is no head: a state that a file was seen in, beside what becomes of it. */

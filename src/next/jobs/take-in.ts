@@ -1,0 +1,108 @@
+// Take in: a memory directory that the nocturne of before worked on becomes a memory of this one, once.
+//
+// 1. Read its ledger. Where its rows were taken in already, and the crash came after that, go on with 3.
+// 2. In one transaction: the memory, its files with all versions, what was learned, what lines rest on, what waits.
+// 3. Put the ledger aside: it stays beside, and says no more.
+// 4. Look at the files, as at every opening; what a person changed since is an external edit.
+// 5. Deliver what is about the user and was still on its way into their memory.
+//
+// Promises: taken in whole or not at all; no session is paid for twice, nothing that was forgotten comes back. What is gone is the
+// undo of jobs of before; their versions stay.
+
+import { join } from 'node:path';
+import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
+import { statNow } from '../../base/files/files.ts';
+import { appendEntries, logPath } from '../../memory/text/daily-log.ts';
+import type { Entry, Evidence } from '../../memory/types.ts';
+import { openOld, putAside } from '../db/old-database.ts';
+import type { Row } from '../db/sql.ts';
+import { commit } from '../memory/commit.ts';
+import { beginJob, endJob } from '../memory/job-rows.ts';
+import { addMemory, type Memories, type MemoryRow, type Scope } from '../memory/memories.ts';
+import { takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
+
+export interface OldMemory {
+  dir: string;
+  /** As clients know it; default: a new id. */
+  id?: string;
+  scope: Scope;
+  name: string;
+  /** It becomes a store without a directory; its files stay where they are. */
+  isStore?: boolean;
+  /** Further columns of its row. */
+  more?: Row;
+}
+
+export interface TakeInReport {
+  memory: MemoryRow;
+  /** Where the ledger of before is now; null where the directory had none. */
+  aside: string | null;
+  delivered: number;
+}
+
+/** Where the ledger of before lies in a memory directory. */
+export function oldLedgerPath(dir: string): string {
+  return join(dir, '.nocturne', 'ledger.db');
+}
+
+export async function takeIn(
+  of: OldMemory,
+  deps: { memories: Memories; zone: string; userMemory?(): Promise<MemoryRow | null> },
+): Promise<TakeInReport> {
+  const { memories, zone } = deps;
+  const { db, machine, clock } = memories;
+  const dir = canonicalPath(of.dir);
+  const path = oldLedgerPath(dir);
+  const at = clock.now().toISOString();
+  // 1.
+  const old = openOld(path);
+  let undelivered: Undelivered[] = [];
+  let id = '';
+  try {
+    // 2.
+    id = await db.write(async (sql) => {
+      const known = of.isStore
+        ? await sql.get<{ id: string }>('select id from memory where id = ?', of.id ?? '')
+        : await sql.get<{ id: string }>('select id from memory where machine = ? and dir = ?', machine, dir);
+      if (known) return known.id;
+      const place = of.isStore ? {} : { dir, machine };
+      const memory = await addMemory(sql, { ...of.more, ...place, id: of.id, scope: of.scope, name: of.name }, at);
+      if (old) undelivered = await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at });
+      return memory;
+    });
+  } finally {
+    old?.close();
+  }
+  // 3.
+  const aside = statNow(path) ? putAside(path) : null;
+  // 4.
+  const memory = of.isStore || !isDirectory(dir) ? await memories.of(id) : await memories.ofDirectory(dir, of);
+  // 5.
+  const user = undelivered.length > 0 ? await deps.userMemory?.() : null;
+  if (user) await deliver(undelivered, { memories, user, zone, at });
+  return { memory, aside, delivered: user ? undelivered.length : 0 };
+}
+
+async function deliver(
+  rows: Undelivered[],
+  { memories, user, zone, at }: { memories: Memories; user: MemoryRow; zone: string; at: string },
+): Promise<void> {
+  const job = await beginJob(memories.db, { kind: 'remember', memory: user.id, startedBy: 'hook', at });
+  const byDay = Map.groupBy(rows, ({ day }) => day);
+  const target = { memory: user.id, paths: [...byDay.keys()].map(logPath) };
+  await commit(memories, target, { job, actor: { kind: 'job', id: job } }, async () => ({
+    files: [...byDay].map(([day, of]) => ({
+      path: logPath(day),
+      make: (current) => appendEntries(current, of.map(entryOf), { day, zone }),
+    })),
+    async rows(change) {
+      for (const row of rows) await change.put('entry', { ...row, memory: user.id, job });
+    },
+  }));
+  await endJob(memories.db, job, { outcome: 'recorded', at });
+}
+
+function entryOf({ quotes, said_by, changes, ...row }: Undelivered): Entry {
+  const evidence = JSON.parse(quotes as string) as Evidence[];
+  return { ...row, evidence, by: said_by, ...(changes !== null && { changes }) } as unknown as Entry;
+}
