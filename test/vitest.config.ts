@@ -35,8 +35,15 @@ export function temporary(): Record<string, string> {
 const OF_SERVERS =
   /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
 
-/** Doors that both houses have: these tests are asked of the next one, too, on both engines. The list only grows, until it takes over. */
-const OF_BOTH = /^wings\/server\/(?:memories|refused)\.test\.ts$/;
+/** Doors that both houses have: these tests are asked of the next one, too. The lists only grow, until it takes over. */
+const [OF_BOTH, ON_POSTGRES] = ['both.txt', 'both-postgres.txt'].map(
+  (list) =>
+    new Set(
+      readFileSync(join(HERE, 'next', list), 'utf8')
+        .split('\n')
+        .filter(Boolean),
+    ),
+) as [Set<string>, Set<string>];
 
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
@@ -56,13 +63,14 @@ export function projects(of: string[]) {
     maxWorkers: 4,
     env: temporary(),
   };
-  const both = of.filter((path) => OF_BOTH.test(path));
   const next = (['sqlite', 'postgres'] as const).map((engine) => ({
     extends: true as const,
     test: {
       ...shared,
       name: `next on ${engine}`,
-      include: both.map((path) => `test/${path}`),
+      include: of
+        .filter((path) => (engine === 'sqlite' ? OF_BOTH : ON_POSTGRES).has(path))
+        .map((path) => `test/${path}`),
       env: { ...shared.env, NOCTURNE_TEST_NEXT: engine },
     },
   }));
@@ -84,7 +92,7 @@ export function projects(of: string[]) {
         include: include(of.filter(isSystem)),
       },
     },
-    ...(both.length > 0 ? next : []),
+    ...next.filter(({ test }) => test.include.length > 0),
     ...(servers.length > 0
       ? [
           {
