@@ -10,7 +10,7 @@
 // undo of jobs of before; their versions stay.
 
 import { join } from 'node:path';
-import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
+import { canonicalPath } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { appendEntries, logPath } from '../../memory/text/daily-log.ts';
 import type { Entry, Evidence } from '../../memory/types.ts';
@@ -29,6 +29,8 @@ export interface OldMemory {
   name: string;
   /** It becomes a store without a directory; its files stay where they are. */
   isStore?: boolean;
+  /** Default: now. */
+  createdAt?: string;
   /** Further columns of its row. */
   more?: Row;
 }
@@ -66,7 +68,8 @@ export async function takeIn(
         : await sql.get<{ id: string }>('select id from memory where machine = ? and dir = ?', machine, dir);
       if (known) return known.id;
       const place = of.isStore ? {} : { dir, machine };
-      const memory = await addMemory(sql, { ...of.more, ...place, id: of.id, scope: of.scope, name: of.name }, at);
+      const made = { ...of.more, ...place, id: of.id, scope: of.scope, name: of.name };
+      const memory = await addMemory(sql, made, of.createdAt ?? at);
       if (old) undelivered = await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at });
       return memory;
     });
@@ -76,7 +79,9 @@ export async function takeIn(
   // 3.
   const aside = statNow(path) ? putAside(path) : null;
   // 4.
-  const memory = of.isStore || !isDirectory(dir) ? await memories.of(id) : await memories.ofDirectory(dir, of);
+  const memory = of.isStore
+    ? ((await db.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow)
+    : await memories.ofDirectory(dir, of);
   // 5.
   const user = undelivered.length > 0 ? await deps.userMemory?.() : null;
   if (user) await deliver(undelivered, { memories, user, zone, at });

@@ -4,7 +4,9 @@
 
 import { AppError } from '../../../base/errors.ts';
 import type { Day } from '../../../base/time.ts';
+import { asToday } from '../../../memory/text/operations.ts';
 import { isArchivePath } from '../../../memory/text/topic.ts';
+import type { Operation } from '../../../rules/dream-context.ts';
 import type { OldDatabase } from '../../db/old-database.ts';
 import { insert, newId, type Row, type Sql } from '../../db/sql.ts';
 import type { SkipReason, TurnState } from '../../memory/coverage.ts';
@@ -220,7 +222,7 @@ async function takeInProposals(
 ): Promise<void> {
   for (const row of old.rows<Record<string, string | null>>('proposal')) {
     const { id, job, at, made_by: madeBy, forgotten, because = null } = row;
-    const operations = JSON.parse(row.operations ?? '[]') as object[];
+    const operations = (JSON.parse(row.operations ?? '[]') as Operation[]).map(asToday);
     const pins = JSON.parse(row.topics ?? '[]') as { path: string }[];
     const pinned = JSON.parse(row.entries ?? '[]') as { id: string; said: string; isWithdrawn: boolean }[];
     const bases = {
