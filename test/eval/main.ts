@@ -13,8 +13,8 @@ import { AppError, describeError, isAppError } from '../../src/base/errors.ts';
 import { readText } from '../../src/base/files/files.ts';
 import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print, progress } from '../../src/doors/cli/terminal/output.ts';
-import { compose } from '../../src/doors/compose.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
+import { openApp } from '../../src/next/worker/compose.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -195,16 +195,17 @@ function openWith(
       { memoryDir: memory, queueUrl: '' },
       { ...isolated, NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: now },
     );
-    const [day, night] = [extracting, dreaming].map((reached) => compose({ ...own, ...reached }, parts));
-    if (!day || !night) throw new Error('two apps were composed');
-    const store = await night.storeFor({});
+    const [day, night] = await Promise.all([extracting, dreaming].map((to) => openApp({ ...own, ...to }, parts)));
+    if (!day || !night) throw new Error('two apps were opened');
+    const row = await night.memoryFor({});
     return {
-      store,
+      memories: night.memories,
+      memory: row,
       extract: (transcript) => day.extract({ transcript, ended: true }),
-      dream: () => night.dream(store, {}),
-      close() {
-        void day.close();
-        void night.close();
+      dream: () => night.dream(row, {}),
+      async close() {
+        await day.close();
+        await night.close();
       },
     };
   };

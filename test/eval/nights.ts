@@ -1,19 +1,20 @@
 // Lives a sample through: every evening the sessions of the day are extracted, every night is dreamt, by a fixed clock,
-// in a memory directory of its own. What comes out is read from the files and the ledger as they stand at the end.
+// in a memory directory of its own. What comes out is read from the files and the rows as they stand at the end.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
-import type { DreamReport } from '../../jobs/dream.ts';
-import type { ExtractReport } from '../../jobs/extract.ts';
-import { AppError, type ErrorCode } from '../../src/base/errors.ts';
+import type { Usage } from '../../src/base/config/prices.ts';
+import { AppError, type ErrorCode, type Failure } from '../../src/base/errors.ts';
 import { dayOf } from '../../src/base/time.ts';
-import type { SpentTokens } from '../../src/memory/home/spend.ts';
-import { allEntries, type EntryRow, supportsOf } from '../../src/memory/ledger/entries.ts';
-import type { Store } from '../../src/memory/store/store.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
-import { parseJsonReport } from '../../src/memory/text/dream-report.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
+import type { DreamOutput } from '../../src/next/jobs/dream/dream-landing.ts';
+import { type EntryRow, entriesWhere } from '../../src/next/memory/entries.ts';
+import { restsOf, seenOnce } from '../../src/next/memory/evidence.ts';
+import { headsOf } from '../../src/next/memory/file-rows.ts';
+import { usageOf } from '../../src/next/memory/job-rows.ts';
+import type { Memories, MemoryRow } from '../../src/next/memory/memories.ts';
 import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import type { Message } from '../../src/transcript/types.ts';
@@ -21,12 +22,20 @@ import type { Step } from '../support/session-file.ts';
 import { type Fact, type Rendered, renderSample, type Sample, saidInStep } from './set.ts';
 import { forgottenSteps, type Steps } from './steps.ts';
 
+/** What a job says of its end. */
+interface Ended {
+  job: string | null;
+  outcome: string;
+  error?: Failure;
+}
+
 /** The jobs over one memory directory, as of one instant. */
 export interface Night {
-  store: Store;
-  extract(transcript: string): Promise<ExtractReport>;
-  dream(): Promise<DreamReport>;
-  close(): void;
+  memories: Memories;
+  memory: MemoryRow;
+  extract(transcript: string): Promise<Ended>;
+  dream(): Promise<Ended>;
+  close(): void | Promise<void>;
 }
 
 /** Opens `dir`, which is the same for all nights of a sample. */
@@ -48,7 +57,7 @@ export interface Size {
 }
 
 export interface Observed {
-  entries: EntryRow[];
+  entries: (EntryRow & { isSeenOnce?: boolean })[];
   lines: KeptLine[];
   /** Human prompts, each with the message before it, which it may answer. */
   messages: string[];
@@ -59,7 +68,7 @@ export interface Observed {
   logs: Size;
   /** Topics and index. */
   memory: Size;
-  spent: { extract: SpentTokens; dream: SpentTokens };
+  spent: { extract: Usage; dream: Usage };
   /** What did not end as planned, a sentence each. */
   failures: string[];
 }
@@ -84,12 +93,13 @@ export async function liveThrough(
   const rendered = renderSample(sample, join(dir, 'sessions'), memory);
   const spent = { extract: noTokens(), dream: noTokens() };
   const failures: string[] = [];
-  const take = async (kind: 'extract' | 'dream', what: string, run: () => Promise<ExtractReport | DreamReport>) => {
+  const take = async (kind: 'extract' | 'dream', what: string, night: Night, run: () => Promise<Ended>) => {
     const before = steps.get(what);
     if (before) return add(spent[kind], before);
     const report = await run();
-    add(spent[kind], report.spend);
-    if (!report.error) return steps.set(what, report.spend);
+    const { microUsd: _, ...spend } = await usageOf(night.memories.db, report.job ?? '');
+    add(spent[kind], spend);
+    if (!report.error) return steps.set(what, spend);
     const { code, message } = report.error;
     if (HOPELESS.includes(code)) throw new AppError(code, `${what}: ${message}`);
     failures.push(`${what}: ${report.outcome}: ${message}`);
@@ -103,47 +113,56 @@ export async function liveThrough(
       for (const { session, path, act } of sessions) {
         say(`${day}: extracting`);
         act();
-        await take('extract', `session ${session.id}`, () => night.extract(path));
+        await take('extract', `session ${session.id}`, night, () => night.extract(path));
       }
       say(`${day}: dreaming`);
-      await take('dream', `dream of ${day}`, () => night.dream());
+      await take('dream', `dream of ${day}`, night, () => night.dream());
     } finally {
-      night.close();
+      await night.close();
     }
   }
   const end = await open(memory, last ?? '2026-11-21T03:30:00Z');
   try {
-    return { ...(await readMemory(end.store)), ...(await readSessions(sample, rendered)), spent, failures };
+    return { ...(await readMemory(end)), ...(await readSessions(sample, rendered)), spent, failures };
   } finally {
-    end.close();
+    await end.close();
   }
 }
 
-async function readMemory(store: Store): Promise<Pick<Observed, 'entries' | 'lines' | 'memory' | 'logs'>> {
-  const entries = allEntries(store.ledger).filter(({ state }) => state !== 'withdrawn' && state !== 'forgotten');
-  const rested = entriesOfTopics(store.dir);
+async function readMemory({
+  memories: { db },
+  memory: { id },
+}: Night): Promise<Pick<Observed, 'entries' | 'lines' | 'memory' | 'logs'>> {
+  const once = new Map((await seenOnce(db, id)).map(({ source, line, file }) => [`${file} ${line}`, source]));
+  const sources = new Set(once.values());
+  const entries = (await entriesWhere(db, id, "and state <> 'gone'")).map((entry) => ({
+    ...entry,
+    isSeenOnce: sources.has(entry.id),
+  }));
+  const rested = await entriesOfTopics(db, id);
   const [memory, logs] = [nothing(), nothing()];
   const lines: KeptLine[] = [];
-  for (const path of await store.list()) {
-    const text = (await store.read(path)) ?? '';
+  for (const { id: file, path, content } of await headsOf(db, id)) {
+    const text = content?.toString() ?? '';
+    if (path === null) continue;
     grow(logDay(path) ? logs : memory, text);
     if (!isTopicPath(path)) continue;
-    const supports = Map.groupBy(supportsOf(store.ledger, path), ({ line }) => line);
+    const rests = Map.groupBy(await restsOf(db, id, file), ({ line }) => line);
     for (const line of parseTopic(path, text).lines) {
-      const own = (supports.get(line.id) ?? []).map(({ entry }) => entry);
+      const own = (rests.get(line.id) ?? []).map(({ source }) => source);
       lines.push({ path, text: line.text, entries: own, topicEntries: rested.get(path) ?? [] });
     }
   }
   return { entries, lines, memory, logs };
 }
 
-/** Which entries went into which topic, as the dreams' own reports say. */
-function entriesOfTopics(dir: string): Map<string, string[]> {
-  const reports = join(dir, '.nocturne', 'dreams');
-  const names = existsSync(reports) ? readdirSync(reports).filter((name) => name.endsWith('.json')) : [];
-  const rows = names.flatMap((name) => parseJsonReport(readFileSync(join(reports, name), 'utf8')) ?? []);
-  const rested = Map.groupBy(rows, ({ topic }) => topic ?? '');
-  return new Map([...rested].map(([path, of]) => [path, of.map(({ entry }) => entry)]));
+/** Which entries went into which topic, as the dreams themselves told. */
+async function entriesOfTopics(db: Memories['db'], memory: string): Promise<Map<string, string[]>> {
+  const told = "select output from job where memory = ? and kind = 'dream' and output is not null";
+  const rows = await db.all<{ output: string }>(told, memory);
+  const operations = rows.flatMap(({ output }) => (JSON.parse(output) as DreamOutput).operations);
+  const byTopic = Map.groupBy(operations, ({ topic }) => topic ?? '');
+  return new Map([...byTopic].map(([path, of]) => [path, of.flatMap(({ entries }) => entries)]));
 }
 
 async function readSessions(
@@ -203,10 +222,10 @@ function grow(size: Size, text: string): void {
   size.tokens += countO200k(text);
 }
 
-function noTokens(): SpentTokens {
+function noTokens(): Usage {
   return { calls: 0, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 }
 
-function add(sum: SpentTokens, more: SpentTokens): void {
-  for (const key of Object.keys(sum) as (keyof SpentTokens)[]) sum[key] = (sum[key] ?? 0) + (more[key] ?? 0);
+function add(sum: Usage, more: Usage): void {
+  for (const key of Object.keys(sum) as (keyof Usage)[]) sum[key] = (sum[key] ?? 0) + (more[key] ?? 0);
 }

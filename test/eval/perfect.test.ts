@@ -2,8 +2,8 @@
 // and things said several times. In the small size one of its three English samples is asked, and three others of five.
 
 import { expect, onTestFinished, test } from 'vitest';
+import { nightIn } from '../next/next-jobs.ts';
 import { sized, waysTaken } from '../support/depth.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { tempDir } from '../support/temp.ts';
 import { liveThrough } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';
@@ -43,8 +43,8 @@ test('of everything that could be recorded the dream loses nothing, says nothing
 async function scoreOf(sample: Sample): Promise<ReturnType<typeof score>> {
   const server = await perfectExtractor(sample);
   onTestFinished(() => server.close());
-  const extractor = { model: 'perfect', access: server.access };
-  const open = (dir: string, now: string) => jobsInProcess(dir, now, { extract: extractor });
+  const home = tempDir();
+  const open = (dir: string, now: string) => nightIn({ dir, home, now, extractor: server });
   const observed = await liveThrough(sample, { dir: tempDir(), open });
   const texts = (of: { text: string }[]) => of.map(({ text }) => text);
   return score(sample, observed, {

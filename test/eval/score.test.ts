@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import { lines } from '../support/transcripts.ts';
 import type { Observed } from './nights.ts';
 import { recognise } from './recognise.ts';
@@ -27,9 +26,11 @@ function fact(id: string, text: string, more: object): object {
   return { fact: id, type: 'project', text, ...more };
 }
 
+type Entry = Observed['entries'][number];
+
 interface Given {
   /** Texts of entries, oldest first. */
-  entries?: (string | Partial<EntryRow>)[];
+  entries?: (string | Partial<Entry>)[];
   /** Texts of lines; each rests on the entries of these numbers. */
   lines?: [text: string, ...entries: number[]][];
 }
@@ -39,10 +40,10 @@ function given({ entries = [], lines = [] }: Given, sample = SAMPLE) {
     const more = typeof entry === 'string' ? { text: entry } : entry;
     return {
       id: `e_${at}`,
-      state: 'distilled',
+      state: 'placed',
       evidence: [{ message: 'p1', quote: more.text ?? '' }],
       ...more,
-    } as EntryRow;
+    } as Entry;
   });
   const observed: Observed = {
     entries: rows,
@@ -108,7 +109,7 @@ describe('an entry is invented', () => {
       evidence: [{ message: 'p1', quote: '4810' }],
     };
     const trap = { text: 'Kafka is used.', evidence: [{ message: 'p9', quote: 'Kafka' }] };
-    const entries = [stranger, reworded, trap].map((entry) => entry as Partial<EntryRow>);
+    const entries = [stranger, reworded, trap].map((entry) => entry as Partial<Entry>);
     const { figures, details } = given({ entries });
     expect(figures.extraction.invented).toEqual({ count: 1, of: 3 });
     expect(details.invented).toEqual(['The scales are blue.']);

@@ -88,7 +88,7 @@ export function score(sample: Sample, observed: Observed, found: Recognised): { 
   const { entries, lines, messages, spent } = observed;
   const facts = sample.facts.filter((fact) => !fact.never);
   const known = facts.filter((fact) => found.entries.has(fact.id));
-  const settled = (fact: Fact) => (found.entries.get(fact.id) ?? []).some((at) => entries[at]?.state !== 'held');
+  const settled = (fact: Fact) => (found.entries.get(fact.id) ?? []).some((at) => !entries[at]?.isSeenOnce);
   const changes = knownChanges(facts, found.entries);
   const hasGivenWay = new Set(changes.map(({ older }) => older));
   const toRetain = known.filter((fact) => !hasGivenWay.has(fact));

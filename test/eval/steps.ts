@@ -3,17 +3,17 @@
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { SpentTokens } from '../../src/memory/home/spend.ts';
+import type { Usage } from '../../src/base/config/prices.ts';
 
 export interface Steps {
   /** What a step took, where it was done before. */
-  get(step: string): SpentTokens | undefined;
-  set(step: string, spent: SpentTokens): void;
+  get(step: string): Usage | undefined;
+  set(step: string, spent: Usage): void;
 }
 
 /** The steps of one sample, in a file that need not be there. */
 export function stepsIn(path: string): Steps {
-  const done = new Map<string, SpentTokens>(existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []);
+  const done = new Map<string, Usage>(existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []);
   return {
     get: (step) => done.get(step),
     set(step, spent) {

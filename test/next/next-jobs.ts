@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import type { RunAgent } from '../../src/agent/types.ts';
+import { fixedClock } from '../../src/base/time.ts';
+import { openDatabase } from '../../src/next/db/open-database.ts';
 import { insert, newId } from '../../src/next/db/sql.ts';
 import { type DreamReport, dream } from '../../src/next/jobs/dream.ts';
 import type { ExtractDeps, ExtractReport, ExtractRequest } from '../../src/next/jobs/extract/extract-report.ts';
@@ -14,7 +16,8 @@ import { type RememberReport, type RememberRequest, remember } from '../../src/n
 import { lastJob, type UndoReport, undo } from '../../src/next/jobs/undo.ts';
 import type { TurnRow } from '../../src/next/memory/coverage.ts';
 import { type EntryRow, entriesWhere } from '../../src/next/memory/entries.ts';
-import type { Memories, MemoryRow } from '../../src/next/memory/memories.ts';
+import { Memories, type MemoryRow } from '../../src/next/memory/memories.ts';
+import type { Night } from '../eval/nights.ts';
 import type { MessagesServer } from '../support/messages-server.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import type { SessionFile } from '../support/session-file.ts';
@@ -153,4 +156,27 @@ export async function extractInto(
   options: JobsOptions = {},
 ): Promise<ExtractReport> {
   return extract({ transcript, ended: true, ...request }, await extractDeps(memory, world, options));
+}
+
+/** A night of an evaluation over a directory, as of one instant: what it is taught by one model, and dreams by the scripted one. */
+export async function nightIn(of: {
+  dir: string;
+  home: string;
+  now: string;
+  extractor: Pick<MessagesServer, 'access'>;
+}): Promise<Night> {
+  const db = await openDatabase({ home: of.home });
+  const memories = new Memories({ db, home: of.home, clock: fixedClock(of.now) });
+  const memory = await memories.ofDirectory(of.dir, { scope: 'project', name: 'memory' });
+  const world = { db, memories, home: of.home };
+  const dreamer = await scriptedModel();
+  return {
+    ...{ memories, memory },
+    extract: (transcript) => extractInto(memory, world, { transcript }, { server: of.extractor }),
+    dream: () => dream({ startedBy: 'person' }, dreamDeps(world, memory, { server: dreamer })),
+    async close() {
+      await memories.close();
+      await db.close();
+    },
+  };
 }

@@ -3,11 +3,8 @@
 // cassette stays of use where prompts change, or how tokens are counted, or what goes into which excerpt. With a budget
 // of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
-import { join } from 'node:path';
-import { allEntries } from '../../../src/memory/ledger/entries.ts';
-import { isTopicPath, parseTopic } from '../../../src/memory/text/topic.ts';
 import { foldSpace } from '../../../src/rules/quotes.ts';
-import { jobsInProcess } from '../../support/jobs-in-process.ts';
+import { nextHouse } from '../../next/played-house.ts';
 import {
   calls,
   type MessagesRequest,
@@ -17,7 +14,6 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
-import { tempDir } from '../../support/temp.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
 
@@ -48,21 +44,6 @@ export interface HouseOptions {
   now(): Date;
 }
 
-export async function thisHouse({ access, excerptTokens, now }: HouseOptions): Promise<PlayedHouse> {
-  const model = { model: 'reader', access };
-  const jobs = await jobsInProcess(join(tempDir(), 'memory'), { now }, { all: model, excerptTokens });
-  return {
-    ...jobs,
-    entries: async () => allEntries(jobs.store.ledger),
-    async lines() {
-      const paths = (await jobs.store.list()).filter(isTopicPath);
-      const texts = await Promise.all(paths.map((path) => jobs.store.read(path)));
-      return paths.flatMap((path, at) => parseTopic(path, texts[at] ?? '').lines.map(({ text }) => text));
-    },
-    close: async () => jobs.close(),
-  };
-}
-
 /**
  * `cassette`: the lines of one session; `excerptTokens`: of one excerpt, default: the whole session is one; `house`: which jobs play
  * it, default: today's.
@@ -72,7 +53,7 @@ export async function replay(
   cassette: CassetteLine[],
   {
     excerptTokens = WHOLE_SESSION_TOKENS,
-    house = thisHouse,
+    house = nextHouse('sqlite'),
   }: { excerptTokens?: number; house?(options: HouseOptions): Promise<PlayedHouse> } = {},
 ) {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);

@@ -8,7 +8,7 @@ import { coverageWhere } from '../../../src/memory/ledger/coverage.ts';
 import { allEntries } from '../../../src/memory/ledger/entries.ts';
 import type { TurnRow } from '../../../src/next/memory/coverage.ts';
 import { cassetteNames, readCassette, wholeCassette } from '../../eval/reference/cassette.ts';
-import { type HouseOptions, type PlayedHouse, replay, thisHouse } from '../../eval/reference/replay.ts';
+import { type HouseOptions, type PlayedHouse, replay } from '../../eval/reference/replay.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { jobsInProcess } from '../../support/jobs-in-process.ts';
 import { startMessagesServer } from '../../support/messages-server.ts';
@@ -17,6 +17,7 @@ import { tempDir } from '../../support/temp.ts';
 import { hasReal, real, realFiles } from '../../support/transcripts.ts';
 import { inJobs } from '../next-jobs.ts';
 import { ENGINES, skipped } from '../next-memory.ts';
+import { oldHouse } from '../old-house.ts';
 import { nextHouse } from '../played-house.ts';
 
 /** What the old house calls the fates of turns. */
@@ -64,7 +65,7 @@ describe.each(waysTaken(ENGINES, 1))('on %s', (engine) => {
     'the play $name gives the same entries and coverage of session $session',
     async ({ session, lines }) => {
       const told: [Told[], Told[]] = [[], []];
-      await replay(session, wholeCassette(lines), { house: noting(thisHouse, told[0]) });
+      await replay(session, wholeCassette(lines), { house: noting(oldHouse, told[0]) });
       await replay(session, wholeCassette(lines), { house: noting(nextHouse(engine), told[1]) });
       expect(told[1]).toEqual(told[0]);
       expect(told[0]).toHaveLength(1);

@@ -4,12 +4,13 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cassetteNames, readCassette, wholeCassette } from '../../../eval/reference/cassette.ts';
-import { replay, thisHouse } from '../../../eval/reference/replay.ts';
+import { replay } from '../../../eval/reference/replay.ts';
 import { sized, waysTaken } from '../../../support/depth.ts';
 import { startMessagesServer } from '../../../support/messages-server.ts';
 import { answer, type Taken } from '../../../support/scripted-model.ts';
 import { hasReal, real } from '../../../support/transcripts.ts';
 import { ENGINES, skipped } from '../../next-memory.ts';
+import { oldHouse } from '../../old-house.ts';
 import { nextHouse } from '../../played-house.ts';
 
 /** Topic lines in which the houses differ, by cassette and session, with the rule that makes the difference. */
@@ -41,7 +42,7 @@ describe.each(waysTaken(ENGINES))('on %s', (engine) => {
     'the play $name says the same of session $session',
     async ({ name, session, lines }) => {
       const [before, now] = [
-        await replay(session, wholeCassette(lines)),
+        await replay(session, wholeCassette(lines), { house: oldHouse }),
         await replay(session, wholeCassette(lines), { house: nextHouse(engine) }),
       ];
       expect(now.entries).toEqual(before.entries);
@@ -54,7 +55,7 @@ describe.each(waysTaken(ENGINES))('on %s', (engine) => {
     const server = await startMessagesServer(({ messages, tools }) => answer({ messages, tools }, takeAll));
     const { access } = server;
     const ends: string[][] = [];
-    for (const open of [thisHouse, nextHouse(engine)]) {
+    for (const open of [oldHouse, nextHouse(engine)]) {
       let now = new Date();
       const house = await open({ access, excerptTokens: 12_000, now: () => now });
       const lines: string[] = [];
