@@ -4,9 +4,6 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
-import { topicUses } from '../../src/memory/recall/recall-uses.ts';
 import { countO200k, estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { anyText } from '../support/any-text.ts';
 import { sized } from '../support/depth.ts';
@@ -77,14 +74,14 @@ test('the user’s memory is recalled where a project has none', async () => {
 });
 
 test('a session gets the same bytes whatever changes beside, until something is forgotten there', async () => {
-  const { ask, project, user, local, open, home } = await filledRecallWorld();
+  const { ask, project, user, local, open } = await filledRecallWorld();
   const [, asUser] = [await open(project), await open(user)];
   const first = await ask({ session: 's' });
   writeFileSync(join(user, 'about.md'), '- Says quinces, and pears.\n');
   fill(local, 'dates');
   expect(await ask({ session: 's' })).toMatchObject({ isRepeated: true, text: first.text });
   expect((await ask({ session: 't' })).text).toContain('quinces');
-  await redactMatches(scrubOf('pears'), { store: asUser, home: join(home, '.nocturne'), now: new Date() });
+  await asUser.redact('pears');
   const redacted = await ask({ session: 's' });
   expect([redacted.isRepeated, redacted.text.includes('pears')]).toEqual([false, false]);
   expect((await ask({ session: 's' })).text).toBe(redacted.text);
@@ -128,11 +125,11 @@ test('what did not fit into one’s own part is said where it stands beside', as
 
 test('what is shown beside counts as shown where it is kept, and a ledger that came with a repository is not opened', async () => {
   const { ask, user, local, open } = await filledRecallWorld();
-  const store = await open(user);
+  const known = await open(user);
   mkdirSync(join(local, '.nocturne'));
   writeFileSync(join(local, '.nocturne/ledger.db'), 'no database');
   await ask({ query: 'pears' });
-  expect(topicUses(store.ledger).get('about.md')).toMatchObject({ shown: 1, used: 1 });
+  expect(await known.uses('about.md')).toMatchObject({ shown: 1, used: 1 });
   expect(readdirSync(join(local, '.nocturne'))).toEqual(['ledger.db']);
 });
 

@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/doors/recall-session.ts';
 import { agentMemory, loadConfig } from '../../src/index.ts';
 import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
 import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
+import { answerHook } from '../next/recalling.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { rowsOf } from '../support/rows.ts';
 import { COMPILED, DOOR } from '../support/run.ts';

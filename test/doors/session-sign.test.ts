@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/doors/recall-session.ts';
+import { answerHook } from '../next/recalling.ts';
 import { testApp } from '../support/app.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { aSession } from '../support/session-file.ts';

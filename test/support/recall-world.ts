@@ -4,10 +4,19 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/base/config/config.ts';
-import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
+import { type Config, loadConfig } from '../../src/base/config/config.ts';
+import type { RecallOptions } from '../../src/doors/recall-session.ts';
+import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
+import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
 import { openStore } from '../../src/memory/open.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { openDatabase } from '../../src/next/db/open-database.ts';
+import { redact } from '../../src/next/jobs/redact.ts';
+import { Memories } from '../../src/next/memory/memories.ts';
+import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
+import { scrubOf as scrubOfNext } from '../../src/next/memory/scrub.ts';
+import { recallFor } from '../next/recalling.ts';
+import { isNext } from '../next/which-house.ts';
 import { dirWith, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */
@@ -28,7 +37,14 @@ export interface RecallWorld {
   user: string;
   local: string;
   ask(options?: RecallOptions): ReturnType<typeof recallFor>;
-  open(dir: string): Promise<Store>;
+  open(dir: string): Promise<KnownMemory>;
+}
+
+/** A memory in which nocturne worked, until the test is done. */
+export interface KnownMemory {
+  redact(words: string): Promise<unknown>;
+  /** How often a topic was shown and used. */
+  uses(path: string): Promise<{ shown: number; used: number } | undefined>;
 }
 
 export async function recallWorld(settings: object = { userScope: true }, make = tempDir): Promise<RecallWorld> {
@@ -45,11 +61,35 @@ export async function recallWorld(settings: object = { userScope: true }, make =
     user: join(home, '.claude/memory'),
     local: join(root, '.claude/memory'),
     ask: (options = {}) => recallFor(config, { cwd: root, ...options }),
-    async open(dir) {
-      const store = await openStore(dir, { clock: config.clock });
-      onTestFinished(() => store.close());
-      return store;
-    },
+    open: (dir) => (isNext ? openNext : openBefore)(config, dir),
+  };
+}
+
+async function openBefore({ home, clock }: Config, dir: string): Promise<KnownMemory> {
+  const store = await openStore(dir, { clock });
+  onTestFinished(() => store.close());
+  return {
+    redact: (words) => redactMatches(scrubOf(words), { store, home, now: new Date() }),
+    uses: async (path) => topicUses(store.ledger).get(path),
+  };
+}
+
+async function openNext({ home, clock }: Config, dir: string): Promise<KnownMemory> {
+  const db = await openDatabase({ home });
+  const memories = new Memories({ db, home, clock });
+  onTestFinished(async () => {
+    await memories.close();
+    await db.close();
+  });
+  const { id } = await memories.ofDirectory(dir, { scope: 'project', name: 'test' });
+  await new MemoryFiles(memories, await memories.of(id)).list();
+  return {
+    redact: (words) => redact({ scrub: scrubOfNext(words), memories: [id] }, { memories }),
+    uses: (path) =>
+      db.get(
+        'select shown, used from topic_use join file on file.id = topic_use.file where topic_use.memory = ? and path = ?',
+        ...[id, path],
+      ),
   };
 }
 

@@ -146,7 +146,7 @@ const UNDER = `exists (select 1 from file where file.memory = line.memory and fi
   and file.path >= ? and file.path < ?)`;
 
 /** The lines that hold all of these texts, newest first. */
-async function idsHolding(
+export async function idsHolding(
   db: Db,
   memory: string,
   { texts, under, most }: { texts: readonly string[]; under: string; most: number },
