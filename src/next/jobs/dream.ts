@@ -75,7 +75,9 @@ export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
 
 type DreamEnd =
   | { outcome: 'dreamed' | 'proposed' | 'nothing-new'; error?: undefined }
-  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
+  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure }
+  /** Another process is at work on it. */
+  | { outcome: 'busy'; error: Failure };
 
 /** What every dream tells, however it ended; `job`: null where there was nothing to do. */
 export type DreamReport = DreamEnd & DreamOutput & { job: string | null };

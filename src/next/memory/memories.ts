@@ -8,7 +8,7 @@ import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
 import { makeDirectory, makeWhole, readTextNow, statNow, writeWhole } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
-import { type Db, insert, newId, type Sql } from '../db/sql.ts';
+import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
 import type { CommitDeps } from './commit.ts';
 import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
 import { WorkingCopy } from './working-copy.ts';
@@ -54,6 +54,23 @@ export async function addMemory(sql: Sql, made: NewMemory, at: string): Promise<
   const { id = newId(made.scope === 'store' ? 'memstore' : 'memory'), ...given } = made;
   await insert(sql, 'memory', [{ ...given, id, created_at: at, updated_at: at }]);
   return id;
+}
+
+/** Ids of those whose working copies are these directories of a machine. */
+export async function memoriesAt(sql: Sql, machine: string, dirs: readonly string[]): Promise<string[]> {
+  const select = (list: string) =>
+    `select id from memory where machine = ? and deleted_at is null and dir in (${list})`;
+  return (await allOf<{ id: string }>(sql, { select, of: dirs, before: [machine] })).map(({ id }) => id);
+}
+
+/** Those whose working copy on a machine is behind their heads. */
+export async function memoriesBehind(sql: Sql, machine: string): Promise<string[]> {
+  const rows = await sql.all<{ memory: string }>(
+    `select distinct file.memory from file join memory on memory.id = file.memory
+     where file.placed <> file.head and memory.machine = ? and memory.deleted_at is null`,
+    machine,
+  );
+  return rows.map(({ memory }) => memory);
 }
 
 /** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, or never was. */

@@ -10,7 +10,7 @@ import { makeDirectory, removeFile, writeNew } from '../../base/files/files.ts';
 import { isDead, thisProcess } from '../../base/process.ts';
 import { redact } from '../../base/text/redact.ts';
 import { openSession, openSnapshot, type ReadPoint, type Session, snapshotLines } from '../../transcript/session.ts';
-import { type Db, insert, newId, type Sql } from '../db/sql.ts';
+import { type Db, insert, newId, replace, type Sql } from '../db/sql.ts';
 
 export interface SessionRow {
   id: string;
@@ -40,6 +40,24 @@ export function sessionRow(sql: Sql, id: string): Promise<SessionRow | undefined
 
 export function sessionNamed(sql: Sql, memory: string, name: string): Promise<SessionRow | undefined> {
   return sql.get<SessionRow>('select * from session where memory = ? and name = ?', memory, name);
+}
+
+/** Where the sessions of a memory ran. */
+export async function sessionDirs(sql: Sql, memory: string): Promise<string[]> {
+  const select = 'select distinct cwd from session where memory = ? and cwd is not null';
+  return (await sql.all<{ cwd: string }>(select, memory)).map(({ cwd }) => cwd);
+}
+
+const DECLINED = 'declined_before';
+
+/** What was said before this instant was declined at set-up; ISO-8601. */
+export async function declinedBefore(sql: Sql): Promise<string | undefined> {
+  return (await sql.get<{ value: string }>('select value from setting where key = ?', DECLINED))?.value;
+}
+
+/** Declines what was said before now. */
+export async function declineBefore(sql: Sql, now: Date): Promise<void> {
+  await replace(sql, 'setting', ['key'], { key: DECLINED, value: now.toISOString() });
 }
 
 export function readPointOf({ read_to: byte, prefix_sha: hash }: SessionRow): ReadPoint | undefined {

@@ -73,6 +73,8 @@ export interface Ending {
   progress?: number;
   /** It is not over, and no failure: it is worked again from then on. */
   again?: Date;
+  /** What it waits for until then. */
+  why?: string;
   /** The job gave up what it was about, and said so in its rows. */
   isGivenUp?: boolean;
 }
@@ -135,6 +137,10 @@ export async function put(sql: Sql, item: NewItem, now: Date): Promise<Put> {
     ...[row.owner !== null || row.state === 'failed' ? at : row.since, notBefore, row.id],
   );
   return { notBefore, news: row.news };
+}
+
+export function inboxRow(sql: Sql, { kind, key }: Pick<InboxRow, 'kind' | 'key'>): Promise<InboxRow | undefined> {
+  return sql.get<InboxRow>('select * from inbox where kind = ? and key = ?', kind, key);
 }
 
 /** The same of what happened by itself, at a pace. */
@@ -217,7 +223,7 @@ export async function take(
       ...[owner, untilOf(at), item.kind, item.key, now],
     );
     if (row) return itemOf(row);
-    const held = await sql.get<InboxRow>('select * from inbox where kind = ? and key = ?', item.kind, item.key);
+    const held = await inboxRow(sql, item);
     // Thrown, so that nothing was put in either.
     throw busy(item.kind, held?.owner ?? owner);
   });
@@ -272,7 +278,8 @@ export async function settle(
     };
     if (!error) {
       if (hasNews) return wait(row.not_before, CLEAN);
-      if (ending.again) return wait(ending.again.toISOString(), CLEAN);
+      const { again, why = null } = ending;
+      if (again) return wait(again.toISOString(), 'attempts = 0, failures = 0, code = null, error = ?', why);
       await sql.run('delete from inbox where id = ?', id);
       return { state: 'done' };
     }

@@ -13,14 +13,30 @@ export async function listWork(sql: Sql, { memory }: { memory?: string } = {}): 
   );
 }
 
-/** A person says to try these again, now; answers how many of them nobody is at work on. */
+/** A person says to try these again, now, with what was given up of them; answers how many of them nobody is at work on. */
 export async function retry(sql: Sql, ids: readonly number[], now: Date): Promise<number> {
-  const at = now.toISOString();
-  if (ids.length === 0) return 0;
-  return sql.run(
-    `update inbox set state = 'waiting', not_before = ?, ${CLEAN} where owner is null and id in (${marks(ids)})`,
-    ...[at, ...ids],
+  let count = 0;
+  for (const id of ids) {
+    const row = await sql.get<InboxRow>('select * from inbox where id = ? and owner is null', id);
+    if (!row) continue;
+    const { takeUp = [], ...payload } = JSON.parse(row.payload);
+    const again = row.kind === 'extract' ? { ...payload, takeUp: [...new Set([...takeUp, 'gave_up'])] } : payload;
+    count += await sql.run(
+      `update inbox set state = 'waiting', not_before = ?, payload = ?, ${CLEAN} where owner is null and id = ?`,
+      ...[now.toISOString(), JSON.stringify(again), id],
+    );
+  }
+  return count;
+}
+
+/** Where the transcripts of sessions are, on a machine, that wait to be extracted. */
+export async function waitingTranscripts(sql: Sql, machine: string): Promise<Set<string>> {
+  const rows = await sql.all<{ path: string }>(
+    `select session.path from inbox join session on session.id = inbox.key
+     where inbox.kind = 'extract' and inbox.state = 'waiting' and session.machine = ? and session.path is not null`,
+    machine,
   );
+  return new Set(rows.map(({ path }) => path));
 }
 
 /** A person wants it no more; who works on it commits nothing from now on. */

@@ -1,7 +1,6 @@
 // What wakes a worker: BullMQ on Redis where one is set, and in any case time. The work is in the inbox, never in here.
-// Promises: losing Redis, its data or a wake-up loses nothing and holds nothing up for longer than a look takes that a worker
-// takes by itself: each second, or each five where Redis answers. Nobody waits for Redis longer than two seconds, and what is
-// wrong with it is told once until it is right again.
+// Promises: losing Redis, its data or a wake-up loses nothing and holds nothing up for longer than it takes until a worker looks by
+// itself. Nobody waits for Redis longer than two seconds, and what is wrong with it is told once until it is right again.
 // One BullMQ queue with a job name for each kind of work, and a delay for what is due later.
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -41,8 +40,6 @@ export interface WakeOptions {
   telemetry?: boolean;
 }
 
-/** Between looks where Redis says what comes. */
-const HEARD_MS = 5_000;
 /** Between tries to reach a Redis that was away. */
 const AGAIN_MS = 5_000;
 const GRACE_MS = 500;
@@ -80,8 +77,7 @@ export function openWake(options: WakeOptions): Wake {
       if (hasRung) rung.resolve();
       const rest = new AbortController();
       const over = AbortSignal.any([signal, rest.signal]);
-      const ms = bell?.isHeard() ? Math.max(mostMs, HEARD_MS) : mostMs;
-      await Promise.race([rung.promise, wait(ms, undefined, { signal: over }).catch(() => undefined)]);
+      await Promise.race([rung.promise, wait(mostMs, undefined, { signal: over }).catch(() => undefined)]);
       rest.abort();
       waiting = null;
       hasRung = false;
@@ -109,10 +105,6 @@ class Bell {
   constructor(options: WakeOptions & { url: string }, heard: () => Promise<void>) {
     this.#options = options;
     this.#heard = heard;
-  }
-
-  isHeard(): boolean {
-    return this.#open?.worker?.isRunning() === true && this.#open.redis.consumer().status === 'ready';
   }
 
   async ring({ kind, key, at, news }: Ring): Promise<void> {

@@ -6,6 +6,7 @@ import { forkAgent } from '../../agent/forked.ts';
 import { requireAccess } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import type { Usage } from '../../base/config/prices.ts';
+import { type AppError, failureOf, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
 import { keySource } from '../../base/key.ts';
 import { type Log, openLog } from '../../base/logger.ts';
@@ -16,10 +17,15 @@ import { type Enablement, gitRoot } from '../../memory/home/paths.ts';
 import { originOf } from '../../memory/home/projects.ts';
 import { boundDecompression } from '../../transcript/records.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { type Db, marks } from '../db/sql.ts';
+import type { Db } from '../db/sql.ts';
 import type { DreamReport, DreamRequest } from '../jobs/dream.ts';
 import type { Edited, edit, pin, restore } from '../jobs/edit.ts';
-import type { ExtractDeps, ExtractReport, ExtractRequest } from '../jobs/extract/extract-report.ts';
+import {
+  type ExtractDeps,
+  type ExtractReport,
+  type ExtractRequest,
+  nothingDone,
+} from '../jobs/extract/extract-report.ts';
 import type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 import type { LearnAgainRequest } from '../jobs/learn-again.ts';
 import type { RedactReport, RedactRequest } from '../jobs/redact.ts';
@@ -28,17 +34,19 @@ import type { Decided, ReviewRequest } from '../jobs/review.ts';
 import type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
-import type { StartedBy } from '../memory/job-rows.ts';
-import { Memories, type MemoryRow } from '../memory/memories.ts';
+import type { JobUsage, StartedBy } from '../memory/job-rows.ts';
+import { Memories, type MemoryRow, memoriesAt } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
+import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
+import { byHand } from './held-claim.ts';
 
 /** What may be asked for with a job. */
 export interface JobOptions {
   /** Default: the configured one. */
   model?: string;
-  /** The inbox item that it works; without it whoever works there. */
+  /** The inbox item that it works; default: it takes the one that a worker would, so that the two never do it twice. */
   claim?: Claim;
   /** Ends the job; what it did not commit is lost. */
   signal?: AbortSignal;
@@ -81,6 +89,10 @@ export interface App {
   files(memory: MemoryRow): MemoryFiles;
   /** Whether nocturne may work unasked for a session that ran there; without `cwd`, whether it may anywhere. */
   standing(at?: At): Promise<Enablement>;
+  /** The same for all sessions that a memory has seen: off where every one of their projects is. */
+  standingOf(memory: MemoryRow): Promise<Enablement>;
+  /** Ids of the memories that the agent of a session may write to. */
+  writableFor(at: At, memory: MemoryRow): Promise<string[]>;
   extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
   dream(
     memory: MemoryRow,
@@ -98,6 +110,15 @@ export interface App {
   redact(request: RedactRequest): Promise<RedactReport>;
   close(): Promise<void>;
 }
+
+const NO_SPEND: JobUsage = {
+  calls: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  microUsd: 0,
+};
 
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
@@ -138,9 +159,14 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   };
   const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
     const dirs = memory.dir === null ? [] : memoriesOf(config, { cwd, memory: memory.dir }).map(canonicalPath);
-    const select = `select id from memory where machine = ? and dir in (${marks(dirs)}) and deleted_at is null`;
-    const rows = dirs.length === 0 ? [] : await db.all<{ id: string }>(select, memories.machine, ...dirs);
-    return [...new Set([memory.id, ...rows.map(({ id }) => id)])];
+    return [...new Set([memory.id, ...(await memoriesAt(db, memories.machine, dirs))])];
+  };
+  const standing = async ({ cwd }: At = {}) => enablementFor(config, { pauses: await pausesOf(db, clock.now()), cwd });
+  const standingOf = async ({ id }: MemoryRow) => {
+    const overall = await standing();
+    if (!overall.enabled) return overall;
+    const each = await Promise.all((await sessionDirs(db, id)).map((cwd) => standing({ cwd })));
+    return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
   };
   const common = ({ model = config.model, signal, onUsage, startedBy: by = startedBy, ceiling }: JobOptions) => ({
     memories,
@@ -174,8 +200,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       quietMs: config.quietMs,
       excerptTokens: config.excerptTokens,
       fork: config.fork,
-      declinedBefore: (await db.get<{ value: string }>("select value from setting where key = 'declined_before'"))
-        ?.value,
+      declinedBefore: await declinedBefore(db),
       writableFor,
       ...(!options.keepsUserMemory && {
         userMemoryFor: async (memory: MemoryRow) => (memory.scope === 'project' ? userMemory() : null),
@@ -191,25 +216,62 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   };
   const extractBy = async (kind: string, request: ExtractRequest, options: JobOptions) => {
     const { extract } = await import('../jobs/extract.ts');
-    const { memory } = options;
-    const find = memory ? async () => memory : memoryForWork;
-    const report = await extract(request, { ...(await extractionBy(options)), memoryFor: find });
+    const run = async (each: ExtractRequest, more: JobOptions) => {
+      const { memory } = more;
+      const find = memory ? async () => memory : memoryForWork;
+      return extract(each, { ...(await extractionBy(more)), memoryFor: find });
+    };
+    const report = await (options.claim ? run(request, options) : extractByHand(request, options, run));
     return told(kind, report.memory, report);
   };
+  /** Opened here, so that it is known which session it is. */
+  const extractByHand = async (
+    request: ExtractRequest,
+    options: JobOptions,
+    run: (request: ExtractRequest, options: JobOptions) => Promise<ExtractReport>,
+  ): Promise<ExtractReport> => {
+    const where = { isLive: !request.ended, machine: memories.machine, copiesDir: join(home, 'copies') };
+    const opened =
+      request.opened ?? (await openTranscript(db, { ...request, ...where }).catch(onAppError((error) => error)));
+    if (isAppError(opened)) return run({ ...request, opened }, options);
+    const memory = options.memory ?? (await memoryForWork(opened));
+    const at = { memory: memory.id, machine: opened.discard ? null : memories.machine, at: clock.now().toISOString() };
+    const { id: key } = await db.write((sql) => enterSession(sql, at, opened));
+    const payload = { ended: request.ended, size: opened.sizeBytes };
+    const work = (claim: Claim, signal: AbortSignal) =>
+      run({ ...request, opened }, { ...options, memory, claim, signal });
+    const item = { kind: 'extract', key, memory: memory.id, payload } as const;
+    return byHand(self, item, { signal: options.signal, work }).catch(
+      onAppError((error) => {
+        opened.discard?.();
+        const of = { session: opened.id, transcript: opened.path, memory: memory.id, job: null, spend: NO_SPEND };
+        return { ...nothingDone(), ...of, outcome: 'busy' as const, error: failureOf(error) };
+      }, 'conflict'),
+    );
+  };
+  const self = { db, clock, config };
   return {
     ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
-    ...{ memoryDirOf, memoryFor, userMemory },
+    ...{ memoryDirOf, memoryFor, userMemory, standing, standingOf, writableFor },
     findMemory: async (at) => findAt(memoryDirOf(at)),
     files: (memory) => new MemoryFiles(memories, memory),
-    standing: async ({ cwd } = {}) => enablementFor(config, { pauses: await pausesOf(db, clock.now()), cwd }),
     extract: (request, options = {}) => extractBy('extract', request, options),
     async dream(memory, { review = config.review, ...request }, options = {}) {
       const { dream } = await import('../jobs/dream.ts');
-      const { claim } = options;
-      const { startedBy: by, ...deps } = common(options);
       const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
       const more = { memory, requestTokens, holdDays, archiveAfterDays, needsApproval: review };
-      return told('dream', memory.id, await dream({ claim, ...request, startedBy: by }, { ...deps, ...more }));
+      const run = ({ claim, ...how }: JobOptions) => {
+        const { startedBy: by, ...deps } = common(how);
+        return dream({ ...request, claim, startedBy: by }, { ...deps, ...more });
+      };
+      const item = { kind: 'dream', key: memory.id, memory: memory.id, payload: {} } as const;
+      const work = (claim: Claim, signal: AbortSignal) => run({ ...options, claim, signal });
+      const dreamed = options.claim ? run(options) : byHand(self, item, { signal: options.signal, work });
+      const busy = async (error: AppError) => {
+        const { NOTHING_TOLD } = await import('../jobs/dream/dream-landing.ts');
+        return { ...NOTHING_TOLD, job: null, outcome: 'busy' as const, error: failureOf(error) };
+      };
+      return told('dream', memory.id, await dreamed.catch(onAppError(busy, 'conflict')));
     },
     async learnAgain(memory, request, options = {}) {
       const { learnAgain } = await import('../jobs/learn-again.ts');

@@ -66,7 +66,9 @@ export interface ExtractDeps extends ExtractedDeps {
 export type ExtractEnd =
   | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit'; error?: undefined }
   /** Why it failed, or what was given up, and which class of failure it is. */
-  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure };
+  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure }
+  /** Another process is at work on it. */
+  | { outcome: 'busy'; error: Failure };
 
 /** What an extraction did of a session, as far as it came. */
 interface Done {
@@ -115,7 +117,7 @@ export const nothingDone = (): Done => ({
 });
 
 /** Throws on what is not an AppError. */
-export function failedBy(error: unknown): Extract<ExtractEnd, { error: Failure }> {
+export function failedBy(error: unknown): Exclude<Extract<ExtractEnd, { error: Failure }>, { outcome: 'busy' }> {
   if (!isAppError(error)) throw error;
   const { code } = error;
   const isGone = code === 'transcript-gone' || code === 'unknown-format';

@@ -1,0 +1,48 @@
+// What a machine knows of sessions on its disk that a sweep looked at: why nothing waits of them, as long as their files stay as
+// they are; and what settings or permissions keep closed (`blocked`), which is looked at again until it is open.
+// It saves reading; losing it costs one sweep.
+
+import { type Db, replace, type Sql } from '../db/sql.ts';
+
+export interface Look {
+  path: string;
+  size: number;
+  modifiedAt: string;
+  verdict: string;
+  cwd: string | null;
+  /** Where its memory is, or would be; null: that does not matter. */
+  dir: string | null;
+  /** Of what is blocked: why, and since when. */
+  reason?: string;
+  since?: string;
+}
+
+const keyOf = (machine: string) => `swept ${machine}`;
+
+export async function looksOf(sql: Sql, machine: string): Promise<Map<string, Look>> {
+  const row = await sql.get<{ value: string }>('select value from setting where key = ?', keyOf(machine));
+  const looks: Look[] = JSON.parse(row?.value ?? '[]');
+  return new Map(looks.map((look) => [look.path, look]));
+}
+
+/** Keeps these looks in place of those of the same paths, and forgets `gone`. */
+export async function keepLooks(
+  db: Db,
+  machine: string,
+  { looks = [], gone = [] }: { looks?: readonly Look[]; gone?: Iterable<string> },
+): Promise<void> {
+  await db.write(async (sql) => {
+    const known = await looksOf(sql, machine);
+    const before = known.size;
+    let isOther = looks.length > 0;
+    for (const path of gone) isOther = known.delete(path) || isOther;
+    for (const look of looks) known.set(look.path, look);
+    if (!isOther && known.size === before) return;
+    await replace(sql, 'setting', ['key'], { key: keyOf(machine), value: JSON.stringify([...known.values()]) });
+  });
+}
+
+/** What is closed, and why. */
+export async function blockedOf(sql: Sql, machine: string): Promise<Look[]> {
+  return [...(await looksOf(sql, machine)).values()].filter(({ verdict }) => verdict === 'blocked');
+}
