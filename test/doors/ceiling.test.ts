@@ -68,7 +68,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const dirs = (await app.home.stores()).filter((dir) => dir.includes('project'));
   expect(dirs).toHaveLength(DIRECTORIES);
   const stores = await Promise.all(dirs.map((dir) => app.store(dir)));
-  const waiting = stores.flatMap((store) => rowsOf(store)('waiting'));
+  const waiting = (await Promise.all(stores.map((store) => rowsOf(store)('waiting')))).flat();
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
     expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
@@ -89,12 +89,12 @@ test('what a ceiling held back is done on the next day', async () => {
   const testing = await testApp({ server: model, settings: { dayTokens: 10_000 } });
   const session = aSession(['Always water the trees.']);
   expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'ceiling', code: 'ceiling' });
-  const [item] = testing.rows('waiting');
+  const [item] = await testing.rows('waiting');
   expect(item?.notBefore.slice(0, 13)).toBe('2026-11-22T00');
   expect(item?.attempts).toBe(0);
   const tomorrow = await laterApp(testing, '2026-11-22T01:00:00Z', { server: model, settings: { dayTokens: 100_000 } });
   expect(await workDue(tomorrow)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('failures')).toEqual([]);
 });
 
 test('after five jobs in a row without progress no model is asked; then one tries, and all is done', async () => {
@@ -126,7 +126,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const mended = await laterApp(testing, NOW + 60 * MINUTE, { server: model });
   expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
   expect(await mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('failures')).toEqual([]);
   expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,
   });
@@ -144,7 +144,7 @@ async function heldByCeiling(settings: object) {
     await testing.nocturne('enqueue', 'extract', aSession(['Always water the trees.'], { id: idOf(n) }).path);
   }
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting').map(({ notBefore }) => notBefore.slice(0, 10))).toEqual(['2026-11-22', '2026-11-22']);
+  expect((await testing.rows('waiting')).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual(['2026-11-22', '2026-11-22']);
   expect(model.requests).toHaveLength(0);
   return { testing, set };
 }
@@ -158,11 +158,11 @@ test.for([
   const status = async () => JSON.parse((await testing.nocturne('status', '--json')).stdout).spendToday;
   expect(await status()).toMatchObject({ fullFrom: '2026-11-21T02:00:00.000Z' });
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toHaveLength(2);
+  expect(await testing.rows('waiting')).toHaveLength(2);
   set(high);
   expect(await status()).toMatchObject({ fullFrom: null });
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
   expect(await status()).toMatchObject({ fullFrom: null });
 });
 
@@ -171,7 +171,7 @@ test('a worker that stays sees the ceiling that is raised in config.json', async
   const worker = await workerHere(testing.environment);
   await until(async () => (await testing.app.home.workers.all()).length === 1);
   set({ dayTokens: 1_000_000 });
-  await until(() => testing.rows('waiting').length === 0);
+  await until(async () => (await testing.rows('waiting')).length === 0);
   await worker.stop();
 });
 
@@ -179,7 +179,7 @@ test('retry --failed tries what waits for a ceiling, and says of what else waits
   const { testing, set } = await heldByCeiling({ dayTokens: 100 });
   set({ dayTokens: 1_000_000 });
   expect((await testing.nocturne('retry', '--failed')).stdout.match(/ waits in /g)).toHaveLength(2);
-  expect(testing.rows('waiting')).toMatchObject([{ failure: null }, { failure: null }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ failure: null }, { failure: null }]);
   expect((await testing.nocturne('retry', '--failed')).stdout).toBe(
     'Nothing failed; 2 jobs wait: nocturne retry --all\n',
   );

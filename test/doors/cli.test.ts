@@ -210,7 +210,7 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
   ]) {
     expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
   }
-  expect(rows('waiting').map(({ kind, payload }) => [kind, payload])).toEqual([
+  expect((await rows('waiting')).map(({ kind, payload }) => [kind, payload])).toEqual([
     ['extract', { transcript: session.path, ended: true, takeDeclined: true }],
     ['reprocess', { all: true, ended: true }],
     ['dream', {}],

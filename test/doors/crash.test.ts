@@ -26,7 +26,7 @@ async function nightOf(transcripts: string[], options: Parameters<typeof testApp
 async function memoryWithoutKill(transcripts: string[]): ReturnType<typeof memoryOf> {
   const testing = await nightOf(transcripts);
   await testing.nocturne('worker', '--once');
-  expect(isIdle(testing)).toBe(true);
+  expect(await isIdle(testing)).toBe(true);
   return memoryOf(testing);
 }
 
@@ -52,7 +52,7 @@ async function bothMemoriesOf(testing: TestApp) {
   const dir = join(testing.home, '.claude/memory');
   return {
     project: await memoryOf(testing),
-    outbox: testing.rows('outbox'),
+    outbox: await testing.rows('outbox'),
     user: await memoryOf({ ...testing, store: await testing.app.store(dir), dir }),
   };
 }
@@ -96,7 +96,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
 
 async function expectNoLossIn(testing: TestApp): Promise<void> {
   const expected = await memoryWithoutKill(sessions);
-  const begun = () => testing.rows('jobs').length;
+  const begun = async () => (await testing.rows('jobs')).length;
   const kill = async (worker: Running) => {
     worker.kill('SIGKILL');
     expect(await worker.ended).toMatchObject({ signal: 'SIGKILL' });
@@ -105,10 +105,10 @@ async function expectNoLossIn(testing: TestApp): Promise<void> {
   const opening = start(['worker'], testing.environment);
   await until(async () => (await testing.app.home.workers.all()).length > 0);
   await kill(opening);
-  for (let delayMs = 0; delayMs <= 600 && !isIdle(testing); delayMs += sized({ quick: 600, deep: 120 })) {
-    const before = begun();
+  for (let delayMs = 0; delayMs <= 600 && !(await isIdle(testing)); delayMs += sized({ quick: 600, deep: 120 })) {
+    const before = await begun();
     const worker = start(['worker'], testing.environment);
-    await until(() => begun() > before);
+    await until(async () => (await begun()) > before);
     await after(delayMs);
     await kill(worker);
   }

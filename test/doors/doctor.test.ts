@@ -176,7 +176,7 @@ test('of a memory directory doctor tells the last jobs, what fails, open modes a
   expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
     { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
   ]);
-  const [item] = rows('waiting');
+  const [item] = await rows('waiting');
   await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
   chmodSync(dir, 0o755);
   expect(await checkMemoryDirectory(dir)).toMatchObject([

@@ -91,11 +91,11 @@ test('a pause ends it within two seconds; the work waits as paused, and goes on 
   await until(() => areGone(pidsOf(fake)));
   expect(performance.now() - since).toBeLessThan(2_000);
   await worker.ended;
-  expect(testing.rows('waiting')).toMatchObject([{ attempts: 0, failure: expect.stringContaining('paused') }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ attempts: 0, failure: expect.stringContaining('paused') }]);
   fake.answers(NOTHING);
   await runHere(['pause', '--off'], environment);
   await runHere(['worker', '--once'], environment);
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
@@ -113,7 +113,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     fake.answers(NOTHING);
     // The lease of a worker that was killed is over by then.
     await runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' });
-    expect(testing.rows('waiting')).toEqual([]);
+    expect(await testing.rows('waiting')).toEqual([]);
     expect(fake.starts().at(-1)?.names).toEqual([]);
     expect(leftIn(home)).toEqual(['claude-code.json']);
   },

@@ -11,8 +11,8 @@ import { aSession } from '../support/session-file.ts';
 const NOW = Date.parse('2026-11-21T02:00:00Z');
 const MINUTE = 60_000;
 
-function waitMs({ rows }: TestApp): number | undefined {
-  const [item] = rows('waiting');
+async function waitMs({ rows }: TestApp): Promise<number | undefined> {
+  const [item] = await rows('waiting');
   return item && Date.parse(item.notBefore) - NOW;
 }
 
@@ -53,9 +53,9 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
     expect(await workSession(testing, aSession().path)).toMatchObject({ outcome: 'failed', code });
     expect(model.requests).toHaveLength(requests);
     expect((await testing.app.home.days.spendOf('2026-11-21')).calls).toBe(requests);
-    expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
-    expect(testing.rows('coverage')).toEqual([]);
-    const wait = waitMs(testing) as number;
+    expect(await testing.rows('failures')).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
+    expect(await testing.rows('coverage')).toEqual([]);
+    const wait = await waitMs(testing) as number;
     expect(wait).toBeGreaterThan(from);
     expect(wait).toBeLessThanOrEqual(to);
   },
@@ -68,8 +68,8 @@ test('a transcript that is gone is given up at once, is listed, and costs no req
   await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   rmSync(session.path);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'transcript-gone', isGivenUp: true }]);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'transcript-gone' }]);
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'transcript-gone' }]);
+  expect(await testing.rows('waiting')).toEqual([]);
   expect(model.requests).toEqual([]);
 });
 
@@ -77,7 +77,7 @@ test('a transcript that is gone is given up at once, is listed, and costs no req
 async function workToTheEnd(testing: TestApp, options: TestAppOptions): Promise<number[]> {
   const waits: number[] = [];
   let now = 0;
-  for (let at = waitMs(testing); at !== undefined && waits.length < 20; at = waitMs(testing)) {
+  for (let at = await waitMs(testing); at !== undefined && waits.length < 20; at = await waitMs(testing)) {
     waits.push(at - now);
     now = at;
     expect(await workDue(await laterApp(testing, NOW + at - 1, options))).toEqual([]);
@@ -101,8 +101,8 @@ test.each<[string, Answer, number]>([
   for (const [nth, wait] of waits.entries()) expect(wait).toBeLessThanOrEqual(4 ** nth * MINUTE);
   await testing.app.extract({ transcript: path, ended: true });
   expect(model.requests).toHaveLength(tries);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code, failures: tries }]);
-  expect(testing.rows('fates')).toEqual(['gave-up']);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', code, failures: tries }]);
+  expect(await testing.rows('fates')).toEqual(['gave-up']);
 });
 
 test('a prompt that is too long is split smaller until the model takes it', async () => {
@@ -112,8 +112,8 @@ test('a prompt that is too long is split smaller until the model takes it', asyn
   const testing = await testApp({ server: model, settings: { excerptTokens: 4_000 } });
   const session = aSession(Array.from({ length: 12 }, (_, n) => `Rule ${n}: ${'keep the trees watered. '.repeat(40)}`));
   expect(await workSession(testing, session.path)).toMatchObject({ outcome: 'nothing-worth-keeping', reason: null });
-  expect(testing.rows('coverage')).toHaveLength(12);
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('coverage')).toHaveLength(12);
+  expect(await testing.rows('failures')).toEqual([]);
   const refused = model.requests.filter((request) => JSON.stringify(request.messages).length > 6_000);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThanOrEqual(3);
@@ -131,10 +131,10 @@ test('a prompt that is too long however small it is split is given up; what come
     code: 'oversize',
     isGivenUp: true,
   });
-  const fates = Object.fromEntries(testing.rows('coverage').map(({ turn, disposition }) => [turn, disposition]));
+  const fates = Object.fromEntries((await testing.rows('coverage')).map(({ turn, disposition }) => [turn, disposition]));
   expect(fates).toMatchObject({ [session.turn(1)]: 'gave-up', [session.turn(3)]: 'nothing' });
   expect(Object.keys(fates)).toHaveLength(3);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
 });
 
 test('tries are given back when the transcript grows, also after it was given up; the rest is then done', async () => {
@@ -147,22 +147,22 @@ test('tries are given back when the transcript grows, also after it was given up
   session.add('I prefer short answers.');
   const later = await laterApp(testing, NOW + MINUTE, options);
   expect(await workDue(later)).toHaveLength(1);
-  expect(testing.rows('failures')).toMatchObject([{ attempts: 1, failures: 1 }]);
+  expect(await testing.rows('failures')).toMatchObject([{ attempts: 1, failures: 1 }]);
   for (const minutes of [30, 60]) {
     await enqueueExtract(later.app, { transcript: session.path, ended: true });
     await workDue(await laterApp(testing, NOW + minutes * MINUTE, options));
   }
   // Asking again without anything new gave no tries back.
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', attempts: 3 }]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', attempts: 3 }]);
   const requests = model.requests.length;
   await workSession(await laterApp(testing, NOW + 90 * MINUTE, options), session.path);
   expect(model.requests).toHaveLength(requests);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed' }]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed' }]);
   session.add('Thanks.');
   isRefusing = false;
   await workSession(await laterApp(testing, NOW + 120 * MINUTE, options), session.path);
-  expect(testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
+  expect(await testing.rows('failures')).toEqual([]);
 });
 
 test('a run that got somewhere before it failed begins to count anew', async () => {
@@ -173,10 +173,10 @@ test('a run that got somewhere before it failed begins to count anew', async () 
   const testing = await testApp(options);
   const filler = 'Water the trees. '.repeat(130);
   await workSession(testing, aSession([`First ${filler}`, `Second ${filler}`, `POISON ${filler}`]).path);
-  expect(testing.rows('coverage').length).toBeGreaterThan(0);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 1 }]);
+  expect((await testing.rows('coverage')).length).toBeGreaterThan(0);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 1 }]);
   expect(await workToTheEnd(testing, options)).toHaveLength(2);
-  const fates = testing.rows('fates');
+  const fates = await testing.rows('fates');
   expect(fates.toSorted()).toEqual(['gave-up', 'nothing', 'nothing']);
 });
 

@@ -135,8 +135,8 @@ test.for([
   const reason = `autoMemoryEnabled is false in ${join(root, path)}`;
   expect((await testing.nocturne('why', session.path)).stdout).toContain(reason);
   expect(await work()).toContain(`off (${reason})`);
-  expect(testing.rows('waiting')).toEqual([]);
-  expect(testing.rows('coverage')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('coverage')).toEqual([]);
   // By name it is read all the same.
   expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded');
 });
@@ -173,7 +173,7 @@ test('a project can turn nothing on, and says nothing of where memory lives', as
 test('where it cannot be told what the project says, the work waits; a link to a device keeps nobody', async () => {
   const broken = await projectWith({ '.claude/settings.json': '{ "autoMemoryEnabled": fal' });
   expect(await broken.work()).toContain('autoMemoryEnabled cannot be read: ');
-  expect(broken.testing.rows('waiting')).toHaveLength(1);
+  expect(await broken.testing.rows('waiting')).toHaveLength(1);
   writeFileSync(join(broken.root, '.claude/settings.json'), '{ "autoMemoryEnabled": true }');
   const later = { ...broken.testing.environment, NOCTURNE_NOW: '2026-11-21T02:06:00Z' };
   expect((await runHere(['worker', '--once'], later)).stderr).toContain(': recorded');

@@ -166,7 +166,7 @@ test('a read-only store shows what another process writes to it, and stays out o
     expect(data.content).toContain('beta');
     expect(data).toMatchObject({ id: expect.stringMatching(/^mem_/), version: (await store.lookUp(path))?.version });
     await store.edit({ actor: 'person' }, { path, old: 'beta', new: 'gamma' });
-    expect(rowsOf(store)('uses').size).toBe(0);
+    expect((await rowsOf(store)('uses')).size).toBe(0);
   });
   expect((await call<Output<'search'>>('memory_search', { query: 'gamma' })).data.total).toBe(1);
 });
@@ -203,7 +203,7 @@ test('two clients in two processes that change one memory at once lose nothing, 
   });
   expect(again.isError).toBe(false);
   await worked(dir, async (store) => {
-    const kept = rowsOf(store)('versions').map((row) => [String(row.content), row.actor]);
+    const kept = (await rowsOf(store)('versions')).map((row) => [String(row.content), row.actor]);
     for (const content of ['- by 0\n', '- by 1\n']) {
       expect(kept.some(([of, actor]) => of === content && actor === 'tool:mcp')).toBe(content === winner);
     }
@@ -286,8 +286,8 @@ test('a memory that is read counts as used where the store may be written', asyn
   const { call, close } = await connectHere([`a=${written}:rw`, `b=${kept}`], environment);
   for (const store of ['a', 'b']) await call('memory_read', { store, path: 'hosts.md' });
   await close();
-  expect(await worked(written, async (store) => rowsOf(store)('uses').get('hosts.md')?.used)).toBe(1);
-  expect(await worked(kept, async (store) => rowsOf(store)('uses').size)).toBe(0);
+  expect(await worked(written, async (store) => (await rowsOf(store)('uses')).get('hosts.md')?.used)).toBe(1);
+  expect(await worked(kept, async (store) => (await rowsOf(store)('uses')).size)).toBe(0);
 });
 
 test('eight stores are served with their instructions; a ninth is refused by name, and so is one instruction too long', async () => {

@@ -63,7 +63,7 @@ test.each([
     const session = another();
     fake.answers(says({ entries: [entry(session)] }));
     expect(await learn(testing, session)).toMatchObject({ outcome: 'recorded', spend: { calls: 1, onPlan: 1 } });
-    const [{ id } = { id: '' }] = testing.rows('entries');
+    const [{ id } = { id: '' }] = await testing.rows('entries');
     const lines = [{ text: 'Always use pnpm.', entries: [id] }];
     const put = { kind: 'put', reason: 'It is new.', topic: 'tools', in: lines };
     const operation = { ...put, description: 'Which tools.', type: 'feedback', over: null };
@@ -192,7 +192,7 @@ test.each(waysTaken(UNFIT, 0, 2))(
     expect(result).toMatchObject({ outcome: 'failed', code, reason: expect.stringMatching(message) });
     expect(fake.starts()).toEqual([]);
     expect(await spendOf(testing)).toMatchObject({ planRequests: 0, reservedTokens: 0, usedTokens: 0 });
-    expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+    expect(await testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
   },
 );
 
@@ -201,15 +201,15 @@ test('what waits for a login is worked as soon as there is one', async () => {
   fake.is({ status: NOT_LOGGED_IN });
   await enqueueExtract(testing.app, { transcript: another().path, ended: true });
   for (const _ of [1, 2]) await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toMatchObject([{ failure: expect.stringContaining('not logged in') }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ failure: expect.stringContaining('not logged in') }]);
   fake.is({ status: { stdout: JSON.stringify({ loggedIn: true, authMethod: 'claude.ai' }) } });
   // It is logged in, and nothing tells of it: by its own clock.
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toHaveLength(1);
+  expect(await testing.rows('waiting')).toHaveLength(1);
   mkdirSync(join(testing.home, '.claude'), { recursive: true });
   writeFileSync(join(testing.home, '.claude/.credentials.json'), '{}');
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
   expect(fake.starts()).toHaveLength(1);
 });
 
@@ -221,7 +221,7 @@ test('a login that ends in the middle of a night keeps the rest waiting, without
     code: 'auth',
     reason: expect.stringContaining('Log in to'),
   });
-  expect(testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'retrying', attempts: 0 }]);
 });
 
 test('a plan that is used up is not asked before the time that it named; another model is asked at once', async () => {
@@ -230,7 +230,7 @@ test('a plan that is used up is not asked before the time that it named; another
   expect(await workSession(testing, another().path)).toMatchObject({ code: 'plan-limit' });
   await workSession(testing, another('I prefer short answers.').path);
   expect(fake.starts()).toHaveLength(1);
-  const waits = testing.rows('waiting');
+  const waits = await testing.rows('waiting');
   expect(waits).toHaveLength(2);
   for (const { notBefore, failure } of waits) {
     expect(notBefore >= '2026-11-24T15:07:00' && notBefore < '2026-11-24T15:09:10', notBefore).toBe(true);
@@ -241,9 +241,9 @@ test('a plan that is used up is not asked before the time that it named; another
   expect(stdout).toContain('weekly limit');
   expect(stdout).toMatch(/^plan {7}1 of 100 requests on your plan today$/m);
   await testing.nocturne('worker', '--once');
-  expect(testing.rows('waiting')).toHaveLength(2);
+  expect(await testing.rows('waiting')).toHaveLength(2);
   await runHere(['worker', '--once'], { ...testing.environment, NOCTURNE_MODEL: 'offline' });
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
 });
 
 const FAILURES: [string, Order, string, boolean][] = [
@@ -279,7 +279,7 @@ test('so many requests a day go out on a plan, and what needs more waits for the
   for (const _ of [1, 2]) await learn(testing, another());
   expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'ceiling' });
   expect(fake.starts()).toHaveLength(2);
-  const [waits] = testing.rows('waiting');
+  const [waits] = await testing.rows('waiting');
   expect(waits?.failure).toMatch(/daily ceiling of 2 requests on your plan.*Raise planRequests/);
   expect(waits?.notBefore).toMatch(/^2026-11-22T00/);
   expect(await spendOf(testing)).toMatchObject({ planRequests: 2, usedMicroUsd: 0 });

@@ -27,7 +27,7 @@ const queues = {
     reason: null,
     make: async (testing: TestApp) => ({
       url: '',
-      lockIsOver: () => until(() => Date.now() > Date.parse(testing.rows('leases')[0]?.until ?? ''), 30_000),
+      lockIsOver: () => until(async () => Date.now() > Date.parse((await testing.rows('leases'))[0]?.until ?? ''), 30_000),
     }),
   },
 };
@@ -41,12 +41,12 @@ function records(request: MessagesRequest) {
   return calls('record_entries', { entries: [entry] });
 }
 
-const commitsOf = ({ rows }: TestApp) => new Set(rows('versions').map(({ commit }) => commit)).size;
+const commitsOf = async ({ rows }: TestApp) => new Set((await rows('versions')).map(({ commit }) => commit)).size;
 
 async function expectOneCommit({ store, dir, rows }: TestApp, turns: number): Promise<void> {
-  const covered = rows('coverage');
+  const covered = await rows('coverage');
   expect(covered.map(({ disposition }) => disposition)).toEqual(Array.from({ length: turns }, () => 'recorded'));
-  const entries = rows('entries');
+  const entries = await rows('entries');
   expect(entries).toHaveLength(turns);
   const logs = (await store.list()).filter((path) => path.startsWith('logs/'));
   const lines = (await Promise.all(logs.map((path) => store.read(path)))).join('\n');
@@ -75,7 +75,7 @@ test('a session that two commands and two workers extract at once is committed o
   release();
   expect(await first).toMatchObject({ code: 0, values: [{ outcome: 'recorded' }] });
   expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
-  expect(testing.rows('waiting')).toEqual([]);
+  expect(await testing.rows('waiting')).toEqual([]);
   expect(model.requests).toHaveLength(1);
   await expectOneCommit(testing, 1);
 });
@@ -128,21 +128,21 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       sleeper.kill('SIGSTOP');
       process.kill(agent as number, 'SIGSTOP');
       const other = await workerHere(environment);
-      await until(() => testing.rows('waiting').length === 0, 60_000);
+      await until(async () => (await testing.rows('waiting')).length === 0, 60_000);
       await expectOneCommit(testing, 1);
-      const commits = commitsOf(testing);
+      const commits = await commitsOf(testing);
 
       release();
       sleeper.kill('SIGCONT');
       process.kill(agent as number, 'SIGCONT');
       const late = aSession([RULE], { id: '21110000-2222-4333-8444-555555555555' });
       await runHere(['enqueue', 'extract', late.path], environment);
-      await until(() => testing.rows('waiting').length === 0, 60_000);
+      await until(async () => (await testing.rows('waiting')).length === 0, 60_000);
       expect(await stop(sleeper)).toMatchObject({ code: 0 });
       await other.stop();
       expect(agentsOf(testing.home)).toEqual([]);
       await expectOneCommit(testing, 2);
-      expect(commitsOf(testing)).toBe(commits + 1);
+      expect(await commitsOf(testing)).toBe(commits + 1);
     },
   );
 
@@ -154,7 +154,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       release();
       await lockIsOver();
       worker.kill('SIGCONT');
-      await until(() => testing.rows('waiting').length === 0, 60_000);
+      await until(async () => (await testing.rows('waiting')).length === 0, 60_000);
       expect(await stop(worker)).toMatchObject({ code: 0 });
       await expectOneCommit(testing, 1);
     },
@@ -175,5 +175,5 @@ test('the second signal ends a worker at once, its agent with it, and the work w
   expect(ended).toMatchObject({ code: 1, signal: null });
   expect(performance.now() - first).toBeLessThan(9_000);
   if (onLinux) await until(() => agentsOf(testing.home).length === 0);
-  expect(testing.rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
 });

@@ -94,7 +94,7 @@ test.for(FILES)(`a %s of ${MEGABYTES} MB is read in part, named, and left as it 
   const topic = readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8');
   expect(topic).toContain('Always use pnpm');
   expect(topic.includes('Never commit')).toBe(path === LOG);
-  expect(testing.rows('entries').every(({ state }) => state !== 'withdrawn')).toBe(true);
+  expect((await testing.rows('entries')).every(({ state }) => state !== 'withdrawn')).toBe(true);
   expect(statSync(file).size).toBe(SIZE);
 });
 

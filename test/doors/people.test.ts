@@ -155,7 +155,7 @@ test('a dream and its report count alike: operations, whatever the entries and r
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);
-  expect(rows('entries').length).toBeGreaterThan(items);
+  expect((await rows('entries')).length).toBeGreaterThan(items);
 });
 
 test('why tells what the last dream did, entry by entry, and of a day what all did', async () => {

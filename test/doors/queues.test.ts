@@ -101,7 +101,7 @@ test.skipIf(noRedisOfOurs)(
 
     await redis.flush();
     await workUntilIdle(testing);
-    const turns = testing.rows('coverage').map(({ turn }) => turn);
+    const turns = (await testing.rows('coverage')).map(({ turn }) => turn);
     expect(new Set(turns).size).toBe(11);
     expect(turns).toHaveLength(11);
     // What the killed one had begun is asked again.
@@ -123,11 +123,11 @@ test('enqueue tells within two seconds that Redis is down or silent, keeps the w
     expect(took()).toBeLessThan(2_000);
     expect(code).toBe(0);
     expect(stderr).toContain('The queue was not notified');
-    expect(testing.rows('waiting')).toHaveLength(index + 2);
+    expect(await testing.rows('waiting')).toHaveLength(index + 2);
   }
   await testing.nocturne('worker', '--once');
-  expect(isIdle(testing)).toBe(true);
-  expect(testing.rows('coverage')).toHaveLength(4);
+  expect(await isIdle(testing)).toBe(true);
+  expect(await testing.rows('coverage')).toHaveLength(4);
 });
 
 test.skipIf(noRedisOfOurs)(

@@ -58,7 +58,7 @@ test.skipIf(!hasReal)(
         expect({ outcome, spend }).toMatchObject({ outcome: 'unknown-format', spend: { calls: 0 } });
       else expect(['recorded', 'nothing-worth-keeping', 'nothing-new'], transcript).toContain(outcome);
     }
-    expect(testing.rows('coverage').length).toBeGreaterThan(0);
+    expect((await testing.rows('coverage')).length).toBeGreaterThan(0);
   },
 );
 

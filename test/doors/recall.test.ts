@@ -189,7 +189,7 @@ test('a session gets the same bytes until it is cleared or compacted, whatever c
   fill(dir);
   expect(await answer(later, { source: 'resume' })).toBe(compacted);
   expect(await answer(later, { source: 'clear' })).toContain('A data engineer');
-  expect(rows('uses').get('user.md')).toMatchObject({ shown: 4, used: 0 });
+  expect((await rows('uses')).get('user.md')).toMatchObject({ shown: 4, used: 0 });
 });
 
 test('what is forgotten or redacted is not given to a session again', async () => {
@@ -211,7 +211,7 @@ test('recall says which topics were used: those that a query asked for', async (
   const { nocturne, rows } = await filledApp();
   await nocturne('recall');
   await nocturne('recall', '--query', 'when are releases cut');
-  const uses = rows('uses');
+  const uses = await rows('uses');
   expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
   expect(uses.get('user.md')).toMatchObject({ shown: 2, used: 0 });
 });
@@ -248,12 +248,14 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   await runHere(['enqueue', 'extract', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');
-  expect(rows('waiting')).toMatchObject([{ kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' }]);
-  expect(rows('coverage')).toEqual([]);
+  expect(await rows('waiting')).toMatchObject([
+    { kind: 'extract', attempts: 0, notBefore: '2026-11-21T03:00:00.000Z' },
+  ]);
+  expect(await rows('coverage')).toEqual([]);
 
   const over = { ...environment, NOCTURNE_NOW: '2026-11-21T03:31:00Z' };
   await runHere(['worker', '--once'], over);
-  expect(rows('fates')).toEqual(['recorded', 'nothing']);
+  expect(await rows('fates')).toEqual(['recorded', 'nothing']);
   expect(await runHere(['pause', '--off'], over)).toMatchObject({ code: 0, stdout: 'nocturne was not paused\n' });
 });
 
@@ -262,7 +264,7 @@ test('resume makes due at once what waited for the end of the pause, and status 
   await nocturne('pause');
   await nocturne('enqueue', 'extract', aSession().path);
   await nocturne('worker', '--once');
-  expect(rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
+  expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne pause --off\n';
   expect((await nocturne('status', '--verbose')).stdout).toContain(off);
   expect((await nocturne('doctor')).stdout).toContain(
@@ -270,7 +272,7 @@ test('resume makes due at once what waited for the end of the pause, and status 
   );
   expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more; 1 that waited is due now\n');
   expect((await nocturne('status', '--verbose')).stdout).not.toContain('off  ');
-  expect(rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
 });
 
 test('what a person asks for by name is done in a pause too, with a note', async () => {
@@ -368,5 +370,5 @@ test('agentMemory gives an agent its words and its tool over the directory of th
   await tool?.run({ command: 'create', path: '/memories/food.md', file_text: '- Likes plums.\n' });
   expect(await tool?.run({ command: 'view', path: '/memories/food.md' })).toContain('Likes plums');
   expect(await agent.store.read('food.md')).toBe('- Likes plums.\n');
-  expect(rowsOf(agent.store)('uses').get('food.md')).toMatchObject({ used: 1 });
+  expect((await rowsOf(agent.store)('uses')).get('food.md')).toMatchObject({ used: 1 });
 });

@@ -21,7 +21,7 @@ async function givenUp() {
   const testing = await testApp({ server: model, settings: { excerptTokens: 500 } });
   const session = aSession();
   await workSession(testing, session.path);
-  expect(testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
+  expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);
   const mend = () => {
     isMended = true;
   };
@@ -68,9 +68,9 @@ test.each([
     code: 0,
     stdout: expect.stringContaining(`extract ${session.id.slice(0, 8)} waits in `),
   });
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('failures')).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(testing.rows('fates')).toEqual(['nothing']);
+  expect(await testing.rows('fates')).toEqual(['nothing']);
   expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
 });
 
@@ -104,9 +104,9 @@ test('retry by the beginning of an id that two sessions have is refused with bot
   const unclear = await testing.nocturne('retry', session.id.slice(0, 8));
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   for (const id of [session.id, other]) expect(unclear.stderr).toContain(id);
-  expect(testing.rows('failures')).toHaveLength(1);
+  expect(await testing.rows('failures')).toHaveLength(1);
   expect((await testing.nocturne('retry', session.id)).code).toBe(0);
-  expect(testing.rows('failures')).toEqual([]);
+  expect(await testing.rows('failures')).toEqual([]);
 });
 
 test('retry closes the breaker and ends a wait; for what nobody knows it says so, and without a name it is wrong usage', async () => {
@@ -124,7 +124,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   });
   await testing.nocturne('retry', '--all');
   expect((await testing.app.home.breaker.read()).state).toBe('closed');
-  expect(testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
   const unknown = await testing.nocturne('retry', 'no-such-session');
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
   expect(await testing.nocturne('retry')).toMatchObject({ code: 2 });

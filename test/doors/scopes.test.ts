@@ -42,7 +42,7 @@ async function leftOver(): Promise<Scoped> {
   await jobs.extract(testing.transcript);
   jobs.close();
   user.close();
-  expect(testing.rows('outbox')).toHaveLength(1);
+  expect(await testing.rows('outbox')).toHaveLength(1);
   return testing;
 }
 
@@ -147,11 +147,11 @@ test('forget in a project reaches what was sent to the user scope, and says how 
   const forgotten = await runHere(['forget', '--yes', 'over coffee'], environment);
   expect(forgotten.stdout).toMatch(/entry {2}e_\w+ \(2026-11-20, user scope\): The user prefers tea/);
   const entries = rowsOf(await app.store(user));
-  const held = () => entries('entries').map(({ text, state }) => [text, state]);
-  expect(held()).toEqual([[TOLD_TEA, 'forgotten']]);
+  const held = async () => (await entries('entries')).map(({ text, state }) => [text, state]);
+  expect(await held()).toEqual([[TOLD_TEA, 'forgotten']]);
   const undo = /nocturne (undo --scope .*) does/.exec(forgotten.stdout)?.[1] as string;
   await runHere(undo.split(' '), environment);
-  expect(held()).toEqual([[TOLD_TEA, 'new']]);
+  expect(await held()).toEqual([[TOLD_TEA, 'new']]);
 });
 
 test('a secret that went to the user scope is redacted there with the project’s', async () => {
@@ -160,7 +160,7 @@ test('a secret that went to the user scope is redacted there with the project’
   const { stdout, code } = await nocturne('redact', '--match', 'tea over');
   expect({ stdout, code }).toMatchObject({ code: 0, stdout: expect.stringContaining('in the user scope') });
   expect(readFileSync(join(user, LOG), 'utf8')).not.toContain('tea over');
-  const told = [...rowsOf(await app.store(user))('entries'), ...rows('entries')];
+  const told = [...(await rowsOf(await app.store(user))('entries')), ...(await rows('entries'))];
   expect(JSON.stringify(told)).not.toContain('tea over');
 });
 

@@ -99,7 +99,7 @@ test('new input that comes while a session is worked keeps its snapshot; the one
   const left = snapshotsIn(testing.dir);
   expect(left).toHaveLength(1);
   expect(left).not.toContain(first);
-  const [item] = testing.rows('waiting');
+  const [item] = await testing.rows('waiting');
   expect(item?.payload).toMatchObject({ snapshot: left[0] });
 });
 

@@ -35,7 +35,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   expect((await runHere(['pin', 'working-agreements'], environment)).code).toBe(0);
   await learn(testing, 'Deploys go to delta.');
   await testing.app.dream(testing.store, {});
-  const others = testing.rows('entries');
+  const others = await testing.rows('entries');
   const asked = await runHere(['undo'], environment);
   expect(asked).toMatchObject({ code: 2, stdout: '' });
   expect(asked.stderr).toContain('You pinned a topic, just now');
@@ -47,7 +47,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   const done = await runHere(['undo'], environment, { ...answers, stdin: 'y\n' });
   expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/^pin job_[0-9a-f]{8}: undone; /) });
   expect(read(TOPIC)).toBe(before);
-  expect(testing.rows('entries')).toEqual(others);
+  expect(await testing.rows('entries')).toEqual(others);
 });
 
 test('undo --last means what a person did; with --any what was done last, whoever began it', async () => {
@@ -76,8 +76,8 @@ test('a restore and the pin of a topic are actions: each is taken back by what i
   const pinned = read(TOPIC);
   await nocturne('restore', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? '');
   expect(read(TOPIC)).toBe(created);
-  const jobOf = (of: string) => rows('jobs').find(({ kind }) => kind === of)?.id ?? '';
-  const undone = await nocturne('undo', jobOf('restore').slice(0, 10));
+  const jobOf = async (of: string) => (await rows('jobs')).find(({ kind }) => kind === of)?.id ?? '';
+  const undone = await nocturne('undo', (await jobOf('restore')).slice(0, 10));
   expect(undone.stdout).toMatch(/^restore job_[0-9a-f]{8}: undone; nocturne undo (job_[0-9a-f]{8}) redoes it\n/);
   expect(read(TOPIC)).toBe(pinned);
   const redo = /undo (job_\w+) redoes/.exec(undone.stdout)?.[1] as string;
@@ -171,7 +171,7 @@ test('history, show, diff and restore lead from a change back to what was before
 test('undo refuses with the reason and exit code 1, takes back what is asked for, and extract learns it again', async () => {
   const testing = await dreamt();
   const { store, transcript } = testing;
-  const extract = testing.rows('jobs').find(({ kind }) => kind === 'extract')?.id ?? '';
+  const extract = (await testing.rows('jobs')).find(({ kind }) => kind === 'extract')?.id ?? '';
   expect(await testing.nocturne('undo', extract)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('changed by dream'),

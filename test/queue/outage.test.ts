@@ -170,7 +170,7 @@ describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, (
     const session = aSession([`Always close gate ${id} at night.`], { id: `${id}112222-2222-4333-8444-555555555555` });
     await enqueueExtract(app, { transcript: session.path, ended: true });
     const took = stopwatch();
-    await until(() => rows('waiting').length === 0);
+    await until(async () => (await rows('waiting')).length === 0);
     expect(took()).toBeLessThan(SECONDS_MS);
   }
 

@@ -33,8 +33,8 @@ export async function enqueueNight({ environment }: Pick<TestApp, 'environment'>
   }
 }
 
-export function isIdle({ rows }: TestApp): boolean {
-  return rows('waiting').length === 0;
+export async function isIdle({ rows }: TestApp): Promise<boolean> {
+  return (await rows('waiting')).length === 0;
 }
 
 /** What a memory directory holds, without what differs between two runs of the same work: job ids, order of lines. */
@@ -44,8 +44,8 @@ export async function memoryOf({ store, dir, rows }: TestApp) {
   const withoutJob = <Row extends { job: string }>({ job: _, ...row }: Row) => JSON.stringify(row);
   return {
     files,
-    coverage: rows('coverage').map(withoutJob).sort(),
-    entries: rows('entries').map(withoutJob).sort(),
-    waiting: rows('waiting').length,
+    coverage: (await rows('coverage')).map(withoutJob).sort(),
+    entries: (await rows('entries')).map(withoutJob).sort(),
+    waiting: (await rows('waiting')).length,
   };
 }

@@ -35,8 +35,8 @@ const QUERIES = {
   uses: topicUses,
 };
 
-export type Rows = <Query extends keyof typeof QUERIES>(query: Query) => ReturnType<(typeof QUERIES)[Query]>;
+export type Rows = <Query extends keyof typeof QUERIES>(query: Query) => Promise<ReturnType<(typeof QUERIES)[Query]>>;
 
 export function rowsOf({ ledger }: Store): Rows {
-  return (query) => QUERIES[query](ledger) as ReturnType<(typeof QUERIES)[typeof query]>;
+  return async (query) => QUERIES[query](ledger) as ReturnType<(typeof QUERIES)[typeof query]>;
 }

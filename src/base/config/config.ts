@@ -249,9 +249,15 @@ async function readAgentFile<T>(
   }
 }
 
-/** Where the home is; also known where the settings in it cannot be read. */
+/** Where the home is; also known where the settings in it cannot be read. The next house has one of its own in it. */
 export function homeOfUser(env: Environment = process.env): string {
-  return homeDir(env.NOCTURNE_HOME, userDirectory(env));
+  const home = homeDir(env.NOCTURNE_HOME, userDirectory(env));
+  return isNextHouse(env) ? join(home, 'next') : home;
+}
+
+/** Whether the house that takes over is asked for. */
+export function isNextHouse(env: Environment = process.env): boolean {
+  return env.NOCTURNE_NEXT === '1';
 }
 
 /** The directory of the user, which `~` stands for, and agents and schedulers look into. */

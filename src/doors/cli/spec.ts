@@ -2,9 +2,10 @@
 // and runs it. The builder makes commander's commands of specs; the help and docs/commands.md say what the specs say.
 // A module of commands is loaded when one of its names is asked for. JSON shapes stay as they are from release to release.
 
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import { describeError, isAppError } from '../../base/errors.ts';
 import type { Parts } from '../job-bounds.ts';
-import { EXIT, EXIT_MEANINGS, wrap } from './terminal/output.ts';
+import { EXIT, EXIT_MEANINGS, note, wrap } from './terminal/output.ts';
 
 /** Where a command stands in the help. */
 export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood'] as const;
@@ -56,6 +57,9 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
   run?(call: Call<Options, Args>): void | Promise<void>;
 }
 
+/** What every command of a program is called with. */
+export type CalledAt = Pick<Call, 'parts' | 'version'>;
+
 /** Commands that share a subject, and so a file. */
 export interface CommandModule {
   names: string[];
@@ -76,14 +80,14 @@ export function sayExitCodes(): string {
 }
 
 /** @internal Adds the commands to the program, group by group. */
-export function addCommands(program: Command, specs: CommandSpec[], at: Pick<Call, 'parts' | 'version'>): void {
+export function addCommands(program: Command, specs: CommandSpec[], at: CalledAt): void {
   for (const group of GROUPS) {
     program.commandsGroup(`${group}:`);
     for (const spec of specs.filter((each) => each.group === group)) addCommand(program, spec, at);
   }
 }
 
-function addCommand(program: Command, spec: CommandSpec, at: Pick<Call, 'parts' | 'version'>): void {
+function addCommand(program: Command, spec: CommandSpec, at: CalledAt): void {
   const [first = '', second] = spec.name.split(' ');
   const above = second === undefined ? program : program.commands.find((each) => each.name() === first);
   const command = describe((above ?? program).command(second ?? first), spec);
@@ -119,4 +123,60 @@ function optionOf([flags, about, more = {}]: OptionSpec): Option {
   if (more.conflicts) option.conflicts(more.conflicts);
   if (more.isRequired) option.makeOptionMandatory();
   return more.isHidden ? option.hideHelp() : option;
+}
+
+/** The program with the command that `argv` names, or with all of them. */
+export async function programOf(modules: CommandModule[], argv: string[], at: CalledAt): Promise<Command> {
+  const program = new Command('nocturne')
+    .description(
+      'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs.',
+    )
+    .version(at.version, '-V, --version')
+    // So that --version behind a command is the command's own.
+    .enablePositionalOptions()
+    .showHelpAfterError('(nocturne --help lists the commands)')
+    .helpCommand('help [command]', 'what a command does, its options and an example')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', `\nExit codes:\n${sayExitCodes()}`)
+    .exitOverride();
+  const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
+  const known = modules.find(({ names }) => names.includes(asked));
+  const loaded = await Promise.all((known ? [known] : modules).map(({ load }) => load()));
+  const specs = loaded.flatMap(({ commands }) => commands);
+  const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
+  addCommands(program, wanted, at);
+  nameOptionsAfterErrors(program);
+  return program;
+}
+
+/** After wrong usage of a command, its own usage and options are named. */
+function nameOptionsAfterErrors(program: Command): void {
+  for (const command of program.commands) {
+    const shown = command.options.filter((option) => !option.hidden);
+    const options = shown.map((option) => option.long).join(', ');
+    const help = command.createHelp().commandUsage(command);
+    command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
+    nameOptionsAfterErrors(command);
+  }
+}
+
+/** The exit code of what a command threw, which is told. */
+export function exitOf(error: unknown): number {
+  if (isAppError(error)) {
+    note(`nocturne: ${error.message}${error.remedy ? `\n  ${error.remedy}` : ''}`);
+    return EXIT.failed;
+  }
+  // Commander has told about wrong usage itself; help and version are no errors.
+  const usage = error as { code?: string; exitCode?: number };
+  if (usage.code?.startsWith('commander.')) return usage.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd') {
+    note('nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.');
+    return EXIT.failed;
+  }
+  // Not one of ours: a fault, or a file that holds what it never should. The first line of ours says where.
+  const where = /\(?([^\s(]*(?:src|jobs)\/[^\s)]+)\)?$/m.exec((error as Error).stack ?? '')?.[1];
+  note(`nocturne: ${error instanceof Error ? `${error.name}: ${error.message}` : describeError(error)}`);
+  note('  Nobody planned for this. nocturne check --repair and nocturne doctor tell whether a file is damaged;');
+  note(`  else it is a fault of nocturne's own: please report it${where ? `, with ${where}` : ''}.`);
+  return EXIT.failed;
 }

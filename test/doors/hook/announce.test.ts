@@ -12,8 +12,8 @@ import { workerHere } from '../../support/worker-here.ts';
 
 const nothing = says('Nothing worth keeping.');
 
-function dueAt({ rows }: TestApp): string[] {
-  return rows('waiting').map(({ notBefore }) => notBefore.slice(11, 19));
+async function dueAt({ rows }: TestApp): Promise<string[]> {
+  return (await rows('waiting')).map(({ notBefore }) => notBefore.slice(11, 19));
 }
 
 test('news wait half a minute, and news of a session that goes on come no more often than every five', async () => {
@@ -23,16 +23,16 @@ test('news wait half a minute, and news of a session that goes on come no more o
   const at = (now: string) => testApp({ ...testing, now: `2026-11-21T${now}Z` });
   expect(await announceSession(testing.app, news)).toMatchObject({ notBefore: '2026-11-21T02:00:30.000Z' });
   await announceSession((await at('02:00:10')).app, news);
-  expect(dueAt(testing)).toEqual(['02:00:40']);
+  expect(await dueAt(testing)).toEqual(['02:00:40']);
   const early = await runHere(['worker', '--once'], (await at('02:00:39')).environment);
   expect(early.stderr).toMatch(/^waits until 2026-11-21 02:00:40: extract/);
   await runHere(['worker', '--once'], (await at('02:00:40')).environment);
-  expect(dueAt(testing)).toEqual(['02:30:40']);
+  expect(await dueAt(testing)).toEqual(['02:30:40']);
 
   await announceSession((await at('02:01:00')).app, news);
-  expect(dueAt(testing)).toEqual(['02:05:40']);
+  expect(await dueAt(testing)).toEqual(['02:05:40']);
   await announceSession((await at('02:02:00')).app, { ...news, ended: true });
-  expect(dueAt(testing)).toEqual(['02:02:30']);
+  expect(await dueAt(testing)).toEqual(['02:02:30']);
 });
 
 test('an extraction that a person asked for and one that a hook announces are one', async () => {
@@ -40,7 +40,7 @@ test('an extraction that a person asked for and one that a hook announces are on
   const session = aSession();
   await testing.nocturne('enqueue', 'extract', session.path, '--instructions', 'Only facts.');
   await announceSession(testing.app, { transcript: session.path, session: session.id, ended: true });
-  expect(testing.rows('waiting')).toMatchObject([{ kind: 'extract', payload: { instructions: 'Only facts.' } }]);
+  expect(await testing.rows('waiting')).toMatchObject([{ kind: 'extract', payload: { instructions: 'Only facts.' } }]);
 });
 
 test('news that come while their session is worked are worked once more, after it, however many', async () => {
@@ -60,10 +60,10 @@ test('news that come while their session is worked are worked once more, after i
     session.add(prompt);
     await announceSession(testing.app, news);
   }
-  expect(testing.rows('waiting')).toHaveLength(1);
+  expect(await testing.rows('waiting')).toHaveLength(1);
   release();
-  await until(() => testing.rows('waiting').length === 0);
+  await until(async () => (await testing.rows('waiting')).length === 0);
   await worker.stop();
   expect(model.requests).toHaveLength(2);
-  expect(testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
+  expect(await testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
 });

@@ -44,7 +44,7 @@ test('no sweep takes what was declined, until the session goes on; then only wha
   expect(await sweep(testing)).toEqual({ found: 1, enqueued: 1 });
   await testing.nocturne('worker', '--once');
   expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
-  expect(testing.rows('fates')).toEqual(['declined', 'recorded']);
+  expect(await testing.rows('fates')).toEqual(['declined', 'recorded']);
   expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
 });
 

@@ -114,13 +114,13 @@ test('a session that plugin and settings announce at once is extracted once, and
   expect(spooledIn(testing.home)).toHaveLength(3);
   expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(testing.rows('fates')).toEqual(['recorded', 'recorded']);
-  expect(testing.rows('jobs')).toHaveLength(1);
-  const entries = testing.rows('entries').map(({ text }) => text);
+  expect(await testing.rows('fates')).toEqual(['recorded', 'recorded']);
+  expect(await testing.rows('jobs')).toHaveLength(1);
+  const entries = (await testing.rows('entries')).map(({ text }) => text);
   await both();
   expect((await testing.nocturne('worker', '--once')).stderr).toContain('nothing-new');
-  expect(testing.rows('entries').map(({ text }) => text)).toEqual(entries);
-  expect(testing.rows('jobs')).toHaveLength(1);
+  expect((await testing.rows('entries')).map(({ text }) => text)).toEqual(entries);
+  expect(await testing.rows('jobs')).toHaveLength(1);
 });
 
 test('where no worker is awake the hooks start one, which does the work and goes', async () => {
@@ -128,10 +128,10 @@ test('where no worker is awake the hooks start one, which does the work and goes
   const session = aSession(TWO);
   const calls = [claudeCode(session, { hook_event_name: 'Stop' }), claudeCode(session), claudeCode(session)];
   await Promise.all(calls.map((input) => runHook(input, testing.environment)));
-  await until(() => testing.rows('coverage').length === 2);
+  await until(async () => (await testing.rows('coverage')).length === 2);
   await until(() => filesIn(join(testing.home, 'awake')).length === 0);
   expect(spooledIn(testing.home)).toEqual([]);
-  expect(testing.rows('jobs')).toHaveLength(1);
+  expect(await testing.rows('jobs')).toHaveLength(1);
   expect(filesIn(join(testing.home, 'logs'))).toEqual(['nocturne.log', 'worker.log']);
 });
 
@@ -140,11 +140,11 @@ test('what a hook announced is worked at its pace though no hook follows, by the
   const session = aSession(TWO);
   const stopped = () => runHook(claudeCode(session, { hook_event_name: 'Stop' }), testing.environment);
   await stopped();
-  await until(() => testing.rows('coverage').length === 1);
+  await until(async () => (await testing.rows('coverage')).length === 1);
   session.add('Never commit to main directly.');
   await stopped();
-  await until(() => testing.rows('coverage').length === 2);
-  const [last, first] = testing.rows('jobs').map(({ createdAt }) => Date.parse(createdAt));
+  await until(async () => (await testing.rows('coverage')).length === 2);
+  const [last, first] = (await testing.rows('jobs')).map(({ createdAt }) => Date.parse(createdAt));
   expect((last as number) - (first as number)).toBeGreaterThan(2_500);
   await until(() => filesIn(join(testing.home, 'awake')).length === 0);
 });
@@ -153,7 +153,7 @@ test('a home that is given relative is the same one to the worker that the hook 
   const { environment, home, rows } = await hookApp();
   const given = relative(process.cwd(), home);
   await runHook(claudeCode(aSession(TWO)), { ...environment, NOCTURNE_HOME: given, NODE_COMPILE_CACHE: undefined });
-  await until(() => rows('coverage').length === 2);
+  await until(async () => (await rows('coverage')).length === 2);
   await until(() => filesIn(join(home, 'awake')).length === 0);
   await until(() => filesIn(join(home, 'compiled')).length > 0);
 });
@@ -184,16 +184,16 @@ test('a hook whose input comes late lets the worker that is there find the sessi
   mkdirSync(dir, { recursive: true });
   aSession(TWO, { dir });
   const worker = await workerHere(testing.environment);
-  const sessions = () => new Set(testing.rows('coverage').map(({ session }) => session)).size;
+  const sessions = async () => new Set((await testing.rows('coverage')).map(({ session }) => session)).size;
   // Found by its first sweep; the next would come in an hour.
-  await until(() => sessions() === 1, 60_000);
+  await until(async () => (await sessions()) === 1, 60_000);
   const late = startHook('', testing.environment, { isOpen: true });
   aSession(['Never commit to main directly.', 'What does this file do?'], {
     dir,
     id: '22222222-2222-4333-8444-555555555555',
   });
   expect(await late.ended).toMatchObject(SILENT);
-  await until(() => sessions() === 2, 60_000);
+  await until(async () => (await sessions()) === 2, 60_000);
   expect(spooledIn(testing.home)).toEqual([]);
   await worker.stop();
 });

@@ -41,8 +41,8 @@ async function ingest({ app }: TestApp) {
   return { ...ingested, problems };
 }
 
-function waiting({ rows }: TestApp) {
-  return rows('waiting').map(({ payload, notBefore }) => ({ ...(payload as object), notBefore }));
+async function waiting({ rows }: TestApp) {
+  return (await rows('waiting')).map(({ payload, notBefore }) => ({ ...(payload as object), notBefore }));
 }
 
 test('a session waits once, from its last hook on, however many hooks named it', async () => {
@@ -54,10 +54,10 @@ test('a session waits once, from its last hook on, however many hooks named it',
   spool(testing, { ...call, event: 'PreCompact', at: NOW });
   expect(await ingest(testing)).toMatchObject({ announced: 1, problems: [] });
   const expected = { transcript: session.path, ended: false, notBefore: '2026-11-21T02:00:10.000Z' };
-  expect(waiting(testing)).toEqual([expected]);
+  expect(await waiting(testing)).toEqual([expected]);
   spool(testing, { ...call, at: '2026-11-21T02:00:05.000Z' });
   await ingest(testing);
-  expect(waiting(testing)).toEqual([{ ...expected, ended: true, notBefore: '2026-11-21T02:00:15.000Z' }]);
+  expect(await waiting(testing)).toEqual([{ ...expected, ended: true, notBefore: '2026-11-21T02:00:15.000Z' }]);
   expect(spooledIn(testing.home)).toEqual([]);
 });
 
@@ -69,7 +69,7 @@ test('what a person asks to remember in a session that goes on is worked at once
     stop(`2026-11-21T02:${minute}:00.000Z`);
     const then = await testApp({ ...testing, now: `2026-11-21T02:${minute}:00.000Z` });
     await ingest(then);
-    return waiting(testing)[0]?.notBefore.slice(11, 19);
+    return (await waiting(testing))[0]?.notBefore.slice(11, 19);
   };
   expect(await dueAfterHookAt('00')).toBe('02:00:10');
   await runHere(['worker', '--once'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:00:10Z' });
@@ -94,11 +94,11 @@ test('a session has ended where its end was told and nothing was added since, in
   spool(testing, { ...call, at: '2026-11-21T01:59:59.000Z' });
   spool(testing, { ...call, event: 'Stop' });
   await ingest(testing);
-  expect(waiting(testing)).toMatchObject([{ ended: true }]);
+  expect(await waiting(testing)).toMatchObject([{ ended: true }]);
   spool(testing, { ...call, at: '2026-11-21T01:59:59.000Z' });
   spool(testing, { ...call, event: 'Stop', size: 200 });
   await ingest(testing);
-  expect(waiting(testing)).toMatchObject([{ ended: false }]);
+  expect(await waiting(testing)).toMatchObject([{ ended: false }]);
 });
 
 /** How often a file is opened by `work`. */
@@ -157,7 +157,7 @@ test('a hook whose clock was ahead holds its session back no longer than any oth
   spool(testing, { session: session.id, transcript: session.path, at: '2030-01-01T00:00:00.000Z' });
   spool(testing, { session: 'gone', transcript: join(tempDir(), 'gone.jsonl'), at: '2030-01-01T00:00:00.000Z' });
   expect(await ingest(testing)).toMatchObject({ announced: 1, lagging: 0 });
-  expect(waiting(testing)).toMatchObject([{ notBefore: '2026-11-21T02:00:10.000Z' }]);
+  expect(await waiting(testing)).toMatchObject([{ notBefore: '2026-11-21T02:00:10.000Z' }]);
   expect(spooledIn(testing.home)).toEqual([]);
 });
 
@@ -208,7 +208,7 @@ test('a session whose file does not tell its project is of the one in which the 
   spooled();
   expect(await ingest({ ...testing, app })).toMatchObject({ announced: 1, problems: [] });
   const store = await app.storeFor({ cwd: '/home/kim/orchard' });
-  expect(rowsOf(store)('waiting').map(({ payload }) => payload)).toMatchObject([{ transcript }]);
+  expect((await rowsOf(store)('waiting')).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
 });
 
 test.each([
@@ -222,7 +222,7 @@ test.each([
   const off = await testApp();
   spool(off, item);
   expect((await ingest(off)).problems).toEqual([expect.stringContaining('is skipped: non-interactive')]);
-  expect(waiting(off)).toEqual([]);
+  expect(await waiting(off)).toEqual([]);
   const on = await testApp({ settings: { nonInteractive: true } });
   spool(on, item);
   expect(await ingest(on)).toMatchObject({ announced: 1, problems: [] });
@@ -247,7 +247,7 @@ test.each([
   writeFileSync(path, readFileSync(join(fixtures, `${agent}.jsonl`)));
   spool(testing, { agent, session: id, event: agent === 'codex' ? 'agent-turn-complete' : 'sessionEnd' });
   expect(await ingest(testing)).toMatchObject({ announced: 1, problems: [] });
-  expect(waiting(testing)).toMatchObject([{ transcript: path, ended: agent === 'copilot' }]);
+  expect(await waiting(testing)).toMatchObject([{ transcript: path, ended: agent === 'copilot' }]);
 });
 
 test('a session in the home of nocturne is its own business', async () => {

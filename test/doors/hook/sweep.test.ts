@@ -57,7 +57,7 @@ test('the sessions of all agents are found, and nothing that lies beside them', 
   for (const agent of ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const) {
     expect(report.agents[agent]).toEqual({ found: 1, enqueued: 1 });
   }
-  const waiting = testing.rows('waiting').map(({ payload }) => payload);
+  const waiting = (await testing.rows('waiting')).map(({ payload }) => payload);
   expect(waiting).toEqual(expect.arrayContaining(places.map((transcript) => ({ transcript, ended: false }))));
   expect((await sweepSessions(testing.app, { agents: ['pi'] })).agents).toEqual({ pi: { found: 1, waiting: 1 } });
 });
@@ -106,7 +106,7 @@ test('a session is enqueued once, then done, and again when it has grown', async
   expect(await counts()).toEqual({ found: 1, enqueued: 1 });
   await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   expect(await counts()).toEqual({ found: 1, waiting: 1 });
-  expect(testing.rows('waiting')).toHaveLength(1);
+  expect(await testing.rows('waiting')).toHaveLength(1);
   await testing.nocturne('worker', '--once');
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   session.add('I prefer short answers.');
@@ -153,7 +153,7 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
   utimesSync(damaged, QUIET, new Date('2026-11-20T01:00:00Z'));
   const ended = new AbortController();
   await sweepSessions(testing.app, { signal: ended.signal, onLooked: () => ended.abort() });
-  expect(testing.rows('waiting')).toHaveLength(1);
+  expect(await testing.rows('waiting')).toHaveLength(1);
   const first = await runJson<SweepReport>(['enqueue', 'extract', '--all'], testing.environment);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(/^.*damaged\.jsonl: .*none of the formats.*\n$/);
@@ -165,7 +165,7 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
   expect(second.stdout).toMatch(
     /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
-  expect(testing.rows('waiting')).toHaveLength(4);
+  expect(await testing.rows('waiting')).toHaveLength(4);
   await testing.nocturne('worker', '--once');
   const third = await runJsonHere<SweepReport>(
     ['enqueue', 'extract', '--all', '--agent', 'codex'],

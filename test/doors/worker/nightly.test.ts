@@ -103,14 +103,14 @@ test('a night that a resident worker did is not done again by one that ends', as
   const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  const dreams = () => first.rows('jobs').filter((job) => job.kind === 'dream').length;
+  const dreams = async () => (await first.rows('jobs')).filter((job) => job.kind === 'dream').length;
   const polled = await at('2026-11-21T04:00:00Z', first);
   const resident = await workerHere(polled.environment);
-  await until(() => dreams() === 1 && first.rows('waiting').length === 0);
+  await until(async () => (await dreams()) === 1 && (await first.rows('waiting')).length === 0);
   await resident.stop();
   await extractSession(polled, 'I prefer short answers.', UUIDS[1]);
   expect(await work(await at('2026-11-21T23:00:00Z', first))).toEqual([]);
-  expect(dreams()).toBe(1);
+  expect(await dreams()).toBe(1);
 });
 
 test('too few entries or too short a time keep a nightly dream shut, counted and shown; a person passes', async () => {
@@ -144,7 +144,7 @@ test('a person’s enqueued dream passes the gates too, and no night replaces it
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
   await first.nocturne('enqueue', 'dream', '--instructions', 'Be brief.');
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
-  expect(first.rows('jobs')[0]).toMatchObject({ kind: 'dream', outcome: 'dreamed' });
+  expect((await first.rows('jobs'))[0]).toMatchObject({ kind: 'dream', outcome: 'dreamed' });
 });
 
 test('without any news the night still brings the index up to what a person wrote', async () => {
@@ -182,7 +182,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
   expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);
-  expect(rows('jobs').map(({ kind, outcome }) => [kind, outcome])).toEqual([
+  expect((await rows('jobs')).map(({ kind, outcome }) => [kind, outcome])).toEqual([
     ['dream', 'dreamed'],
     ['extract', 'recorded'],
   ]);

@@ -15,8 +15,8 @@ const onLinux = process.platform === 'linux';
 
 const TWO = [RULE, 'I prefer short answers.'];
 
-function waiting({ rows }: TestApp) {
-  return rows('waiting').map(({ kind, notBefore, attempts, failure }) => ({
+async function waiting({ rows }: TestApp) {
+  return (await rows('waiting')).map(({ kind, notBefore, attempts, failure }) => ({
     kind,
     notBefore,
     attempts,
@@ -34,10 +34,10 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
   expect(await stop(worker)).toMatchObject({ code: 0, signal: null, stdout: '', stderr: '' });
   expect(performance.now() - stopping).toBeLessThan(15_000);
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
-  expect(waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
+  expect(await waiting(testing)).toMatchObject([{ kind: 'extract', attempts: 0, failure: null }]);
   expect(await testing.app.home.workers.all()).toEqual([]);
   expect(await testing.nocturne('worker', '--once')).toMatchObject({ code: 0 });
-  expect(testing.rows('fates')).toEqual(['nothing', 'nothing']);
+  expect(await testing.rows('fates')).toEqual(['nothing', 'nothing']);
 });
 
 test('SIGTERM ends worker --once at once: 75, its work named as waiting, its agent gone', async () => {
@@ -69,16 +69,16 @@ test('what waits for a key is worked as soon as there is one, another, or anothe
   isGood = true;
   writeFileSync(join(testing.home, 'key'), 'kept\n', { mode: 0o600 });
   await once(undefined);
-  expect(waiting(testing)).toEqual([]);
+  expect(await waiting(testing)).toEqual([]);
   expect(keys().slice(2)).toEqual(['Bearer kept']);
 
   isGood = false;
   const other = aSession(['Always use pnpm instead of npm.'], { id: '99999999-2222-4333-8444-555555555555' });
   await testing.nocturne('enqueue', 'extract', other.path);
   await once('bad');
-  expect(waiting(testing)).toHaveLength(1);
+  expect(await waiting(testing)).toHaveLength(1);
   await once(undefined, '--model', 'offline');
-  expect(waiting(testing)).toEqual([]);
+  expect(await waiting(testing)).toEqual([]);
 });
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
@@ -99,10 +99,10 @@ test('two resident workers on one home work what comes once', async () => {
   const workers = [await workerHere(testing.environment), await workerHere(testing.environment)];
   for (const worked of [1, 2]) {
     await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
-    await until(() => workers.flatMap(({ said }) => said).length >= worked && waiting(testing).length === 0);
+    await until(() => workers.flatMap(({ said }) => said).length >= worked && (await waiting(testing)).length === 0);
   }
   const said = workers.flatMap((worker) => worker.said);
   expect(said.filter((line) => line.endsWith(': recorded'))).toHaveLength(1);
-  expect(testing.rows('coverage')).toHaveLength(2);
+  expect(await testing.rows('coverage')).toHaveLength(2);
   for (const worker of workers) await worker.stop();
 });

@@ -82,7 +82,7 @@ test('an entry keeps which of the lines that it was shown it says again, and is 
   const text = `- The relay is on port 25.\n- ${habit}\n`;
   await store.commit({ actor: 'person' }, () => ({ files: [{ path: 'mail.md', change: () => text }] }));
   await app.extract({ transcript: aSession([said]).path, ended: true });
-  const kept = new Map(rows('entries').map(({ text, again }) => [text, again]));
+  const kept = new Map((await rows('entries')).map(({ text, again }) => [text, again]));
   expect(kept.get('send it as plain text.')).toBe(lineId(habit));
   expect(kept).toHaveProperty('size', 2);
   expect(kept.get('as plain text again.')).toBeUndefined();

@@ -12,9 +12,10 @@ import { shortId } from '../../../memory/ledger/short-ids.ts';
 import type { App } from '../../compose.ts';
 import { eachLedger, everyLedger } from '../../worker/known-work.ts';
 import type { CommandSpec } from '../spec.ts';
+import { whoseMemory } from '../terminal/looking.ts';
 import { type CommonOptions, parsed, withApp } from '../terminal/options.ts';
 import { note, print, style, wrap } from '../terminal/output.ts';
-import { plainly, sayTokens, sayUsd, sayWhen, whoseMemory } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 
 /** The version from which on a job's row notes model and price. */
 const NOTED_SINCE = '0.1.0';

@@ -14,8 +14,9 @@ import type { Enablement } from '../../../memory/home/paths.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../../../transcript/find-sessions.ts';
 import type { App } from '../../compose.ts';
 import type { Call, CommandSpec, OptionSpec } from '../spec.ts';
+import { printDream, printEstimate, printExtract } from '../terminal/looking.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from '../terminal/options.ts';
-import { EXIT, exitFor, note, print, printDream, printEstimate, printExtract, progress } from '../terminal/output.ts';
+import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 
 interface ExtractOptions extends CommonOptions {

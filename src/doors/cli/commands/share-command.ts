@@ -16,9 +16,9 @@ import type { MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
 import { orFailed, refuseInDatabase, teamDirFor } from '../../team.ts';
 import type { CommandSpec } from '../spec.ts';
-import { topicFile, withLooking } from '../terminal/looking.ts';
+import { shortIdIn, topicFile, withLooking } from '../terminal/looking.ts';
 import { type CommonOptions, inApp, MEMORY, printDone, requirePerson } from '../terminal/options.ts';
-import { EXIT, exitFor, note, print, printRaw, shortIdIn } from '../terminal/output.ts';
+import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 
 interface ShareOptions extends CommonOptions {

@@ -1,19 +1,24 @@
 // For commands that only look: the memory that the options name, its store, which first takes in what was edited outside;
 // where nothing can be written there, the directory as it stands. What a person names in it: a day, a topic, a file. And what
-// dreams did with each entry, and why: the report that they wrote, dream by dream.
+// dreams did with each entry, and why: the report that they wrote, dream by dream. And how the reports of jobs are printed.
 // Promises: looking makes, locks and changes nothing where nocturne has not worked yet.
 
 import { isAbsolute, join, relative, sep } from 'node:path';
+import type { DreamEstimate, DreamReport } from '../../../../jobs/dream.ts';
+import type { ExtractReport } from '../../../../jobs/extract.ts';
+import { programOf } from '../../../agent/programs/programs.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory, listNames } from '../../../base/files/directories.ts';
 import { readTextNow, statNow } from '../../../base/files/files.ts';
-import { didYouMean } from '../../../base/text/wording.ts';
+import { didYouMean, sayCount } from '../../../base/text/wording.ts';
 import { DAY_MS, type Day, dayOf, isDay, timeOf } from '../../../base/time.ts';
 import { writtenLines } from '../../../memory/history/versions.ts';
+import { gitRoot } from '../../../memory/home/paths.ts';
+import { sessionDirs } from '../../../memory/ledger/coverage.ts';
 import { entryRow } from '../../../memory/ledger/entries.ts';
 import { jobRow } from '../../../memory/ledger/job-rows.ts';
-import type { Ledger } from '../../../memory/ledger/ledger.ts';
+import { type Ledger, lookIntoLedger } from '../../../memory/ledger/ledger.ts';
 import { shortId } from '../../../memory/ledger/short-ids.ts';
 import { catalogTopics } from '../../../memory/recall/catalog.ts';
 import { locateFile } from '../../../memory/store/confine.ts';
@@ -27,13 +32,15 @@ import {
   splitMarkdown,
 } from '../../../memory/text/dream-report.ts';
 import { isTopicFile } from '../../../memory/text/topic.ts';
+import { sayOp } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
+import type { Whose } from '../../doctor/facts.ts';
 import { type Keeping, keepingOf } from '../../keeping.ts';
-import { memoryDirFor } from '../../places.ts';
+import { memoryDirFor, memoryDirIfTold } from '../../places.ts';
 import type { Call } from '../spec.ts';
 import { type CommonOptions, configFor, withApp } from './options.ts';
-import { note, print, style } from './output.ts';
-import type { Seen } from './phrases.ts';
+import { note, type Printing, print, style } from './output.ts';
+import { fromHome, type Seen, shellPath } from './phrases.ts';
 
 /** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
 export interface Looking {
@@ -265,4 +272,112 @@ function textOf(job: string, report: string, ledger: Ledger | null): string {
     .join('\n\n')
     .replace(/ <!-- (\w+) -->/g, (_, entry: string) => ` (${shortId(ledger, 'entry', entry)})`)
     .replace(/^(- \*\*\w+\*\* → )\[(.+?)\]\((?:<.*?>|\S*?)\): /gm, '$1$2: ');
+}
+
+export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | null }, config: Config): Whose {
+  const roots = new Set((ledger ? sessionDirs(ledger) : []).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
+  const [root] = roots.size === 1 ? roots : [];
+  const keeps = (cwd: string) => {
+    const told = isDirectory(cwd) ? memoryDirIfTold(config, { cwd }) : null;
+    return told !== null && canonicalPath(told) === dir;
+  };
+  const name = fromHome(root ?? dir, config);
+  if (dir === canonicalPath(join(config.claudeDir, 'memory'))) {
+    return { name: 'all your projects', command: (what) => `${what} --scope user` };
+  }
+  if (keeps(process.cwd())) return { name, command: (what) => what };
+  if (root !== undefined && keeps(root)) return { name, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
+  return { name, command: (what) => `${what} --memory ${shellPath(dir, config)}` };
+}
+
+/** `here`: the memory where one stands; another one is named, because nobody would look there. */
+export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
+  print(json ? report : describeExtract(report, here));
+  if (!json && report.error) note(`  ${report.error.message}`);
+}
+
+function describeExtract(report: ExtractReport, here: string | undefined): string {
+  const { session, memory } = report;
+  const name = session === '' ? report.transcript : shortIdIn(memory, 'session', session);
+  const lines = [`${name}: ${sayExtract(report)}`];
+  for (const { type, text, memory } of report.entries) {
+    lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
+  }
+  if (report.entries.length > 0 && here !== undefined && memory !== here) {
+    lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
+  }
+  const { rawInputTokens, outputTokens } = report.spend;
+  if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayContinued(report.spend, report.fork)}`);
+  return [...lines, ...sayOnPlan(report.spend)].join('\n');
+}
+
+/** In place of what it cost in money. */
+function sayOnPlan({ onPlan = 0, rawInputTokens, outputTokens }: ExtractReport['spend']): string[] {
+  if (onPlan === 0) return [];
+  const tokens = (rawInputTokens + outputTokens).toLocaleString('en-US');
+  return [`  ${sayCount(onPlan, 'request')}, ${tokens} tokens on your plan`];
+}
+
+/** What an id begins with in the memory that knows it now, if one does. */
+export function shortIdIn(memory: string | null, kind: 'session' | 'job', id: string): string {
+  const ledger = memory === null ? null : lookIntoLedger(memory);
+  try {
+    return shortId(ledger, kind, id);
+  } finally {
+    ledger?.close();
+  }
+}
+
+function sayContinued(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
+  const { calls, rawInputTokens, weightedInputTokens, outputTokens } = spend;
+  const reason = why ? ` (no prefix: ${why.replace(/\.$/, '')})` : '';
+  return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached), ${outputTokens} output tokens`;
+}
+
+/** `more`: what is said of its sharing. */
+export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
+  print(json ? report : [describeDream(report), ...more].join('\n'));
+  if (!json && report.error) note(`  ${report.error.message}`);
+}
+
+function describeDream(report: DreamReport): string {
+  const counts = Map.groupBy(report.operations, (operation) => operation.kind);
+  const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
+  const { topics } = report;
+  // A dream that did not come so far has not counted them.
+  const size = topics.length > 0 ? `; ${sayCount(topics.length, 'topic')}` : '';
+  const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
+  for (const { kind, entries, topic, reason } of report.operations) {
+    const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
+    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
+  }
+  if (report.proposals.length > 0)
+    lines.push(
+      `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
+    );
+  return [...lines, ...sayOnPlan(report.spend)].join('\n');
+}
+
+export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
+  if (json) {
+    print(estimate);
+    return;
+  }
+  const { model, entries, withdrawn, requests, inputTokens, outputTokens } = estimate;
+  for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
+  const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
+  const usd = (micro: number | null) => (micro === null ? unpriced : `about $${(micro / 1_000_000).toFixed(4)}`);
+  const cost = usd(estimate.microUsd);
+  const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
+  const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
+  print(
+    `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,
+  );
+}
+
+function sayExtract(report: ExtractReport): string {
+  const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
+  const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
+  const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
+  return `${report.outcome}${kept}${unread}${waiting}`;
 }

@@ -5,13 +5,6 @@
 // terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
 
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { DreamEstimate, DreamReport } from '../../../../jobs/dream.ts';
-import type { ExtractReport } from '../../../../jobs/extract.ts';
-import { programOf } from '../../../agent/programs/programs.ts';
-import { sayCount } from '../../../base/text/wording.ts';
-import { lookIntoLedger } from '../../../memory/ledger/ledger.ts';
-import { shortId } from '../../../memory/ledger/short-ids.ts';
-import { sayOp } from '../../../memory/types.ts';
 import type { RequestNews } from '../../job-bounds.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
@@ -27,91 +20,6 @@ export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
 
 export interface Printing {
   json?: boolean;
-}
-
-/** `here`: the memory where one stands; another one is named, because nobody would look there. */
-export function printExtract(report: ExtractReport, { json, here }: Printing & { here?: string }): void {
-  print(json ? report : describeExtract(report, here));
-  if (!json && report.error) note(`  ${report.error.message}`);
-}
-
-function describeExtract(report: ExtractReport, here: string | undefined): string {
-  const { session, memory } = report;
-  const name = session === '' ? report.transcript : shortIdIn(memory, 'session', session);
-  const lines = [`${name}: ${sayExtract(report)}`];
-  for (const { type, text, memory } of report.entries) {
-    lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
-  }
-  if (report.entries.length > 0 && here !== undefined && memory !== here) {
-    lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
-  }
-  const { rawInputTokens, outputTokens } = report.spend;
-  if (report.fork && rawInputTokens + outputTokens > 0) lines.push(`  ${sayContinued(report.spend, report.fork)}`);
-  return [...lines, ...sayOnPlan(report.spend)].join('\n');
-}
-
-/** In place of what it cost in money. */
-function sayOnPlan({ onPlan = 0, rawInputTokens, outputTokens }: ExtractReport['spend']): string[] {
-  if (onPlan === 0) return [];
-  const tokens = (rawInputTokens + outputTokens).toLocaleString('en-US');
-  return [`  ${sayCount(onPlan, 'request')}, ${tokens} tokens on your plan`];
-}
-
-/** What an id begins with in the memory that knows it now, if one does. */
-export function shortIdIn(memory: string | null, kind: 'session' | 'job', id: string): string {
-  const ledger = memory === null ? null : lookIntoLedger(memory);
-  try {
-    return shortId(ledger, kind, id);
-  } finally {
-    ledger?.close();
-  }
-}
-
-function sayContinued(spend: ExtractReport['spend'], { by, why }: NonNullable<ExtractReport['fork']>): string {
-  const { calls, rawInputTokens, weightedInputTokens, outputTokens } = spend;
-  const reason = why ? ` (no prefix: ${why.replace(/\.$/, '')})` : '';
-  return `by ${by}${reason}: ${sayCount(calls, 'call')}, ${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached), ${outputTokens} output tokens`;
-}
-
-/** `more`: what is said of its sharing. */
-export function printDream(report: DreamReport, { json, more = [] }: Printing & { more?: string[] }): void {
-  print(json ? report : [describeDream(report), ...more].join('\n'));
-  if (!json && report.error) note(`  ${report.error.message}`);
-}
-
-function describeDream(report: DreamReport): string {
-  const counts = Map.groupBy(report.operations, (operation) => operation.kind);
-  const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
-  const { topics } = report;
-  // A dream that did not come so far has not counted them.
-  const size = topics.length > 0 ? `; ${sayCount(topics.length, 'topic')}` : '';
-  const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, entries, topic, reason } of report.operations) {
-    const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
-    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
-  }
-  if (report.proposals.length > 0)
-    lines.push(
-      `  ${report.proposals.length} ${report.proposals.length === 1 ? 'waits' : 'wait'} for your word: nocturne review`,
-    );
-  return [...lines, ...sayOnPlan(report.spend)].join('\n');
-}
-
-export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
-  if (json) {
-    print(estimate);
-    return;
-  }
-  const { model, entries, withdrawn, requests, inputTokens, outputTokens } = estimate;
-  for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
-  const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
-  const usd = (micro: number | null) => (micro === null ? unpriced : `about $${(micro / 1_000_000).toFixed(4)}`);
-  const cost = usd(estimate.microUsd);
-  const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
-  const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
-  print(
-    `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,
-  );
 }
 
 /** The exit code of an outcome, and of several the worst. */
@@ -150,13 +58,6 @@ export function note(text: string): void {
 
 function fitting(text: string, stream: { isTTY?: boolean; columns?: number }): string {
   return stream.isTTY ? wrap(text, stream.columns || 80) : text;
-}
-
-function sayExtract(report: ExtractReport): string {
-  const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
-  const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
-  const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
-  return `${report.outcome}${kept}${unread}${waiting}`;
 }
 
 const GIVEN = String.raw`(?: (?:--?\w[\w-]*|"[^"\n]*"|'[^'\n]*'|<[^>\n]*>|[A-Z]{2,}\b|\S*[\d_/~:]\S*|\S+\.\w+))*`;

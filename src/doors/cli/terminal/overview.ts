@@ -31,8 +31,7 @@ import { type Fact, factsOfHome, factsOfMemory, type Need, type Whose } from '..
 import { memoryDirIfTold } from '../../places.ts';
 import { dreamHolds, fullSince, nextNightly } from '../../worker/hold.ts';
 import { eachLedger, knownWork } from '../../worker/known-work.ts';
-import { withReader } from './looking.ts';
-import { whoseMemory } from './phrases.ts';
+import { whoseMemory, withReader } from './looking.ts';
 
 const MOST_LEARNED = 12;
 

@@ -1,17 +1,11 @@
 // How the screens for a person say things: times as one speaks of them, places from `~/`, money, projects by where they
 // are, and a command so that it works from where one stands. Lines are broken by output.ts.
 
-import { join, sep } from 'node:path';
+import { sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../../../base/config/config.ts';
-import { canonicalPath, isDirectory } from '../../../base/files/directories.ts';
 import { dayOf, formatIn } from '../../../base/time.ts';
-import { gitRoot } from '../../../memory/home/paths.ts';
-import { sessionDirs } from '../../../memory/ledger/coverage.ts';
-import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import type { Disposition } from '../../../memory/types.ts';
-import type { Whose } from '../../doctor/facts.ts';
-import { memoryDirIfTold } from '../../places.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -78,22 +72,6 @@ export function sayUsd(microUsd: number): string {
 
 export function sayTokens(tokens: number): string {
   return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
-}
-
-export function whoseMemory({ dir, ledger }: { dir: string; ledger: Ledger | null }, config: Config): Whose {
-  const roots = new Set((ledger ? sessionDirs(ledger) : []).flatMap((cwd) => (cwd ? (gitRoot(cwd) ?? cwd) : [])));
-  const [root] = roots.size === 1 ? roots : [];
-  const keeps = (cwd: string) => {
-    const told = isDirectory(cwd) ? memoryDirIfTold(config, { cwd }) : null;
-    return told !== null && canonicalPath(told) === dir;
-  };
-  const name = fromHome(root ?? dir, config);
-  if (dir === canonicalPath(join(config.claudeDir, 'memory'))) {
-    return { name: 'all your projects', command: (what) => `${what} --scope user` };
-  }
-  if (keeps(process.cwd())) return { name, command: (what) => what };
-  if (root !== undefined && keeps(root)) return { name, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
-  return { name, command: (what) => `${what} --memory ${shellPath(dir, config)}` };
 }
 
 const FATES: Partial<Record<Disposition, string>> = {
