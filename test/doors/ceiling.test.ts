@@ -144,7 +144,10 @@ async function heldByCeiling(settings: object) {
     await testing.nocturne('enqueue', 'extract', aSession(['Always water the trees.'], { id: idOf(n) }).path);
   }
   await testing.nocturne('worker', '--once');
-  expect((await testing.rows('waiting')).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual(['2026-11-22', '2026-11-22']);
+  expect((await testing.rows('waiting')).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual([
+    '2026-11-22',
+    '2026-11-22',
+  ]);
   expect(model.requests).toHaveLength(0);
   return { testing, set };
 }

@@ -55,7 +55,7 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
     expect((await testing.app.home.days.spendOf('2026-11-21')).calls).toBe(requests);
     expect(await testing.rows('failures')).toMatchObject([{ state: 'retrying', code, attempts, failures: 1 }]);
     expect(await testing.rows('coverage')).toEqual([]);
-    const wait = await waitMs(testing) as number;
+    const wait = (await waitMs(testing)) as number;
     expect(wait).toBeGreaterThan(from);
     expect(wait).toBeLessThanOrEqual(to);
   },
@@ -131,7 +131,9 @@ test('a prompt that is too long however small it is split is given up; what come
     code: 'oversize',
     isGivenUp: true,
   });
-  const fates = Object.fromEntries((await testing.rows('coverage')).map(({ turn, disposition }) => [turn, disposition]));
+  const fates = Object.fromEntries(
+    (await testing.rows('coverage')).map(({ turn, disposition }) => [turn, disposition]),
+  );
   expect(fates).toMatchObject({ [session.turn(1)]: 'gave-up', [session.turn(3)]: 'nothing' });
   expect(Object.keys(fates)).toHaveLength(3);
   expect(await testing.rows('failures')).toMatchObject([{ state: 'failed', code: 'oversize' }]);

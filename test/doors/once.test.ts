@@ -27,7 +27,8 @@ const queues = {
     reason: null,
     make: async (testing: TestApp) => ({
       url: '',
-      lockIsOver: () => until(async () => Date.now() > Date.parse((await testing.rows('leases'))[0]?.until ?? ''), 30_000),
+      lockIsOver: () =>
+        until(async () => Date.now() > Date.parse((await testing.rows('leases'))[0]?.until ?? ''), 30_000),
     }),
   },
 };

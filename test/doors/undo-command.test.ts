@@ -97,7 +97,7 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
   // Edited by hand before: not what the command did.
   writeFileSync(join(dir, TOPIC), `${before}- Mine.\n`);
   const support = () => rows('support');
-  const rests = support();
+  const rests = await support();
   const withEditor = { ...environment, EDITOR: editor };
   const edited = await runHere(['show', 'working-agreements', '--edit'], withEditor, { isTerminal: true });
   expect(edited).toMatchObject({
@@ -108,7 +108,7 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
   expect((await runHere(['undo'], environment)).stderr).toContain('You edited a file, just now');
   expect(await jsonHere(['undo', '--last'], environment)).toMatchObject({ kind: 'edit', files: [TOPIC] });
   expect(read(TOPIC)).toBe(`${before}- Mine.\n`);
-  expect(support()).toEqual(rests);
+  expect(await support()).toEqual(rests);
   const nothing = { ...environment, EDITOR: 'true' };
   const left = await runHere(['show', 'working-agreements', '--edit'], nothing, { isTerminal: true });
   expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was saved so far') });

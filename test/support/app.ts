@@ -11,7 +11,7 @@ import { rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
 import { jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
-import { tempDir } from './temp.ts';
+import { HOUSE, tempDir } from './temp.ts';
 
 export interface TestAppOptions {
   /** Where to reach the model; default: the scripted model of all tests. */
@@ -31,12 +31,20 @@ export interface TestAppOptions {
 /** What a process of somebody has in its environment whose home that is, without a queue. */
 export const environmentIn = (home: string, more: Environment = {}): Environment => ({
   ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, HOME: home, NOCTURNE_MODEL: 'offline' },
+  ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
   ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
 });
 
-export type TestApp = Awaited<ReturnType<typeof testApp>>;
+export type TestApp = Awaited<ReturnType<typeof testAppOf>>;
 
-export async function testApp(options: TestAppOptions = {}) {
+/** In the house that the test asks: of the next one `app` is what its own doors have, and there is no `store`. */
+export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
+  if (HOUSE === 'old') return testAppOf(options);
+  const { testAppNext } = await import('../next/app-next.ts');
+  return (await testAppNext(options)) as unknown as TestApp;
+}
+
+async function testAppOf(options: TestAppOptions) {
   const home = options.home ?? tempDir();
   const dir = options.dir ?? tempDir();
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));

@@ -11,10 +11,16 @@ const opened: (() => void)[] = [];
 
 if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
-/** A new directory under the system's temporary one, by its canonical path. */
+/** Which house a test asks. */
+export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
+
+/** A new directory under the system's temporary one, by its canonical path. For the next house it is called as its home is. */
 export function tempDir(parent = tmpdir()): string {
-  const dir = realpathSync(mkdtempSync(join(parent, 'nocturne-test-')));
-  made.push(dir);
+  const top = realpathSync(mkdtempSync(join(parent, 'nocturne-test-')));
+  made.push(top);
+  if (HOUSE === 'old') return top;
+  const dir = join(top, 'next');
+  mkdirSync(dir);
   return dir;
 }
 

@@ -3,7 +3,7 @@
 // default. Of a repository's files only one word is read, by which it may turn memory off (`readProjectSwitch`).
 
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
@@ -249,10 +249,10 @@ async function readAgentFile<T>(
   }
 }
 
-/** Where the home is; also known where the settings in it cannot be read. The next house has one of its own in it. */
+/** Where the home is; also known where the settings in it cannot be read. The next house has one of its own in it, `next`. */
 export function homeOfUser(env: Environment = process.env): string {
   const home = homeDir(env.NOCTURNE_HOME, userDirectory(env));
-  return isNextHouse(env) ? join(home, 'next') : home;
+  return isNextHouse(env) && basename(home) !== 'next' ? join(home, 'next') : home;
 }
 
 /** Whether the house that takes over is asked for. */

@@ -49,7 +49,7 @@ export async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: s
      from call where job = ? group by model, scope`,
     job ?? '',
   );
-  const total = (of: keyof Spent) => rows.reduce((all, row) => all + Number(row[of]), 0);
+  const total = (of: Exclude<keyof Spent, 'onPlan'>) => rows.reduce((all, row) => all + Number(row[of]), 0);
   const isOnPlan = ({ scope }: { scope: string }) => scope.split(' ').includes('plan');
   const onPlan = rows.filter(isOnPlan).reduce((all, { calls }) => all + calls, 0);
   const isPriced = rows.every((row) => isOnPlan(row) || priceOf(row.model, config.prices));
@@ -62,6 +62,9 @@ export async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: s
     ...(onPlan > 0 && { onPlan }),
   };
 }
+
+/** What became of turns, as JSON says it. */
+const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
 
 /** `here`: the memory where one stands; another one is named, because nobody would look there. */
 export async function printExtract(
@@ -76,7 +79,8 @@ export async function printExtract(
     ),
   );
   const { readTurns: _, gaveUpTurns: __, ...told } = report;
-  const shown = { ...told, memory, entries, spend: await spentBy(app, report.job) };
+  const coverage = report.coverage.map((range) => ({ ...range, became: FATES[range.became] ?? range.became }));
+  const shown = { ...told, memory, entries, coverage, spend: await spentBy(app, report.job) };
   if (json) return print(shown);
   const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);
   const lines = [`${name}: ${sayExtract(report)}`];
@@ -161,7 +165,10 @@ export interface DreamEstimate {
 }
 
 export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
-  if (json) return print(estimate);
+  if (json) {
+    print(estimate);
+    return;
+  }
   const { model, entries, withdrawn, requests, inputTokens, outputTokens, microUsd } = estimate;
   for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
   const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';

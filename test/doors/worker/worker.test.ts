@@ -99,7 +99,9 @@ test('two resident workers on one home work what comes once', async () => {
   const workers = [await workerHere(testing.environment), await workerHere(testing.environment)];
   for (const worked of [1, 2]) {
     await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
-    await until(() => workers.flatMap(({ said }) => said).length >= worked && (await waiting(testing)).length === 0);
+    await until(
+      async () => workers.flatMap(({ said }) => said).length >= worked && (await waiting(testing)).length === 0,
+    );
   }
   const said = workers.flatMap((worker) => worker.said);
   expect(said.filter((line) => line.endsWith(': recorded'))).toHaveLength(1);

@@ -13,7 +13,7 @@ import { openPages } from '../../../src/wings/page/page.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
-import { tempDir } from '../../support/temp.ts';
+import { HOUSE, tempDir } from '../../support/temp.ts';
 
 /** A request as the SDK sent it. */
 export interface Sent {
@@ -68,7 +68,7 @@ export function servedForAll(): () => Promise<Served> {
 }
 
 /** Which house a test asks; what it asks of `next` is a part of what is here. */
-export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
+export { HOUSE } from '../../support/temp.ts';
 
 /** How many servers answer, request by request in turn: two have homes of their own, and share one database. */
 const SERVERS = Number(process.env.NOCTURNE_TEST_SERVERS ?? 1);
