@@ -3,7 +3,6 @@
 // With --json stdout carries JSON only; everything else goes to stderr.
 
 import type { Command } from 'commander';
-import { isNextHouse } from '../../base/config/config.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import type { Parts } from '../job-bounds.ts';
 import { useKeeping } from '../keeping.ts';
@@ -42,6 +41,7 @@ export async function main(argv: string[], parts?: Parts): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0) return print(version());
+  const { isNextHouse } = await import('../../base/config/config.ts');
   if (isNextHouse()) return (await import('../../next/cli/cli.ts')).main(argv, { parts, version: version() });
   try {
     useKeeping((await import('../../wings/fleet/fleet-keeping.ts')).keepInDatabase);
