@@ -278,9 +278,9 @@ const NOTING = `
     },
   });`;
 
-test('of other people’s packages --version loads none but what opens a ledger: every command begins with that much', () => {
+test('of other people’s packages --version loads none: every command begins with that much', () => {
   const noting = `data:text/javascript,${encodeURIComponent(NOTING)}`;
   const door = join(import.meta.dirname, '../../src/doors/cli/nocturne.js');
   const { status, stderr } = spawnSync(process.execPath, ['--import', noting, door, '--version'], { encoding: 'utf8' });
-  expect([status, ...new Set(stderr.trim().split('\n'))]).toEqual([0, 'better-sqlite3']);
+  expect([status, ...new Set(stderr.trim().split('\n'))]).toEqual([0, '']);
 });

@@ -256,9 +256,7 @@ export function homeOfUser(env: Environment = process.env): string {
 }
 
 /** Whether the house that takes over is asked for. */
-export function isNextHouse(env: Environment = process.env): boolean {
-  return env.NOCTURNE_NEXT === '1';
-}
+export const isNextHouse = (env: Environment = process.env): boolean => env.NOCTURNE_NEXT === '1';
 
 /** The directory of the user, which `~` stands for, and agents and schedulers look into. */
 export function userDirectory({ HOME, USERPROFILE }: Environment): string {
