@@ -72,22 +72,24 @@ const hook = await build({
   logLevel: 'warn',
 });
 // What the hook loads to answer a prompt, for which a person waits: all in one file, without what a database needs.
-const prompt = await build({
-  input: 'src/doors/hook/prompt.js',
-  platform: 'node',
-  external: ['better-sqlite3'],
-  plugins: [
-    withoutItsYaml,
-    {
-      name: 'fleet-when-asked',
-      resolveId: (id, from, { kind }) =>
-        kind === 'dynamic-import' && /[\\/]wings[\\/]fleet[\\/]/.test(from ?? '') ? { id, external: true } : null,
-    },
-  ],
-  checks: { eval: false },
-  output: { file: 'dist/prompt.js', format: 'esm', codeSplitting: false, minify: true },
-  logLevel: 'warn',
-});
+const prompts = ['src/doors/hook/prompt.js', 'src/next/hook/prompt-door.js'].map((input) =>
+  build({
+    input,
+    platform: 'node',
+    external: ['better-sqlite3', 'pg', 'bullmq', 'ioredis'],
+    plugins: [
+      withoutItsYaml,
+      {
+        name: 'fleet-when-asked',
+        resolveId: (id, from, { kind }) =>
+          kind === 'dynamic-import' && /[\\/]wings[\\/]fleet[\\/]/.test(from ?? '') ? { id, external: true } : null,
+      },
+    ],
+    checks: { eval: false },
+    output: { file: join('dist', basename(input)), format: 'esm', codeSplitting: false, minify: true },
+    logLevel: 'warn',
+  }),
+);
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
@@ -99,7 +101,11 @@ const door = readFileSync('src/doors/cli/nocturne.js', 'utf8').replace('./cli.ts
 const [failed] = await declarations;
 if (failed !== 0) process.exit(1);
 keepDeclarationsOf('dist/src/index.d.ts');
-writeThirdParties([library, hook, prompt].flatMap(({ output }) => output.flatMap((each) => each.moduleIds ?? [])));
+writeThirdParties(
+  [library, hook, ...(await Promise.all(prompts))].flatMap(({ output }) =>
+    output.flatMap((each) => each.moduleIds ?? []),
+  ),
+);
 writeFileSync('dist/nocturne.js', door, { mode: 0o755 });
 
 /** Removes all declarations but this one and those that it is made of. */

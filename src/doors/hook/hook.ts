@@ -24,7 +24,10 @@ process.on('uncaughtException', (error) => end(error));
 /** A person waits for it: from the start of this process. On a slow machine one may give it more. */
 const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
 
-const home = homeDir(process.env.NOCTURNE_HOME, homedir());
+const homeOfAll = homeDir(process.env.NOCTURNE_HOME, homedir());
+const isNext = process.env.NOCTURNE_NEXT === '1';
+/** The next house has one of its own in it. */
+const home = isNext ? join(homeOfAll, 'next') : homeOfAll;
 const compiled = join(home, 'compiled');
 const args = process.argv.slice(2);
 
@@ -61,9 +64,11 @@ function readPrompt(text: string): object | null {
 
 /** Beside this file; a checkout's sources take longer than there is, so there the build answers, where one is. */
 function promptDoor(): URL {
-  const built = new URL('../../../dist/prompt.js', import.meta.url);
-  const isBuilt = import.meta.url.endsWith('.ts') && statNow(fileURLToPath(built)) !== null;
-  return isBuilt ? built : new URL('./prompt.js', import.meta.url);
+  const name = isNext ? 'prompt-door.js' : 'prompt.js';
+  const built = new URL(`../../../dist/${name}`, import.meta.url);
+  const isSource = import.meta.url.endsWith('.ts');
+  if (isSource && statNow(fileURLToPath(built)) !== null) return built;
+  return new URL(isSource && isNext ? `../../next/hook/${name}` : `./${name}`, import.meta.url);
 }
 
 async function answer(input: object): Promise<void> {
@@ -125,7 +130,7 @@ function startWorker(): string | undefined {
       cwd: home,
       detached: true,
       // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
-      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: home, NOCTURNE_WORKER: '1' },
+      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: homeOfAll, NOCTURNE_WORKER: '1' },
       stdio: ['ignore', log, log],
       windowsHide: true,
     },

@@ -118,15 +118,19 @@ async function topicsHolding(db: Db, memory: string, words: readonly string[]): 
     for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
   }
   const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, MOST_FOUND);
-  const rows = await allOf<{ id: number; path: string }>(db, {
-    select: (
-      list,
-    ) => `select line.id, file.path from line join file on file.memory = line.memory and file.id = line.file
-      where line.memory = ? and file.meta is not null and file.path not like 'archive/%' and line.id in (${list})`,
+  // Without the memory, of which SQLite would go through all lines.
+  const lines = await allOf<{ id: number; file: string }>(db, {
+    select: (list) => `select id, file from line where id in (${list})`,
     of: best.map(([id]) => id),
+  });
+  const files = await allOf<{ id: string; path: string }>(db, {
+    select: (list) => `select id, path from file where memory = ? and id in (${list}) and meta is not null
+      and path not like 'archive/%'`,
+    of: [...new Set(lines.map(({ file }) => file))],
     before: [memory],
   });
-  const paths = new Map(rows.map(({ id, path }) => [id, path]));
+  const pathOf = new Map(files.map(({ id, path }) => [id, path]));
+  const paths = new Map(lines.map(({ id, file }) => [id, pathOf.get(file)]));
   return [...new Set(best.flatMap(([id]) => paths.get(id) ?? []))].slice(0, MOST_TOPICS);
 }
 

@@ -37,8 +37,8 @@ export interface RecallSource {
   read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
   /** The ids of lines that a program wrote and that rest on no entry, of these files. */
   programLines(paths: readonly string[]): Promise<Map<string, Set<string>>>;
-  /** When topics were last used, by path. */
-  usedAt(): Promise<Map<string, string>>;
+  /** When these topics were last used, by path. */
+  usedAt(paths: readonly string[]): Promise<Map<string, string>>;
   /** Newest first. `isQuick`: of the days alone of which rows know some. */
   unsorted(of?: { isQuick?: boolean }): Promise<UnsortedEntry[]>;
   /** What the last night did, in one line, where that was within the last days; else null. */
@@ -131,14 +131,14 @@ export function sourceOfRows(
         ]),
       );
     },
-    async usedAt() {
-      const rows = await sql.all<{ path: string; at: string }>(
-        `select file.path, topic_use.used_at as at from topic_use
-         join file on file.memory = topic_use.memory and file.id = topic_use.file
-         where topic_use.memory = ? and topic_use.used_at is not null and file.path is not null`,
-        memory,
-      );
-      return new Map(rows.map(({ path, at }) => [path, at]));
+    async usedAt(paths) {
+      const rows = await allOf<{ path: string; at: string | null }>(sql, {
+        select: (list) => `select path, (select used_at from topic_use where topic_use.memory = file.memory
+          and topic_use.file = file.id) as at from file where memory = ? and path in (${list})`,
+        of: paths,
+        before: [memory],
+      });
+      return new Map(rows.map(({ path, at }) => [path, at ?? '']));
     },
     async unsorted({ isQuick = false } = {}) {
       const known = await sql.all<{ day: string }>(

@@ -38,7 +38,8 @@ export async function rankTopics(source: RecallSource, index: string, query = ''
   for (const { path, line } of listed.slice(0, MOST_LISTED)) named.set(path, line);
   const isTopic = (path: string) =>
     isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:index|logs)\//.test(path);
-  const [files, usedAt] = await Promise.all([source.read([...named.keys()].filter(isTopic)), source.usedAt()]);
+  const paths = [...named.keys()].filter(isTopic);
+  const [files, usedAt] = await Promise.all([source.read(paths), source.usedAt(paths)]);
   const topics = [...named].flatMap(([path, line], place) => {
     const file = files.get(path);
     if (!file) return [];
