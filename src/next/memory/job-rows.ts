@@ -17,6 +17,7 @@ export type JobKind =
   | 'review'
   | 'share'
   | 'snapshot'
+  | 'import'
   | 'redact'
   | 'check';
 

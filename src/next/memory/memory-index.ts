@@ -25,7 +25,7 @@ import type { Change } from './undo-rows.ts';
 
 export const INDEX = 'MEMORY.md';
 /** The source of a line that nocturne generated. */
-const GENERATED = 'index';
+export const GENERATED = 'index';
 
 /** Changes of files with those of the index behind them, and the rows that belong to them. */
 export interface WithIndex {
