@@ -81,25 +81,28 @@ export async function importMemory(
     if (await isAtWork(sql, { memories: [memory.id], now: memories.clock.now() })) return { files: [] };
     const forgotten = await entriesWhere(sql, memory.id, "and state = 'gone' and reason = 'forgotten'");
     const leftOut = new Set(forgotten.map(({ id }) => id));
+    const index = texts.get(INDEX) ?? null;
     const files = [...texts].map(([path, text]): FileChange => {
       const day = logDay(path);
       const take = (current: string | null) => {
-        if (day !== null) return current === null ? removeEntries(text, leftOut) : joinLogs(current, text, { day, leftOut });
-        return current === null || (isTheirs && path !== INDEX) ? text : current;
+        if (day === null) return current === null || isTheirs ? text : current;
+        return current === null ? removeEntries(text, leftOut) : joinLogs(current, text, { day, leftOut });
       };
       const make = (current: string | null) => {
         const taken = take(current);
-        if (path !== INDEX && current === null) report.added.push(path);
-        else if (path !== INDEX && taken !== current) report.changed.push(path);
-        else if (path !== INDEX && taken !== text && day === null) report.differing.push(path);
+        if (current === null) report.added.push(path);
+        else if (taken !== current) report.changed.push(path);
+        else if (taken !== text && day === null) report.differing.push(path);
         return taken;
       };
       return { path, make };
     });
+    const isChanged = () => report.added.length + report.changed.length > 0;
+    const make = (current: string | null) => (isChanged() ? (current ?? index) : current);
     return {
-      files,
+      files: [...files.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path)), { path: INDEX, make }],
       async rows(change) {
-        if (report.added.length + report.changed.length === 0) return;
+        if (!isChanged()) return;
         await takeInLogs(change, memory.id, known);
         const at = change.at;
         await beginJob(change.sql, { id: job, kind: 'import', memory: memory.id, startedBy: 'person', at });
@@ -107,7 +110,7 @@ export async function importMemory(
       },
     };
   });
-  if (committed.files.length === 0 && texts.size > 0) return { ...report, outcome: 'busy' };
+  if (committed.files.length === 0) return { ...report, outcome: 'busy' };
   if (report.added.length + report.changed.length === 0) return report;
   const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
   await commit(memories, target, by, (sql) => withBuiltIndex(sql, at, []));

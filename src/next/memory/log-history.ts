@@ -27,7 +27,10 @@ const NOTHING: KnownHistory = { entries: [], rests: [] };
 /** What `takeInLogs` takes in of a memory elsewhere, beside its logs. */
 export async function knownHistory(sql: Sql, memory: string): Promise<KnownHistory> {
   return {
-    entries: await sql.all("select id, state, reason from entry where memory = ? and state <> 'gone' order by id", memory),
+    entries: await sql.all(
+      "select id, state, reason from entry where memory = ? and state <> 'gone' order by id",
+      memory,
+    ),
     rests: await sql.all(
       `select f.path, r.line, r.source from rests r join file f on f.memory = r.memory and f.id = r.file
        where r.memory = ? and f.path is not null order by f.path, r.line, r.source`,
@@ -37,11 +40,7 @@ export async function knownHistory(sql: Sql, memory: string): Promise<KnownHisto
 }
 
 /** Takes in what stands in the logs; answers how many entries that were. What their state is is told by `known`, else by topics. */
-export async function takeInLogs(
-  change: Change,
-  memory: string,
-  { entries, rests } = NOTHING,
-): Promise<number> {
+export async function takeInLogs(change: Change, memory: string, { entries, rests } = NOTHING): Promise<number> {
   const { sql, job } = change;
   const heads = await headsOf(sql, memory);
   const items = heads.flatMap(({ path, content }) => {

@@ -137,6 +137,15 @@ export class WorkingCopy {
     return rows.map(({ path }) => path);
   }
 
+  /** Puts files that are missing back as they were known; held. */
+  async restoreMissing(): Promise<void> {
+    await this.#db.run(
+      "update file set placed = '', seen = null, missing_since = null where memory = ? and missing_since is not null",
+      this.memory,
+    );
+    await this.bring();
+  }
+
   /** Removes what was moved aside: for when no byte of a text may stay. */
   clearAside(): void {
     this.#displaced.clear();
