@@ -16,11 +16,10 @@ import {
   statNow,
   syncDirectory,
 } from '../../base/files/files.ts';
-import { databasePath } from './open-database.ts';
+import { databasePath, isCopy } from './open-database.ts';
 import { connect, inTurn, telling } from './sqlite.ts';
 
 const MOST_KEPT = 7;
-const NAME = /^nocturne-.*\.db$/;
 
 function backupDir(home: string): string {
   return join(home, 'backups');
@@ -29,7 +28,7 @@ function backupDir(home: string): string {
 /** Paths of the copies that there are, the newest first. */
 export function backupsIn(home: string): string[] {
   return listNames(backupDir(home))
-    .filter((name) => NAME.test(name))
+    .filter(isCopy)
     .sort()
     .reverse()
     .map((name) => join(backupDir(home), name));
@@ -106,7 +105,10 @@ export function restoreNewest(home: string, now: Date): { aside: string | null; 
   makeDirectory(dir);
   // What belongs to it goes with it: a log of other pages would damage the copy.
   const moved = ['', '-wal', '-shm'].filter((end) => moveFile(path + end, join(dir, basename(path) + end)));
-  const from = backupsIn(home).find((each) => damageOf(each) === null) ?? null;
+  const copies = backupsIn(home);
+  const from = copies.find((each) => damageOf(each) === null) ?? null;
+  // Where there are copies, no new database is begun.
+  if (from === null) for (const each of copies) moveFile(each, join(dir, basename(each)));
   if (from !== null) {
     const copy = join(backupDir(home), `making.${crypto.randomUUID()}`);
     copyFile(from, copy);

@@ -5,7 +5,8 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError, isAppError } from '../../base/errors.ts';
-import { makeDirectory, makeFile, readTextNow } from '../../base/files/files.ts';
+import { listNames } from '../../base/files/directories.ts';
+import { makeDirectory, makeFile, readTextNow, statNow } from '../../base/files/files.ts';
 import type { Db, Sql } from './sql.ts';
 
 /** Another number with every change of schema.sql, until there is a release. */
@@ -50,9 +51,18 @@ export async function openDatabase({ home, url }: { home: string; url?: string }
   return url === undefined ? openFile(databasePath(home)) : openServer(url);
 }
 
+/** Whether this is the name of a copy of the database, as backup.ts gives it. */
+export function isCopy(name: string): boolean {
+  return /^nocturne-.*\.db$/.test(name);
+}
+
 async function openFile(path: string): Promise<Db> {
   const { connect, inTurn, openSqlite, telling } = await import('./sqlite.ts');
   makeDirectory(dirname(path));
+  if ((statNow(path)?.bytes ?? 0) === 0 && listNames(join(dirname(path), 'backups')).some(isCopy)) {
+    const remedy = 'Run nocturne check --restore: it takes the newest good copy.';
+    throw new AppError('storage', `${path} is gone or empty, and there are copies of it.`, { remedy });
+  }
   // What SQLite puts beside it gets its mode.
   makeFile(path);
   const db = telling(path, () => connect(path));

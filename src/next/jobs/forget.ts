@@ -20,6 +20,7 @@ import { headsOf } from '../memory/file-rows.ts';
 import { beginJob, endJob, isAtWork } from '../memory/job-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from '../memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../memory/memory-index.ts';
+import { addMark, markOf } from '../memory/redaction-marks.ts';
 import type { Change } from '../memory/undo-rows.ts';
 
 export interface ForgetRequest {
@@ -103,6 +104,11 @@ export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<
     if (error !== busy) throw error;
     return { ...nothing, outcome: 'busy' };
   }
+  // Should rows be lost, a restore does not bring it back.
+  const marked = goes.flatMap(({ memory: { id }, entries }) =>
+    entries.flatMap((row) => [`${id} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))]),
+  );
+  addMark(memories.home, { what: 'forgotten', ids: marked });
   return { outcome: 'forgotten', job, ...meantBy(goes), candidates: [] };
 }
 

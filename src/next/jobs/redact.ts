@@ -33,7 +33,7 @@ import {
   wipe,
   wipeVersions,
 } from '../memory/redaction.ts';
-import { addMark } from '../memory/redaction-marks.ts';
+import { addMark, markOf } from '../memory/redaction-marks.ts';
 import { movedLines, type Scrub, scrubFile, scrubJson } from '../memory/scrub.ts';
 
 export interface RedactDeps {
@@ -105,7 +105,10 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
   report.home = await redactHome(scrub, { home, isDry });
   if (isDry) return report;
   // 5.
-  const marked = [...entries.map(({ memory, id }) => `${memory} ${id}`), ...wiped.versions];
+  const marked = [
+    ...entries.flatMap(({ memory, id, message }) => [`${memory} ${id}`, markOf(message)]),
+    ...wiped.versions,
+  ];
   report.remedies.push(...(await rewrite(marked, deps)));
   // 6.
   report.remaining = [...wiped.waiting, ...(await remainsOf(scrub, { memories, all }))];

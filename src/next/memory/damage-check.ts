@@ -5,7 +5,6 @@
 import { join, sep } from 'node:path';
 import { isDirectory, listFiles, readDirectory, realPath } from '../../base/files/directories.ts';
 import { isPrivate, MOST_MEMORY_BYTES, makePrivate, readBytesNow, statNow } from '../../base/files/files.ts';
-import { sayList } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { whyNoMemory } from '../../memory/store/confine.ts';
 import { joinLogs, logPath, parseLog } from '../../memory/text/daily-log.ts';
@@ -187,7 +186,7 @@ async function indexFaults(
     commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, (sql) =>
       withBuiltIndex(sql, at, []),
     );
-  const what = `Has no line for ${sayList(unlisted.slice(0, 3))}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
+  const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
   return [
     { kind: 'index-line', where: 'MEMORY.md', what, mend: 'Builds the index again; hand-written lines stay.', apply },
   ];

@@ -7,11 +7,10 @@ import { logDay, parseLog } from '../../memory/text/daily-log.ts';
 import { indexLine } from '../../memory/text/index-file.ts';
 import { isArchivePath, isTopicFile, isTopicPath, lineId, parseTopic } from '../../memory/text/topic.ts';
 import { allOf, insert, newId, type Sql } from '../db/sql.ts';
-import { commit } from './commit.ts';
+import { type CommitDeps, commit } from './commit.ts';
 import { coverageWhere } from './coverage.ts';
 import { type EntryRow, type EntryState, entriesAmong, putEntry } from './entries.ts';
 import { type Head, headsOf } from './file-rows.ts';
-import type { Memories } from './memories.ts';
 import { GENERATED, INDEX } from './memory-index.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -75,7 +74,7 @@ export async function takeInLogs(change: Change, memory: string, { entries, rest
 }
 
 /** The same in a commit of its own. */
-export async function takeInHistory(memories: Memories, memory: string, job: string): Promise<number> {
+export async function takeInHistory(memories: CommitDeps, memory: string, job: string): Promise<number> {
   let count = 0;
   const by = { job, actor: { kind: 'job', id: job } } as const;
   await commit(memories, { memory, paths: 'all' }, by, async () => ({

@@ -11,6 +11,7 @@ import { isCheckedInDir } from '../../memory/home/paths.ts';
 import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
 import type { CommitDeps } from './commit.ts';
 import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
+import { takeInHistory } from './log-history.ts';
 import { WorkingCopy } from './working-copy.ts';
 
 export type Scope = 'project' | 'user' | 'team' | 'store';
@@ -149,18 +150,24 @@ export class Memories implements CommitDeps {
       });
     }
     let row = await this.#settle(path);
+    const isMade = row === undefined;
     if (!row) {
       const at = this.clock.now().toISOString();
       const made = { scope, name, dir: path, machine: this.machine };
+      const marked = readTextNow(idPath(path))?.trim() ?? '';
       await this.db.write(async (sql) => {
         // Another process may have been faster.
-        if (!(await this.#at(sql, path))) await addMemory(sql, made, at);
+        if (await this.#at(sql, path)) return;
+        // Of a database that is lost the directory still has the id.
+        const isFree = ID.test(marked) && !(await sql.get('select 1 from memory where id = ?', marked));
+        await addMemory(sql, { ...made, ...(isFree && { id: marked }) }, at);
       });
       row = await this.#at(this.db, path);
     }
     if (!row) throw new Error(`no memory at ${path}`);
     this.#mark(path, row.id);
     await this.#open(row);
+    if (isMade && isDirectory(join(path, 'logs'))) await takeInHistory(this, row.id, 'external');
     return row;
   }
 
@@ -256,6 +263,8 @@ export class Memories implements CommitDeps {
 export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
   return dir !== null && isCheckedInDir(dir);
 }
+
+const ID = /^memory_[0-9a-f]{24}$/;
 
 function idPath(dir: string): string {
   return join(dir, '.nocturne', 'id');

@@ -21,11 +21,11 @@ function marksPath(home: string): string {
   return join(home, 'backups', 'marks.jsonl');
 }
 
-/** `ids`: of versions, and of entries behind the id of their memory: `memory_… e_…`. */
+/** `ids`: of versions, of entries behind the id of their memory (`memory_… e_…`), and of messages that these rest on (`markOf`). */
 export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: readonly string[] }): void {
   if (ids.length === 0) return;
   const salt = randomBytes(16).toString('hex');
-  const mark: Mark = { what, salt, sums: ids.map((id) => sumOf(salt, id)) };
+  const mark: Mark = { what, salt, sums: [...new Set(ids)].map((id) => sumOf(salt, id)) };
   makeDirectory(join(home, 'backups'));
   writeWhole(marksPath(home), `${readTextNow(marksPath(home)) ?? ''}${JSON.stringify(mark)}\n`);
 }
@@ -40,6 +40,7 @@ export async function applyMarks(db: Db, home: string, now: Date): Promise<numbe
     .split('\n')
     .flatMap((line) => (parseJson(line) as Mark | undefined) ?? []);
   if (marks.length === 0) return 0;
+  await keepMarks(db, marks);
   const isIn = marks.map(({ what, salt, sums }) => {
     const known = new Set(sums);
     return { what, has: (id: string) => known.has(sumOf(salt, id)) };
@@ -86,4 +87,27 @@ async function replaceHead(sql: Sql, id: string, now: Date): Promise<void> {
   await addVersion({ ...made, actor: { kind: 'user', id: null } });
   await change.end();
   await sql.run('update file set placed = head where memory = ? and id = ? and placed = ?', of.memory, of.file, id);
+}
+
+// What was said in these messages is not learned again, where the rows that knew it are lost.
+
+const KEPT = 'marks';
+
+async function keepMarks(sql: Sql, marks: readonly Mark[]): Promise<void> {
+  const or = 'on conflict (key) do update set value = excluded.value';
+  const value = JSON.stringify(marks.map(({ salt, sums }) => ({ salt, sums })));
+  await sql.run(`insert into setting (key, value) values ('${KEPT}', ?) ${or}`, value);
+}
+
+/** The mark of a message. */
+export function markOf(message: string): string {
+  return `message ${message}`;
+}
+
+/** Tells of a message whether something that was said in it was forgotten or redacted before a restore. */
+export async function markedMessages(sql: Sql): Promise<(message: string) => boolean> {
+  const row = await sql.get<{ value: string }>(`select value from setting where key = '${KEPT}'`);
+  const kept: { salt: string; sums: string[] }[] = JSON.parse(row?.value ?? '[]');
+  const known = kept.map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
+  return (message) => known.some(({ salt, sums }) => sums.has(sumOf(salt, markOf(message))));
 }

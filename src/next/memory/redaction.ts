@@ -7,6 +7,7 @@ import { hash } from 'node:crypto';
 import { parseJson } from '../../base/text/json.ts';
 import { rawText } from '../../memory/store/edit-text.ts';
 import { logDay, parseLog } from '../../memory/text/daily-log.ts';
+import type { Evidence } from '../../memory/types.ts';
 import { type Db, insert, marks, type Row, type Sql } from '../db/sql.ts';
 import type { Actor, Content } from './file-rows.ts';
 import { REDACTED, type Scrub, scrubJson, scrubValue } from './scrub.ts';
@@ -88,8 +89,12 @@ async function rowsOf<Found>(sql: Sql, select: string, of: string | null, { memo
   return sql.all<Found>(`${select} where ${of.replaceAll('#', marks(memories))}`, ...values);
 }
 
-/** The entries that say it, or rest on words that do. */
-export async function entriesHolding(sql: Sql, scrub: Scrub, at: Where): Promise<{ memory: string; id: string }[]> {
+/** The entries that say it, or rest on words that do, with the message that carries each. */
+export async function entriesHolding(
+  sql: Sql,
+  scrub: Scrub,
+  at: Where,
+): Promise<{ memory: string; id: string; message: string }[]> {
   const entries = await rowsOf<{ memory: string; id: string; text: string; quotes: string }>(
     sql,
     'select memory, id, text, quotes from entry',
@@ -100,7 +105,11 @@ export async function entriesHolding(sql: Sql, scrub: Scrub, at: Where): Promise
   for (const entry of entries)
     if ((await scrub(entry.text)) !== entry.text || (await scrubJson(scrub, entry.quotes)) !== entry.quotes)
       found.push(entry);
-  return found.map(({ memory, id }) => ({ memory, id }));
+  return found.map(({ memory, id, quotes }) => ({
+    memory,
+    id,
+    message: (JSON.parse(quotes) as Evidence[])[0]?.message ?? '',
+  }));
 }
 
 // Lines of search, and versions.

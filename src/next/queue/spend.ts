@@ -290,6 +290,16 @@ export async function fullSince(sql: Sql, day: Day): Promise<string | null> {
   return row?.value.startsWith(`${day} `) ? row.value.slice(day.length + 1) : null;
 }
 
+/** What was spent on a day is not known, so no more is, until it is opened again. */
+export async function fillDay(sql: Sql, day: Day, { dayTokens, now }: { dayTokens: number; now: Date }): Promise<void> {
+  await sql.run(
+    `insert into day (day, scope, tokens, micro_usd, calls) values (?, '', ?, 0, 0)
+     on conflict (day, scope) do update set tokens = excluded.tokens where day.tokens < excluded.tokens`,
+    ...[day, dayTokens],
+  );
+  await noteFull(sql, day, now);
+}
+
 /** A day may have room again: its ceilings are others, or a person says so, of one whose sum was not known. */
 export async function reopenDay(sql: Sql, day: Day): Promise<void> {
   await sql.run(`delete from setting where key = '${FULL}'`);

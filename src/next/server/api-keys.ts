@@ -4,6 +4,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/time.ts';
 import { type Db, insert, newId } from '../db/sql.ts';
+import { KEY_OFF as OFF } from '../jobs/after-restore.ts';
 
 export const RIGHTS = ['read', 'write', 'dream', 'create', 'sessions'] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -26,15 +27,19 @@ export interface KeyRow extends Caller {
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
+  /** The database was restored since: the key may have been revoked then, and is off until a person confirms it. */
+  isOff: boolean;
 }
 
 export type NewKey = Omit<Caller, 'id' | 'tenant'> & Partial<Pick<KeyRow, 'tenant' | 'expiresAt'>>;
 
-type Row = Omit<KeyRow, 'rights' | 'memories'> & { rights: string; memories: string | null };
+type Row = Omit<KeyRow, 'rights' | 'memories' | 'isOff'> & { rights: string; memories: string | null; isOff: number };
 
 const SELECT = `select id, name, tenant, memories, rights, day_usd as "dayMicroUsd", created_at as "createdAt",
-  expires_at as "expiresAt", revoked_at as "revokedAt" from api_key`;
-const STANDS = 'revoked_at is null and (expires_at is null or expires_at > ?)';
+  expires_at as "expiresAt", revoked_at as "revokedAt",
+  (select count(*) from setting where setting.key = '${OFF}' || api_key.id) as "isOff" from api_key`;
+const STANDS = `revoked_at is null and (expires_at is null or expires_at > ?)
+  and not exists (select 1 from setting where setting.key = '${OFF}' || api_key.id)`;
 
 export class ApiKeys {
   readonly #db: Db;
@@ -104,6 +109,11 @@ export class ApiKeys {
     return (await this.#db.run(sql, this.#now(), id)) > 0;
   }
 
+  /** A key that a restore turned off is let in again; false where it was not off. */
+  async confirm(id: string): Promise<boolean> {
+    return (await this.#db.run('delete from setting where key = ?', `${OFF}${id}`)) > 0;
+  }
+
   #now(): string {
     return this.#clock.now().toISOString();
   }
@@ -111,7 +121,7 @@ export class ApiKeys {
 
 function read(row: Row): KeyRow {
   const memories = row.memories === null ? 'all' : JSON.parse(row.memories);
-  return { ...row, memories, rights: row.rights.split(' ') as Right[] };
+  return { ...row, memories, rights: row.rights.split(' ') as Right[], isOff: row.isOff > 0 };
 }
 
 function newKey(): string {

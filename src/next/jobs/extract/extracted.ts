@@ -12,6 +12,7 @@ import { commitAll, type Plan } from '../../memory/commit.ts';
 import { cover, coverageOf, intervalOf, nameOf, type SkipReason, type TurnState } from '../../memory/coverage.ts';
 import { type EntryRow, entriesAmong, forgottenIn, isInLog, putEntry } from '../../memory/entries.ts';
 import type { MemoryRow } from '../../memory/memories.ts';
+import { markedMessages } from '../../memory/redaction-marks.ts';
 import { noteReadTo } from '../../memory/session-rows.ts';
 import type { Change } from '../../memory/undo-rows.ts';
 import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
@@ -75,12 +76,13 @@ export async function commitExtracted(
       sql,
       targets.map(({ id }) => id),
     );
+    const isMarked = await markedMessages(sql);
     const entries = found.flatMap((recorded): EntryRow[] => {
       const day = dayOfTurn.get(recorded.turn);
       const [{ message, quote }] = recorded.evidence as [FoundEntry['evidence'][number]];
       const { type, strength, text, evidence, changes, again, by: speaker, turn, at = now.toISOString() } = recorded;
       // What a person had forgotten is dropped without a word: no report reminds them of it.
-      if (!day || isForgotten({ session: sessionId, text, at, message, quote })) return [];
+      if (!day || isMarked(message) || isForgotten({ session: sessionId, text, at, message, quote })) return [];
       const place = type === 'user' && userMemory ? userMemory.id : memory.id;
       const more = { ...(changes && { changes }), ...(again && { again }) };
       const said = { type, strength, text, evidence, by: speaker, session: sessionId, turn, at, day, prompt, ...more };
