@@ -24,22 +24,24 @@ import { headVersion } from '../src/memory/history/versions.ts';
 import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
 import type { Ledger } from '../src/memory/ledger/ledger.ts';
 import type { Store, WithLease } from '../src/memory/store/store.ts';
-import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import {
-  type AppliedSnapshot,
   bringTopic,
   buildMemorySnapshot,
-  enterApplied,
   type ForeignLine,
-  lastApplied,
   type MemorySnapshot,
   memorySnapshotDir,
   readMemorySnapshot,
   screenTopic,
-  snapshotBases,
   type TopicStep,
+} from '../src/memory/text/memory-snapshot.ts';
+import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
+import {
+  type AppliedSnapshot,
+  enterApplied,
+  lastApplied,
+  snapshotBases,
   wasApplied,
-} from './snapshot/memory-snapshot.ts';
+} from './snapshot/applied-snapshots.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {

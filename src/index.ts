@@ -30,7 +30,7 @@ export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReprocessRequest } from '../jobs/reprocess.ts';
 export type { ShownProposal } from '../jobs/review/waiting-proposals.ts';
 export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
-export type { ShareReport, ShareRequest, ShareSource } from '../jobs/share.ts';
+export type { ShareReport, ShareRequest } from '../jobs/share.ts';
 export type { Staying, UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { type Config, loadConfig } from './base/config/config.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
@@ -74,6 +74,7 @@ export type {
 
 export { type Redaction as RedactedText, redact } from './base/text/redact.ts';
 export { type Clock, fixedClock, systemClock } from './base/time.ts';
+export type { ShareSource } from './memory/text/team-topic.ts';
 export { type OpenOptions, openSession, type Session } from './transcript/session.ts';
 export { readTurns } from './transcript/turns.ts';
 export type { Message, Part, Speaker, Turn } from './transcript/types.ts';

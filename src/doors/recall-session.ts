@@ -172,7 +172,8 @@ async function buildRecall(
 
 /** What recall says in nocturne's own words, before what is remembered. */
 async function notesOf(checkout: string, ledger: Ledger | null): Promise<string[]> {
-  const { offeredSnapshot, sayOffer } = await import('../../jobs/snapshot/memory-snapshot.ts');
+  const { offeredSnapshot } = await import('../../jobs/snapshot/applied-snapshots.ts');
+  const { sayOffer } = await import('../memory/text/memory-snapshot.ts');
   const offer = offeredSnapshot(checkout, ledger);
   return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
 }

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { offeredSnapshot, screenTopic } from '../../jobs/snapshot/memory-snapshot.ts';
+import { offeredSnapshot } from '../../jobs/snapshot/applied-snapshots.ts';
 import {
   applyMemorySnapshot,
   type CreateRequest,
@@ -13,6 +13,7 @@ import {
 } from '../../jobs/snapshot.ts';
 import { readTextNow } from '../../src/base/files/files.ts';
 import { fixedClock } from '../../src/base/time.ts';
+import { screenTopic } from '../../src/memory/text/memory-snapshot.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import type { MemoryType } from '../../src/memory/types.ts';
 import { sized } from '../support/depth.ts';

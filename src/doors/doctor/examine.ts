@@ -159,7 +159,8 @@ export async function checkSnapshot(dir: string, checkout: string | null): Promi
 
 async function checkOffer(checkout: string | null, ledger: Ledger | null): Promise<Checked[]> {
   if (checkout === null) return [];
-  const { offeredSnapshot, readMemorySnapshot, sayOffer } = await import('../../../jobs/snapshot/memory-snapshot.ts');
+  const { offeredSnapshot } = await import('../../../jobs/snapshot/applied-snapshots.ts');
+  const { readMemorySnapshot, sayOffer } = await import('../../memory/text/memory-snapshot.ts');
   try {
     const snapshot = readMemorySnapshot(checkout);
     if (!snapshot) return [];

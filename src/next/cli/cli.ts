@@ -6,6 +6,17 @@ import { type CalledAt, type CommandModule, exitOf, programOf } from '../../door
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
+  { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
+  { names: ['undo'], load: () => import('./undo-command.ts') },
+  { names: ['review'], load: () => import('./review-command.ts') },
+  { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
+  { names: ['cost'], load: () => import('./cost-command.ts') },
+  { names: ['check'], load: () => import('./check-command.ts') },
+  { names: ['redact'], load: () => import('./redact-command.ts') },
+  { names: ['export', 'import'], load: () => import('./carry-command.ts') },
+  { names: ['share'], load: () => import('./share-command.ts') },
+  { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
+  { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
 ];
 
 /** Runs the command line and sets the exit code. */

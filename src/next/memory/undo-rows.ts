@@ -9,6 +9,7 @@ export const KEYS = {
   entry: ['memory', 'id'],
   rests: ['memory', 'file', 'line', 'source'],
   proposal: ['id'],
+  snapshot_base: ['memory', 'path'],
 } as const;
 
 export type UndoTable = keyof typeof KEYS;

@@ -57,7 +57,7 @@ const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 const SELECT = `select call.day, call.job, job.kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
   case when ' ' || call.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
   case when call.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
-  cast(sum(case when settled_at is null then reserved_tokens else input + cached + output end) as bigint) as tokens,
+  cast(sum(case when settled_at is null then reserved_tokens else input + cached + call.output end) as bigint) as tokens,
   cast(sum(case when settled_at is null then reserved_usd else micro_usd end) as bigint) as usd
   from call left join job on job.id = call.job left join session on session.id = job.session
   where call.day >= ? and call.day <= ? group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;

@@ -53,6 +53,15 @@ export async function release(sql: Sql, codes: readonly string[], now: Date): Pr
   );
 }
 
+/** Makes due now what waits although it did not fail: work that a pause held back. */
+export function releasePaused(sql: Sql, now: Date): Promise<number> {
+  const at = now.toISOString();
+  return sql.run(
+    "update inbox set not_before = ? where state = 'waiting' and owner is null and code is null and fence > 0 and not_before > ?",
+    ...[at, at],
+  );
+}
+
 /** A clock that was ahead may be off by so much without a word. */
 const AHEAD_MS = 60_000;
 

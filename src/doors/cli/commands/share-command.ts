@@ -2,8 +2,7 @@
 // --share of remember does. snapshot: topics that lie in the repository for everybody who works there; made, looked at, taken in.
 
 import { join } from 'node:path';
-import type { ShareReport, ShareSource } from '../../../../jobs/share.ts';
-import { memorySnapshotDir } from '../../../../jobs/snapshot/memory-snapshot.ts';
+import type { ShareReport } from '../../../../jobs/share.ts';
 import type { ApplyReport, CreateReport, SnapshotCheck, SnapshotTopic } from '../../../../jobs/snapshot.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { readTextNow } from '../../../base/files/files.ts';
@@ -12,9 +11,12 @@ import { unifiedDiff } from '../../../memory/history/line-diff.ts';
 import { checkoutRoot } from '../../../memory/home/paths.ts';
 import type { Store } from '../../../memory/store/store.ts';
 import { fold } from '../../../memory/text/blocks.ts';
+import { memorySnapshotDir } from '../../../memory/text/memory-snapshot.ts';
+import type { ShareSource } from '../../../memory/text/team-topic.ts';
 import type { MemoryType } from '../../../memory/types.ts';
 import type { App } from '../../compose.ts';
-import { orFailed, refuseInDatabase, teamDirFor } from '../../team.ts';
+import { orFailed } from '../../team.ts';
+import { refuseInDatabase, teamDirFor } from '../../team-place.ts';
 import type { CommandSpec } from '../spec.ts';
 import { shortIdIn, topicFile, withLooking } from '../terminal/looking.ts';
 import { type CommonOptions, inApp, MEMORY, printDone, requirePerson } from '../terminal/options.ts';
@@ -86,7 +88,7 @@ export function beginSharing(
   { own, words, type, redacted = false }: { own: Store; words: string; type: MemoryType; redacted?: boolean },
 ): () => Promise<{ shared: ShareReport; lines: string[] }> {
   const cwd = process.cwd();
-  teamDirFor({ app, own, cwd });
+  teamDirFor(app.config, { own: own.dir, cwd });
   return async () => {
     const request = { sources: [sourceFor(type, words)], isRedacted: redacted };
     const shared = await orFailed(app.share(own, request, { cwd }));

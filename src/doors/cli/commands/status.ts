@@ -6,12 +6,12 @@
 // and how to begin.
 
 import { join } from 'node:path';
-import { sayOffer } from '../../../../jobs/snapshot/memory-snapshot.ts';
 import type { Config } from '../../../base/config/config.ts';
 import { statNow } from '../../../base/files/files.ts';
 import { sayCount } from '../../../base/text/wording.ts';
 import { pauseEnd } from '../../../memory/home/paths.ts';
 import { ifWritable } from '../../../memory/ledger/database.ts';
+import { sayOffer } from '../../../memory/text/memory-snapshot.ts';
 import type { App } from '../../compose.ts';
 import type { Checked } from '../../doctor/checked.ts';
 import type { Need } from '../../doctor/facts.ts';

@@ -3,7 +3,7 @@
 // a person. Asking makes no memory directory; what cannot be read is named, and the rest told all the same.
 
 import { join } from 'node:path';
-import { offeredSnapshot, type SnapshotOffer, sayOffer } from '../../../../jobs/snapshot/memory-snapshot.ts';
+import { offeredSnapshot } from '../../../../jobs/snapshot/applied-snapshots.ts';
 import { type AppError, describeError, onAppError, ruleOf } from '../../../base/errors.ts';
 import { isDirectory } from '../../../base/files/directories.ts';
 import { sayCount } from '../../../base/text/wording.ts';
@@ -25,6 +25,7 @@ import { lastJobs, lastSuccessAt } from '../../../memory/ledger/job-rows.ts';
 import type { Ledger } from '../../../memory/ledger/ledger.ts';
 import { formatTooLarge } from '../../../memory/store/apply.ts';
 import { type MemoryReader, oversized } from '../../../memory/store/live-files.ts';
+import { type SnapshotOffer, sayOffer } from '../../../memory/text/memory-snapshot.ts';
 import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import { type Fact, factsOfHome, factsOfMemory, type Need, type Whose } from '../../doctor/facts.ts';

@@ -3,23 +3,20 @@
 // bytes; what is read is complete, as its manifest says (names, hashes, sizes), and no link led to it, else an AppError
 // says what is wrong and nothing was taken from it. It is someone else's text: `screenTopic` says which of its lines
 // speak to an agent.
-// Which snapshots were applied to a memory directory, and what each topic was in the last of them, are rows of the
-// ledger: what a three-way merge with the next one starts from. An undo puts them back.
 
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { AppError, attempt } from '../../src/base/errors.ts';
-import { kindOf } from '../../src/base/files/directories.ts';
-import { readBytesNow, readTextNow, statNow } from '../../src/base/files/files.ts';
-import { parseJson } from '../../src/base/text/json.ts';
-import type { Ledger, Transaction } from '../../src/memory/ledger/ledger.ts';
-import { shaOf } from '../../src/memory/ledger/version-rows.ts';
-import { isMemoryPath } from '../../src/memory/store/confine.ts';
-import { mergeLines } from '../../src/memory/store/edit-text.ts';
-import { isTopicPath, lineNumbers, parseTopic } from '../../src/memory/text/topic.ts';
-import { hasWrapperTag } from '../../src/rules/as-read.ts';
-import { speaksToAgent } from '../../src/rules/languages.ts';
+import { AppError } from '../../base/errors.ts';
+import { kindOf } from '../../base/files/directories.ts';
+import { readBytesNow, readTextNow, statNow } from '../../base/files/files.ts';
+import { parseJson } from '../../base/text/json.ts';
+import { hasWrapperTag } from '../../rules/as-read.ts';
+import { speaksToAgent } from '../../rules/languages.ts';
+import { isMemoryPath } from '../store/confine.ts';
+import { mergeLines } from '../store/edit-text.ts';
+import { isTopicPath, lineNumbers, parseTopic } from './topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
 export interface MemorySnapshot {
@@ -74,7 +71,7 @@ export function buildMemorySnapshot(topics: MemorySnapshot['topics'], createdAt:
       remedy: `Name fewer topics: at most ${BOUNDS.topics} of ${BOUNDS.topicBytes} bytes each, ${BOUNDS.totalBytes} together.`,
     });
   }
-  const files = Object.fromEntries(sorted.map(({ path, text }) => [path, shaOf(text)]));
+  const files = Object.fromEntries(sorted.map(({ path, text }) => [path, hash('sha256', text)]));
   const manifest = `${JSON.stringify({ version: VERSION, createdAt, files }, null, 2)}\n`;
   const snapshot: MemorySnapshot = { id: idOf(manifest), createdAt, topics: sorted };
   return {
@@ -128,7 +125,8 @@ export function screenTopic({ path, text }: { path: string; text: string }): For
   return [...new Map(found.map((each) => [each.line, each])).values()].sort((a, b) => a.line - b.line);
 }
 
-function readManifest(dir: string) {
+/** What its manifest says, or null where there is none. Errors: `bad-input` for a broken one. */
+export function readManifest(dir: string) {
   const path = join(dir, MANIFEST);
   const look = statNow(path);
   if (look === null) return null;
@@ -147,7 +145,8 @@ function readTopic(dir: string, { path, sha }: { path: string; sha: string }): s
   if (!look?.isFile) throw broken(dir, `${path} is ${look === null ? 'not there' : 'no regular file'}`);
   if (look.bytes > BOUNDS.topicBytes) throw broken(dir, `${path} has ${look.bytes} bytes, of ${BOUNDS.topicBytes}`);
   const content = readBytesNow(at);
-  if (content === null || shaOf(content) !== sha) throw broken(dir, `${path} is not what the manifest says it is`);
+  if (content === null || hash('sha256', content) !== sha)
+    throw broken(dir, `${path} is not what the manifest says it is`);
   if (!isUtf8(content) || content.includes(0)) throw broken(dir, `${path} is no text`);
   return content.toString();
 }
@@ -159,38 +158,7 @@ function broken(dir: string, problem: string): AppError {
 }
 
 function idOf(manifest: string): string {
-  return `snap_${shaOf(manifest).slice(0, 12)}`;
-}
-
-export interface AppliedSnapshot {
-  id: string;
-  createdAt: string;
-  appliedAt: string;
-}
-
-/** The last one, or null. */
-export function lastApplied(ledger: Ledger): AppliedSnapshot | null {
-  const columns = 'id, created_at as createdAt, applied_at as appliedAt';
-  return ledger.get<AppliedSnapshot>(`select ${columns} from memory_snapshot order by rowid desc limit 1`) ?? null;
-}
-
-export function wasApplied(ledger: Ledger, id: string): boolean {
-  return ledger.get('select 1 from memory_snapshot where id = ?', id) !== undefined;
-}
-
-/** What each topic was in the last snapshot that held it, by path. */
-export function snapshotBases(ledger: Ledger): Map<string, string> {
-  return new Map(ledger.lists('select path, text from snapshot_topic') as [string, string][]);
-}
-
-/** Enters a snapshot as applied: `topics` are those that the next merge starts from. */
-export function enterApplied(
-  transaction: Transaction,
-  applied: AppliedSnapshot & { topics: { path: string; text: string }[] },
-): void {
-  const { id, createdAt, appliedAt, topics } = applied;
-  transaction.put('memory_snapshot', { id, created_at: createdAt, applied_at: appliedAt });
-  for (const { path, text } of topics) transaction.put('snapshot_topic', { path, snapshot: id, text });
+  return `snap_${hash('sha256', manifest).slice(0, 12)}`;
 }
 
 /** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
@@ -198,16 +166,6 @@ export type SnapshotOffer = 'first' | 'newer';
 
 export function sayOffer(offer: SnapshotOffer): string {
   return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';
-}
-
-/** What a working tree offers, by its manifest alone; null for nothing, and for what cannot be read. */
-export function offeredSnapshot(tree: string, ledger: Ledger | null): SnapshotOffer | null {
-  const found = attempt(
-    () => readManifest(memorySnapshotDir(tree)),
-    () => null,
-  );
-  if (found === null || (ledger && wasApplied(ledger, found.id))) return null;
-  return ledger && lastApplied(ledger) ? 'newer' : 'first';
 }
 
 /**

@@ -1,0 +1,180 @@
+// Topics of a team's memory, as text: what of one's own topic can be shared, where it holds what should not be, and how statements are
+// put into the team's. A statement is one line with its author at its end, at its place in the alphabet, so that two clones that share
+// write different places of the file and the order tells nothing of time.
+
+import { locateSecrets, redact } from '../../base/text/redact.ts';
+import type { MemoryType } from '../types.ts';
+import { authorsOf, lineEndOf, withAuthors } from './blocks.ts';
+import { type LocatedLine, lineNumbers, locateLines, newTopic, parseTopic, seenOnceOn } from './topic.ts';
+
+/** A topic of one's own memory. */
+export interface ShareSource {
+  path: string;
+  text: string;
+  /** The ids of the lines that are meant; default: all. */
+  only?: Set<string>;
+  /** The ids of lines that these came in place of: where this author alone shared one, it goes. */
+  replaced?: Set<string>;
+  /** For the team, where the text has no frontmatter that says it. */
+  described?: { description: string; type: MemoryType };
+}
+
+const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
+
+/** A place in one's own files, lines from 1. */
+export interface SharedPlace {
+  path: string;
+  line: number;
+}
+
+export interface Statement {
+  text: string;
+  /** The lines of the file it stands on, from 1. */
+  first: number;
+  last: number;
+}
+
+export interface TopicToShare {
+  path: string;
+  replaced: Set<string>;
+  file: string[];
+  description: Statement;
+  statements: Statement[];
+  topic: ReturnType<typeof parseTopic>;
+}
+
+export function readToShare({ path, text, only, replaced = new Set(), described }: ShareSource): TopicToShare {
+  const topic = { ...parseTopic(path, text), ...described };
+  const file = text.split(/\r?\n/);
+  const at = file.findIndex((line) => /^\s*["']?description["']?\s*:/.test(line));
+  const first = Math.max(at, 0) + 1;
+  return {
+    path,
+    replaced,
+    file,
+    description: { text: topic.description, first, last: first },
+    // What one session showed has not been stated yet.
+    statements: statementsOf(text).filter(({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said)),
+    topic,
+  };
+}
+
+export function textsOf({ description, statements }: TopicToShare): string[] {
+  return [description, ...statements].map(({ text }) => text);
+}
+
+export async function secretsIn(sharing: TopicToShare): Promise<(SharedPlace & { rule: string })[]> {
+  const { path, file, description, statements } = sharing;
+  const secrets: (SharedPlace & { rule: string })[] = [];
+  for (const { text, first, last } of [description, ...statements]) {
+    const { found } = await redact(text);
+    if (found.length === 0) continue;
+    const located = await locateSecrets(file.slice(first - 1, last).join('\n'));
+    const inFile = located.length > 0 ? located : found.map(({ rule }) => ({ rule, line: 1 }));
+    secrets.push(...inFile.map(({ rule, line }) => ({ path, line: first + line - 1, rule })));
+  }
+  if (secrets.length > 0) return secrets;
+  // One that runs over several statements.
+  const { found } = await redact(textsOf(sharing).join('\n'));
+  return found.map(({ rule }) => ({ path, line: statements[0]?.first ?? 1, rule }));
+}
+
+export async function takeSecretsOut({ description, statements }: TopicToShare): Promise<void> {
+  for (const each of [description, ...statements]) each.text = (await redact(each.text)).text;
+}
+
+export function personalPathsIn({ path, file, statements }: TopicToShare): SharedPlace[] {
+  const numbers = statements.flatMap(({ first, last }) => file.slice(first - 1, last).map((_, at) => first + at));
+  return numbers.filter((line) => PERSONAL_PATH.test(file[line - 1] ?? '')).map((line) => ({ path, line }));
+}
+
+/** What is shared of a topic. */
+interface SharedTopic {
+  name: string;
+  description: string;
+  type: MemoryType;
+  /** Each on one line; code in its fence. */
+  statements: string[];
+}
+
+/** What of a topic can be shared: its statements, with the line's id and the lines of the file they stand on, from 1. */
+export function statementsOf(raw: string): { id: string; text: string; first: number; last: number }[] {
+  const numbers = lineNumbers(raw);
+  const lines = locateLines(raw);
+  let table: { head: string[]; end: number } | null = null;
+  return lines.flatMap(({ id, text, kind, from, to }, at) => {
+    const { first = 1, last = 1 } = numbers[at] ?? {};
+    const said = { id, text: kind === 'fence' ? withoutIndent(raw.slice(from, to)) : text, first, last };
+    if (kind !== 'paragraph' || !text.includes('|')) return said;
+    const next = lines[at + 1];
+    if (next?.from === to && isTableRule(next.text)) {
+      table = { head: cellsOf(text), end: next.to };
+      return [];
+    }
+    if (table === null || (from !== table.end && to !== table.end)) return said;
+    if (to === table.end) return [];
+    table.end = to;
+    return { ...said, text: rowAlone(cellsOf(text), table.head) };
+  });
+}
+
+function isTableRule(line: string): boolean {
+  return /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line);
+}
+
+function cellsOf(row: string): string[] {
+  const inner = row.replace(/^\||(?<!\\)\|$/g, '');
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
+}
+
+/** A row of a table as it can stand on a line of its own, in any order: `Host: alpha; Port: 22`. */
+function rowAlone(cells: string[], head: string[]): string {
+  const named = cells.map((cell, at) => (cell && head[at] ? `${head[at]}: ${cell}` : cell));
+  return named.filter((cell) => cell !== '').join('; ');
+}
+
+/** The lines of a team's topic that this author shared and nobody else. */
+export function sharedAlone(raw: string, author: string): LocatedLine[] {
+  return locateLines(raw).filter(({ authors }) => authors.length === 1 && authors[0] === author);
+}
+
+/** The team's topic with the statements that are not in it yet; a new one where there is none. */
+export function shareInto(current: string | null, { statements, ...topic }: SharedTopic, author: string): string {
+  const start = current ?? newTopic({ ...topic, lines: [] });
+  return statements.reduce((raw, statement) => putInPlace(raw, statement, author), start);
+}
+
+function putInPlace(raw: string, statement: string, author: string): string {
+  const lineEnd = lineEndOf(raw);
+  const ended = raw === '' || raw.endsWith('\n') ? raw : raw + lineEnd;
+  if (/^(?:```|~~~).*\n/.test(statement)) {
+    const gap = /(?:^|\n)\r?\n$/.test(ended) ? '' : lineEnd;
+    return ended + gap + [...statement.trimEnd().split('\n'), withAuthors('', [author]).trim(), ''].join(lineEnd);
+  }
+  const line = `- ${withAuthors(statement, [author])}${lineEnd}`;
+  const list = lastList(ended);
+  const last = list.at(-1);
+  if (!last) return ended + (/(?:^|\n)\r?\n$/.test(ended) ? '' : lineEnd) + line;
+  const at = list.find(({ text }) => text > statement)?.from ?? last.to;
+  return ended.slice(0, at) + line + ended.slice(at);
+}
+
+/** The bullets of the last list; what is numbered or indented is in someone's own order. */
+function lastList(raw: string): LocatedLine[] {
+  const lines = locateLines(raw);
+  const isPlain = (line: LocatedLine | undefined) => line !== undefined && /^[-*+]/.test(line.marker);
+  const isNext = (line?: LocatedLine, next?: LocatedLine) => raw.slice(line?.to, next?.from).trim() === '';
+  const last = lines.findLastIndex(isPlain);
+  let first = last;
+  while (isPlain(lines[first - 1]) && isNext(lines[first - 1], lines[first])) first -= 1;
+  return lines.slice(Math.max(first, 0), last + 1);
+}
+
+function withoutIndent(fence: string): string {
+  const lines = fence.split(/\r?\n/).filter((line) => authorsOf(line).length === 0);
+  const indent = /^[ \t]*/.exec(lines[0] ?? '')?.[0] ?? '';
+  return lines
+    .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
+    .join('\n')
+    .trimEnd();
+}
