@@ -4,14 +4,18 @@ import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dueItems } from '../../src/doors/worker/desk.ts';
 import { type WorkResult, workKey } from '../../src/doors/worker/work.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
+import { HOUSE } from './temp.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
 export function laterApp(testing: TestApp, now: string | number, options: TestAppOptions = {}): Promise<TestApp> {
-  const { home, dir } = testing;
-  return testApp({ ...options, home, dir, now: new Date(now).toISOString() });
+  const { home, dir, environment } = testing;
+  const { NOCTURNE_DATABASE_URL } = environment;
+  const variables = { ...(NOCTURNE_DATABASE_URL && { NOCTURNE_DATABASE_URL }), ...options.variables };
+  return testApp({ ...options, home, dir, variables, now: new Date(now).toISOString() });
 }
 
 export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
+  if (HOUSE === 'next') return (await import('../next/due-work-next.ts')).workDueNext(app as never) as never;
   const results: WorkResult[] = [];
   for (let [item] = await dueItems(app, store); item; [item] = await dueItems(app, store)) {
     const result = await workKey(app, { store, kind: item.kind, key: item.key });
@@ -20,8 +24,14 @@ export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
   return results;
 }
 
+/** Puts a session that is over into the inbox. */
+export async function enqueue({ app }: Pick<TestApp, 'app'>, transcript: string): Promise<void> {
+  if (HOUSE === 'next') await (await import('../next/due-work-next.ts')).enqueueNext(app as never, transcript);
+  else await enqueueExtract(app, { transcript, ended: true });
+}
+
 /** Puts a session into the inbox and works it. */
 export async function workSession(testing: TestApp, transcript: string): Promise<WorkResult | undefined> {
-  await enqueueExtract(testing.app, { transcript, ended: true });
+  await enqueue(testing, transcript);
   return (await workDue(testing))[0];
 }

@@ -7,17 +7,19 @@ import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/doors/compose.ts';
 import { openIntake } from '../../src/doors/hook/intake.ts';
 import { runWorker } from '../../src/doors/worker/worker.ts';
+import { HOUSE } from './temp.ts';
 
 /** Does what `nocturne worker` does with this environment. */
 export async function workerHere(environment: Environment) {
-  const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
   const ending = new AbortController();
   const { signal } = ending;
   /** What became of each piece of work, and what went wrong; in order. */
   const said: string[] = [];
   const onError = (message: string) => void said.push(message);
-  const intake = openIntake(app, { signal, onError, isResident: true });
   const work = async () => {
+    if (HOUSE === 'next') return (await import('../next/due-work-next.ts')).workNext(environment, signal, onError);
+    const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
+    const intake = openIntake(app, { signal, onError, isResident: true });
     try {
       return await runWorker(app, {
         ...{ signal, takeIn: intake.takeIn, onError },

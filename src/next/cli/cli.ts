@@ -17,6 +17,8 @@ const MODULES: CommandModule[] = [
   { names: ['share'], load: () => import('./share-command.ts') },
   { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
+  { names: ['worker'], load: () => import('./worker-command.ts') },
+  { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
 ];
 
 /** Runs the command line and sets the exit code. */
