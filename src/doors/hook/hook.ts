@@ -7,7 +7,7 @@
 // Only a prompt is answered, by a module of its own (prompt.js), within 300 ms of the start or not at all.
 
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../../base/errors.ts';
 import { homeDir } from '../../base/files/directories.ts';
@@ -27,7 +27,7 @@ const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
 const homeOfAll = homeDir(process.env.NOCTURNE_HOME, homedir());
 const isNext = process.env.NOCTURNE_NEXT === '1';
 /** The next house has one of its own in it. */
-const home = isNext ? join(homeOfAll, 'next') : homeOfAll;
+const home = isNext && basename(homeOfAll) !== 'next' ? join(homeOfAll, 'next') : homeOfAll;
 const compiled = join(home, 'compiled');
 const args = process.argv.slice(2);
 

@@ -19,6 +19,7 @@ const MODULES: CommandModule[] = [
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
   { names: ['worker'], load: () => import('./worker-command.ts') },
   { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
+  { names: ['recall'], load: () => import('./recall-command.ts') },
 ];
 
 /** Runs the command line and sets the exit code. */
