@@ -37,10 +37,12 @@ create index change_job on change (job);
 create table undo (
   change text not null, n integer not null, tbl text not null, key text not null, before text, primary key (change, n));
 create index undo_key on undo (tbl, key);
--- A conversation: a transcript of this machine, or kept as pieces where it was sent.
+-- A conversation: a transcript of this machine, or kept as pieces where it was sent. `sent`: of each part that a client sent how many
+-- messages came before it, how many it has, and its SHA-256.
 create table session (
   id text primary key, name text not null, memory text not null references memory, machine text, path text, format text, cwd text,
-  size integer, modified_at text, read_to integer, prefix_sha text, ignored text, redacted text, created_at text not null, sent_by text);
+  size integer, modified_at text, read_to integer, prefix_sha text, ignored text, redacted text, created_at text not null,
+  sent_by text, sent text, sent_at text);
 create unique index session_name on session (memory, name);
 create index session_path on session (machine, path);
 create table piece (session text not null references session, n integer not null, body blob not null, primary key (session, n));

@@ -54,6 +54,8 @@ export interface DreamRequest {
   startedBy: StartedBy;
   /** Id of a job that was entered before; default: a new one, where there is something to do. */
   job?: string;
+  /** Who asks begins and ends that job. */
+  isPart?: boolean;
   claim?: Claim;
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
@@ -87,7 +89,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
   const { memories, memory } = deps;
   const { db, clock } = memories;
   const job = request.job ?? newId('job');
-  let isBegun = false;
+  let isBegun = request.isPart ?? false;
   const begin = async () => {
     if (isBegun) return;
     const { startedBy, instructions } = request;
@@ -120,7 +122,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     const { outcome, error } = failure ? { outcome: 'failed', error: failureOf(failure) } : end;
     const progress = night.output.operations.length + night.output.proposals.length;
     const ended = { outcome, error, output: night.output, progress, at: clock.now().toISOString() };
-    if (isBegun) await endJob(db, job, ended).catch(onAppError(() => {}));
+    if (isBegun && !request.isPart) await endJob(db, job, ended).catch(onAppError(() => {}));
   }
   return { ...end, ...night.output, job: isBegun ? job : null };
 }

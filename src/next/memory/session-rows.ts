@@ -117,11 +117,11 @@ export async function openTranscript(sql: Sql, by: OpenBy): Promise<Session> {
 
 const PIECE_BYTES = 2 ** 20;
 
-/** Keeps a session as it is now, redacted. */
-export async function keepPieces(db: Db, id: string, session: Session): Promise<void> {
+/** The lines of a session's snapshot, in pieces of some size. */
+export async function cutPieces(lines: AsyncIterable<string>): Promise<Buffer[]> {
   const pieces: Buffer[][] = [[]];
   let bytes = 0;
-  for await (const line of snapshotLines(session, redact)) {
+  for await (const line of lines) {
     const piece = Buffer.from(line);
     bytes += piece.length;
     pieces.at(-1)?.push(piece);
@@ -129,10 +129,15 @@ export async function keepPieces(db: Db, id: string, session: Session): Promise<
     pieces.push([]);
     bytes = 0;
   }
+  return pieces.map((each) => Buffer.concat(each));
+}
+
+/** Keeps a session as it is now, redacted. */
+export async function keepPieces(db: Db, id: string, session: Session): Promise<void> {
+  const pieces = await cutPieces(snapshotLines(session, redact));
   await db.write(async (sql) => {
     await sql.run('delete from piece where session = ?', id);
-    for (const [n, lines] of pieces.entries())
-      await insert(sql, 'piece', [{ session: id, n, body: Buffer.concat(lines) }]);
+    for (const [n, body] of pieces.entries()) await insert(sql, 'piece', [{ session: id, n, body }]);
   });
 }
 

@@ -25,6 +25,8 @@ export interface Version {
   actor: Actor;
   /** Whose change it was; null where that is not kept any more, or it was none of a job's. */
   job: string | null;
+  /** That the job read, as its agent or its sender calls it. */
+  session: string | null;
   /** ISO-8601. */
   at: string;
   redactedAt: string | null;
@@ -41,6 +43,8 @@ export interface ListVersions {
   op?: Operation;
   /** Of all kinds, or of one, and of one of that kind. */
   actor?: { kind: Actor['kind']; id?: string };
+  /** Of jobs that read this session, of a dream by the end of its id, and of who names it themselves. */
+  session?: string;
   /** Instants, both inclusive. */
   since?: string;
   until?: string;
@@ -61,14 +65,15 @@ interface VersionRow extends Omit<Version, 'actor' | 'redactedBy' | 'text'> {
 }
 
 const SELECT = `select v.seq, v.id, v.file, v.path, v.op, v.sha, v.size, v.previous, v.actor_kind as "actorKind", v.actor as "actorId",
-  job.id as job, v.at, v.redacted_at as "redactedAt", v.redacted_by as "redactedBy"`;
-const FROM = 'from version v left join change c on c.id = v.change left join job on job.id = c.job where v.memory = ?';
+  job.id as job, s.name as session, v.at, v.redacted_at as "redactedAt", v.redacted_by as "redactedBy"`;
+const FROM = `from version v left join change c on c.id = v.change left join job on job.id = c.job
+  left join session s on s.id = job.session where v.memory = ?`;
 
 /** The versions of a memory, newest first. Errors: `bad-input` for a limit or a page that is none. */
 export async function versionsOf(
   sql: Sql,
   memory: string,
-  { file, path, op, actor, since, until, after, limit = 20, content = false }: ListVersions = {},
+  { file, path, op, actor, session, since, until, after, limit = 20, content = false }: ListVersions = {},
 ): Promise<{ items: Version[]; next: string | null }> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
     throw new AppError('bad-input', `The limit is ${limit}; it must be a whole number from 1 to 1000.`);
@@ -80,6 +85,7 @@ export async function versionsOf(
     ['v.op = ?', op],
     ['v.actor_kind = ?', actor?.kind],
     ['v.actor = ?', actor?.id],
+    [`(s.name in (?, ?) or (v.actor_kind in ('job', 'session') and v.actor in (?, ?, ?)))`, ...namesOf(session)],
     ['v.at >= ?', since],
     ['v.at <= ?', until],
     ['v.seq < ?', after === undefined ? undefined : Number(after)],
@@ -93,6 +99,12 @@ export async function versionsOf(
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? String(shown.at(-1)?.seq) : null;
   return { items: shown.map((row) => versionFrom(row)), next };
+}
+
+function namesOf(session: string | undefined): (string | undefined)[] {
+  if (session === undefined) return [undefined];
+  const bare = session.replace(/^sesn_/, '');
+  return [session, bare, session, `drm_${bare}`, `job_${bare}`];
 }
 
 /** A version with its text; null where there is none of this id. */

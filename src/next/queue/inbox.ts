@@ -219,8 +219,8 @@ export async function take(
     await put(sql, { priority: PRIORITY.person, ...item, notBefore: at.now }, at.now);
     const row = await sql.get<InboxRow>(
       `update inbox set owner = ?, until = ?, fence = fence + 1, state = 'waiting', ${CLEAN}
-       where kind = ? and key = ? and (until is null or until < ?) returning *`,
-      ...[owner, untilOf(at), item.kind, item.key, now],
+       where kind = ? and key = ? and (until is null or until < ?) and (job is null or job = ?) returning *`,
+      ...[owner, untilOf(at), item.kind, item.key, now, item.job ?? ''],
     );
     if (row) return itemOf(row);
     const held = await inboxRow(sql, item);

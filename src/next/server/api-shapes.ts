@@ -136,16 +136,20 @@ export function versionShape(
     content_sha256: version.sha,
     content_size_bytes: op === 'deleted' ? null : version.size,
     created_at: version.at,
-    created_by: actorShape(version.actor, user),
+    created_by: actorShape(version.actor, { user, session: version.session }),
     redacted_at: version.redactedAt,
-    redacted_by: version.redactedBy && actorShape(version.redactedBy, user),
+    redacted_by: version.redactedBy && actorShape(version.redactedBy, { user, session: null }),
   };
 }
 
-function actorShape({ kind, id }: Actor, user: string): z.infer<typeof actorSchema> {
+function actorShape(
+  { kind, id }: Actor,
+  { user, session }: { user: string; session: string | null },
+): z.infer<typeof actorSchema> {
   if (kind === 'api') return { type: 'api_actor', api_key_id: id };
   if (kind === 'user' || kind === 'external') return { type: 'user_actor', user_id: user };
-  return { type: 'session_actor', session_id: `sesn_${id?.replace(/^[a-z]+_/, '')}` };
+  const named = (kind === 'job' && session) || id || '';
+  return { type: 'session_actor', session_id: `sesn_${named.replace(/^(?:sesn|job|drm)_/, '')}` };
 }
 
 export const deletedSchema = z.object({ id: z.string(), type: z.string() });

@@ -8,9 +8,11 @@ import { describeError } from '../../base/errors.ts';
 import { newId } from '../db/sql.ts';
 import { ApiError, apiErrorOf } from './api-errors.ts';
 import type { Caller } from './api-keys.ts';
+import { dreamRoutes } from './dreams-route.ts';
 import { type Endpoint, type Env, headerOf, mount } from './endpoint.ts';
 import { memoryRoutes } from './memories-route.ts';
 import type { ServerDeps } from './server-deps.ts';
+import { sessionRoutes } from './sessions-route.ts';
 import { storeRoutes } from './stores-route.ts';
 
 /** Who is answered besides those who ask this machine by its own name. */
@@ -25,7 +27,7 @@ export interface Reached {
 
 /** Every endpoint that needs a key. */
 export function endpoints(): Endpoint[] {
-  return [...storeRoutes(), ...memoryRoutes()];
+  return [...storeRoutes(), ...memoryRoutes(), ...dreamRoutes(), ...sessionRoutes()];
 }
 
 const REQUEST_ID = 'request-id';

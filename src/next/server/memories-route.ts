@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { redactVersion } from '../jobs/redact.ts';
-import type { ListVersions, Version } from '../memory/versions.ts';
+import type { Version } from '../memory/versions.ts';
 import { ApiError } from './api-errors.ts';
 import {
   createdQuery,
@@ -164,16 +164,12 @@ function versionRoutes(): Endpoint[] {
         // Nobody here is a service account.
         if (filters.service_account_id !== undefined) return { data: [], next_page: null };
         const content = view === 'full';
-        const actor: ListVersions['actor'] =
-          filters.api_key_id !== undefined
-            ? { kind: 'api', id: filters.api_key_id }
-            : filters.session_id !== undefined
-              ? { kind: 'session', id: filters.session_id }
-              : undefined;
+        const key = filters.api_key_id;
         const { items, next } = await files.versions({
           file: filters.memory_id,
           op: filters.operation,
-          actor,
+          actor: key === undefined ? undefined : { kind: 'api', id: key },
+          session: filters.session_id,
           since: filters['created_at[gte]'],
           until: filters['created_at[lte]'],
           limit: content ? Math.min(limit, MOST_WITH_CONTENT) : limit,
