@@ -181,6 +181,8 @@ export interface ClientDreamDeps {
   /** So long sessions are kept that were sent. */
   sessionDays: number;
   copiesDir: string;
+  /** Why nocturne does not work there. */
+  off?: string;
   extract(request: ExtractRequest, options: PartOptions): Promise<ExtractReport>;
   dream(request: Omit<DreamRequest, 'startedBy'> & { review?: boolean }, options: PartOptions): Promise<DreamReport>;
 }
@@ -220,6 +222,7 @@ async function workDream(item: Item, deps: ClientDreamDeps): Promise<Ending> {
   const asked: ClientDream = JSON.parse(job.request);
   if (clock.now().getTime() - Date.parse(job.created_at) >= hours * HOUR_MS)
     throw new Unfinished('timeout', tooLate(hours).why);
+  if (deps.off !== undefined) throw new Unfinished('internal_error', deps.off);
   // 2.
   const memory = await memories.of(await begin(item, { job, asked }, deps));
   const key = await db.get<{ usd: number | null }>('select day_usd as usd from api_key where id = ?', job.actor);

@@ -2,6 +2,7 @@
 // tried again and when, or given up and listed, by the rules of the table in errors.ts.
 // Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
 
+import { join } from 'node:path';
 import { z } from 'zod';
 import { programOf } from '../../agent/programs/programs.ts';
 import { AppError, ERRORS, type Failure, failureOf, onAppError } from '../../base/errors.ts';
@@ -9,6 +10,7 @@ import { isDay } from '../../base/time.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import { isSent } from '../memory/sent-sessions.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { type Ending, giveBack, type Item, PRIORITY, put, settle } from '../queue/inbox.ts';
 import type { App, JobOptions } from './compose.ts';
@@ -118,6 +120,7 @@ async function run(app: App, work: Work, signal: AbortSignal): Promise<Ending> {
 
 async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSignal): Promise<Ending> {
   const { db, config, clock, memories } = app;
+  if (item.job?.startsWith('drm_')) return runForClient(app, { item, memory }, signal);
   // It was deleted since.
   if (!memory) return { outcome: 'skipped', why: 'its memory is no longer there' };
   await memories.of(memory.id);
@@ -134,7 +137,8 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
       attempts,
       job: item.job ?? undefined,
     };
-    const report = await app.extract(request, options);
+    const keepsUserMemory = row !== undefined && isSent(row);
+    const report = await app.extract(request, { ...options, keepsUserMemory });
     const ending = { outcome: report.outcome, error: report.error, progress: report.readTurns };
     if (report.error) return { ...ending, isGivenUp: report.gaveUpTurns > 0 && report.pendingTurns === 0 };
     if (report.unsettledTurns === 0) return ending;
@@ -153,6 +157,27 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
   const reports = await app.learnAgain(memory, PAYLOADS.reprocess.parse(item.payload), options);
   const worst = reports.find((report) => report.error) ?? reports[0];
   return { outcome: worst?.outcome ?? 'nothing-new', error: worst?.error, progress: worst?.readTurns };
+}
+
+/** A dream that a client of the server asked for, or what is left of one that was canceled. */
+async function runForClient(
+  app: App,
+  { item, memory }: Pick<Work, 'item' | 'memory'>,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const { takeBackDream, workClientDream } = await import('../jobs/client-dream.ts');
+  const { memories, config, clock } = app;
+  const { dreamHours: hours, sessionDays, environment, home } = config;
+  if (item.kind === 'undo') return takeBackDream(item.job ?? '', { memories, environment });
+  const standing = memory && (await app.standingOf(memory));
+  const off = standing && !standing.enabled ? whenOff(standing, clock.now()) : undefined;
+  if (off?.again) return off;
+  const options: JobOptions = { claim: item, signal, startedBy: 'api', keepsUserMemory: true };
+  return workClientDream(item, {
+    ...{ memories, hours, sessionDays, copiesDir: join(home, 'copies'), off: off?.why },
+    extract: (request, of) => app.extract(request, { ...options, ...of }),
+    dream: (request, of) => app.dream(of.memory, request, { ...options, ...of }),
+  });
 }
 
 /** A night that passes a memory by is a job for people to see. */

@@ -258,7 +258,13 @@ class Loop {
     const gate = await gateOf(this.#app);
     if (gate.why !== null) return false;
     const { isProbe } = gate;
-    const of = { owner: thisProcess(), machine, kinds: MODEL_KINDS, now: clock.now(), forMs: config.leaseMs };
+    const of = {
+      owner: thisProcess(),
+      machine,
+      kinds: [...MODEL_KINDS, 'undo' as const],
+      now: clock.now(),
+      forMs: config.leaseMs,
+    };
     const item = await claim(db, of);
     if (!item) return false;
     const work = workItem(this.#app, item, { isProbe, signal: ends ? signal : this.#late.signal })

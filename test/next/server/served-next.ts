@@ -1,41 +1,54 @@
 // The server of the next house as test/wings/server/served.ts has that of the old one: a home of its own, on SQLite, or on
 // PostgreSQL where NOCTURNE_TEST_NEXT says so; and the official SDK that speaks to it.
 
-import { onTestFinished } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { runAgent as loopInProcess } from '../../../src/agent/loop.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { openLog } from '../../../src/base/logger.ts';
-import { systemClock } from '../../../src/base/time.ts';
 import { isCheckedInDir } from '../../../src/memory/home/paths.ts';
-import { openDatabase } from '../../../src/next/db/open-database.ts';
-import { addMemory, Memories, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
+import { addMemory, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
 import { dropOld } from '../../../src/next/memory/versions.ts';
 import { type NewKey, RIGHTS } from '../../../src/next/server/api-keys.ts';
 import { startServer } from '../../../src/next/server/serve.ts';
+import { type App, openApp } from '../../../src/next/worker/compose.ts';
+import { runWorker } from '../../../src/next/worker/worker.ts';
 import { environmentIn } from '../../support/app.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
+import { asking, scriptedModel } from '../../support/scripted-model.ts';
 import { tempDir } from '../../support/temp.ts';
 import { clientOf, type ServedOptions, type StoresAtHand } from '../../wings/server/served.ts';
+
+/** By home, which a test may open again. */
+const databases = new Map<string, OwnDatabase>();
 
 export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
   const whenDone = of.whenDone ?? onTestFinished;
   const [home, dir] = [of.home ?? tempDir(), of.dir ?? tempDir()];
-  const database = process.env.NOCTURNE_TEST_NEXT === 'postgres' ? await ownDatabase() : undefined;
-  const environment = environmentIn(home, { NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir, ...of.variables });
-  const config = await loadConfig({}, environment);
-  const db = await openDatabase({ home, url: database?.url });
-  const memories = new Memories({ db, home, clock: systemClock });
+  if (of.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(of.settings));
+  if (process.env.NOCTURNE_TEST_NEXT === 'postgres' && !databases.has(home)) {
+    const made = await ownDatabase();
+    databases.set(home, made);
+    whenDone(() => made.drop());
+  }
+  const url = databases.get(home)?.url;
+  const environment = environmentIn(home, {
+    ...{ NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir, ...(url && { NOCTURNE_DATABASE_URL: url }) },
+    ...(of.now !== undefined && { NOCTURNE_NOW: of.now }),
+    ...asking(of.server ?? (await scriptedModel())),
+    ...of.variables,
+  });
+  const app = await openApp(await loadConfig({}, environment), { runAgent: loopInProcess });
+  const { config, log, memories, db, clock } = app;
   // As whoever worked there did.
   await memories.ofDirectory(dir, { scope: 'project', name: 'project' });
-  const log = openLog({ home, maxBytes: config.logBytes, clock: systemClock });
   const { openPages: _, ...given } = { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options };
   const server = await startServer({ config, log, memories }, given);
   whenDone(async () => {
     await server.close(0);
-    await memories.close();
-    await db.close();
-    await database?.drop();
+    await app.close();
   });
-  const now = () => systemClock.now().toISOString();
+  const now = () => clock.now().toISOString();
   const stores: StoresAtHand = {
     async create({ name, allowsSecrets }) {
       const flags = JSON.stringify({ allowsSecrets });
@@ -47,12 +60,13 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
     },
     restore: (id) => restoreMemory(db, id),
     async dropRemoved(days) {
-      const later = new Date(systemClock.now().getTime() + 1);
+      const later = new Date(clock.now().getTime() + 1);
       await dropOld(db, { now: later, versionDays: days, versionsKept: 10 });
     },
     removed: () => removedMemories(db),
   };
   return {
+    app,
     home,
     dir,
     environment,
@@ -66,4 +80,16 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
       return clientOf({ url: server.url, key: created.key, id: created.row.id }, more);
     },
   };
+}
+
+/** Works what waits, as a worker does. Answers what was put off, and why. */
+export async function workNext(app: App): Promise<string[]> {
+  const waits: string[] = [];
+  await runWorker(app, {
+    ends: 'idle',
+    signal: new AbortController().signal,
+    onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
+    onError: (message) => expect.fail(message),
+  });
+  return waits;
 }

@@ -192,6 +192,7 @@ export async function ask(
 
 /** Works what waits, as a worker does. Answers what was put off, and why. */
 export async function work({ app }: Pick<Served, 'app'>): Promise<string[]> {
+  if (HOUSE === 'next') return (await import('../../next/server/served-next.ts')).workNext(app as never);
   const waits: string[] = [];
   await runWorker(app, {
     until: untilIdle,
