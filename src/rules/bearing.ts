@@ -3,7 +3,6 @@
 // out. A habit has no share; it is only told from someone else's sentence. It never knows what a sentence means.
 
 import { asRead } from './as-read.ts';
-import { CARRIED_SHARE, carriedShare, commonWords, unitsOf } from './carried.ts';
 import {
   type Candidate,
   type CheckOptions,
@@ -14,13 +13,12 @@ import {
   ownWordsOf,
   type Quoted,
 } from './evidence.ts';
-import { CLAUSE, hasCondition, isDenied, isQuestion } from './languages.ts';
-import { LIGHT } from './lexicon.ts';
+import { CLAUSE, hasCondition, isDenied, isQuestion, LIGHT } from './languages.ts';
 import { literals } from './literals.ts';
 import { countWords, findQuote, foldSpace, sentenceAround } from './quotes.ts';
 import { stands } from './said-values.ts';
 import { ownWords } from './spoken-text.ts';
-import { isNegated } from './words.ts';
+import { CARRIED_SHARE, carriedShare, commonWords, isNegated, unitsOf } from './words.ts';
 
 /** What the formats write where a person approved a plan. */
 const APPROVED = 'approved the plan';

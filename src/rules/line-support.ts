@@ -3,7 +3,6 @@
 // sessions; a habit is worded anew by each session, so that half of the words are enough. Pure.
 
 import type { Day } from '../base/time.ts';
-import { CARRIED_SHARE, CARRYING_CHARS, carriedShare } from './carried.ts';
 import {
   type DreamContext,
   isOthers,
@@ -20,7 +19,7 @@ import {
   topicOfLine,
 } from './dream-context.ts';
 import { isValueIn, valuesIn } from './literals.ts';
-import { contentWords, countSharedWords, isOpposite } from './words.ts';
+import { CARRIED_SHARE, carriedShare, contentWords, countSharedWords, isOpposite, shareIn } from './words.ts';
 
 /** Of a clause so many words, or else so great a part of them, are in what shows it. */
 const SHOWN_WORDS = 2;
@@ -28,41 +27,23 @@ const SHOWN_PART = 1 / 2;
 /** What is shorter says nothing by itself. */
 const CLAUSE_WORDS = 3;
 
-/** The values of a text that must not be lost: dates that were past when it was said only say when. */
-export function lastingValues(text: string, at: string): string[] {
-  const day = at.slice(0, 10);
-  return valuesIn(text).filter(
-    (value) => !/^\d{4}-\d{2}(?:-\d{2})?$/.test(value) || value > day.slice(0, value.length),
-  );
-}
-
-/** The share of a text's words that stand in another, of which all counts. */
-export function shareIn(text: string, other: string): number {
-  return carriedShare(text, other.match(new RegExp(`.{1,${CARRYING_CHARS}}(?=\\s|$)`, 'gs')) ?? []);
-}
-
 /** Whether a text says all that a line says, word by word. */
-export function keepsAllOf(old: KnownLine, text: string): boolean {
-  return keeps(old, text, 1);
-}
-
-/**
- * Whether a text goes on saying what a line says, which none of the entries that it cites changes: every word of it, since
- * one may be who or what; of a habit, which each session words otherwise, the share that carries it.
- */
-function isCarriedBy(old: KnownLine, text: string, cited: KnownEntry[]): boolean {
-  const isChanged = ({ changes = '' }: KnownEntry) => keepsAllOf(old, changes);
-  return keeps(old, text, old.seenOnce === undefined ? 1 : CARRIED_SHARE) && !cited.some(isChanged);
-}
-
-function keeps(old: KnownLine, text: string, share: number): boolean {
+export function keepsAllOf(old: KnownLine, text: string, share = 1): boolean {
   const isThere = valuesIn(old.text).every((value) => isValueIn(value, text));
   return isThere && shareIn(old.text, text) >= share && !isOpposite(old.text, text);
 }
 
-/** The new line that goes on saying what a line says which goes out; undefined where the line is replaced. */
+/**
+ * The new line that goes on saying what a line says which goes out, and which no entry that it cites changes: every word
+ * of it, since one may be who or what; of a habit the share that carries it. Undefined where the line is replaced.
+ */
 export function carrierOf(line: KnownLine, put: Put, context: DreamContext): NewLine | undefined {
-  return linesIn(put).find((each) => isCarriedBy(line, each.text, knownEntries(context, each.entries)));
+  const share = line.seenOnce === undefined ? 1 : CARRIED_SHARE;
+  return linesIn(put).find(
+    ({ text, entries }) =>
+      keepsAllOf(line, text, share) &&
+      !knownEntries(context, entries).some(({ changes = '' }) => keepsAllOf(line, changes)),
+  );
 }
 
 /**

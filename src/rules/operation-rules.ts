@@ -10,9 +10,9 @@ import {
   type Drop,
   entryIds,
   isOthers,
+  isWithdrawal,
   type KnownEntry,
   type KnownLine,
-  type KnownTopic,
   knownEntries,
   linesIn,
   linesOut,
@@ -25,102 +25,199 @@ import {
   topicOfLine,
 } from './dream-context.ts';
 import { speaksToAgent } from './languages.ts';
-import {
-  carrierOf,
-  certaintyOf,
-  isSameHabit,
-  keepsAllOf,
-  lastingValues,
-  shareIn,
-  topicsLosing,
-  withAgain,
-} from './line-support.ts';
+import { carrierOf, certaintyOf, isSameHabit, keepsAllOf, topicsLosing, withAgain } from './line-support.ts';
 import { containsLiteralTail, distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
-import { checkTogether, type Limits } from './night-rules.ts';
-import { isOpposite, sharesTopic, withoutGivenUp } from './words.ts';
+import { isOpposite, shareIn, sharesTopic, withoutGivenUp } from './words.ts';
 
-/** So much of a line its entries say, where it also names what they change. */
+/** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
+const LINE_BYTES = 4;
+const HEADER_BYTES = 512;
+/** Fewer lines than this may always go; of more, at most a quarter of the memory at once. */
+const FREE_LOSS_LINES = 4;
+/** So many entries of a night may be dropped at the model's word; of more, at most half. */
+const FREE_DROPS = 4;
+/** So much of a text stands in another that says the same, or names what that changes. */
 const SAID_THERE = 1 / 2;
 
-/** What each rule is given. */
+export interface Limits {
+  /** What the file of one topic may hold. */
+  memoryBytes: number;
+  isTopicName(name: string): boolean;
+}
+
+/** What each rule is given: the operations with what goes and comes by them, and what those before it came to. */
 interface Night {
   operations: Operation[];
   context: DreamContext;
-  /** By line id, the names of the topics that lose it to any operation. */
-  gone: Map<string, Set<string>>;
-  /** The texts of all lines that come. */
+  limits: Limits;
+  /** By line and topic, the first operation that takes it out. */
+  gone: Map<string, Operation>;
   coming: string[];
+  /** By topic: bytes that come and go, and the type that one is begun with. */
+  grown: Map<string, number>;
+  types: Map<string, string>;
+  lost: number;
+  dropped: number;
 }
-type Say = (problem: string) => void;
+type Faults = Generator<string, void>;
 
 /** What is wrong with each operation, in the list's order. */
 export function operationFaults(operations: Operation[], context: DreamContext, limits: Limits): string[][] {
-  const faults = operations.map((): string[] => []);
-  const sayOf = (at: number) => (problem: string) => faults[at]?.push(problem);
-  const gone: Night['gone'] = new Map();
-  operations.forEach((operation, at) => {
-    for (const line of linesOut(operation)) {
-      const names = gone.get(line) ?? new Set<string>();
-      for (const { name } of topicsLosing(line, operation as Put, context)) {
-        if (names.has(name)) sayOf(at)(`line ${line} is taken out by another operation already.`);
-        gone.set(line, names.add(name));
+  const coming = operations.flatMap(linesIn).map(({ text }) => text);
+  const night: Night = {
+    operations,
+    context,
+    limits,
+    coming,
+    gone: new Map(),
+    grown: new Map(),
+    types: new Map(),
+    lost: 0,
+    dropped: 0,
+  };
+  for (const put of operations.filter((each) => each.kind === 'put')) {
+    for (const id of linesOut(put)) {
+      for (const { name, lines } of topicsLosing(id, put, context)) {
+        if (!night.gone.has(keyOf(id, name))) night.gone.set(keyOf(id, name), put);
+        grow(name, -Buffer.byteLength(lines.get(id)?.text ?? ''), night);
       }
     }
-  });
-  checkTogether(operations, { context, limits, sayOf });
-  const coming = operations.flatMap(linesIn).map(({ text }) => text);
-  const night = { operations, context, gone, coming };
-  const added = new Set<string>();
-  operations.forEach((operation, at) => {
-    if (operation.kind === 'put') checkPut(operation, night, sayOf(at), added);
-    if (operation.kind === 'drop') checkDrop(operation, night, sayOf(at));
-    if (operation.kind === 'rename') checkRename(operation, night, sayOf(at));
-  });
-  return faults;
+  }
+  return operations.map((operation, at) => [...besideOthers(operation, at, night), ...alone(operation, night)]);
 }
 
-function checkPut(put: Put, night: Night, say: Say, added: Set<string>): void {
+const keyOf = (line: string, topic: string) => `${line}\n${topic}`;
+
+function grow(topic: string, bytes: number, { grown }: Night): number {
+  grown.set(topic, (grown.get(topic) ?? 0) + bytes);
+  return grown.get(topic) ?? 0;
+}
+
+function alone(operation: Operation, night: Night): Faults {
+  if (operation.kind === 'put') return putFaults(operation, night);
+  return operation.kind === 'drop' ? dropFaults(operation, night) : renameFaults(operation, night);
+}
+
+// Together.
+
+function* besideOthers(operation: Operation, at: number, night: Night): Faults {
+  const { operations, context } = night;
+  for (const id of entryIds(operation)) {
+    if (!context.entries.has(id)) yield `there is no such entry: ${id}.`;
+    const first = operations.findIndex((each) => entryIds(each).includes(id));
+    if (first < at) yield `${id} is in more than one operation: it is in operations[${first}], too.`;
+  }
+  if (operation.kind === 'drop') yield* tooManyDrops(operation, night);
+  if (operation.kind !== 'put') return;
+  yield* tooManyLines(operation, night);
+  if (linesIn(operation).length > 0) yield* newTopicFaults(operation, night);
+  yield* tooManyGone(operation, night);
+  for (const id of linesOut(operation)) {
+    const others = topicsLosing(id, operation, context).map(({ name }) => night.gone.get(keyOf(id, name)));
+    if (others.some((other) => other !== operation)) yield `line ${id} is taken out by another operation already.`;
+  }
+}
+
+/** A topic that would outgrow its file: the commit would refuse it every night. */
+function* tooManyLines({ topic = '', in: lines = [] }: Put, night: Night): Faults {
+  const more = grow(
+    topic,
+    lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + LINE_BYTES, 0),
+    night,
+  );
+  const bytes = (night.context.topics.get(topic)?.bytes ?? HEADER_BYTES) + more;
+  const most = night.limits.memoryBytes;
+  if (more > 0 && bytes > most)
+    yield `the topic ${topic} would have ${bytes} bytes, and a topic may have ${most}: put lines into another topic.`;
+}
+
+/** Operations that begin a topic agree on its type, name it as we do, and no file has that name but for the case. */
+function* newTopicFaults({ topic: name, type, description }: Put, { context, limits, types }: Night): Faults {
+  if (name === undefined) yield 'name the topic that the lines go into.';
+  if (name === undefined || context.topics.has(name)) return;
+  if (!type || !description) yield `the topic ${name} does not exist yet: give its description and type.`;
+  const there = isTaken(name, context);
+  if (there) yield `there is a file ${there}.md already, so that ${name}.md cannot be: use that name or another.`;
+  else if (!limits.isTopicName(name))
+    yield `there is no topic ${name}, and a new one has a short kebab-case name, such as release-process.`;
+  const given = types.get(name) ?? type;
+  if (given) types.set(name, given);
+  if (given !== type) yield `the new topic ${name} is given several types: ${given}, ${type}.`;
+}
+
+function isTaken(name: string, { topics }: DreamContext): string | undefined {
+  return [...topics.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
+}
+
+/** Past which too much of the memory would be gone; what a person took out of the logs counts for nothing. */
+function* tooManyGone(put: Put, night: Night): Faults {
   const { context } = night;
-  const topic = context.topics.get(put.topic ?? '');
-  const lines = linesIn(put);
-  if (lines.length + linesOut(put).length === 0) say('it takes no line out, and puts none in.');
-  if (lines.length > 0) checkTopic(put, topic, night, say);
-  for (const id of linesOut(put)) {
+  if (isWithdrawal(put, context)) return;
+  const out = linesOut(put).reduce((sum, line) => sum + topicsLosing(line, put, context).length, 0);
+  const [loss, before] = [Math.max(0, out - linesIn(put).length), context.lines ?? Number.POSITIVE_INFINITY];
+  const lost = night.lost + loss;
+  if (loss === 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) night.lost = lost;
+  else
+    yield `with it ${lost} of ${before} lines would go, more than a quarter: leave what still holds; the rest can go another night.`;
+}
+
+/** Of a night of which much is dropped for reasons that code cannot check, the operations that do it. */
+function* tooManyDrops(drop: Drop, night: Night): Faults {
+  const { context } = night;
+  const standing = [...context.entries.values()].filter((entry) => !entry.isWithdrawn).length;
+  const own = knownEntries(context, drop.entries).filter((entry) => isAtItsWord(drop, entry, context));
+  const dropped = night.dropped + own.length;
+  if (dropped <= FREE_DROPS || dropped * 2 <= standing) night.dropped = dropped;
+  else yield 'with it too many entries are dropped for reasons that code cannot check: keep what may be of use.';
+}
+
+/** What an implied entry's quotes do not show, and what stands elsewhere in its words, goes without a limit. */
+function isAtItsWord({ because, of = '' }: Drop, entry: KnownEntry, context: DreamContext): boolean {
+  if (entry.isWithdrawn || (because === 'unsupported' && entry.strength === 'implied')) return false;
+  const other = context.entries.get(of)?.text ?? topicOfLine(of, context)?.lines.get(of)?.text;
+  if (because === 'duplicate' && other !== undefined) return shareIn(entry.text, other) < SAID_THERE;
+  return !(because === 'gave-way' && other !== undefined && sharesTopic(entry.text, other));
+}
+
+// Lines that go, and come.
+
+function* putFaults(put: Put, night: Night): Faults {
+  const { context } = night;
+  const [lines, out] = [linesIn(put), linesOut(put)];
+  if (lines.length + out.length === 0) yield 'it takes no line out, and puts none in.';
+  if (lines.length > 0) yield* topicFaults(put, night);
+  for (const id of out) {
     const problem = refusalOfTaking(id, put, context);
-    if (problem) say(`line ${id} ${problem}.`);
-    else checkRemains(id, put, night, say);
+    if (problem) yield `line ${id} ${problem}.`;
+    else yield* remainsFaults(id, put, night);
   }
   for (const line of lines) {
-    checkLine(line, { put, topic, night, say });
-    const key = `${put.topic}\n${line.text}`;
-    if (added.has(key)) say(`the line ${quoted(line.text)} is added twice.`);
-    added.add(key);
+    yield* lineFaults(line, put, night);
+    if (comingInto(put.topic, night).find(({ text }) => text === line.text) !== line)
+      yield `the line ${quoted(line.text)} is added twice.`;
   }
-  checkKept(put, context, say);
+  yield* lostFaults(put, context);
 }
 
-function checkTopic(put: Put, topic: KnownTopic | undefined, { operations }: Night, say: Say): void {
-  if (topic?.isPinned) say(`the topic ${topic.name} is pinned and stays as it is.`);
-  if (topic?.type && put.type && topic.type !== put.type) {
-    say(`the topic ${topic.name} is of type ${topic.type}, not ${put.type}.`);
-  }
-  const { description } = put;
+function comingInto(topic: string | undefined, { operations }: Night): NewLine[] {
+  return operations.filter((each) => each.kind === 'put' && each.topic === topic).flatMap(linesIn);
+}
+
+function* topicFaults({ topic: name = '', type, description }: Put, night: Night): Faults {
+  const topic = night.context.topics.get(name);
+  if (topic?.isPinned) yield `the topic ${name} is pinned and stays as it is.`;
+  if (topic?.type && type && topic.type !== type) yield `the topic ${name} is of type ${topic.type}, not ${type}.`;
   if (!description) return;
-  const into = operations.filter((each) => each.kind === 'put' && each.topic === put.topic).flatMap(linesIn);
-  const said = [...(topic?.lines.values() ?? []), ...into].map(({ text }) => text).join('\n');
-  const invented = literals(description).filter((value) => !isNamedIn(value, said));
-  if (invented.length > 0) say(`the description says ${list(invented)}, which none of its lines does.`);
-  if (speaksToAgent(description) || hasWrapperTag(description)) say('the description speaks to an agent.');
+  const said = [...(topic?.lines.values() ?? []), ...comingInto(name, night)].map(({ text }) => text).join('\n');
+  const invented = literals(description).filter(
+    (value) => IS_EXACT.test(value) && !isValueIn(value, said) && !containsLiteralTail(value, said),
+  );
+  if (invented.length > 0) yield `the description says ${list(invented)}, which none of its lines does.`;
+  if (speaksToAgent(description) || hasWrapperTag(description)) yield 'the description speaks to an agent.';
 }
 
-/** Whether the value of a description is said. Of words to search for it is enough that their parts are, in any case. */
-function isNamedIn(value: string, said: string): boolean {
-  if (isValueIn(value, said) || containsLiteralTail(value, said)) return true;
-  const isExact = !/\p{L}/u.test(value) || /^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u.test(value);
-  const parts = value.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const words = new Set(said.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
-  return !isExact && parts.every((part) => words.has(part) || (parts.length === 1 && /^\p{L}+$/u.test(part)));
-}
+/** Words to search for may be any in a description; what one would act on is none. */
+const IS_EXACT = /^[^\p{L}]+$|^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u;
 
 /** Why a line stays; null: it may go. */
 function refusalOfTaking(id: string, put: Put, context: DreamContext): string | null {
@@ -129,15 +226,12 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   if (!topic || !known) return 'is in no topic';
   const text = quoted(known.text);
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
-  if (isOthers(known)) {
-    const writer = known.isPersons ? 'person' : 'program';
-    return `(${text}) was written by a ${writer} and stays: put in a line that names the difference`;
-  }
+  if (isOthers(known))
+    return `(${text}) was written by a ${writerOf(known)} and stays: put in a line that names the difference`;
   const entries = knownEntries(context, entryIds(put));
   const sources = topicsLosing(id, put, context).flatMap(({ lines }) => lines.get(id)?.sources ?? []);
-  if (linesIn(put).length === 0 && entries.some((each) => each.isWithdrawn && sources.some((s) => s.id === each.id))) {
-    return null;
-  }
+  const isSource = ({ id: entry, isWithdrawn }: KnownEntry) => isWithdrawn && sources.some((each) => each.id === entry);
+  if (linesIn(put).length === 0 && entries.some(isSource)) return null;
   // What is newer stays; an older statement only adds to it.
   if (linesIn(put).some((line) => keepsAllOf(known, line.text))) return null;
   const cited = new Set(linesIn(put).flatMap((line) => line.entries));
@@ -154,40 +248,25 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   if (isOnlyShown && !standing.some((entry) => isSameHabit(known.text, entry))) {
     return `(${text}) is another habit than what is shown: it stays`;
   }
-  const isAbout = ({ text: own, quotes, changes = '' }: KnownEntry) =>
-    sharesTopic(known.text, [own, ...quotes, changes].join('\n'));
+  const isAbout = (entry: KnownEntry) => sharesTopic(known.text, [...saidBy(entry), entry.changes].join('\n'));
   return standing.some(isAbout) ? null : `(${text}) is about something else than these entries: it stays`;
 }
 
 /** The values of a line that goes stand in a line that comes, are named by what changes it, or are over. */
-function checkRemains(id: string, put: Put, { context, coming }: Night, say: Say): void {
+function* remainsFaults(id: string, put: Put, { context, coming }: Night): Faults {
   const known = topicOfLine(id, context, put.topic)?.lines.get(id) as KnownLine;
   const entries = knownEntries(context, entryIds(put));
   if (entries.length > 0 && entries.every((entry) => entry.isWithdrawn)) return;
-  const told = [
-    ...coming,
-    ...(put.over ?? []),
-    ...entries.flatMap(saidBy),
-    ...entries.map(({ changes = '' }) => changes),
-  ];
-  const values = lastingValues(known.text, newestAt(known.sources ?? []));
-  const lost = values.filter((value) => !told.some((text) => isValueIn(value, text)));
-  if (lost.length === 0) return;
-  say(
-    `line ${id} (${quoted(known.text)}) says ${list(lost)}, and no line would any more: keep it in a line, or where it is no longer true, name it in "over".`,
-  );
+  const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
+  const lost = missing(lastingValues(known.text, newestAt(known.sources ?? [])), told);
+  if (lost.length > 0)
+    yield `line ${id} (${quoted(known.text)}) says ${list(lost)}, and no line would any more: keep it in a line, or where it is no longer true, name it in "over".`;
 }
 
-interface At {
-  put: Put;
-  topic: KnownTopic | undefined;
-  night: Night;
-  say: Say;
-}
-
-function checkLine(line: NewLine, { put, topic, night, say }: At): void {
-  const { context, gone } = night;
+function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
+  const { context } = night;
   const text = quoted(line.text);
+  const topic = context.topics.get(put.topic ?? '');
   const type = topic ? topic.type : put.type;
   const isRule = type !== 'project' && type !== 'reference';
   // A rule takes nothing over from what is none.
@@ -199,51 +278,42 @@ function checkLine(line: NewLine, { put, topic, night, say }: At): void {
   }
   const taken = [...out.values()];
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
-  for (const { id } of cited.filter((entry) => entry.isWithdrawn))
-    say(`the line ${text} cites ${id}, which is withdrawn.`);
+  for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
   if (others.length > 0 && isRule) {
     const ids = others.map(({ id }) => id).join(', ');
-    say(`${ids} was not said by the user, so it goes into a topic of type project or reference, or is dropped.`);
+    yield `${ids} was not said by the user, so it goes into a topic of type project or reference, or is dropped.`;
   }
-  if (others.length > 0 && speaksToAgent(line.text)) {
-    say(`the line ${text} speaks to an agent, and the user did not say it: drop the entry.`);
-  }
-  if (hasWrapperTag(line.text)) say(`the line ${text} holds a tag of this conversation.`);
+  if (others.length > 0 && speaksToAgent(line.text))
+    yield `the line ${text} speaks to an agent, and the user did not say it: drop the entry.`;
+  if (hasWrapperTag(line.text)) yield `the line ${text} holds a tag of this conversation.`;
   const own = cited.flatMap((entry) => [...saidBy(entry), entry.at.slice(0, 10)]);
-  const changed = cited.flatMap(({ changes = '' }) => changes);
-  const named = shareIn(line.text, own.join('\n')) >= SAID_THERE ? changed : [];
+  const changed = shareIn(line.text, own.join('\n')) >= SAID_THERE ? cited.flatMap(({ changes = '' }) => changes) : [];
   const days = taken.flatMap(({ sources = [] }) => sources.map(({ at }) => at.slice(0, 10)));
-  const said = [...own, ...named, ...taken.map((old) => old.text), ...days].join('\n');
-  const invented = valuesIn(line.text).filter((value) => !isValueIn(value, said));
-  if (invented.length > 0) {
-    say(`nothing that ${text} rests on says ${list(invented)}: leave it out, or cite the entry that says it.`);
-  }
+  const invented = missing(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
+  if (invented.length > 0)
+    yield `nothing that ${text} rests on says ${list(invented)}: leave it out, or cite the entry that says it.`;
   const carried = taken.filter((old) => carrierOf(old, put, context) === line);
   const { unsaid, unsure, isStated, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
-  if (unsaid.length > 0) say(`nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`);
-  else if (isCertain && unsure.length > 0) {
-    say(`of ${text} one session only showed ${list(unsure)}: put that into a line of its own.`);
-  }
+  if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
+  else if (isCertain && unsure.length > 0)
+    yield `of ${text} one session only showed ${list(unsure)}: put that into a line of its own.`;
   const apart = isOpen(line) ? null : apartIn(line.text, [...cited, ...carried]);
-  if (apart) say(`the line ${text} puts ${list(apart)} together: keep them apart, each in a line of its own.`);
+  if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart, each in a line of its own.`;
   const shows = (entry: KnownEntry) =>
     [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));
-  for (const { id } of isStated ? [] : cited.filter((entry) => !shows(entry))) {
-    say(`the line ${text} takes ${id} for one with what else it rests on: put that into a line of its own.`);
-  }
+  for (const { id } of isStated ? [] : cited.filter((entry) => !shows(entry)))
+    yield `the line ${text} takes ${id} for one with what else it rests on: put that into a line of its own.`;
   const turned = cited.find((entry) => isOpposite(entry.text, line.text));
-  if (turned) say(`the line ${text} says the opposite of ${turned.id}: ${quoted(turned.text)}.`);
+  if (turned) yield `the line ${text} says the opposite of ${turned.id}: ${quoted(turned.text)}.`;
   for (const other of context.topics.values()) {
     for (const [id, known] of other.lines) {
-      if (gone.get(id)?.has(other.name)) continue;
-      if (other === topic && known.text === line.text) {
-        say(`the line ${text} stands there already as ${id}: drop the entry as a duplicate of it.`);
-      }
+      if (night.gone.has(keyOf(id, other.name))) continue;
+      if (other === topic && known.text === line.text)
+        yield `the line ${text} stands there already as ${id}: drop the entry as a duplicate of it.`;
       const isFree = !other.isPinned && !isOthers(known) && known.seenOnce === undefined && isStated;
-      if (isFree && other.type === type && isOpposite(known.text, line.text)) {
-        say(`the line ${text} denies ${id} (${quoted(known.text)}): take that out, or write both down as open.`);
-      }
+      if (isFree && other.type === type && isOpposite(known.text, line.text))
+        yield `the line ${text} denies ${id} (${quoted(known.text)}): take that out, or write both down as open.`;
     }
   }
 }
@@ -254,89 +324,80 @@ function apartIn(line: string, said: { text: string }[]): [string, string] | nul
     const others = literals(text).filter((value) => !isValueIn(value, line));
     return others.reduce((left, value) => left.replaceAll(value, ' '), withoutGivenUp(text));
   });
-  for (const [at, one] of texts.entries()) {
-    for (const other of texts.slice(at + 1)) {
-      const apart = distinctValues(one, other);
-      if (apart) return apart;
-    }
-  }
-  return null;
+  const pairs = texts.flatMap((one, at) => texts.slice(at + 1).map((other) => distinctValues(one, other)));
+  return pairs.find((apart) => apart !== null) ?? null;
 }
 
-function isOpen({ text }: { text: string }): boolean {
-  return /^open:/i.test(text);
-}
+const isOpen = ({ text }: { text: string }) => /^open:/i.test(text);
 
 /** The values of what was said tonight stand in the lines that cite it, or in what is changed. */
-function checkKept(put: Put, context: DreamContext, say: Say): void {
+function* lostFaults(put: Put, context: DreamContext): Faults {
   const lines = linesIn(put);
   const cited = new Set(lines.flatMap((line) => line.entries));
   const old = linesOut(put).flatMap((id) => topicOfLine(id, context, put.topic)?.lines.get(id)?.text ?? []);
-  for (const entry of knownEntries(context, entryIds(put))) {
-    const { id, at, text, changes = '', isWithdrawn } = entry;
-    if (isWithdrawn) continue;
+  for (const entry of knownEntries(context, entryIds(put)).filter(({ isWithdrawn }) => !isWithdrawn)) {
+    const { id, at, text, changes = '' } = entry;
     if (lines.length > 0 && !cited.has(id)) {
       const newer = knownEntries(context, [...cited]).filter((each) => each.at >= at);
-      if (!newer.some((each) => sharesTopic(text, saidBy(each).join('\n')))) {
-        say(`no line cites ${id}, and it gives way to nothing that is newer and of the same thing.`);
-      }
+      if (!newer.some((each) => sharesTopic(text, saidBy(each).join('\n'))))
+        yield `no line cites ${id}, and it gives way to nothing that is newer and of the same thing.`;
       continue;
     }
     const written = lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
-    if (
-      written.length > 0 &&
-      entry.strength === 'stated' &&
-      !sharesTopic(saidBy(entry).join('\n'), written.join('\n'))
-    ) {
-      say(`no line that cites ${id} says anything of it.`);
-    }
-    const told = [...written, ...old, ...(put.over ?? []), changes];
-    const lost = lastingValues(text, at).filter((value) => !told.some((each) => isValueIn(value, each)));
-    if (lost.length > 0) say(`its lines lose ${list(lost)} of ${id}: keep it letter for letter.`);
+    const isOfIt = written.length === 0 || sharesTopic(saidBy(entry).join('\n'), written.join('\n'));
+    if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
+    const lost = missing(lastingValues(text, at), [...written, ...old, ...(put.over ?? []), changes]);
+    if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }
 
-function checkDrop(drop: Drop, { operations, context, gone }: Night, say: Say): void {
+// Entries that are dropped, and names.
+
+function* dropFaults(drop: Drop, night: Night): Faults {
   const { because, of } = drop;
   const isOf = because === 'duplicate' || because === 'gave-way';
-  if (!isOf && of !== undefined) say('"of" belongs to a duplicate, or to what gave way.');
-  for (const entry of knownEntries(context, drop.entries)) {
-    const { id } = entry;
-    if (entry.isWithdrawn !== (because === 'withdrawn')) {
-      say(entry.isWithdrawn ? `${id} is withdrawn: say so as the reason.` : `${id} is not withdrawn.`);
-    } else if (!isOf) {
-      if (isAskedFor(entry) && !entry.isWithdrawn)
-        say(`${id} is what a person asked to remember: put it into a topic.`);
-    } else {
-      const problem = of === undefined ? 'say of what' : refusalOf(entry, drop);
-      if (problem) say(`${id} as ${because}: ${problem}.`);
-    }
-  }
-
-  function refusalOf(entry: KnownEntry, { of: id = '' }: Drop): string | null {
-    const other = context.entries.get(id);
-    if (other) {
-      const said = operations.flatMap(linesIn).filter((line) => line.entries.includes(id));
-      const isKept = operations.some(
-        (each) =>
-          entryIds(each).includes(id) &&
-          (each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate')),
-      );
-      const isUsed = because === 'gave-way' ? isKept : said.length > 0;
-      if (id === entry.id || other.isWithdrawn || !isUsed) return `${id} is in no line`;
-      if (because === 'duplicate') return refusalOfDuplicate(entry, said.map(({ text }) => text).join('\n'));
-      return other.at < entry.at ? 'what it would give way to is older' : null;
-    }
-    const line = topicOfLine(id, context)?.lines.get(id);
-    if (!line) return `${id} is neither a line nor an entry of tonight`;
-    if (gone.has(id)) return `line ${id} is taken out: name what comes in its place`;
-    if (because === 'duplicate') return refusalOfDuplicate(entry, line.text);
-    if (isOthers(line)) {
-      return `a ${line.isPersons ? 'person' : 'program'}’s line has no time: if it says the same, it is a duplicate`;
-    }
-    return newestAt(line.sources ?? []) < entry.at ? 'what it would give way to is older' : null;
+  if (!isOf && of !== undefined) yield '"of" belongs to a duplicate, or to what gave way.';
+  for (const entry of knownEntries(night.context, drop.entries)) {
+    const { id, isWithdrawn } = entry;
+    if (isWithdrawn !== (because === 'withdrawn'))
+      yield isWithdrawn ? `${id} is withdrawn: say so as the reason.` : `${id} is not withdrawn.`;
+    else if (isOf) {
+      const problem = of === undefined ? 'say of what' : refusalOfDropping(entry, because, of, night);
+      if (problem) yield `${id} as ${because}: ${problem}.`;
+    } else if (isAskedFor(entry) && !isWithdrawn)
+      yield `${id} is what a person asked to remember: put it into a topic.`;
   }
 }
+
+function refusalOfDropping(
+  entry: KnownEntry,
+  because: Drop['because'],
+  id: string,
+  { operations, context, gone }: Night,
+): string | null {
+  const isDuplicate = because === 'duplicate';
+  const other = context.entries.get(id);
+  if (other) {
+    const said = operations.flatMap(linesIn).filter((line) => line.entries.includes(id));
+    const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate');
+    const isUsed = isDuplicate
+      ? said.length > 0
+      : operations.some((each) => keeps(each) && entryIds(each).includes(id));
+    if (id === entry.id || other.isWithdrawn || !isUsed) return `${id} is in no line`;
+    if (isDuplicate) return refusalOfDuplicate(entry, said.map(({ text }) => text).join('\n'));
+    return other.at < entry.at ? OLDER : null;
+  }
+  const topic = topicOfLine(id, context);
+  const line = topic?.lines.get(id);
+  if (!topic || !line) return `${id} is neither a line nor an entry of tonight`;
+  if ([...context.topics.keys()].some((name) => gone.has(keyOf(id, name))))
+    return `line ${id} is taken out: name what comes in its place`;
+  if (isDuplicate) return refusalOfDuplicate(entry, line.text);
+  if (isOthers(line)) return `a ${writerOf(line)}’s line has no time: if it says the same, it is a duplicate`;
+  return newestAt(line.sources ?? []) < entry.at ? OLDER : null;
+}
+
+const OLDER = 'what it would give way to is older';
 
 /** Whether a person asked to remember it, by a command or in a log: no session said it. */
 function isAskedFor({ by, session }: KnownEntry): boolean {
@@ -344,35 +405,38 @@ function isAskedFor({ by, session }: KnownEntry): boolean {
 }
 
 function refusalOfDuplicate({ text, at }: KnownEntry, there: string): string | null {
-  const lost = lastingValues(text, at).filter((value) => !isValueIn(value, there));
+  const lost = missing(lastingValues(text, at), [there]);
   if (lost.length > 0) return `${list(lost)} is not said there: ${quoted(there)}. Put it into the line`;
   return isOpposite(text, there) ? `it denies what is said there: ${quoted(there)}` : null;
 }
 
-function checkRename({ topic: name, to }: Rename, { operations, context }: Night, say: Say): void {
+function* renameFaults({ topic: name, to }: Rename, { operations, context }: Night): Faults {
   const topic = context.topics.get(name);
-  if (!topic) {
-    say(`there is no topic ${name} to be renamed.`);
-    return;
-  }
-  if (topic.isPinned) say(`the topic ${name} is pinned and keeps its name.`);
-  if (topic.path.includes('/')) say(`the topic ${name} is not at the top of the memory and keeps its name.`);
+  if (!topic) return yield `there is no topic ${name} to be renamed.`;
+  if (topic.isPinned) yield `the topic ${name} is pinned and keeps its name.`;
+  if (topic.path.includes('/')) yield `the topic ${name} is not at the top of the memory and keeps its name.`;
   const others = [...topic.lines.values()].find(isOthers);
-  if (others) say(`a ${others.isPersons ? 'person' : 'program'} wrote in ${name}, so it keeps its name.`);
-  const isTaken = [...context.topics.keys()].some((known) => known.toLowerCase() === to.toLowerCase());
-  if (isTaken) say(`there is a topic ${to} already: put lines into it instead.`);
+  if (others) yield `a ${writerOf(others)} wrote in ${name}, so it keeps its name.`;
+  if (isTaken(to, context)) yield `there is a topic ${to} already: put lines into it instead.`;
   const same = operations.filter((each) => each.kind === 'rename' && (each.topic === name || each.to === to));
-  if (same.length > 1) say(`${name} is renamed twice, or ${to} is the new name of two topics.`);
+  if (same.length > 1) yield `${name} is renamed twice, or ${to} is the new name of two topics.`;
 }
 
 function saidBy({ text, quotes }: KnownEntry): string[] {
   return [text, ...quotes];
 }
 
-function list(texts: string[]): string {
-  return texts.map(quoted).join(', ');
+const writerOf = ({ isPersons }: KnownLine) => (isPersons ? 'person' : 'program');
+
+/** The values of a text that must not be lost: dates that were past when it was said only say when. */
+function lastingValues(text: string, at: string): string[] {
+  const isDate = (value: string) => /^\d{4}-\d{2}(?:-\d{2})?$/.test(value);
+  return valuesIn(text).filter((value) => !isDate(value) || value > at.slice(0, value.length));
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
+function missing(values: string[], texts: string[]): string[] {
+  return values.filter((value) => !texts.some((text) => isValueIn(value, text)));
 }
+
+const list = (texts: string[]) => texts.map(quoted).join(', ');
+const quoted = (text: string) => JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);

@@ -3,8 +3,8 @@
 
 import { expect, test } from 'vitest';
 import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { CARRIED_SHARE, carriedShare } from '../../src/rules/carried.ts';
 import { checkEntry, type EvidenceSource } from '../../src/rules/entry-rules.ts';
+import { CARRIED_SHARE, carriedShare } from '../../src/rules/words.ts';
 import { waysTaken } from '../support/depth.ts';
 import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { startMessagesServer } from '../support/messages-server.ts';

@@ -2,7 +2,7 @@
 // readers recorded.
 
 import { describe, expect, test } from 'vitest';
-import { CARRIED_SHARE, CARRYING_CHARS, carriedShare, commonWords } from '../../src/rules/carried.ts';
+import { CARRIED_SHARE, CARRYING_CHARS, carriedShare, commonWords } from '../../src/rules/words.ts';
 import { cassetteNames, quotesOf, readCassette, wholeCassette } from '../eval/reference/cassette.ts';
 import { judgements, wholeJudgement } from '../eval/reference/judgement.ts';
 import { fileOfSession } from '../eval/reference/places.ts';

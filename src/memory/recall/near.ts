@@ -4,8 +4,7 @@
 // have is not enough to interrupt someone for. A line is looked for in its file, so what was taken out of it since is
 // not shown. Bounded: of thousands of topics it reads a dozen files. It changes nothing but the table.
 
-import { MONTH, WEEKDAY } from '../../rules/languages.ts';
-import { COMMON_VERBS, LIGHT } from '../../rules/lexicon.ts';
+import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
 import { type TopicCard, TopicSearch, topicCard } from '../dream/topic-table.ts';
