@@ -9,16 +9,13 @@ interface Language {
   /** Has no spaces between words, or joins what is looked for to others. */
   isJoined?: boolean;
   denies: string;
-  /** Says no to a thing; what else is said of it stays as it is. */
-  refuses?: string;
   /** How a question begins that is no polite order; where words are joined, what it holds. */
   asks?: string;
   conditions?: string;
   /** Days that mean nothing on another day. */
   dates?: string[];
-  /** Said to an agent, anywhere and at the beginning of a text. */
+  /** Said to an agent; `^`: at the beginning of a text. */
   orders?: string[];
-  begins?: string;
   /** That someone says or wants something. */
   claims?: string[];
   /** Right before a colon, and anywhere before one: that someone else wrote what follows. */
@@ -49,8 +46,7 @@ const MEMORY = String.raw`(?:memor(?:y|ies|y\.md)|notes?)`;
 const LANGUAGES: Record<string, Language> = {
   English: {
     denies:
-      "no|not|never|none|nobody|nothing|neither|nor|without|cannot|avoid|\\p{L}+n['’]t|(?:do|ca|wo|is|are|was|did|does|should|would|could)nt",
-    refuses: 'skip|nope|dislikes?',
+      "no|nope|not|skip|dislikes?|never|none|nobody|nothing|neither|nor|without|cannot|avoid|\\p{L}+n['’]t|(?:do|ca|wo|is|are|was|did|does|should|would|could)nt",
     asks: "should|shall|do|does|did|is|are|was|were|has|have|am|may|would it|could it|what|which|how|who|where|when|what['’]s|\\p{L}+n['’]t",
     conditions: 'if|unless|only when|in case|provided|otherwise|as long as|except',
     dates: [
@@ -66,7 +62,6 @@ const LANGUAGES: Record<string, Language> = {
     ],
     orders: [
       String.raw`(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your|these|other|existing)\b.{0,40}\b(?:instruction|rule|prompt|guideline|constraint|polic|message|memor|thing)`,
-      String.raw`ignore\b.{0,60}\binstructions?\b`,
       String.raw`(?:add|write|save|store|record|put|append|commit|update)\b.{0,60}\b(?:to|in|into|as|your)\b.{0,20}\b${MEMORY}`,
       String.raw`(?:delete|erase|wipe|clear|remove|purge|overwrite|reset|drop|retire|supersede)\b.{0,60}\b(?:${MEMORY}|entries|entry|topics?|rules)(?!\p{L})`,
       String.raw`you (?:are now|must|should always|shall|have to|will now|need to always)\b|your (?:new|real|only|true) (?:task|goal|instructions?|role|rules?|purpose)\b`,
@@ -74,8 +69,8 @@ const LANGUAGES: Record<string, Language> = {
       String.raw`(?:do not|don't|never) (?:tell|inform|mention\w*|reveal|show|ask|alert|warn)\b.{0,40}\b(?:user|human|anyone|person|developer|them|operator)\b`,
       String.raw`(?:without|no need for) (?:asking|confirmation|approval|telling)\b`,
       String.raw`(?:ai|agents?|assistants?|llms?|claude|copilot|bots?|language models?|models? reading)\b.{0,30}\b(?:must|should|shall|have to|need to|are required to|always|never|please)\b`,
+      String.raw`^(?:(?:always|never|must)(?!\p{L})|(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever))`,
     ],
-    begins: String.raw`(?:always|never|must)(?!\p{L})|(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever)`,
     claims: [
       String.raw`${THE}\s+${PERSON}\s+(?:\w+\s+){0,2}?${WANTS}\b`,
       String.raw`${THE}\s+${PERSON}['’]s?\s+(?:\w+\s+){0,2}?${WISH}\w*`,
@@ -98,14 +93,11 @@ const LANGUAGES: Record<string, Language> = {
       `(?:nächste|letzte|vorige|kommende|diese)[nrsm]?\\s+(?:woche|monat|jahr|quartal|wochenende|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)`,
       `(?:in|vor)\\s+(?:\\d+|einem|einer|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|ein\\s+paar)\\s+(?:tag|tagen|woche|wochen|monat|monaten|jahr|jahren)`,
     ],
-    orders: ['merke? dir|ab (?:jetzt|sofort)'],
-    begins: '(?:immer|niemals)(?!\\p{L})',
+    orders: ['merke? dir|ab (?:jetzt|sofort)|^(?:immer|niemals)(?!\\p{L})'],
     claims: ['(?:der|die) (?:be)?nutzer\\p{L}* (?:will|möchte|wünscht|bevorzugt|sagt|verlangt)'],
     says: 'sagt|schreibt|steht|enthält|zeigt',
     said: 'sagte|schrieb|fragte|antwortete|meinte',
     per: 'laut|gemäß',
-    shows: 'hier|folgende[rns]?',
-    texts: 'doku|datei|dokument|seite|nachricht|inhalt|ausgabe|mail',
     from: 'von',
   },
   French: {
@@ -117,14 +109,11 @@ const LANGUAGES: Record<string, Language> = {
       '(?:semaine|année)\\s+(?:prochaine|dernière|passée)|(?:mois|an|trimestre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\\s+(?:prochain|dernier|passé)',
       `(?:il\\s+y\\s+a|dans)\\s+(?:\\d+|un|une|deux|trois|quatre|cinq|six|quelques)\\s+(?:jours?|semaines?|mois|ans?)`,
     ],
-    orders: ['ignorez .{0,60}consignes'],
-    begins: 'toujours(?!\\p{L})',
+    orders: ['ignorez .{0,60}consignes|^toujours(?!\\p{L})'],
     claims: ["l['’]utilisateur (?:veut|préfère|demande|dit|exige)"],
     says: 'dit|écrit|contient|affiche',
     said: 'a dit|a écrit|a demandé|a répondu',
     per: 'selon',
-    shows: 'voici',
-    texts: 'fichier|contenu|courriel|sortie|message',
     from: 'de',
   },
   Spanish: {
@@ -137,14 +126,11 @@ const LANGUAGES: Record<string, Language> = {
       '(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)\\s+(?:pasad[ao]|próxim[ao]|que\\s+viene)',
       '(?:hace|dentro\\s+de)\\s+(?:\\d+|un|una|dos|tres|cuatro|cinco|seis|unos|unas)\\s+(?:días?|semanas?|mes|meses|años?)',
     ],
-    orders: ['olvida .{0,60}reglas'],
-    begins: 'nunca(?!\\p{L})',
+    orders: ['olvida .{0,60}reglas|^nunca(?!\\p{L})'],
     claims: ['el usuario (?:quiere|prefiere|pide|dice|exige)'],
     says: 'dice|contiene|muestra',
     said: 'dijo|escribió|preguntó|respondió',
     per: 'según',
-    shows: 'aquí',
-    texts: 'archivo|contenido|correo|salida|página|mensaje',
   },
   Italian: {
     denies: 'non|no|mai|senza',
@@ -155,8 +141,6 @@ const LANGUAGES: Record<string, Language> = {
     says: 'scrive|dice|mostra',
     said: 'ha scritto|ha detto',
     per: 'secondo',
-    shows: 'ecco',
-    texts: 'pagina|messaggio',
     from: 'da',
   },
   Portuguese: {
@@ -210,8 +194,7 @@ const LANGUAGES: Record<string, Language> = {
       '[先今来]週|[先今来]月|[来去昨今]年',
       '(?<![の\\d])\\d+\\s*(?:日|週間|[かヶヵ]月|年)[前後](?!の)',
     ],
-    orders: ['指示.{0,20}無視'],
-    begins: '必ず',
+    orders: ['指示.{0,20}無視|必ず'],
     says: '言う|書く',
     from: '差出人',
   },
@@ -262,17 +245,15 @@ export const CLAUSE = /[,;:()–—，；：、。！？\n]|[.!?]\s|\s-\s/;
 
 /** The first words by which a text denies or forbids something. */
 export const DENIES = column('denies');
-const DENIAL = new RegExp(`${DENIES}|${column('refuses')}`, 'iu');
+const DENIAL = new RegExp(DENIES, 'iu');
 const CONDITION = new RegExp(column('conditions'), 'iu');
 const ASKS = new RegExp(
   column('asks', [String.raw`^(?:[\p{P}\s]|so|and|but|und|et|y|hm+|wait|ok|oh)*`, BEHIND_WORD]),
   'iu',
 );
 const ORDERS = new RegExp(column('orders', [BEFORE_WORD, '']), 'iu');
-const BEGINS = new RegExp(
-  `^(?:\\W|please|agent|assistant|claude|ai|hey|note|important|system)*(?:${column('begins', ['', ''])})`,
-  'iu',
-);
+/** Before what a text is begun with. */
+const ADDRESS = /^(?:\W|please|agent|assistant|claude|ai|hey|note|important|system)*/i;
 const CLAIMS = new RegExp(column('claims', [BEFORE_WORD, '']), 'iu');
 /** The names of tables and prompts for who speaks, whatever the language. */
 const SPEAKER =
@@ -294,7 +275,7 @@ export function isQuestion(sentence: string): boolean {
 /** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */
 export function speaksToAgent(text: string): boolean {
   return asRead(text).some((seen) =>
-    [seen, seen.replace(/["'“”‘’«»*_`]/g, '')].some((each) => ORDERS.test(each) || BEGINS.test(each)),
+    [seen, seen.replace(/["'“”‘’«»*_`]/g, ''), seen.replace(ADDRESS, '')].some((each) => ORDERS.test(each)),
   );
 }
 

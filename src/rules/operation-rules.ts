@@ -45,17 +45,13 @@ export interface Limits {
   isTopicName(name: string): boolean;
 }
 
-/** What each rule is given: the operations with what goes and comes by them, and what those before it came to. */
+/** What each rule is given: also by line and topic the operation that takes it out, by topic the bytes that come and go, and what those before it lost. */
 interface Night {
   operations: Operation[];
   context: DreamContext;
   limits: Limits;
-  /** By line and topic, the first operation that takes it out. */
   gone: Map<string, Operation>;
-  coming: string[];
-  /** By topic: bytes that come and go, and the type that one is begun with. */
   grown: Map<string, number>;
-  types: Map<string, string>;
   lost: number;
   dropped: number;
 }
@@ -63,18 +59,7 @@ type Faults = Generator<string, void>;
 
 /** What is wrong with each operation, in the list's order. */
 export function operationFaults(operations: Operation[], context: DreamContext, limits: Limits): string[][] {
-  const coming = operations.flatMap(linesIn).map(({ text }) => text);
-  const night: Night = {
-    operations,
-    context,
-    limits,
-    coming,
-    gone: new Map(),
-    grown: new Map(),
-    types: new Map(),
-    lost: 0,
-    dropped: 0,
-  };
+  const night: Night = { operations, context, limits, gone: new Map(), grown: new Map(), lost: 0, dropped: 0 };
   for (const put of operations.filter((each) => each.kind === 'put')) {
     for (const id of linesOut(put)) {
       for (const { name, lines } of topicsLosing(id, put, context)) {
@@ -83,82 +68,60 @@ export function operationFaults(operations: Operation[], context: DreamContext, 
       }
     }
   }
-  return operations.map((operation, at) => [...besideOthers(operation, at, night), ...alone(operation, night)]);
+  return operations.map((each, at) => {
+    const beside = ownerFaults(each, at, night);
+    if (each.kind === 'put') return [...beside, ...togetherFaults(each, night), ...putFaults(each, night)];
+    return [...beside, ...(each.kind === 'drop' ? dropFaults(each, night) : renameFaults(each, night))];
+  });
 }
 
 const keyOf = (line: string, topic: string) => `${line}\n${topic}`;
 
 function grow(topic: string, bytes: number, { grown }: Night): number {
-  grown.set(topic, (grown.get(topic) ?? 0) + bytes);
-  return grown.get(topic) ?? 0;
-}
-
-function alone(operation: Operation, night: Night): Faults {
-  if (operation.kind === 'put') return putFaults(operation, night);
-  return operation.kind === 'drop' ? dropFaults(operation, night) : renameFaults(operation, night);
+  const more = (grown.get(topic) ?? 0) + bytes;
+  grown.set(topic, more);
+  return more;
 }
 
 // Together.
 
-function* besideOthers(operation: Operation, at: number, night: Night): Faults {
-  const { operations, context } = night;
+function* ownerFaults(operation: Operation, at: number, { operations, context }: Night): Faults {
   for (const id of entryIds(operation)) {
     if (!context.entries.has(id)) yield `there is no such entry: ${id}.`;
     const first = operations.findIndex((each) => entryIds(each).includes(id));
     if (first < at) yield `${id} is in more than one operation: it is in operations[${first}], too.`;
   }
-  if (operation.kind === 'drop') yield* tooManyDrops(operation, night);
-  if (operation.kind !== 'put') return;
-  yield* tooManyLines(operation, night);
-  if (linesIn(operation).length > 0) yield* newTopicFaults(operation, night);
-  yield* tooManyGone(operation, night);
-  for (const id of linesOut(operation)) {
-    const others = topicsLosing(id, operation, context).map(({ name }) => night.gone.get(keyOf(id, name)));
-    if (others.some((other) => other !== operation)) yield `line ${id} is taken out by another operation already.`;
-  }
 }
 
-/** A topic that would outgrow its file: the commit would refuse it every night. */
-function* tooManyLines({ topic = '', in: lines = [] }: Put, night: Night): Faults {
-  const more = grow(
-    topic,
-    lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + LINE_BYTES, 0),
-    night,
-  );
-  const bytes = (night.context.topics.get(topic)?.bytes ?? HEADER_BYTES) + more;
-  const most = night.limits.memoryBytes;
-  if (more > 0 && bytes > most)
-    yield `the topic ${topic} would have ${bytes} bytes, and a topic may have ${most}: put lines into another topic.`;
-}
-
-/** Operations that begin a topic agree on its type, name it as we do, and no file has that name but for the case. */
-function* newTopicFaults({ topic: name, type, description }: Put, { context, limits, types }: Night): Faults {
-  if (name === undefined) yield 'name the topic that the lines go into.';
-  if (name === undefined || context.topics.has(name)) return;
+/** Lines are taken out once, a topic fits into its file and is begun in one way, and little of the memory goes. */
+function* togetherFaults(put: Put, night: Night): Faults {
+  const { operations, context, limits } = night;
+  const { topic: name, type, description } = put;
+  const [lines, out] = [linesIn(put), linesOut(put)];
+  const losing = out.flatMap((id) => topicsLosing(id, put, context).map(({ name: topic }) => ({ id, topic })));
+  const other = losing.find(({ id, topic }) => night.gone.get(keyOf(id, topic)) !== put);
+  if (other) yield `line ${other.id} is taken out by another operation already.`;
+  // What a person took out of the logs counts for nothing.
+  const loss = isWithdrawal(put, context) ? 0 : Math.max(0, losing.length - lines.length);
+  const [lost, before = Number.POSITIVE_INFINITY] = [night.lost + loss, context.lines];
+  if (loss === 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) night.lost = lost;
+  else yield `with it ${lost} of ${before} lines would go, more than a quarter: leave what still holds.`;
+  if (lines.length === 0) return;
+  if (name === undefined) return yield 'name the topic that the lines go into.';
+  const more = lines.reduce((_, { text }) => grow(name, Buffer.byteLength(text) + LINE_BYTES, night), 0);
+  const [bytes, most] = [(context.topics.get(name)?.bytes ?? HEADER_BYTES) + more, limits.memoryBytes];
+  if (more > 0 && bytes > most) yield `the topic ${name} would have ${bytes} bytes of ${most}: use another topic.`;
+  if (context.topics.has(name)) return;
   if (!type || !description) yield `the topic ${name} does not exist yet: give its description and type.`;
   const there = isTaken(name, context);
   if (there) yield `there is a file ${there}.md already, so that ${name}.md cannot be: use that name or another.`;
-  else if (!limits.isTopicName(name))
-    yield `there is no topic ${name}, and a new one has a short kebab-case name, such as release-process.`;
-  const given = types.get(name) ?? type;
-  if (given) types.set(name, given);
-  if (given !== type) yield `the new topic ${name} is given several types: ${given}, ${type}.`;
+  else if (!limits.isTopicName(name)) yield `there is no topic ${name}: give a new one a short kebab-case name.`;
+  const begun = operations.find((each) => each.kind === 'put' && each.topic === name && each.type) as Put | undefined;
+  if (begun && begun.type !== type) yield `the new topic ${name} is given several types: ${begun.type}, ${type}.`;
 }
 
 function isTaken(name: string, { topics }: DreamContext): string | undefined {
   return [...topics.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
-}
-
-/** Past which too much of the memory would be gone; what a person took out of the logs counts for nothing. */
-function* tooManyGone(put: Put, night: Night): Faults {
-  const { context } = night;
-  if (isWithdrawal(put, context)) return;
-  const out = linesOut(put).reduce((sum, line) => sum + topicsLosing(line, put, context).length, 0);
-  const [loss, before] = [Math.max(0, out - linesIn(put).length), context.lines ?? Number.POSITIVE_INFINITY];
-  const lost = night.lost + loss;
-  if (loss === 0 || lost < FREE_LOSS_LINES || lost * 4 <= before) night.lost = lost;
-  else
-    yield `with it ${lost} of ${before} lines would go, more than a quarter: leave what still holds; the rest can go another night.`;
 }
 
 /** Of a night of which much is dropped for reasons that code cannot check, the operations that do it. */
@@ -168,7 +131,7 @@ function* tooManyDrops(drop: Drop, night: Night): Faults {
   const own = knownEntries(context, drop.entries).filter((entry) => isAtItsWord(drop, entry, context));
   const dropped = night.dropped + own.length;
   if (dropped <= FREE_DROPS || dropped * 2 <= standing) night.dropped = dropped;
-  else yield 'with it too many entries are dropped for reasons that code cannot check: keep what may be of use.';
+  else yield 'with it too many entries are dropped at your word: keep what may be of use.';
 }
 
 /** What an implied entry's quotes do not show, and what stands elsewhere in its words, goes without a limit. */
@@ -226,8 +189,7 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   if (!topic || !known) return 'is in no topic';
   const text = quoted(known.text);
   if (topic.isPinned) return `is in ${topic.name}, which is pinned`;
-  if (isOthers(known))
-    return `(${text}) was written by a ${writerOf(known)} and stays: put in a line that names the difference`;
+  if (isOthers(known)) return `(${text}) was written by a ${writerOf(known)} and stays: name the difference in another`;
   const entries = knownEntries(context, entryIds(put));
   const sources = topicsLosing(id, put, context).flatMap(({ lines }) => lines.get(id)?.sources ?? []);
   const isSource = ({ id: entry, isWithdrawn }: KnownEntry) => isWithdrawn && sources.some((each) => each.id === entry);
@@ -237,30 +199,27 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   const cited = new Set(linesIn(put).flatMap((line) => line.entries));
   const standing = entries.filter((each) => !each.isWithdrawn && (cited.size === 0 || cited.has(each.id)));
   const newest = newestAt(sources.filter((source) => !context.entries.get(source.id)?.isWithdrawn));
-  if (newestAt(standing) < newest) {
-    return `(${text}) rests on what was said at ${newest}, which is newer than these entries: drop them as gave-way, of ${id}`;
-  }
+  if (newestAt(standing) < newest) return `(${text}) rests on newer words: drop these entries as gave-way, of ${id}`;
   if (carrierOf(known, put, context)) return null;
   const isOnlyShown = standing.every(({ strength }) => strength === 'implied');
-  if (isOnlyShown && new Set(standing.map(sessionOf)).size < 2 && known.seenOnce === undefined) {
+  if (isOnlyShown && new Set(standing.map(sessionOf)).size < 2 && known.seenOnce === undefined)
     return `(${text}) stands for more than what one session only showed: let it stay and put in another`;
-  }
-  if (isOnlyShown && !standing.some((entry) => isSameHabit(known.text, entry))) {
+  if (isOnlyShown && !standing.some((entry) => isSameHabit(known.text, entry)))
     return `(${text}) is another habit than what is shown: it stays`;
-  }
   const isAbout = (entry: KnownEntry) => sharesTopic(known.text, [...saidBy(entry), entry.changes].join('\n'));
   return standing.some(isAbout) ? null : `(${text}) is about something else than these entries: it stays`;
 }
 
 /** The values of a line that goes stand in a line that comes, are named by what changes it, or are over. */
-function* remainsFaults(id: string, put: Put, { context, coming }: Night): Faults {
+function* remainsFaults(id: string, put: Put, { operations, context }: Night): Faults {
   const known = topicOfLine(id, context, put.topic)?.lines.get(id) as KnownLine;
   const entries = knownEntries(context, entryIds(put));
   if (entries.length > 0 && entries.every((entry) => entry.isWithdrawn)) return;
+  const coming = operations.flatMap(linesIn).map(({ text }) => text);
   const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
   const lost = missing(lastingValues(known.text, newestAt(known.sources ?? [])), told);
-  if (lost.length > 0)
-    yield `line ${id} (${quoted(known.text)}) says ${list(lost)}, and no line would any more: keep it in a line, or where it is no longer true, name it in "over".`;
+  const asked = 'keep it there, or name it in "over"';
+  if (lost.length > 0) yield `line ${id} says ${list(lost)}, and no line would any more: ${asked}.`;
 }
 
 function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
@@ -280,40 +239,34 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
-  if (others.length > 0 && isRule) {
-    const ids = others.map(({ id }) => id).join(', ');
-    yield `${ids} was not said by the user, so it goes into a topic of type project or reference, or is dropped.`;
-  }
-  if (others.length > 0 && speaksToAgent(line.text))
-    yield `the line ${text} speaks to an agent, and the user did not say it: drop the entry.`;
+  if (isRule) for (const { id } of others) yield `${id} was not said by the user: it is of type project or reference.`;
+  if (others.length > 0 && speaksToAgent(line.text)) yield `the line ${text} speaks to an agent: drop the entry.`;
   if (hasWrapperTag(line.text)) yield `the line ${text} holds a tag of this conversation.`;
   const own = cited.flatMap((entry) => [...saidBy(entry), entry.at.slice(0, 10)]);
   const changed = shareIn(line.text, own.join('\n')) >= SAID_THERE ? cited.flatMap(({ changes = '' }) => changes) : [];
   const days = taken.flatMap(({ sources = [] }) => sources.map(({ at }) => at.slice(0, 10)));
   const invented = missing(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
   if (invented.length > 0)
-    yield `nothing that ${text} rests on says ${list(invented)}: leave it out, or cite the entry that says it.`;
+    yield `nothing that ${text} rests on says ${list(invented)}: cite what says it, or leave it out.`;
   const carried = taken.filter((old) => carrierOf(old, put, context) === line);
   const { unsaid, unsure, isStated, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
-  else if (isCertain && unsure.length > 0)
-    yield `of ${text} one session only showed ${list(unsure)}: put that into a line of its own.`;
-  const apart = isOpen(line) ? null : apartIn(line.text, [...cited, ...carried]);
-  if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart, each in a line of its own.`;
-  const shows = (entry: KnownEntry) =>
-    [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));
-  for (const { id } of isStated ? [] : cited.filter((entry) => !shows(entry)))
-    yield `the line ${text} takes ${id} for one with what else it rests on: put that into a line of its own.`;
+  else if (isCertain && unsure.length > 0) yield `of ${text} one session only showed ${list(unsure)}: ${APART}.`;
+  const apart = /^open:/i.test(line.text) ? null : apartIn(line.text, [...cited, ...carried]);
+  if (apart) yield `the line ${text} puts ${list(apart)} together: ${APART}.`;
+  for (const entry of isStated ? [] : cited) {
+    const isShown = [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));
+    if (!isShown) yield `the line ${text} takes ${entry.id} for one with what else it rests on: ${APART}.`;
+  }
   const turned = cited.find((entry) => isOpposite(entry.text, line.text));
   if (turned) yield `the line ${text} says the opposite of ${turned.id}: ${quoted(turned.text)}.`;
   for (const other of context.topics.values()) {
     for (const [id, known] of other.lines) {
       if (night.gone.has(keyOf(id, other.name))) continue;
-      if (other === topic && known.text === line.text)
-        yield `the line ${text} stands there already as ${id}: drop the entry as a duplicate of it.`;
+      if (other === topic && known.text === line.text) yield `the line ${text} stands there already as ${id}.`;
       const isFree = !other.isPinned && !isOthers(known) && known.seenOnce === undefined && isStated;
-      if (isFree && other.type === type && isOpposite(known.text, line.text))
-        yield `the line ${text} denies ${id} (${quoted(known.text)}): take that out, or write both down as open.`;
+      const isDenied = isFree && other.type === type && isOpposite(known.text, line.text);
+      if (isDenied) yield `the line ${text} denies ${id}: take that out, or write both down as open.`;
     }
   }
 }
@@ -328,7 +281,7 @@ function apartIn(line: string, said: { text: string }[]): [string, string] | nul
   return pairs.find((apart) => apart !== null) ?? null;
 }
 
-const isOpen = ({ text }: { text: string }) => /^open:/i.test(text);
+const APART = 'put that into a line of its own';
 
 /** The values of what was said tonight stand in the lines that cite it, or in what is changed. */
 function* lostFaults(put: Put, context: DreamContext): Faults {
@@ -339,8 +292,8 @@ function* lostFaults(put: Put, context: DreamContext): Faults {
     const { id, at, text, changes = '' } = entry;
     if (lines.length > 0 && !cited.has(id)) {
       const newer = knownEntries(context, [...cited]).filter((each) => each.at >= at);
-      if (!newer.some((each) => sharesTopic(text, saidBy(each).join('\n'))))
-        yield `no line cites ${id}, and it gives way to nothing that is newer and of the same thing.`;
+      const isAbout = (each: KnownEntry) => sharesTopic(text, saidBy(each).join('\n'));
+      if (!newer.some(isAbout)) yield `no line cites ${id}, and it gives way to nothing newer of the same thing.`;
       continue;
     }
     const written = lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
@@ -359,45 +312,39 @@ function* dropFaults(drop: Drop, night: Night): Faults {
   if (!isOf && of !== undefined) yield '"of" belongs to a duplicate, or to what gave way.';
   for (const entry of knownEntries(night.context, drop.entries)) {
     const { id, isWithdrawn } = entry;
-    if (isWithdrawn !== (because === 'withdrawn'))
-      yield isWithdrawn ? `${id} is withdrawn: say so as the reason.` : `${id} is not withdrawn.`;
-    else if (isOf) {
-      const problem = of === undefined ? 'say of what' : refusalOfDropping(entry, because, of, night);
-      if (problem) yield `${id} as ${because}: ${problem}.`;
-    } else if (isAskedFor(entry) && !isWithdrawn)
+    const isWrong = isWithdrawn !== (because === 'withdrawn');
+    const problem = isOf && !isWrong && (of === undefined ? 'say of what' : refusalOfDropping(entry, drop, night));
+    if (isWrong) yield `${id} is ${isWithdrawn ? 'withdrawn: say so as the reason' : 'not withdrawn'}.`;
+    if (problem) yield `${id} as ${because}: ${problem}.`;
+    if (!isOf && !isWithdrawn && isAskedFor(entry))
       yield `${id} is what a person asked to remember: put it into a topic.`;
   }
+  yield* tooManyDrops(drop, night);
 }
 
-function refusalOfDropping(
-  entry: KnownEntry,
-  because: Drop['because'],
-  id: string,
-  { operations, context, gone }: Night,
-): string | null {
-  const isDuplicate = because === 'duplicate';
+function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context, gone }: Night): string | null {
+  const { because, of: id = '' } = drop;
   const other = context.entries.get(id);
+  const line = topicOfLine(id, context)?.lines.get(id);
+  const said = other ? operations.flatMap(linesIn).filter((each) => each.entries.includes(id)) : (line ?? []);
+  const there = [said]
+    .flat()
+    .map(({ text }) => text)
+    .join('\n');
   if (other) {
-    const said = operations.flatMap(linesIn).filter((line) => line.entries.includes(id));
-    const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate');
-    const isUsed = isDuplicate
-      ? said.length > 0
-      : operations.some((each) => keeps(each) && entryIds(each).includes(id));
-    if (id === entry.id || other.isWithdrawn || !isUsed) return `${id} is in no line`;
-    if (isDuplicate) return refusalOfDuplicate(entry, said.map(({ text }) => text).join('\n'));
-    return other.at < entry.at ? OLDER : null;
-  }
-  const topic = topicOfLine(id, context);
-  const line = topic?.lines.get(id);
-  if (!topic || !line) return `${id} is neither a line nor an entry of tonight`;
-  if ([...context.topics.keys()].some((name) => gone.has(keyOf(id, name))))
+    const isKept = operations.some((each) => keeps(each) && entryIds(each).includes(id));
+    if (id === entry.id || other.isWithdrawn || (because === 'duplicate' ? there === '' : !isKept))
+      return `${id} is in no line`;
+  } else if (!line) return `${id} is neither a line nor an entry of tonight`;
+  else if (context.topics.keys().some((name) => gone.has(keyOf(id, name))))
     return `line ${id} is taken out: name what comes in its place`;
-  if (isDuplicate) return refusalOfDuplicate(entry, line.text);
-  if (isOthers(line)) return `a ${writerOf(line)}’s line has no time: if it says the same, it is a duplicate`;
-  return newestAt(line.sources ?? []) < entry.at ? OLDER : null;
+  if (because === 'duplicate') return refusalOfDuplicate(entry, there);
+  if (line && isOthers(line)) return `a ${writerOf(line)}’s line has no time: if it says the same, it is a duplicate`;
+  const at = other ? other.at : newestAt(line?.sources ?? []);
+  return at < entry.at ? 'what it would give way to is older' : null;
 }
 
-const OLDER = 'what it would give way to is older';
+const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate');
 
 /** Whether a person asked to remember it, by a command or in a log: no session said it. */
 function isAskedFor({ by, session }: KnownEntry): boolean {

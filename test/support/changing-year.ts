@@ -20,7 +20,7 @@ const BEGIN = new Date('2026-01-02T03:00:00Z');
 export const PERSONS = ['Ask me before anything is deleted.', 'The harbour master has the keys.'];
 
 /** Behind the words of a line. */
-const STANDS_AS = /^ stands there already as (\w{8}):/;
+const STANDS_AS = /^ stands there already as (\w{8})\./;
 
 function linesOf(asked: string): string[] {
   const texts: string[] = [];
@@ -33,7 +33,7 @@ function answerTo(asked: string): { over?: string[] } {
   const lost = [
     ...linesOf(asked)
       .join('\n')
-      .matchAll(/\) says (".*?"), and no line would any more/g),
+      .matchAll(/ says (".*?"), and no line would any more/g),
   ];
   const over = lost.flatMap(([, list]) => JSON.parse(`[${list}]`) as string[]);
   return over.length > 0 ? { over } : {};
