@@ -55,12 +55,9 @@ export interface CheckOptions {
   redact: (text: string) => Promise<{ text: string }>;
 }
 
-export interface Quoted {
-  source: EvidenceSource;
-  quote: string;
-  /** The speaker, or `quoted` where a human says what someone else wrote. */
-  by: string;
-}
+/** `by`: the speaker, or `quoted` where a human says what someone else wrote. */
+export type Quoted = { source: EvidenceSource; quote: string; by: string };
+
 /** An entry that is being judged. */
 export interface Candidate {
   entry: ProposedEntry;
@@ -91,12 +88,8 @@ export function choiceOf({ source: { chosen }, quote }: Quoted): string | null {
 /** A human's message without what they chose in it, which an agent wrote. */
 export function typedOf({ text, chosen }: EvidenceSource): string {
   const lines = new Set(chosen?.split('\n'));
-  return chosen === undefined
-    ? text
-    : text
-        .split('\n')
-        .filter((line) => !lines.has(line))
-        .join('\n');
+  const typed = text.split('\n').filter((line) => !lines.has(line));
+  return typed.join('\n');
 }
 
 const typedWords = new WeakMap<EvidenceSource, string>();
@@ -106,9 +99,4 @@ export function ownWordsOf(source: EvidenceSource): string {
   const own = typedWords.get(source) ?? ownWords(typedOf(source));
   typedWords.set(source, own);
   return own;
-}
-
-/** What an agent called, as it is shown. */
-export function callsOf({ speaker, text, words }: EvidenceSource): string {
-  return speaker === 'assistant' && words !== undefined ? text.slice(text.startsWith(words) ? words.length : 0) : '';
 }

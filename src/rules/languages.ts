@@ -267,9 +267,11 @@ export function hasCondition(text: string): boolean {
   return CONDITION.test(text);
 }
 
+export const ENDS_ASKING = /[?？؟]\s*["'”’)\]*_`]*\s*$/;
+
 /** Whether a sentence asks what is so; a polite order does not. */
 export function isQuestion(sentence: string): boolean {
-  return /[?？؟]\s*["'”’)\]*_`]*\s*$/.test(sentence) && ASKS.test(sentence.trim());
+  return ENDS_ASKING.test(sentence) && ASKS.test(sentence.trim());
 }
 
 /** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */

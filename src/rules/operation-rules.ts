@@ -110,7 +110,8 @@ function* togetherFaults(put: Put, night: Night): Faults {
   if (name === undefined) return yield 'name the topic that the lines go into.';
   const more = lines.reduce((_, { text }) => grow(name, Buffer.byteLength(text) + LINE_BYTES, night), 0);
   const [bytes, most] = [(context.topics.get(name)?.bytes ?? HEADER_BYTES) + more, limits.memoryBytes];
-  if (more > 0 && bytes > most) yield `the topic ${name} would have ${bytes} bytes of ${most}: use another topic.`;
+  if (more > 0 && bytes > most)
+    yield `the topic ${name} would have ${bytes} bytes, a topic may have ${most}: use another.`;
   if (context.topics.has(name)) return;
   if (!type || !description) yield `the topic ${name} does not exist yet: give its description and type.`;
   const there = isTaken(name, context);
@@ -199,7 +200,8 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   const cited = new Set(linesIn(put).flatMap((line) => line.entries));
   const standing = entries.filter((each) => !each.isWithdrawn && (cited.size === 0 || cited.has(each.id)));
   const newest = newestAt(sources.filter((source) => !context.entries.get(source.id)?.isWithdrawn));
-  if (newestAt(standing) < newest) return `(${text}) rests on newer words: drop these entries as gave-way, of ${id}`;
+  if (newestAt(standing) < newest)
+    return `(${text}) rests on a statement which is newer: drop these as gave-way, of ${id}`;
   if (carrierOf(known, put, context)) return null;
   const isOnlyShown = standing.every(({ strength }) => strength === 'implied');
   if (isOnlyShown && new Set(standing.map(sessionOf)).size < 2 && known.seenOnce === undefined)
@@ -218,7 +220,7 @@ function* remainsFaults(id: string, put: Put, { operations, context }: Night): F
   const coming = operations.flatMap(linesIn).map(({ text }) => text);
   const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
   const lost = missing(lastingValues(known.text, newestAt(known.sources ?? [])), told);
-  const asked = 'keep it there, or name it in "over"';
+  const asked = 'keep it in a line, or where it is no longer true, name it in "over"';
   if (lost.length > 0) yield `line ${id} says ${list(lost)}, and no line would any more: ${asked}.`;
 }
 
@@ -253,7 +255,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
   else if (isCertain && unsure.length > 0) yield `of ${text} one session only showed ${list(unsure)}: ${APART}.`;
   const apart = /^open:/i.test(line.text) ? null : apartIn(line.text, [...cited, ...carried]);
-  if (apart) yield `the line ${text} puts ${list(apart)} together: ${APART}.`;
+  if (apart) yield `the line ${text} puts ${list(apart)} together: keep them apart.`;
   for (const entry of isStated ? [] : cited) {
     const isShown = [...carried, ...cited].every((habit) => habit === entry || isSameHabit(habit.text, entry));
     if (!isShown) yield `the line ${text} takes ${entry.id} for one with what else it rests on: ${APART}.`;

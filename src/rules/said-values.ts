@@ -2,7 +2,7 @@
 // rests on, or in what the person typed. A file's name that was dictated may be spelled as the agent then called it.
 
 import { distanceBetween } from '../base/text/wording.ts';
-import { type Candidate, callsOf, choiceOf, nameOf, ownWordsOf, type Quoted, typedOf } from './evidence.ts';
+import { type Candidate, choiceOf, type EvidenceSource, nameOf, ownWordsOf, type Quoted, typedOf } from './evidence.ts';
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
 import { promptsIn } from './spoken-text.ts';
 
@@ -63,6 +63,11 @@ export function unsaidValueFault(candidate: Candidate, answered: (quote: Quoted)
   if (theirs)
     return `text: ${value} is only quoted or pasted by the human in ${nameOf(theirs.source)}. Quote it there together with their own words, or leave the value out.`;
   return `text: ${value} stands in none of the messages it rests on. Add the one that says it to the evidence, or leave the value out.`;
+}
+
+/** What an agent called, as it is shown. */
+function callsOf({ speaker, text, words }: EvidenceSource): string {
+  return speaker === 'assistant' && words !== undefined ? text.slice(text.startsWith(words) ? words.length : 0) : '';
 }
 
 /** Of a value's letters so many may be others where a person only spelled it: `recall prompt dot ts`. */

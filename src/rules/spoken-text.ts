@@ -56,9 +56,7 @@ const ANNOUNCED = oneOf(
 const SOMEONE = String.raw`^(?:(?:\S+\s+){1,5}?|\p{Lo}{1,12}?)(?<!\b(?:I|we|you|as|ich|wir|je|nous|yo)\s+)`;
 /** A line that says whose words the next paragraph is, or the rest of it: `A coworker said this is related:`, `Mira wrote:` */
 const TOLD = oneOf(String.raw`${SOMEONE}(?:(?:${SAID})${TAIL}|(?:${SAYS})\s*):\s*$`);
-const TOLD_INLINE = oneOf(
-  String.raw`${SOMEONE}(?:${SAID}|${SAYS})\s*[:：]\s*\S|^(?:${PER})\s[^:\n]{2,40}[:：]\s+\S`,
-);
+const TOLD_INLINE = oneOf(String.raw`${SOMEONE}(?:${SAID}|${SAYS})\s*[:：]\s*\S|^(?:${PER})\s[^:\n]{2,40}[:：]\s+\S`);
 /** What a document says, to the end of its sentence. */
 const DOCUMENT_SAYS = new RegExp(
   String.raw`(?:${FILE}(?:\s+[\w-]+)?\s+(?:(?:${SAYS})\b|steht\b|is:|line \d+:)|(?:^|(?<=[.!?]\s))(?:in der |in the )?(?:${PER})\s[^,:.!?\n]{2,40}[,:])[^\n]*?(?:[.!?](?=\s|$)|$)`,

@@ -25,7 +25,7 @@ const CHECKS: Record<string, RegExp> = {
   'a value that is lost': /its lines lose|says anything of it/,
   'what else a line says': /and no line would any more/,
   'about something else': /is about something else/,
-  'older than the line': /rests on newer words/,
+  'older than the line': /statement which is newer/,
   'only shown': /one session only showed|is another habit/,
   'two things in one line': /keep them apart|put that into a line of its own/,
   'beside what it denies': /denies .*take that out/,
