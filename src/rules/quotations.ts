@@ -5,60 +5,44 @@
 const QUOTATION_CHARS = 20;
 /** Over lines it is no longer than this. */
 const MOST_OVER_LINES = 4_000;
-const TAG = /<(\/?)(\p{L}[\p{L}\p{N}_.-]*)(?:\s[^<>]*)?>/gu;
-const SINGLE_QUOTATION = /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu;
-/** In code, a whole sentence. */
-const CODE_QUOTATION = /`(\p{Lu}[^`\n]*[.!?])`/gu;
-/** What opens a quotation, and what may close it. */
-const QUOTATION_MARKS = ['“”', '„“”', '«»', '»«', '「」', '『』', '‘’'];
+const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
+/** The first group is there where a line begins with it. */
+const TAG = /(?<=(^)[ \t]*|)<(\/?)(\p{L}[\p{L}\p{N}_.-]*)(?:\s[^<>]*)?>/gmu;
+/** In marks of one kind, which what is quoted does not hold; in those of code a whole sentence. */
+const QUOTATIONS = [
+  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
+  /`(\p{Lu}[^`\n]*[.!?])`/gu,
+  /“([^“”]*)”|„([^„“”]*)[“”]|«([^«»]*)»|»([^«»]*)«|「([^「」]*)」|『([^『』]*)』|‘([^‘’]*)’/g,
+];
 
 /** Without its quotations, in the marks of several languages; a word or a name in marks stays. */
 export function withoutQuotations(text: string): string {
-  const unmarked = [SINGLE_QUOTATION, CODE_QUOTATION].reduce(
-    (left, quotation) => left.replace(quotation, (whole, said: string) => (isQuotation(said) ? '\n' : whole)),
-    withoutStraightQuotations(text),
-  );
-  return QUOTATION_MARKS.reduce(withoutMarked, unmarked);
-}
-
-/** Without comments of HTML; one that is never closed goes on to the end. */
-function withoutComments(text: string): string {
-  const [first = '', ...rest] = text.split('<!--');
-  return rest.reduce((kept, part) => {
-    const end = part.indexOf('-->');
-    return end < 0 ? kept : `${kept}\n${part.slice(end + 3)}`;
-  }, first);
+  const unless = (whole: string) => (isQuotation(whole.slice(1, -1)) ? '\n' : whole);
+  return QUOTATIONS.reduce((left, marks) => left.replace(marks, unless), withoutStraightQuotations(text));
 }
 
 /**
- * Without the parts between tags; one that is never closed is a tag where a line begins with it, else a word in pointed
- * brackets.
+ * Without comments, and without the parts between tags; one that is never closed is a tag where a line begins with it, else
+ * a word in pointed brackets.
  */
 export function withoutTagged(whole: string): string {
-  const text = withoutComments(whole);
-  const tags = [...text.matchAll(TAG)];
-  /** By name, where the next closing tag ends; by opening tag, where its own does. */
+  const text = whole.replace(COMMENT, '\n');
+  /** By name, where the next closing tag ends; and by opening tag, where its own does. */
   const next = new Map<string, number>();
-  const endOf = new Map<RegExpExecArray, number | undefined>();
-  for (const tag of tags.toReversed()) {
-    const [opened, slash, name = ''] = tag;
+  const parts: { from: number; to: number }[] = [];
+  for (const tag of [...text.matchAll(TAG)].reverse()) {
+    const [opened, begin, slash, name = ''] = tag;
+    const end = next.get(name.toLowerCase());
     if (slash) next.set(name.toLowerCase(), tag.index + opened.length);
-    else endOf.set(tag, next.get(name.toLowerCase()));
+    else if (end !== undefined || begin !== undefined) parts.push({ from: tag.index, to: end ?? text.length });
   }
-  let kept = '';
-  let from = 0;
-  for (const [tag, end] of endOf.entries().toArray().reverse()) {
-    if (tag.index < from || (end === undefined && !beginsLine(text, tag.index))) continue;
-    kept += `${text.slice(from, tag.index)}\n`;
-    from = end ?? text.length;
+  let [kept, from] = ['', 0];
+  for (const part of parts.reverse()) {
+    if (part.from < from) continue;
+    kept += `${text.slice(from, part.from)}\n`;
+    from = part.to;
   }
   return kept + text.slice(from);
-}
-
-function beginsLine(text: string, at: number): boolean {
-  let begin = at;
-  while (text[begin - 1] === ' ' || text[begin - 1] === '\t') begin -= 1;
-  return begin === 0 || text[begin - 1] === '\n';
 }
 
 /**
@@ -66,16 +50,14 @@ function beginsLine(text: string, at: number): boolean {
  * close. What stands between a mark that closes an earlier line's quotation and one that opens the next was not quoted.
  */
 function withoutStraightQuotations(text: string): string {
-  let kept = '';
-  let from = 0;
-  let isOpen = false;
-  for (let at = text.indexOf('"'); at >= 0; ) {
-    const end = text.indexOf('"', at + 1);
+  let [kept, from, isOpen] = ['', 0, false];
+  for (let at = text.indexOf('"'), end = 0; at >= 0; ) {
+    end = text.indexOf('"', at + 1);
     if (end < 0) break;
     const said = text.slice(at + 1, end);
     const isPair: boolean = said.includes('\n')
-      ? said.length <= MOST_OVER_LINES && canOpen(text, at) && canClose(text, end)
-      : said !== '' && !(isOpen && closes(text, at) && opens(text, end));
+      ? said.length <= MOST_OVER_LINES && canOpen(text, at) && !/^[\p{L}\p{N}]/u.test(text.slice(end + 1, end + 3))
+      : said !== '' && !(isOpen && closes(text, at) && canOpen(text, end) && /\S/.test(text[end + 1] ?? ''));
     if (isPair && isQuotation(said)) {
       kept += `${text.slice(from, at)}\n`;
       from = end + 1;
@@ -87,35 +69,10 @@ function withoutStraightQuotations(text: string): string {
 }
 
 const canOpen = (text: string, at: number) => at === 0 || /[\s(]/.test(text[at - 1] as string);
-const canClose = (text: string, at: number) => !/^[\p{L}\p{N}]/u.test(text.slice(at + 1, at + 3));
-const opens = (text: string, at: number) => canOpen(text, at) && /\S/.test(text[at + 1] ?? '');
 const closes = (text: string, at: number) => !canOpen(text, at) && /\s/.test(text[at + 1] ?? ' ');
 
-/** Not by a pattern, which looks through the rest of the text for each mark that nothing closes. */
-function withoutMarked(text: string, marks: string): string {
-  const [opening = '', ...closing] = marks;
-  const endings = closing.map((mark) => ({ mark, at: -1 }));
-  let kept = '';
-  let from = 0;
-  for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at)) {
-    for (const ending of endings) {
-      // Too far back: it is looked for again; nowhere: it stays so.
-      if (ending.at <= at) ending.at = text.indexOf(ending.mark, at + 1);
-      if (ending.at < 0) ending.at = text.length;
-    }
-    const end = Math.min(...endings.map((ending) => ending.at));
-    if (end === text.length) break;
-    const said = text.slice(at + 1, end);
-    if (isQuotation(said)) {
-      kept += `${text.slice(from, at)}\n`;
-      from = end + 1;
-    }
-    at = said === '' ? at + 1 : end + 1;
-  }
-  return kept + text.slice(from);
-}
-
 function isQuotation(said: string): boolean {
-  const length = /\p{sc=Han}|\p{sc=Hiragana}|\p{sc=Katakana}|\p{sc=Hangul}/u.test(said) ? said.length * 3 : said.length;
-  return length >= QUOTATION_CHARS && (/\s/.test(said.trim()) || length !== said.length);
+  const isJoined = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(said);
+  const isLong = said.length * (isJoined ? 3 : 1) >= QUOTATION_CHARS;
+  return isLong && (isJoined || /\s/.test(said.trim()));
 }

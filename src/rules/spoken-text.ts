@@ -86,33 +86,42 @@ const MOST_CHARS = 200;
 const OWN = /\b(?:my|mein|meine|mes|mis)\b/i;
 
 /** How far someone else's words go: to which line, and to which character of it where more follows. */
-interface Foreign {
-  to: number;
-  chars?: number;
-}
+type Foreign = { to: number; chars?: number };
+/** Part of a message: its lines, and whether someone else wrote them. */
+type Passage = { text: string; isPasted: boolean };
 
-/** For each line where the words of its author begin: 0 for one they wrote, its length for one someone else did. */
-function typedFrom(lines: readonly string[]): number[] {
-  const from: number[] = [];
-  const known = { tagEnds: endsOfTags(lines), turns: turnsIn(lines), lastOf: lastWith(lines) };
-  let before = '';
-  let isList = false;
-  while (from.length < lines.length) {
-    const at = from.length;
+/** The message in passages, which a line end apart make up the message again; a paste that ends in a line is cut there. */
+export function passagesOf(message: string): Passage[] {
+  const lines = message.split('\n');
+  const known = { lines, tagEnds: endsOfTags(lines), turns: turnsIn(lines), lastOf: lastWith(lines) };
+  const passages: Passage[] = [];
+  const add = (text: string, isTheirs: boolean) => {
+    const last = passages.at(-1);
+    // An empty line belongs to what is above it.
+    const isPasted = text.trim() === '' && last ? last.isPasted : isTheirs;
+    if (last && (last.isPasted === isPasted || last.text.trim() === '')) {
+      last.isPasted = isPasted;
+      last.text += `\n${text}`;
+    } else passages.push({ text, isPasted });
+  };
+  let [before, isList] = ['', false];
+  for (let at = 0; at < lines.length; at++) {
     const line = lines[at] as string;
-    const theirs = line.trim() === '' ? null : foreignAt(at, { ...known, lines, before, isList });
-    if (theirs === null) from.push(0);
-    for (let each = at; theirs !== null && each < theirs.to; each++) from.push((lines[each] as string).length);
-    if (theirs !== null) from.push(theirs.chars ?? (lines[theirs.to] as string).length);
-    if (LIST_ITEM.test(line)) isList = true;
-    else if (/^\S/.test(line)) isList = false;
+    const theirs = line.trim() === '' ? null : foreignAt(at, { ...known, before, isList });
+    const { to = at, chars = Number.POSITIVE_INFINITY } = theirs ?? {};
+    const last = lines[to] as string;
+    const isMixed = last.slice(chars).trim() !== '';
     before =
       lines
-        .slice(at, from.length)
+        .slice(at, to + 1)
         .findLast((each) => each.trim() !== '')
         ?.trim() ?? before;
+    for (; at < to; at++) add(lines[at] as string, true);
+    add(isMixed ? last.slice(0, chars) : last, theirs !== null);
+    if (isMixed) add(last.slice(chars), false);
+    isList = LIST_ITEM.test(line) || (isList && !/^\S/.test(line));
   }
-  return from;
+  return passages;
 }
 
 interface Around {
@@ -248,35 +257,6 @@ function isAnnounced(line: string, form: RegExp): boolean {
   return form.test(line) || form.test(line.split(/[.!?]\s+/).at(-1) ?? line);
 }
 
-/** Part of a message: its lines, and whether someone else wrote them. */
-interface Passage {
-  text: string;
-  isPasted: boolean;
-}
-
-/** The message in passages, which a line end apart make up the message again; a paste that ends in a line is cut there. */
-export function passagesOf(message: string): Passage[] {
-  const lines = message.split('\n');
-  const from = typedFrom(lines);
-  const cut = lines.flatMap((line, at) => {
-    const to = from[at] ?? 0;
-    const isMixed = to > 0 && line.slice(to).trim() !== '';
-    const theirs = { text: isMixed ? line.slice(0, to) : line, isPasted: to > 0 };
-    return isMixed ? [theirs, { text: line.slice(to), isPasted: false }] : [theirs];
-  });
-  const passages: Passage[] = [];
-  for (const { text: line, isPasted: isTheirs } of cut) {
-    const last = passages.at(-1);
-    // An empty line belongs to what is above it.
-    const isPasted = line.trim() === '' && last ? last.isPasted : isTheirs;
-    if (last && (last.isPasted === isPasted || last.text.trim() === '')) {
-      last.isPasted = isPasted;
-      last.text += `\n${line}`;
-    } else passages.push({ text: line, isPasted });
-  }
-  return passages;
-}
-
 /** Who works on which machine, as the prompts of a terminal say it: `kim@mill`; what may be a mail address is none. */
 export function promptsIn(text: string): string[] {
   const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
@@ -294,12 +274,7 @@ const ESCAPED = /(?<!\S)(?!\w+:\/\/)(?:[^\s%]*%[0-9a-f]{2}){3}\S*/gi;
  * A person's message without what is someone else's in it. What is left stands as it stood, with a line end in each gap.
  */
 export function ownWords(message: string): string {
-  const lines = withoutTagged(withPlainTags(message)).split(/\r?\n/);
-  const from = typedFrom(lines);
-  const own = lines
-    .map((line, at) => line.slice(from[at]))
-    .join('\n')
-    .replace(PICTURE, '\n')
-    .replace(ESCAPED, '\n');
-  return withoutQuotations(own).replace(DOCUMENT_SAYS, '\n');
+  const passages = passagesOf(withoutTagged(withPlainTags(message)).replaceAll('\r\n', '\n'));
+  const own = passages.map(({ text, isPasted }) => (isPasted ? '' : text)).join('\n');
+  return withoutQuotations(own.replace(PICTURE, '\n').replace(ESCAPED, '\n')).replace(DOCUMENT_SAYS, '\n');
 }
