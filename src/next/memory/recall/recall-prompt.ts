@@ -4,8 +4,7 @@
 // A line is looked for in its file as it stands. Bounded: of thousands of topics it reads a dozen files. It changes nothing.
 
 import { parseTopic, type Topic } from '../../../memory/text/topic.ts';
-import { MONTH, WEEKDAY } from '../../../rules/languages.ts';
-import { COMMON_VERBS, LIGHT } from '../../../rules/lexicon.ts';
+import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../../rules/languages.ts';
 import { containsLiteral, literals } from '../../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../../rules/words.ts';
 import { allOf, type Db } from '../../db/sql.ts';
