@@ -5,7 +5,6 @@
 import type { Command } from 'commander';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
 import type { Parts } from '../job-bounds.ts';
-import { useKeeping } from '../keeping.ts';
 import type { CommandModule } from './spec.ts';
 import { print } from './terminal/output.ts';
 
@@ -44,7 +43,11 @@ export async function main(argv: string[], parts?: Parts): Promise<void> {
   const { isNextHouse } = await import('../../base/config/config.ts');
   if (isNextHouse()) return (await import('../../next/cli/cli.ts')).main(argv, { parts, version: version() });
   try {
-    useKeeping((await import('../../wings/fleet/fleet-keeping.ts')).keepInDatabase);
+    const [{ useKeeping }, { keepInDatabase }] = await Promise.all([
+      import('../keeping.ts'),
+      import('../../wings/fleet/fleet-keeping.ts'),
+    ]);
+    useKeeping(keepInDatabase);
     if (asked === undefined) return await (await import('./commands/status.ts')).home(parts);
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
