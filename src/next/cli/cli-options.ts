@@ -1,15 +1,18 @@
 // Options that several commands share, and what they lead to: the settings, the app, and the memory that is meant. Every command
 // loads it: it loads nothing that only some of them need.
 
+import { isAbsolute, relative, sep } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
+import { canonicalPath, isDirectory, listNames } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { agentOfShell } from '../../base/process.ts';
 import type { Call, OptionSpec } from '../../doors/cli/spec.ts';
 import { EXIT, exitFor, note, print, tellProgress } from '../../doors/cli/terminal/output.ts';
 import { shellWord } from '../../doors/cli/terminal/phrases.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../../doors/places.ts';
+import { isTopicFile } from '../../memory/text/topic.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
@@ -74,9 +77,50 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
   }
 }
 
-/** The same, where the memory that is meant is there; null: there is none yet, and none is made. */
-export function withMemory<T>(call: CalledWith, work: (memory: MemoryRow | null, app: App) => Promise<T>): Promise<T> {
-  return withApp(call, async (app) => work(await app.findMemory(), app));
+/**
+ * The same for a command that only looks; null where nothing is kept there yet, and nothing is made. What others wrote into a
+ * directory is taken in.
+ */
+export function withMemory<T>(call: CalledWith, work: (app: App, memory: MemoryRow | null) => Promise<T>): Promise<T> {
+  return withApp(call, async (app) => work(app, await memoryToLookAt(app)));
+}
+
+async function memoryToLookAt(app: App): Promise<MemoryRow | null> {
+  const known = await app.findMemory();
+  const dir = app.memoryDirOf();
+  return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor() : null);
+}
+
+/** Of this memory, or with `--all` of all that are known here. */
+export function withMemories<T>(
+  call: CalledWith & { options: { all?: boolean } },
+  work: (app: App, memories: MemoryRow[]) => Promise<T>,
+): Promise<T> {
+  return withApp(call, async (app) => {
+    const known = call.options.all ? await knownMemories(app) : [await memoryToLookAt(app)];
+    return work(
+      app,
+      known.flatMap((memory) => memory ?? []),
+    );
+  });
+}
+
+/** Those of projects and of the user that are in use here. */
+export async function knownMemories(app: App): Promise<MemoryRow[]> {
+  const rows = await app.db.all<MemoryRow>(
+    "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by name, id",
+    app.machine,
+  );
+  return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
+}
+
+/** Files of a memory as a person names one: a topic without its ending, a path in it, or one of the disk. */
+export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
+  const { dir } = memory;
+  const inDir = dir !== null && isAbsolute(given) ? relative(dir, canonicalPath(given)).split(sep).join('/') : given;
+  const path = inDir.replace(/^\.\//, '');
+  const isThere = async (at: string) => (await app.files(memory).read({ path: at })) !== null;
+  return !(await isThere(path)) && isTopicFile(`${path}.md`) && (await isThere(`${path}.md`)) ? `${path}.md` : path;
 }
 
 /** The app with a memory store in the place of the memory here. Ends in wrong usage, with their ids, where there are several. */

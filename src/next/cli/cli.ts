@@ -5,6 +5,7 @@ import { type CalledAt, type CommandModule, exitOf, programOf } from '../../door
 
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
+  { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
   { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },

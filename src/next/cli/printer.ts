@@ -10,14 +10,11 @@ import { isTopicPath } from '../../memory/text/topic.ts';
 import { sayOp } from '../../memory/types.ts';
 import type { DreamReport } from '../jobs/dream.ts';
 import type { ExtractReport } from '../jobs/extract/extract-report.ts';
+import type { EntryRow } from '../memory/entries.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
-
-/** What a memory is called. */
-export function placeOf({ dir, id }: Pick<MemoryRow, 'dir' | 'id'>): string {
-  return dir ?? id;
-}
+import { placeOf } from '../worker/whose-memory.ts';
 
 async function placeNamed(app: App, id: string): Promise<string> {
   const row = await memoryRow(app.db, id);
@@ -63,8 +60,15 @@ export async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: s
   };
 }
 
+/** What became of an entry, as JSON says it. */
+export function stateOf({ state, reason }: Pick<EntryRow, 'state' | 'reason'>): string {
+  if (state === 'new') return 'new';
+  if (state !== 'gone') return 'distilled';
+  return reason === 'forgotten' ? 'forgotten' : 'withdrawn';
+}
+
 /** What became of turns, as JSON says it. */
-const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
+export const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
 
 /** `here`: the memory where one stands; another one is named, because nobody would look there. */
 export async function printExtract(

@@ -9,6 +9,7 @@ import { logDay, logPath, parseLog } from '../../memory/text/daily-log.ts';
 import type { Sql } from '../db/sql.ts';
 import { type EntryRow, entriesAmong, entriesWhere, handEdits } from './entries.ts';
 import { type Content, headAt } from './file-rows.ts';
+import { isCheckedIn, type MemoryRow } from './memories.ts';
 
 export interface EditedLogs {
   /** Entries as the logs have them, where their rows do not. */
@@ -110,4 +111,14 @@ export async function isMassWithdrawal(sql: Sql, memory: string, changed: readon
   if (withdrawn < 3) return false;
   const known = (await entriesWhere(sql, memory, "and state <> 'gone'")).length;
   return (withdrawn >= 5 && withdrawn * 4 > known) || withdrawn === known;
+}
+
+/** The entries that wait for a night, with what people made of the logs meanwhile; by day. */
+export async function entriesThatWait(sql: Sql, memory: MemoryRow): Promise<EntryRow[]> {
+  const waiting = await entriesWhere(sql, memory.id, "and state = 'new'");
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
+  const { changed } = await editedLogs(sql, memory.id, how);
+  const ids = new Set(changed.map(({ id }) => id));
+  const all = [...waiting.filter(({ id }) => !ids.has(id)), ...changed.filter(({ state }) => state === 'new')];
+  return all.sort((a, b) => a.day.localeCompare(b.day) || a.at.localeCompare(b.at));
 }

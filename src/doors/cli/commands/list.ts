@@ -23,10 +23,10 @@ import { logPath } from '../../../memory/text/daily-log.ts';
 import { cutDescription } from '../../../memory/text/index-file.ts';
 import { MEMORY_TYPES, type MemoryType } from '../../../memory/types.ts';
 import type { Call, CommandSpec } from '../spec.ts';
-import { dayAmong, type Looking, whoseMemory, withLooking, withLookingAtAll } from '../terminal/looking.ts';
+import { type Looking, whoseMemory, withLooking, withLookingAtAll } from '../terminal/looking.ts';
 import { type CommonOptions, countUpTo, MEMORY } from '../terminal/options.ts';
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
-import { sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
+import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 
 /** So many memories in folders are named where nothing else is remembered. */
 const NAMED = 10;

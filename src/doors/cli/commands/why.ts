@@ -25,10 +25,10 @@ import { isTopicPath } from '../../../memory/text/topic.ts';
 import type { App } from '../../compose.ts';
 import type { Call, CommandSpec } from '../spec.ts';
 import { type Explanation, explainSessions } from '../terminal/explain-session.ts';
-import { findTopic, isDayWord, reportDreams, withReader } from '../terminal/looking.ts';
+import { findTopic, reportDreams, withReader } from '../terminal/looking.ts';
 import { type CommonOptions, MEMORY, withApp } from '../terminal/options.ts';
 import { print } from '../terminal/output.ts';
-import { plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
+import { isDayWord, plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;

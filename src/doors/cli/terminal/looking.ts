@@ -12,7 +12,7 @@ import { AppError, describeError, onAppError } from '../../../base/errors.ts';
 import { canonicalPath, isDirectory, listNames } from '../../../base/files/directories.ts';
 import { readTextNow, statNow } from '../../../base/files/files.ts';
 import { didYouMean, sayCount } from '../../../base/text/wording.ts';
-import { DAY_MS, type Day, dayOf, isDay, timeOf } from '../../../base/time.ts';
+import { type Day, timeOf } from '../../../base/time.ts';
 import { writtenLines } from '../../../memory/history/versions.ts';
 import { gitRoot } from '../../../memory/home/paths.ts';
 import { sessionDirs } from '../../../memory/ledger/coverage.ts';
@@ -40,7 +40,7 @@ import { memoryDirFor, memoryDirIfTold } from '../../places.ts';
 import type { Call } from '../spec.ts';
 import { type CommonOptions, configFor, withApp } from './options.ts';
 import { note, type Printing, print, style } from './output.ts';
-import { fromHome, type Seen, shellPath } from './phrases.ts';
+import { dayAmong, fromHome, shellPath } from './phrases.ts';
 
 /** A memory to look into; `ledger` is null where nocturne has not worked in it yet. */
 export interface Looking {
@@ -119,39 +119,6 @@ async function knownPlaces(
       note(`nocturne: ${describeError(error)}`);
       return { config, id: of, dir: of, ledger: null };
     }
-  });
-}
-
-/** Whether `dayAmong` reads it. */
-export function isDayWord(given: string): boolean {
-  return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
-}
-
-/**
- * The day that is given, default the latest of `days`, those that there are. Throws `bad-input`: `none` where there is no day
- * at all, else that there is no `what` of it, with the nearest days.
- */
-export function dayAmong(
-  days: Day[],
-  { given, config, none, what }: { given?: string; config: Seen; none: AppError; what: string },
-): Day {
-  const day = given === undefined ? days.at(-1) : dayFrom(given, { now: config.clock.now(), zone: config.zone, days });
-  if (day === undefined || days.length === 0) throw none;
-  if (days.includes(day)) return day;
-  const near = [days.findLast((each) => each < day), days.find((each) => each > day)].filter(Boolean);
-  throw new AppError('bad-input', `There is no ${what} of ${day}.`, {
-    remedy: `The nearest days with one: ${near.join(' and ')}.`,
-  });
-}
-
-/** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
-function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
-  if (isDay(given)) return given;
-  const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
-  // Counted on the calendar: a day of 23 or 25 hours is a day.
-  if (back !== null) return dayOf(new Date(Date.parse(dayOf(now, zone)) - back * DAY_MS), 'UTC');
-  throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
-    remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
   });
 }
 

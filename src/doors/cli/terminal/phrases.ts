@@ -1,10 +1,11 @@
 // How the screens for a person say things: times as one speaks of them, places from `~/`, money, projects by where they
-// are, and a command so that it works from where one stands. Lines are broken by output.ts.
+// are, a command so that it works from where one stands, and a day as one names it. Lines are broken by output.ts.
 
 import { sep } from 'node:path';
 import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../../../base/config/config.ts';
-import { dayOf, formatIn } from '../../../base/time.ts';
+import { AppError } from '../../../base/errors.ts';
+import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../../../base/time.ts';
 import type { Disposition } from '../../../memory/types.ts';
 
 const HOUR_MS = 3_600_000;
@@ -72,6 +73,39 @@ export function sayUsd(microUsd: number): string {
 
 export function sayTokens(tokens: number): string {
   return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
+}
+
+/** Whether `dayAmong` reads it. */
+export function isDayWord(given: string): boolean {
+  return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
+}
+
+/**
+ * The day that is given, default the latest of `days`, those that there are. Throws `bad-input`: `none` where there is no day
+ * at all, else that there is no `what` of it, with the nearest days.
+ */
+export function dayAmong(
+  days: Day[],
+  { given, config, none, what }: { given?: string; config: Seen; none: AppError; what: string },
+): Day {
+  const day = given === undefined ? days.at(-1) : dayFrom(given, { now: config.clock.now(), zone: config.zone, days });
+  if (day === undefined || days.length === 0) throw none;
+  if (days.includes(day)) return day;
+  const near = [days.findLast((each) => each < day), days.find((each) => each > day)].filter(Boolean);
+  throw new AppError('bad-input', `There is no ${what} of ${day}.`, {
+    remedy: `The nearest days with one: ${near.join(' and ')}.`,
+  });
+}
+
+/** From `YYYY-MM-DD`, `today`, `yesterday` or `-N` days before today. `days` are those worth naming in an error. */
+function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; days: Day[] }): Day {
+  if (isDay(given)) return given;
+  const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
+  // Counted on the calendar: a day of 23 or 25 hours is a day.
+  if (back !== null) return dayOf(new Date(Date.parse(dayOf(now, zone)) - back * DAY_MS), 'UTC');
+  throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
+    remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
+  });
 }
 
 const FATES: Partial<Record<Disposition, string>> = {
