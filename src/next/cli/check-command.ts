@@ -12,8 +12,8 @@ import { afterRestore, type Restored } from '../jobs/after-restore.ts';
 import { acceptMissing, type Finding, findFaults } from '../memory/damage-check.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, configFor, MEMORY, requirePerson, withApp } from './cli-options.ts';
-import { placeOf } from './printer.ts';
 
 interface CheckOptions extends CommonOptions {
   restore?: boolean;

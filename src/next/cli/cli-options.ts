@@ -1,18 +1,16 @@
 // Options that several commands share, and what they lead to: the settings, the app, and the memory that is meant. Every command
 // loads it: it loads nothing that only some of them need.
 
-import { isAbsolute, relative, sep } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import { canonicalPath, isDirectory, listNames } from '../../base/files/directories.ts';
+import { isDirectory, listNames } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { agentOfShell } from '../../base/process.ts';
 import type { Call, OptionSpec } from '../../doors/cli/spec.ts';
 import { EXIT, exitFor, note, print, tellProgress } from '../../doors/cli/terminal/output.ts';
 import { shellWord } from '../../doors/cli/terminal/phrases.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../../doors/places.ts';
-import { isTopicFile } from '../../memory/text/topic.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
@@ -112,15 +110,6 @@ export async function knownMemories(app: App): Promise<MemoryRow[]> {
     app.machine,
   );
   return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
-}
-
-/** Files of a memory as a person names one: a topic without its ending, a path in it, or one of the disk. */
-export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
-  const { dir } = memory;
-  const inDir = dir !== null && isAbsolute(given) ? relative(dir, canonicalPath(given)).split(sep).join('/') : given;
-  const path = inDir.replace(/^\.\//, '');
-  const isThere = async (at: string) => (await app.files(memory).read({ path: at })) !== null;
-  return !(await isThere(path)) && isTopicFile(`${path}.md`) && (await isThere(`${path}.md`)) ? `${path}.md` : path;
 }
 
 /** The app with a memory store in the place of the memory here. Ends in wrong usage, with their ids, where there are several. */

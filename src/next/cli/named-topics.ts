@@ -7,7 +7,7 @@ import { didYouMean } from '../../base/text/wording.ts';
 import { isTopicFile, isTopicPath } from '../../memory/text/topic.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { App } from '../worker/compose.ts';
-import { placeOf } from './printer.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 
 /** The names of the living topics. */
 export async function topicNames({ db }: App, { id }: Pick<MemoryRow, 'id'>): Promise<string[]> {
@@ -18,10 +18,7 @@ export async function topicNames({ db }: App, { id }: Pick<MemoryRow, 'id'>): Pr
 
 /** The file of a topic, by its name or its path; undefined where there is none. What was put away is found by its path. */
 export async function findTopic(app: App, memory: MemoryRow, given: string): Promise<string | undefined> {
-  const path =
-    isAbsolute(given) && memory.dir !== null
-      ? relative(memory.dir, canonicalPath(given)).split(sep).join('/')
-      : given.replace(/^\.\//, '');
+  const path = pathIn(memory, given);
   for (const each of [path, `${path}.md`]) {
     if (!isTopicFile(each)) continue;
     const found = await app.files(memory).read({ path: each });
@@ -30,7 +27,18 @@ export async function findTopic(app: App, memory: MemoryRow, given: string): Pro
   return undefined;
 }
 
-/** The same. Errors: `bad-input` that names the nearest; `memory`: null where there is none yet. */
+/** The path of any file, whether it is there or not; a topic may be named without its ending. */
+export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
+  return (await findTopic(app, memory, given)) ?? pathIn(memory, given);
+}
+
+function pathIn({ dir }: MemoryRow, given: string): string {
+  return isAbsolute(given) && dir !== null
+    ? relative(dir, canonicalPath(given)).split(sep).join('/')
+    : given.replace(/^\.\//, '');
+}
+
+/** The same as `findTopic`. Errors: `bad-input` that names the nearest; `memory`: null where there is none yet. */
 export async function topicFile(app: App, memory: MemoryRow | null, given: string): Promise<string> {
   const found = memory && (await findTopic(app, memory, given));
   if (found) return found;

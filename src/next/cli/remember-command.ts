@@ -15,9 +15,9 @@ import type { RememberReport } from '../jobs/remember.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import { topicFile, topicNames } from './named-topics.ts';
-import { placeOf } from './printer.ts';
 
 interface RememberOptions extends CommonOptions {
   type: MemoryType;

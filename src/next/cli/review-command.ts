@@ -15,8 +15,8 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/dream-claim.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
-import { placeOf } from './printer.ts';
 
 interface ReviewOptions extends CommonOptions {
   list?: boolean;

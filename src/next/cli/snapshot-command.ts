@@ -79,7 +79,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
   examples: ['snapshot check --diff'],
   run: (call) =>
-    withMemory(call, async (memory, app) => {
+    withMemory(call, async (app, memory) => {
       const { diff, json } = call.options;
       const tree = treeTop();
       const found = await checkMemorySnapshot(tree, { memories: app.memories, memory });

@@ -14,8 +14,8 @@ import { type Pushed, pushedBy } from '../memory/job-changes.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
-import { placeOf } from './printer.ts';
 
 interface UndoOptions extends CommonOptions {
   last?: boolean;

@@ -19,8 +19,8 @@ import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
 import { reopenDay } from '../queue/spend.ts';
 import { dismiss, listWork, releasePaused, retry as retryRows } from '../queue/waiting-work.ts';
 import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, parsed, withApp } from './cli-options.ts';
-import { placeOf } from './printer.ts';
 
 interface PauseOptions extends CommonOptions {
   project?: string | true;
