@@ -2,20 +2,18 @@
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { systemClock } from '../../src/base/time.ts';
 import { useKeeping } from '../../src/doors/keeping.ts';
-import { openHome } from '../../src/memory/home/home.ts';
-import { openLedger } from '../../src/memory/ledger/ledger.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../src/transcript/session.ts';
 import { keepInDatabase } from '../../src/wings/fleet/fleet-keeping.ts';
-import { answerHook, answerPrompt } from '../next/recalling.ts';
+import { answerHook, answerPrompt, recordIn, takeIn } from '../next/recalling.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
-import { record } from '../support/recorded.ts';
+import { HOUSE } from '../support/temp.ts';
 
 const ON = { recallPrompts: true };
 const topic = (description: string, type: string, lines: string[]) =>
@@ -33,8 +31,7 @@ const FILES = {
 async function promptWorld({ files = FILES as Record<string, string>, settings = ON as object } = {}) {
   const testing = await testApp({ settings });
   for (const [path, text] of Object.entries(files)) writeFileSync(join(testing.dir, path), text);
-  // Taken in, as the next job does.
-  await testing.store.commit({ actor: 'person' }, () => ({ files: [] }));
+  await takeIn(testing);
   const config = await loadConfig({}, testing.environment);
   const ask = async (
     prompt: string,
@@ -46,7 +43,7 @@ async function promptWorld({ files = FILES as Record<string, string>, settings =
   };
   const begin = (more: object = {}) =>
     answerHook(config, { input: { hook_event_name: 'SessionStart', session_id: 's1', cwd: testing.home, ...more } });
-  return { ...testing, config, ask, begin };
+  return { ...testing, testing, config, ask, begin };
 }
 
 test('a prompt is given what is near to it, under its topic, and nothing else', async () => {
@@ -110,8 +107,8 @@ test('a session is shown nothing twice, also not what its beginning showed, unti
 });
 
 test('an entry that no dream has seen is told with its day, beside the line that it differs from', async () => {
-  const { ask, app, store } = await promptWorld();
-  await app.remember(store, { text: 'Staging listens on port 6000 now.', type: 'project' });
+  const { ask, nocturne } = await promptWorld();
+  await nocturne('remember', '--type', 'project', 'Staging listens on port 6000 now.');
   const said = await ask('Is staging still on port 5433?');
   expect(said).toContain('- Staging listens on port 5433.');
   expect(said).toContain('- 2026-11-21 **project** Staging listens on port 6000 now.');
@@ -119,9 +116,9 @@ test('an entry that no dream has seen is told with its day, beside the line that
 });
 
 test('an entry that says what it changes is told before the line that says that', async () => {
-  const { ask, store } = await promptWorld();
+  const { ask, testing } = await promptWorld();
   const [text, changes] = ['Staging listens on port 6000.', 'Staging is on port 5433.'];
-  await record(store, '2026-11-21T09:00:00Z', [{ type: 'project', text, changes }]);
+  await recordIn(testing, '2026-11-21T09:00:00Z', { type: 'project', text, changes });
   expect(await ask('Is staging still on port 5433?')).toContain(
     `- Newer, 2026-11-21: ${text}\n- Staging listens on port 5433.`,
   );
@@ -161,23 +158,22 @@ test.each([
 });
 
 test('nothing is said while nocturne is paused, nor when it is too late, which notes nothing as shown', async () => {
-  const { ask, home } = await promptWorld();
+  const { ask, nocturne } = await promptWorld();
   const prompt = 'When may I cut the next release?';
   expect(await ask(prompt, { isOver: () => true })).toBe('');
-  const opened = openHome(home, systemClock);
-  await opened.pauses.begin({ project: null, until: null });
+  await nocturne('pause');
   expect(await ask(prompt)).toBe('');
-  await opened.pauses.end(null);
-  await opened.close();
+  await nocturne('pause', '--off');
   expect(await ask(prompt)).toContain('Fridays');
 });
 
 test('it waits for no job that is writing: then nothing is shown, as what cannot be noted', async () => {
-  const { ask, dir } = await promptWorld();
-  const other = openLedger(dir);
-  other.run('begin immediate');
-  await expect(ask('When may I cut the next release?')).rejects.toThrow('database is locked');
-  other.run('rollback');
+  const { ask, dir, home } = await promptWorld();
+  const other = new Database(HOUSE === 'next' ? join(home, 'nocturne.db') : join(dir, '.nocturne/ledger.db'));
+  other.exec('begin immediate');
+  const said = await ask('When may I cut the next release?').catch((error: Error) => error.message);
+  expect(said).toMatch(HOUSE === 'next' ? /^$/ : /database is locked/);
+  other.exec('rollback');
   other.close();
 });
 
@@ -195,7 +191,7 @@ test("the user's memory answers beside the project's, and where the project has 
 });
 
 test('the hook answers a prompt on stdout, and is silent and successful where anything fails', async () => {
-  const { home, dir, environment, store } = await promptWorld();
+  const { app, home, dir, environment, store } = await promptWorld();
   const input = {
     ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: home, hook_event_name: 'UserPromptSubmit' },
     prompt: 'When may I cut the next release?',
@@ -209,9 +205,10 @@ test('the hook answers a prompt on stdout, and is silent and successful where an
     SILENT,
   );
   expect(hookLog(home)).toEqual([]);
-  store.close();
-  for (const end of ['-shm', '-wal']) rmSync(join(dir, `.nocturne/ledger.db${end}`), { force: true });
-  writeFileSync(join(dir, '.nocturne/ledger.db'), 'no database');
+  await (HOUSE === 'next' ? app : store).close();
+  const database = HOUSE === 'next' ? join(home, 'nocturne.db') : join(dir, '.nocturne/ledger.db');
+  for (const end of ['-shm', '-wal']) rmSync(`${database}${end}`, { force: true });
+  writeFileSync(database, 'no database');
   expect(await runHook({ ...input, session_id: 's3' }, inTime)).toMatchObject(SILENT);
-  expect(hookLog(home)).toMatchObject([expect.stringContaining('ledger.db')]);
+  expect(hookLog(home)).toMatchObject([expect.stringContaining(database)]);
 });

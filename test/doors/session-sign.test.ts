@@ -4,30 +4,38 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook } from '../next/recalling.ts';
 import { testApp } from '../support/app.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
+interface Taught {
+  home: string;
+  dir: string;
+}
+
 /** A memory that learned three things at 02:00 on the 21st; with review, a dream's changes wait. */
-async function taught(review = true): Promise<string> {
-  const dir = tempDir();
-  const jobs = await jobsInProcess(dir, '2026-11-21T02:00:00Z', { review });
+async function taught(review = true): Promise<Taught> {
+  const { home, dir, nocturne } = await testApp({ settings: { review } });
   const session = aSession([
     'Always use pnpm instead of npm.',
     'I prefer short answers.',
     'The deadline is 2026-12-04.',
   ]);
-  await jobs.extract(session.path);
-  await jobs.dream();
-  jobs.close();
-  return dir;
+  await nocturne('extract', session.path);
+  await nocturne('dream');
+  return { home, dir };
 }
 
 async function hookAt(
   now: string,
-  { dir = '', settings = {}, source = 'startup', event = 'SessionStart', agent = 'claude-code' } = {},
+  {
+    at = { home: tempDir(), dir: tempDir() },
+    settings = {},
+    source = 'startup',
+    event = 'SessionStart',
+    agent = 'claude-code',
+  } = {},
 ) {
-  const { environment } = await testApp({ dir, settings, now });
+  const { environment } = await testApp({ ...at, settings, now });
   const input = {
     hook_event_name: event,
     source,
@@ -39,37 +47,37 @@ async function hookAt(
 }
 
 test('a session that begins or is resumed shows one line: recalled, learned since yesterday, waiting for review', async () => {
-  const dir = await taught();
-  const begun = await hookAt('2026-11-21T09:00:00Z', { dir });
+  const at = await taught();
+  const begun = await hookAt('2026-11-21T09:00:00Z', { at });
   expect(begun.systemMessage).toBe('nocturne: 3 lines recalled; 3 learned since yesterday; 3 wait for review');
   expect(begun.hookSpecificOutput).toMatchObject({ hookEventName: 'SessionStart' });
-  const resumed = await hookAt('2026-11-22T23:00:00Z', { dir, source: 'resume' });
+  const resumed = await hookAt('2026-11-22T23:00:00Z', { at, source: 'resume' });
   expect(resumed.systemMessage).toMatch(/; 3 learned since yesterday; /);
-  const later = await hookAt('2026-11-23T00:00:00Z', { dir });
+  const later = await hookAt('2026-11-23T00:00:00Z', { at });
   expect(later.systemMessage).toBe('nocturne: 3 lines recalled; 3 wait for review');
 });
 
 test('lines of the index, which other agents are given too, are not counted', async () => {
-  const dir = await taught(false);
+  const at = await taught(false);
   for (const agent of ['codex', 'gemini']) {
-    const { systemMessage, hookSpecificOutput } = await hookAt('2026-11-23T00:00:00Z', { dir, agent });
+    const { systemMessage, hookSpecificOutput } = await hookAt('2026-11-23T00:00:00Z', { at, agent });
     expect(JSON.stringify(hookSpecificOutput)).toContain('## MEMORY.md');
     expect(systemMessage).toBe('nocturne: 3 lines recalled');
-    const resumed = await hookAt('2026-11-23T00:00:00Z', { dir, agent, source: 'resume' });
+    const resumed = await hookAt('2026-11-23T00:00:00Z', { at, agent, source: 'resume' });
     expect(resumed.systemMessage).toBe(systemMessage);
   }
 });
 
 test('no line after clear and compact, for a subagent, where it is turned off, or where nothing is to tell', async () => {
-  const dir = await taught();
+  const at = await taught();
   const now = '2026-11-21T09:00:00Z';
   for (const source of ['clear', 'compact', 'fork']) {
-    const said = await hookAt(now, { dir, source });
+    const said = await hookAt(now, { at, source });
     expect(said.hookSpecificOutput).toMatchObject({ hookEventName: 'SessionStart' });
     expect(said).not.toHaveProperty('systemMessage');
   }
-  expect(await hookAt(now, { dir, event: 'SubagentStart' })).toEqual({});
-  expect(await hookAt(now, { dir, settings: { sessionSign: false } })).not.toHaveProperty('systemMessage');
-  expect(await hookAt(now, { dir, settings: { projects: { '/work/app': { enabled: false } } } })).toEqual({});
-  expect(await hookAt(now, { dir: tempDir() })).toEqual({});
+  expect(await hookAt(now, { at, event: 'SubagentStart' })).toEqual({});
+  expect(await hookAt(now, { at, settings: { sessionSign: false } })).not.toHaveProperty('systemMessage');
+  expect(await hookAt(now, { at, settings: { projects: { '/work/app': { enabled: false } } } })).toEqual({});
+  expect(await hookAt(now, {}));
 });

@@ -16,8 +16,7 @@ import { Memories } from '../../src/next/memory/memories.ts';
 import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
 import { scrubOf as scrubOfNext } from '../../src/next/memory/scrub.ts';
 import { recallFor } from '../next/recalling.ts';
-import { isNext } from '../next/which-house.ts';
-import { dirWith, tempDir } from './temp.ts';
+import { dirWith, HOUSE, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */
 export function fill(dir: string, says: string, more: Record<string, string> = {}): string {
@@ -61,7 +60,7 @@ export async function recallWorld(settings: object = { userScope: true }, make =
     user: join(home, '.claude/memory'),
     local: join(root, '.claude/memory'),
     ask: (options = {}) => recallFor(config, { cwd: root, ...options }),
-    open: (dir) => (isNext ? openNext : openBefore)(config, dir),
+    open: (dir) => (HOUSE === 'next' ? openNext : openBefore)(config, dir),
   };
 }
 

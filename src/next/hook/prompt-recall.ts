@@ -3,6 +3,7 @@
 // cannot be noted as shown is not shown; nothing after the time is over. It waits for nobody that writes, and makes nothing.
 
 import { hash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
@@ -19,6 +20,8 @@ import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, findPlace, type Opened } from './recalled-places.ts';
 
 const MOST_TOKENS = 1_000;
+/** For a job that is just writing. */
+const WAIT_MS = 100;
 /** What a person types is shorter; of more the beginning and the end tell what it is about. */
 const MOST_CHARACTERS = 4_000;
 
@@ -43,7 +46,8 @@ export async function answerPrompt(config: Config, { input, isOver }: PromptRequ
     return text === '' ? '' : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
   } finally {
     await memories.close();
-    await db.close();
+    // What still waits for others to write ends with the process.
+    void db.close();
   }
 }
 
@@ -77,8 +81,9 @@ async function recallPromptFor(
   const text = await layOut(found, { own, isOver });
   if (text === '' || isOver()) return '';
   const request = hash('sha256', text).slice(0, 16);
-  await keepRecalled(db, { session, memory: keeper, request, text, at: now.toISOString() });
-  return isOver() ? '' : text;
+  const noted = keepRecalled(db, { session, memory: keeper, request, text, at: now.toISOString() }).then(() => true);
+  const isNoted = await Promise.race([noted, wait(WAIT_MS, false)]);
+  return isOver() || !isNoted ? '' : text;
 }
 
 /** Of a prompt what the person typed, where that is enough to search by. */

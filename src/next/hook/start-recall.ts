@@ -24,6 +24,7 @@ import {
 import { checkoutRoot, type Enablement } from '../../memory/home/paths.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, marks } from '../db/sql.ts';
+import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { countLines } from '../memory/recall/recall-section.ts';
@@ -185,13 +186,18 @@ async function build(
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
-    const id = place.row?.id;
-    if (opened && id !== undefined) await noted(() => noteUses(opened.db, id, uses));
+    if (opened && place.row) await noted(() => noteUsesOf(opened, place.row?.id ?? '', uses));
   }
   const parts = besideOf(beside, found).map(([{ id: memory }, part]) => ({ ...part, memory }));
   if (opened && kept && found.text !== '')
     await noted(() => keepRecalled(opened.db, { ...kept, text: found.text, at }));
   return { ...result, ...found, beside: parts, sign: await sign(found.text) };
+}
+
+/** A topic that somebody wrote a moment ago has no row yet. */
+async function noteUsesOf({ db, memories }: Opened, memory: string, uses: Parameters<typeof noteUses>[2]) {
+  await lookInto(memories, { memory, paths: uses.shown ?? [] });
+  await noteUses(db, memory, uses);
 }
 
 function besideOf<Place extends FoundPlace>(beside: Place[], found: Recall): [Place, Recall['beside'][number]][] {
