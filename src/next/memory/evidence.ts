@@ -39,13 +39,17 @@ export async function restsThen(
   // The oldest image is what stood there then.
   const former = [...new Map(rows.map((row) => [row.key, row])).values()].filter(({ before }) => before !== null);
   const rests = former.map((row) => keyFrom('rests', row.key) as unknown as Rest);
-  const gone = await allOf<{ id: string }>(sql, {
-    select: (list) => `select id from entry where memory = ? and state = 'gone' and id in (${list})`,
+  const standing = await allOf<{ id: string }>(sql, {
+    select: (list) => `select id from entry where memory = ? and state <> 'gone' and id in (${list})`,
     of: rests.map(({ source }) => source),
     before: [memory],
   });
-  const isGone = new Set(gone.map(({ id }) => id));
-  return rests.filter(({ source }) => !isGone.has(source)).map(({ line, source }) => ({ file, line, source }));
+  const stands = new Set(standing.map(({ id }) => id));
+  // Else a program wrote it.
+  const isEntry = ({ source }: Rest) => source.startsWith('e_');
+  return rests
+    .filter((rest) => !isEntry(rest) || stands.has(rest.source))
+    .map(({ line, source }) => ({ file, line, source }));
 }
 
 /** Follows the lines of a topic from what it was to what an edit made of it. */

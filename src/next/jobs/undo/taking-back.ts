@@ -2,12 +2,12 @@
 
 import { missingLines, takeBackLines } from '../../../memory/history/line-diff.ts';
 import { rawText } from '../../../memory/store/edit-text.ts';
-import { logDay, removeEntries } from '../../../memory/text/daily-log.ts';
+import { joinLogs, logDay, removeEntries } from '../../../memory/text/daily-log.ts';
 import { bodyStart } from '../../../memory/text/frontmatter.ts';
 import { isTopicFile, parseTopic } from '../../../memory/text/topic.ts';
 import type { Row, Sql } from '../../db/sql.ts';
 import type { FileChange } from '../../memory/commit.ts';
-import { headOf } from '../../memory/file-rows.ts';
+import { headAt, headOf } from '../../memory/file-rows.ts';
 import { type FileChanges, laterChangesOf, sayChange } from '../../memory/job-changes.ts';
 import type { Change, RowChange } from '../../memory/undo-rows.ts';
 
@@ -42,7 +42,11 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
     for (const step of steps) {
       const [before, after] = [step.before?.text ?? null, step.after?.text ?? null];
       const keep = after !== null && logDay(path) ? missingLines(after, removeEntries(after, staying)) : NONE;
+      const day = logDay(path);
       if (text === after && keep.size === 0) text = before;
+      // The log of its day was begun again since.
+      else if (day && text !== null && after === null && before !== null)
+        text = joinLogs(text, before, { day, leftOut: new Set() });
       else if (text === null || after === null) collisions += text === before ? 0 : 1;
       else {
         const frame = frameOf(path, after);
@@ -70,7 +74,9 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
 
     /** What becomes of a file; nothing where it stands as it was before already. */
     async fileBack(file: FileChanges): Promise<FileChange[]> {
-      const head = await headOf(sql, file.memory, file.file);
+      const own = await headOf(sql, file.memory, file.file);
+      const log = file.steps.at(-1)?.before?.path ?? '';
+      const head = own?.path == null && logDay(log) ? ((await headAt(sql, file.memory, log)) ?? own) : own;
       const current = head?.content ? rawText(head.content) : null;
       const [first] = file.steps;
       const before = file.steps.at(-1)?.before?.path;
@@ -86,7 +92,7 @@ export function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[
       }
       if (text === current && (text === null || path === head?.path)) return [];
       const from = head?.path != null && head.path !== path ? { from: head.path } : {};
-      return [{ path, ...from, file: file.file, make: () => text }];
+      return [{ path, ...from, file: head?.id ?? file.file, make: () => text }];
     },
 
     /** Answers how many turns are `undone` now. Whoever builds the index says which of its lines are generated. */
