@@ -31,21 +31,14 @@ export interface Drop {
   kind: 'drop';
   reason: string;
   entries: string[];
-  because: DropReason;
+  because: (typeof DROP_REASONS)[number];
   /** The line or entry that stands for what is dropped. */
   of?: string;
 }
 
 /** Why an entry may be left out. The first two name what stands for it; the last three are taken at the model's word. */
-export const DROP_REASONS = [
-  'duplicate',
-  'gave-way',
-  'withdrawn',
-  'ephemeral',
-  'in-repository',
-  'unsupported',
-] as const;
-type DropReason = (typeof DROP_REASONS)[number];
+const BY_ANOTHER = ['duplicate', 'gave-way'] as const;
+export const DROP_REASONS = [...BY_ANOTHER, 'withdrawn', 'ephemeral', 'in-repository', 'unsupported'] as const;
 
 export interface Rename {
   kind: 'rename';
@@ -130,28 +123,19 @@ export function toldKind(operation: Operation): ToldKind {
 
 /** The ids of all entries that an operation is about, each once. */
 export function entryIds(operation: Operation): string[] {
-  if (operation.kind === 'rename') return [];
-  const cited = operation.kind === 'put' ? linesIn(operation).flatMap((line) => line.entries) : [];
-  return [...new Set([...cited, ...(operation.entries ?? [])])];
+  const own = operation.kind === 'rename' ? [] : (operation.entries ?? []);
+  return [...new Set([...linesIn(operation).flatMap((line) => line.entries), ...own])];
 }
 
-export function linesIn(operation: Operation): NewLine[] {
-  return (operation.kind === 'put' && operation.in) || [];
-}
-
-export function linesOut(operation: Operation): string[] {
-  return (operation.kind === 'put' && operation.out) || [];
-}
+export const linesIn = (operation: Operation): NewLine[] => (operation.kind === 'put' && operation.in) || [];
+export const linesOut = (operation: Operation): string[] => (operation.kind === 'put' && operation.out) || [];
 
 /** The entries of these ids, as far as they are known. */
-export function knownEntries({ entries }: DreamContext, ids: string[]): KnownEntry[] {
-  return ids.flatMap((id) => entries.get(id) ?? []);
-}
+export const knownEntries = ({ entries }: DreamContext, ids: string[]) => ids.flatMap((id) => entries.get(id) ?? []);
 
 /** Whether no dream wrote a line, so that none changes it. */
-export function isOthers({ isPersons, isPrograms = false }: Pick<KnownLine, 'isPersons' | 'isPrograms'>): boolean {
-  return isPersons || isPrograms;
-}
+export const isOthers = ({ isPersons, isPrograms = false }: Pick<KnownLine, 'isPersons' | 'isPrograms'>) =>
+  isPersons || isPrograms;
 
 /** Whether a person takes something out of the logs by it: nothing comes, and all its entries are withdrawn. */
 export function isWithdrawal(operation: Operation, { entries }: DreamContext): boolean {
@@ -160,15 +144,12 @@ export function isWithdrawal(operation: Operation, { entries }: DreamContext): b
 }
 
 /** The topic that holds a line: of several the preferred one, else one that may be changed; undefined for none. */
-export function topicOfLine<Topic extends KnownTopic>(
-  line: string,
-  context: DreamContext<Topic>,
-  preferred?: string,
-): Topic | undefined {
-  const own = preferred === undefined ? undefined : context.topics.get(preferred);
+export function topicOfLine<T extends KnownTopic>(line: string, context: DreamContext<T>, preferred?: string) {
+  const own = context.topics.get(preferred ?? '');
   if (own?.lines.has(line)) return own;
   const holding = [...context.topics.values()].filter((topic) => topic.lines.has(line));
-  return holding.find((topic) => !topic.isPinned && !isOthers(topic.lines.get(line) as KnownLine)) ?? holding[0];
+  const isFree = ({ isPinned, lines }: T) => !isPinned && !isOthers(lines.get(line) as KnownLine);
+  return holding.find(isFree) ?? holding[0];
 }
 
 /** The newest time of these; an empty text, which is before all times, for none. */
@@ -177,6 +158,4 @@ export function newestAt(said: { at: string }[]): string {
 }
 
 /** The session of a person's conversation; a subagent's belongs to it. */
-export function sessionOf({ session }: { session: string }): string {
-  return session.split('/')[0] ?? '';
-}
+export const sessionOf = ({ session }: { session: string }) => session.split('/')[0] ?? '';

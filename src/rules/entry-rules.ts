@@ -4,7 +4,7 @@
 
 import { asSeen } from '../base/text/wording.ts';
 import { hasWrapperTag } from './as-read.ts';
-import { answered, uncarriedFault } from './bearing.ts';
+import { uncarriedFault, unsaidValueFault } from './carried.ts';
 import {
   type Candidate,
   type CheckOptions,
@@ -18,7 +18,6 @@ import {
 } from './evidence.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } from './languages.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
-import { unsaidValueFault } from './said-values.ts';
 import { ownWords } from './spoken-text.ts';
 
 export type { CheckOptions, EvidenceSource, FoundEntry, ProposedEntry } from './evidence.ts';
@@ -42,10 +41,7 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
   const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
-  const fault =
-    speakerFault(candidate) ??
-    unsaidValueFault(candidate, (quote) => answered(quote, candidate)) ??
-    uncarriedFault(candidate);
+  const fault = speakerFault(candidate) ?? unsaidValueFault(candidate) ?? uncarriedFault(candidate);
   if (fault) return { problem: fault };
   const evidence = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
   const changed = await redacted(entry.changes ?? '');
@@ -56,9 +52,7 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   return { type, strength, text, evidence, by, turn, ...(at && { at }), ...(changes && { changes }) };
 }
 
-function isOfPerson({ type }: Pick<ProposedEntry, 'type'>): boolean {
-  return type === 'user' || type === 'feedback';
-}
+const isOfPerson = ({ type }: ProposedEntry) => type === 'user' || type === 'feedback';
 
 // Line ends, control characters, direction overrides and halves of characters have no place in a line of a log.
 const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
@@ -85,8 +79,8 @@ function findEvidence(message: string, quote: string, { find, messages }: CheckO
     return { source: { ...answer, speaker: 'assistant', text }, quote: asked, by: 'assistant' };
   }
   if (words === null) {
-    const says = ({ text }: EvidenceSource) => text.length <= 2 * MOST_CHARS_AT_ENDS && findQuote(text, quote) !== null;
-    const other = [...messages()].find(says);
+    const isShort = ({ text }: EvidenceSource) => text.length <= 2 * MOST_CHARS_AT_ENDS;
+    const other = [...messages()].find((each) => isShort(each) && findQuote(each.text, quote) !== null);
     const mend = other ? `, but in ${nameOf(other)}. Name that message` : '. Copy them exactly, without gaps';
     return { problem: `quote: these words do not stand in ${message}${mend}.` };
   }

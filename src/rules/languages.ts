@@ -210,22 +210,16 @@ const LANGUAGES: Record<string, Language> = {
 };
 
 /** Words that say nothing of what a text is about. */
-export const EMPTY = wordList(
-  'a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se',
-);
+export const EMPTY = wordList`a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se`;
 /** Words that carry little of what a text says, beyond those that say nothing. */
-export const LIGHT = wordList(
-  'can could may might must should would shall does did done been being has had not than then also only just still now very more most too any all some each both own they them she him her his its this that these those which who what when where while into onto over under about after before because since said says asked wants agreed decided noted already always please itself themselves one two namely everybody everyone auch nur noch sehr wird wurde werden kann soll muss weil dass sich nicht kein keine aber wenn als wie bei nach vor über unter pas plus que qui pour par dans sur mais avec peut doit está están para con por como más pero',
-);
+export const LIGHT = wordList`can could may might must should would shall does did done been being has had not than then also only just still now very more most too any all some each both own they them she him her his its this that these those which who what when where while into onto over under about after before because since said says asked wants agreed decided noted already always please itself themselves one two namely everybody everyone auch nur noch sehr wird wurde werden kann soll muss weil dass sich nicht kein keine aber wenn als wie bei nach vor über unter pas plus que qui pour par dans sur mais avec peut doit está están para con por como más pero`;
 /** Verbs that tell little without what they are said of. */
-export const COMMON_VERBS = wordList(
-  'get gets got go goes went gone come comes came die dies died fail fails failed work works worked run runs ran take takes took make makes made keep keeps kept use uses used need needs needed give gives gave put puts let lets see sees saw try tries tried hit hits happen happens happened become becomes became begin begins began stay stays stayed hold holds held stand stands stood geht ging kommt kam läuft lief bleibt blieb macht gibt nimmt braucht va vient marche fait reste prend funciona hace queda',
-);
+export const COMMON_VERBS = wordList`get gets got go goes went gone come comes came die dies died fail fails failed work works worked run runs ran take takes took make makes made keep keeps kept use uses used need needs needed give gives gave put puts let lets see sees saw try tries tried hit hits happen happens happened become becomes became begin begins began stay stays stayed hold holds held stand stands stood geht ging kommt kam läuft lief bleibt blieb macht gibt nimmt braucht va vient marche fait reste prend funciona hace queda`;
 /** What is named behind these is only named to be left: "instead of npm". */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
 
-function wordList(words: string): Set<string> {
+function wordList([words = '']: TemplateStringsArray): Set<string> {
   return new Set(words.split(' '));
 }
 
@@ -259,13 +253,8 @@ const CLAIMS = new RegExp(column('claims', [BEFORE_WORD, '']), 'iu');
 const SPEAKER =
   /(?:^|[\s|>*#"'([])(?:Human|User|HUMAN|USER|Assistant|ASSISTANT|System|SYSTEM|Developer|DEVELOPER)\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[\]*_]*\s*[:：]|^[^\S\n]*(?:human|user|assistant|system|developer)\s*[:：]|<\s*\/?\s*(?:human|user|assistant|system|developer|person)(?:[-_ ]?(?:message|turn|prompt|input|says))?\b[^<>]*>|[[<]\|?(?:human|user|system|inst|assistant|im_start|start_header_id)(?:\]|\|)/imu;
 
-export function isDenied(text: string): boolean {
-  return DENIAL.test(text);
-}
-
-export function hasCondition(text: string): boolean {
-  return CONDITION.test(text);
-}
+export const isDenied = (text: string) => DENIAL.test(text);
+export const hasCondition = (text: string) => CONDITION.test(text);
 
 export const ENDS_ASKING = /[?？؟]\s*["'”’)\]*_`]*\s*$/;
 

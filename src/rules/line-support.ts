@@ -57,59 +57,43 @@ export function topicsLosing<Topic extends KnownTopic>(line: string, put: Put, c
   if (!own || !known) return [];
   if (carrierOf(known, put, context)) return [own];
   const isByWithdrawal = isWithdrawal(put, context);
+  const isGone = ({ id }: LineSource) => context.entries.get(id)?.isWithdrawn === true;
   const losing = [...context.topics.values()].filter((topic) => {
     const copy = topic.lines.get(line);
     if (topic.isPinned || !copy || isOthers(copy)) return false;
-    const { sources = [] } = copy;
-    const isGone = ({ id }: LineSource) => context.entries.get(id)?.isWithdrawn === true;
-    return isByWithdrawal ? sources.length > 0 && sources.every(isGone) : true;
+    return !isByWithdrawal || (copy.sources?.length !== 0 && copy.sources?.every(isGone));
   });
   return losing.length > 0 ? losing : [own];
 }
 
-interface Support {
-  cited: KnownEntry[];
-  /** The lines that it takes the place of and goes on saying. */
-  carried: KnownLine[];
-}
-
-interface Certainty {
-  /** Clauses that nothing says on which the line rests. */
-  unsaid: string[];
-  /** Clauses that no statement carries, nor two sessions show. */
-  unsure: string[];
-  /** Whether a statement is among what it rests on. */
-  isStated: boolean;
-  /** Whether a statement is, or a line that is certain. */
-  isCertain: boolean;
-  /** Where all of it was only shown, and some of it once: the first day. */
-  seenOnce?: Day;
-}
-
-export function certaintyOf(text: string, { cited, carried }: Support): Certainty {
-  const stated = [
-    ...cited.filter(({ strength }) => strength === 'stated').map(wordsOf),
-    ...carried.filter(({ seenOnce }) => seenOnce === undefined).map((line) => [line.text]),
+/**
+ * Of a line that rests on entries, and on lines that it takes the place of and goes on saying: the clauses that nothing says,
+ * those that no statement carries nor two sessions show, whether a statement is among it, whether the line is certain by
+ * one, and the first day of what was only seen once.
+ */
+export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntry[]; carried: KnownLine[] }) {
+  const isPlain = ({ seenOnce }: KnownLine) => seenOnce === undefined;
+  const [entries, habits] = [
+    cited.filter(({ strength }) => strength === 'stated'),
+    carried.filter((each) => !isPlain(each)),
   ];
+  const stated = [...entries.map(wordsOf), ...carried.filter(isPlain).map((line) => [line.text])];
   const shown = [
     ...cited.filter(({ strength }) => strength === 'implied').map((entry) => ({ ...entry, words: wordsOf(entry) })),
-    ...carried.flatMap(({ text: own, seenOnce, sources = [] }) =>
-      seenOnce === undefined ? [] : sources.map((source) => ({ ...source, words: [own] })),
-    ),
+    ...habits.flatMap((line) => (line.sources ?? []).map((source) => ({ ...source, words: [line.text] }))),
   ];
-  const clauses = clausesOf(text);
-  const unstated = clauses.filter(
-    (clause) => !stated.some((words) => !/\p{L}{2}/u.test(clause) || carriedShare(clause, words) >= CARRIED_SHARE),
-  );
-  const sessionsOf = (clause: string) =>
-    new Set(shown.filter(({ words }) => isShownBy(clause, words.join('\n'))).map(sessionOf));
-  const unsure = unstated.filter((clause) => sessionsOf(clause).size < 2);
-  const unsaid = unsure.filter((clause) => sessionsOf(clause).size === 0);
+  const isSaid = (clause: string) => (words: string[]) =>
+    !/\p{L}{2}/u.test(clause) || carriedShare(clause, words) >= CARRIED_SHARE;
+  const countSessions = (clause: string) =>
+    new Set(shown.filter(({ words }) => isShownBy(clause, words.join('\n'))).map(sessionOf)).size;
+  const unstated = clausesOf(text).filter((clause) => !stated.some(isSaid(clause)));
+  const unsure = unstated.filter((clause) => countSessions(clause) < 2);
+  const unsaid = unsure.filter((clause) => countSessions(clause) === 0);
   const isHabit = ({ seenOnce, sources = [] }: KnownLine) =>
     seenOnce !== undefined || (sources.length > 0 && sources.every(({ strength }) => strength === 'implied'));
-  const isStated = cited.some(({ strength }) => strength === 'stated') || !carried.every(isHabit);
+  const isStated = entries.length > 0 || !carried.every(isHabit);
   const isCertain = stated.length > 0;
-  const first = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
+  const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
   return { unsaid, unsure, isStated, isCertain, ...(!isCertain && unsure.length > 0 && first && { seenOnce: first }) };
 }
 
@@ -119,9 +103,7 @@ export function withAgain(entry: KnownEntry, out: Map<string, KnownLine>): Known
   return line ? { ...entry, quotes: [...entry.quotes, line.text] } : entry;
 }
 
-function wordsOf({ text, quotes }: KnownEntry): string[] {
-  return [text, ...quotes];
-}
+const wordsOf = ({ text, quotes }: KnownEntry) => [text, ...quotes];
 
 /** Whether an entry may show a habit: not where each has one word that the other lacks, and all else is the same. */
 export function isSameHabit(habit: string, entry: KnownEntry): boolean {

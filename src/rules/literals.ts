@@ -26,15 +26,8 @@ export function literals(text: string): string[] {
 }
 
 function isValue(word: string): boolean {
-  return (
-    /\p{N}/u.test(word) ||
-    /^--?[a-z]/i.test(word) ||
-    /[\w.~-][/\\][\w.-]/.test(word) ||
-    /^\w+_\w+/.test(word) ||
-    /\S@\S/.test(word) ||
-    /(?<![\w-])[\w-]{2,}\.[a-z]{2,}$/i.test(word) ||
-    /\p{Ll}\p{Lu}/u.test(word)
-  );
+  const isNamed = /^--?[a-z]|[\w.~-][/\\][\w.-]|^\w+_\w+|\S@\S|(?<![\w-])[\w-]{2,}\.[a-z]{2,}$/i.test(word);
+  return isNamed || /\p{N}|\p{Ll}\p{Lu}/u.test(word);
 }
 
 const LONGEST_VALUE = 1_000;
@@ -42,19 +35,20 @@ const LONGEST_VALUE = 1_000;
 /** Whether a value stands in a text as itself, not as a part of a longer one. */
 export function containsLiteral(value: string, text: string): boolean {
   // What is shown of a tag begins with `‹`, and a model copies it.
-  const [wanted, source] = [value.normalize('NFC'), asSeen(text)].map((each) => each.replaceAll('‹', '<')) as [
-    string,
-    string,
-  ];
+  const wanted = value.normalize('NFC').replaceAll('‹', '<');
+  const source = asSeen(text).replaceAll('‹', '<');
   // Whatever stands next to so much of the same is no other value.
   if (wanted.length > LONGEST_VALUE) return source.includes(wanted);
+  const [begins, ends] = [/^[\p{L}\p{N}_]/u.test(wanted), /[\p{L}\p{N}_]$/u.test(wanted)];
   const isPath = /[/\\@.:-]/.test(wanted);
   for (let at = source.indexOf(wanted); at >= 0; at = source.indexOf(wanted, at + 1)) {
     const left = source.slice(Math.max(0, at - 2), at);
     const right = source.slice(at + wanted.length, at + wanted.length + 2);
+    const isJoined = (side: string, { any, number, path }: typeof BEFORE, isNumber: boolean) =>
+      any.test(side) || (isNumber && number.test(side)) || (isPath && path.test(side));
     const isCut =
-      (/^[\p{L}\p{N}_]/u.test(wanted) && isJoinedBefore(left, { isPath, isNumber: /^\p{N}/u.test(wanted) })) ||
-      (/[\p{L}\p{N}_]$/u.test(wanted) && isJoinedBehind(right, { isPath, isNumber: /\p{N}$/u.test(wanted) }));
+      (begins && !UNSPACED_EDGE.before.test(left) && isJoined(left, BEFORE, /^\p{N}/u.test(wanted))) ||
+      (ends && !UNSPACED_EDGE.behind.test(right) && isJoined(right, BEHIND, /\p{N}$/u.test(wanted)));
     if (!isCut) return true;
   }
   return false;
@@ -65,27 +59,18 @@ export function containsLiteral(value: string, text: string): boolean {
  * `docs/plans` in `/home/kim/Docs/plans`.
  */
 export function containsLiteralTail(value: string, text: string): boolean {
-  const wanted = value
-    .normalize('NFC')
-    .replace(/^(?:[.~]{0,2}[/\\])+/, '')
-    .toLowerCase();
+  const whole = value.normalize('NFC').toLowerCase();
+  const wanted = whole.replace(/^(?:[.~]{0,2}[/\\])+/, '');
   if (wanted === '' || /^-|:\/\/|@/.test(wanted)) return false;
-  const source = asSeen(text)
-    .toLowerCase()
-    .replace(/(?<=[\p{L}\p{N}_.~-])[/\\]|[/\\](?=[\p{L}\p{N}_.])/gu, ' ');
+  const lower = asSeen(text).toLowerCase();
+  const source = lower.replace(/(?<=[\p{L}\p{N}_.~-])[/\\]|[/\\](?=[\p{L}\p{N}_.])/gu, ' ');
   return containsLiteral(wanted.replace(/[/\\]/g, ' '), source);
 }
 
-function isJoinedBefore(left: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
-  if (new RegExp(`${UNSPACED}$`, 'u').test(left)) return false;
-  return /[\p{L}\p{N}_]$/u.test(left) || (isNumber && /\p{N}[.,:/-]$/u.test(left)) || (isPath && /[/\\@-]$/.test(left));
-}
-
-function isJoinedBehind(right: string, { isPath, isNumber }: { isPath: boolean; isNumber: boolean }): boolean {
-  if (new RegExp(`^${UNSPACED}`, 'u').test(right)) return false;
-  if (/^[\p{L}\p{N}_]/u.test(right) || (isNumber && /^[.,:/-]\p{N}/u.test(right))) return true;
-  return isPath && (/^[/\\@-]/.test(right) || /^[.:]\w/.test(right));
-}
+/** What joins a value to what stands before and behind it: any value, one with a number there, and a path. */
+const BEFORE = { any: /[\p{L}\p{N}_]$/u, number: /\p{N}[.,:/-]$/u, path: /[/\\@-]$/ };
+const BEHIND = { any: /^[\p{L}\p{N}_]/u, number: /^[.,:/-]\p{N}/u, path: /^[/\\@-]|^[.:]\w/ };
+const UNSPACED_EDGE = { before: new RegExp(`${UNSPACED}$`, 'u'), behind: new RegExp(`^${UNSPACED}`, 'u') };
 
 const WEEKDAYS =
   /(?<!\p{L})(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(?=s?(?!\p{L}))/giu;
@@ -109,9 +94,7 @@ function isDayIn(day: string, text: string): boolean {
   return isOfWork || (text.match(WEEKDAYS) ?? []).some((each) => each.toLowerCase() === day);
 }
 
-type Kind = 'code' | 'url' | 'date' | 'path' | 'ticket' | 'number' | 'name';
-
-function kindOf(value: string, text: string): Kind {
+function kindOf(value: string, text: string): string {
   if (text.includes(`\`${value}`)) return 'code';
   if (/^(?:[a-z]+:\/\/|(?:[\w-]+\.)+[a-z]{2,}\/)/i.test(value)) return 'url';
   if (/^\d{4}-\d{2}-\d{2}/.test(value)) return 'date';
@@ -122,20 +105,14 @@ function kindOf(value: string, text: string): Kind {
 
 /** Whether a number is that of a pull request or an issue, which counts nothing. */
 function isTicket(value: string, text: string): boolean {
-  if (/^#\d+$/.test(value)) return true;
-  return (
-    /^\d{1,12}$/.test(value) &&
-    new RegExp(`(?<!\\p{L})(?:PR|MR|issue|pull request) ${value}(?!\\p{N})`, 'iu').test(text)
-  );
+  const named = text.matchAll(/(?<!\p{L})(?:PR|MR|issue|pull request) (\d{1,12})(?!\p{N})/giu);
+  return /^#\d+$/.test(value) || named.some(([, number]) => number === value);
 }
 
 /** A text with its numbers in one form: 3,200 as 3200, 5 % as 5%. */
 function plainNumbers(text: string): string {
-  return text
-    .replace(/(?<![\p{L}\p{N}.,_-])\d{1,3}(?:,\d{3})+(?![\p{L}\p{N}_]|[.,]\p{N})/gu, (number) =>
-      number.replaceAll(',', ''),
-    )
-    .replace(/(?<=\d)\s%/gu, '%');
+  const grouped = /(?<![\p{L}\p{N}.,_-])\d{1,3}(?:,\d{3})+(?![\p{L}\p{N}_]|[.,]\p{N})/gu;
+  return text.replace(grouped, (number) => number.replaceAll(',', '')).replace(/(?<=\d)\s%/gu, '%');
 }
 
 /**
@@ -143,12 +120,10 @@ function plainNumbers(text: string): string {
  * are none. Such texts may look alike and still speak of different things.
  */
 export function distinctValues(a: string, b: string): [string, string] | null {
-  const [ofA, ofB] = [a, b].map((text) => Map.groupBy(literals(text), (value) => kindOf(value, text)));
-  for (const [kind, values] of ofA ?? []) {
-    const others = ofB?.get(kind) ?? [];
-    const onlyA = values.find((value) => !containsLiteral(value, b));
-    const onlyB = others.find((value) => !containsLiteral(value, a));
-    if (onlyA !== undefined && onlyB !== undefined) return [onlyA, onlyB];
+  for (const one of literals(a).filter((value) => !containsLiteral(value, b))) {
+    const isOther = (value: string) => kindOf(value, b) === kindOf(one, a) && !containsLiteral(value, a);
+    const other = literals(b).find(isOther);
+    if (other !== undefined) return [one, other];
   }
   return null;
 }
