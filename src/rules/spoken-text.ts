@@ -35,6 +35,7 @@ const QUOTATION_CLOSES = /^[^"]*[^\s"](?="(?:[\s.,;:!?)]|$))/;
 const HEADING = /^\s{0,3}#{1,6}\s+\S/;
 const FRONT_MATTER = /^---\s*$/;
 const FILE_NAME = String.raw`[\w@./\\~-]*(?:\w\.[a-z]\w{0,9}|README|LICENSE|CHANGELOG|Makefile|Dockerfile)`;
+const BARE_NAME = new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`);
 /** The rest of such a line; a file's name may hold a full stop. */
 const TAIL = String.raw`(?:[^:.!?\n]|\.(?=\S)){0,80}`;
 const oneOf = (...forms: string[]) => new RegExp(forms.join('|'), 'iu');
@@ -93,7 +94,7 @@ type Passage = { text: string; isPasted: boolean };
 /** The message in passages, which a line end apart make up the message again; a paste that ends in a line is cut there. */
 export function passagesOf(message: string): Passage[] {
   const lines = message.split('\n');
-  const known = { lines, tagEnds: endsOfTags(lines), turns: turnsIn(lines), lastOf: lastWith(lines) };
+  const known = knownOf(lines);
   const passages: Passage[] = [];
   const add = (text: string, isTheirs: boolean) => {
     const last = passages.at(-1);
@@ -107,14 +108,14 @@ export function passagesOf(message: string): Passage[] {
   let [before, isList] = ['', false];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] as string;
-    const theirs = line.trim() === '' ? null : foreignAt(at, { ...known, before, isList });
+    const theirs = !isText(line) ? null : foreignAt(at, { ...known, before, isList });
     const { to = at, chars = Number.POSITIVE_INFINITY } = theirs ?? {};
     const last = lines[to] as string;
-    const isMixed = last.slice(chars).trim() !== '';
+    const isMixed = isText(last.slice(chars));
     before =
       lines
         .slice(at, to + 1)
-        .findLast((each) => each.trim() !== '')
+        .findLast(isText)
         ?.trim() ?? before;
     for (; at < to; at++) add(lines[at] as string, true);
     add(isMixed ? last.slice(0, chars) : last, theirs !== null);
@@ -124,20 +125,29 @@ export function passagesOf(message: string): Passage[] {
   return passages;
 }
 
-interface Around {
-  lines: readonly string[];
-  /** The last line above that says anything. */
-  before: string;
-  isList: boolean;
-  /** By line that begins with a tag the later one that closes it. */
-  tagEnds: (number | undefined)[];
-  turns: Set<number>;
-  /** The last line that holds such marks anywhere: it closes a fence that no line of its own does. */
-  lastOf: (marks: string) => number;
+const isText = (line: string) => line.trim() !== '';
+
+/** Of a message: by line that begins with a tag the later one that closes it, turns of a talk, and where marks stand last. */
+function knownOf(lines: readonly string[]) {
+  const last = new Map<string, number>();
+  /** It closes a fence that no line of its own does. */
+  const lastOf = (marks: string) => {
+    if (!last.has(marks))
+      last.set(
+        marks,
+        lines.findLastIndex((line) => line.includes(marks)),
+      );
+    return last.get(marks);
+  };
+  return { lines, tagEnds: endsOfTags(lines), turns: turnsIn(lines), lastOf };
 }
 
+/** `before`: the last line above that says anything. */
+type Around = ReturnType<typeof knownOf> & { before: string; isList: boolean };
+
 /** Someone else's words that begin with this line; null where it is the author's. */
-function foreignAt(at: number, { lines, before, isList, tagEnds, turns, lastOf }: Around): Foreign | null {
+function foreignAt(at: number, around: Around): Foreign | null {
+  const { lines, before, isList, tagEnds, turns } = around;
   const line = lines[at] as string;
   const end = lines.length - 1;
   const run = (goesOn: (next: string, previous: string) => boolean): Foreign => {
@@ -145,17 +155,13 @@ function foreignAt(at: number, { lines, before, isList, tagEnds, turns, lastOf }
     while (to < end && goesOn(lines[to + 1] as string, lines[to] as string)) to += 1;
     return { to };
   };
-  const isText = (next: string) => next.trim() !== '';
   const fence = FENCE.exec(line)?.[1];
-  if (fence !== undefined) return fenceFrom(at, fence, { lines, last: lastOf(fence) });
+  if (fence !== undefined) return fenceFrom(at, fence, around);
   if (MAIL.test(line) || TICKET.test(`${line}\n${lines[at + 1] ?? ''}`)) return { to: end };
   // A fence or quoted lines show themselves where what is announced ends.
   if (!QUOTED.test(line) && isAnnounced(before, ANNOUNCED)) return { to: end };
-  if (
-    isDocument(line, lines[at + 1]) &&
-    (at === 0 ? FRONT_MATTER.test(line) : pointsOn(before, { heading: line, isApart: lines[at - 1]?.trim() === '' }))
-  )
-    return { to: end };
+  const isPointedTo = at === 0 ? FRONT_MATTER.test(line) : pointsOn(before, line, !isText(lines[at - 1] as string));
+  if (isDocument(line, lines[at + 1]) && isPointedTo) return { to: end };
   if (DIFF_BEGINS.test(line)) return run((next) => DIFF_BEGINS.test(next) || DIFF_GOES_ON.test(next));
   if (TABLE_BEGINS.test(line)) return run((next) => /^\s*\|/.test(next));
   if (AT_PROMPT.test(line)) return run((_, previous) => /\s\\\s*$/.test(previous));
@@ -172,26 +178,16 @@ function foreignAt(at: number, { lines, before, isList, tagEnds, turns, lastOf }
   return chars === undefined ? null : { to: at, chars };
 }
 
-function fenceFrom(at: number, fence: string, { lines, last }: { lines: readonly string[]; last: number }): Foreign {
-  for (let to = at + 1; to < lines.length; to++) {
+/** To the marks that end a fence on a line of their own, or to the last ones; other words may follow, or nothing. */
+function fenceFrom(from: number, fence: string, { lines, lastOf }: Around): Foreign {
+  for (let to = from + 1; to < lines.length; to++) {
     const line = lines[to] as string;
     const isOwnLine = FENCE_CLOSES.exec(line)?.[1]?.startsWith(fence);
-    const chars = isOwnLine || to === last ? endOfFence(line, fence) : undefined;
-    if (isOwnLine || chars !== undefined) return { to, chars };
+    const at = isOwnLine || to === lastOf(fence) ? line.lastIndexOf(fence) : -1;
+    const marks = at < 0 ? undefined : /^(?:`+|~+)(?=$|[\s.,;:!?)])/.exec(line.slice(at))?.[0];
+    if (isOwnLine || marks) return { to, chars: marks && at + marks.length };
   }
   return { to: lines.length - 1 };
-}
-
-/** Where the marks of a fence end that are followed by other words, or by nothing. */
-function endOfFence(line: string, fence: string): number | undefined {
-  const at = line.lastIndexOf(fence);
-  const marks = at < 0 ? undefined : /^(?:`+|~+)(?=$|[\s.,;:!?)])/.exec(line.slice(at))?.[0];
-  return marks === undefined ? undefined : at + marks.length;
-}
-
-function lastWith(lines: readonly string[]): (marks: string) => number {
-  const found: Record<string, number> = {};
-  return (marks) => (found[marks] ??= lines.findLastIndex((line) => line.includes(marks)));
 }
 
 /** The lines in which someone has a turn of a talk: two names in one, a role, or who speaks again. */
@@ -206,13 +202,8 @@ function turnsIn(lines: readonly string[]): Set<number> {
 
 function isSpeakerLine(line: string, next = ''): boolean {
   if (line.length > MOST_CHARS / 2 || next.trim() === '' || /[.!?:。]$/.test(line.trim())) return false;
-  return (
-    SPEAKER_LINE.test(line) ||
-    (/^[\p{Lu}\p{Lo}@]/u.test(line) &&
-      findRelativeDate(line) !== null &&
-      !/\p{Ll}/u.test(line.slice(0, 1)) &&
-      (/ [—–-] /.test(line) || /^\p{Lo}/u.test(line)))
-  );
+  const isNamed = /^\p{Lo}|^[\p{Lu}@].* [—–-] /u.test(line);
+  return SPEAKER_LINE.test(line) || (isNamed && findRelativeDate(line) !== null);
 }
 
 /** Where the last closing tag of a line ends that begins with one. */
@@ -244,11 +235,9 @@ function isDocument(line: string, next = ''): boolean {
 }
 
 /** Whether a line points to the document that begins behind it; a brief of its author's begins with no title. */
-function pointsOn(line: string, { heading, isApart }: { heading: string; isApart: boolean }): boolean {
-  const isFileName = new RegExp(String.raw`^[\x60"'*=\s-]*${FILE_NAME}[\x60"'*=\s-]*:?$`);
-  if (line.length > MOST_CHARS) return false;
+function pointsOn(line: string, heading: string, isApart: boolean): boolean {
   const isThis = POINTS.test(line) || (/^\s*# /.test(heading) && /\b(?:this|these)\b/i.test(line));
-  return isFileName.test(line) || (isApart && isThis);
+  return line.length <= MOST_CHARS && (BARE_NAME.test(line) || (isApart && isThis));
 }
 
 function isAnnounced(line: string, form: RegExp): boolean {
@@ -257,12 +246,12 @@ function isAnnounced(line: string, form: RegExp): boolean {
   return form.test(line) || form.test(line.split(/[.!?]\s+/).at(-1) ?? line);
 }
 
+const ON_MACHINE = /^[\w.-]+@[\w-]+(?:\.(?:\d+|local|lan|internal))*(?![\w.-])/;
+
 /** Who works on which machine, as the prompts of a terminal say it: `kim@mill`; what may be a mail address is none. */
 export function promptsIn(text: string): string[] {
   const lines = text.split('\n').filter((line) => AT_PROMPT.test(line));
-  return lines.flatMap(
-    (line) => /^[\w.-]+@[\w-]+(?:\.(?:\d+|local|lan|internal))*(?![\w.-])/.exec(line.trim())?.[0] ?? [],
-  );
+  return lines.flatMap((line) => ON_MACHINE.exec(line.trim())?.[0] ?? []);
 }
 
 /** The name of a picture, which whoever made it wrote. */
