@@ -13,11 +13,11 @@ interface Language {
   asks?: string;
   conditions?: string;
   /** Days that mean nothing on another day. */
-  dates?: string[];
+  dates?: string | string[];
   /** Said to an agent; `^`: at the beginning of a text. */
-  orders?: string[];
+  orders?: string | string[];
   /** That someone says or wants something. */
-  claims?: string[];
+  claims?: string | string[];
   /** Right before a colon, and anywhere before one: that someone else wrote what follows. */
   says?: string;
   said?: string;
@@ -88,13 +88,10 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'nein|nicht|nichts|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne',
     asks: 'soll|sollen|sollte|sollten|ist|sind|war|hat|haben|was|welche[nrs]?|wie|wer|wo|wann|warum|gibt es',
     conditions: 'wenn|falls|sofern|außer|solange',
-    dates: [
-      'heute|gestern|vorgestern|übermorgen',
-      `(?:nächste|letzte|vorige|kommende|diese)[nrsm]?\\s+(?:woche|monat|jahr|quartal|wochenende|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)`,
-      `(?:in|vor)\\s+(?:\\d+|einem|einer|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|ein\\s+paar)\\s+(?:tag|tagen|woche|wochen|monat|monaten|jahr|jahren)`,
-    ],
-    orders: ['merke? dir|ab (?:jetzt|sofort)|^(?:immer|niemals)(?!\\p{L})'],
-    claims: ['(?:der|die) (?:be)?nutzer\\p{L}* (?:will|möchte|wünscht|bevorzugt|sagt|verlangt)'],
+    dates:
+      'heute|gestern|vorgestern|übermorgen|(?:nächste|letzte|vorige|kommende|diese)[nrsm]?\\s+(?:woche|monat|jahr|quartal|wochenende|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)|(?:in|vor)\\s+(?:\\d+|einem|einer|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|ein\\s+paar)\\s+(?:tag|tagen|woche|wochen|monat|monaten|jahr|jahren)',
+    orders: 'merke? dir|ab (?:jetzt|sofort)|^(?:immer|niemals)(?!\\p{L})',
+    claims: '(?:der|die) (?:be)?nutzer\\p{L}* (?:will|möchte|wünscht|bevorzugt|sagt|verlangt)',
     says: 'sagt|schreibt|steht|enthält|zeigt',
     said: 'sagte|schrieb|fragte|antwortete|meinte',
     per: 'laut|gemäß',
@@ -104,13 +101,9 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'ne|pas|non|jamais|sans|aucun|aucune',
     asks: 'est-ce|faut-il|doit-on|que|quel|quelle|comment|qui|où|quand|pourquoi|y a-t-il',
     conditions: 'si|sauf|lorsque|à moins',
-    dates: [
-      `aujourd['’]hui|avant-hier|demain|après-demain`,
-      '(?:semaine|année)\\s+(?:prochaine|dernière|passée)|(?:mois|an|trimestre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\\s+(?:prochain|dernier|passé)',
-      `(?:il\\s+y\\s+a|dans)\\s+(?:\\d+|un|une|deux|trois|quatre|cinq|six|quelques)\\s+(?:jours?|semaines?|mois|ans?)`,
-    ],
-    orders: ['ignorez .{0,60}consignes|^toujours(?!\\p{L})'],
-    claims: ["l['’]utilisateur (?:veut|préfère|demande|dit|exige)"],
+    dates: `aujourd['’]hui|avant-hier|demain|après-demain|(?:semaine|année)\\s+(?:prochaine|dernière|passée)|(?:mois|an|trimestre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\\s+(?:prochain|dernier|passé)|(?:il\\s+y\\s+a|dans)\\s+(?:\\d+|un|une|deux|trois|quatre|cinq|six|quelques)\\s+(?:jours?|semaines?|mois|ans?)`,
+    orders: 'ignorez .{0,60}consignes|^toujours(?!\\p{L})',
+    claims: "l['’]utilisateur (?:veut|préfère|demande|dit|exige)",
     says: 'dit|écrit|contient|affiche',
     said: 'a dit|a écrit|a demandé|a répondu',
     per: 'selon',
@@ -120,14 +113,10 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'no|nunca|jamás|sin|ningún|ninguna',
     asks: 'qué|cuál|cómo|quién|dónde|cuándo|por qué|es|hay|debemos|debería',
     conditions: 'si|salvo|a menos|cuando',
-    dates: [
-      'hoy|ayer|anteayer|pasado\\s+mañana',
-      '(?:próxim[ao]|pasad[ao])\\s+(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)',
-      '(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)\\s+(?:pasad[ao]|próxim[ao]|que\\s+viene)',
-      '(?:hace|dentro\\s+de)\\s+(?:\\d+|un|una|dos|tres|cuatro|cinco|seis|unos|unas)\\s+(?:días?|semanas?|mes|meses|años?)',
-    ],
-    orders: ['olvida .{0,60}reglas|^nunca(?!\\p{L})'],
-    claims: ['el usuario (?:quiere|prefiere|pide|dice|exige)'],
+    dates:
+      'hoy|ayer|anteayer|pasado\\s+mañana|(?:próxim[ao]|pasad[ao])\\s+(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)|(?:semana|mes|año|lunes|martes|miércoles|jueves|viernes|sábado|domingo)\\s+(?:pasad[ao]|próxim[ao]|que\\s+viene)|(?:hace|dentro\\s+de)\\s+(?:\\d+|un|una|dos|tres|cuatro|cinco|seis|unos|unas)\\s+(?:días?|semanas?|mes|meses|años?)',
+    orders: 'olvida .{0,60}reglas|^nunca(?!\\p{L})',
+    claims: 'el usuario (?:quiere|prefiere|pide|dice|exige)',
     says: 'dice|contiene|muestra',
     said: 'dijo|escribió|preguntó|respondió',
     per: 'según',
@@ -136,8 +125,8 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'non|no|mai|senza',
     asks: "dobbiamo|che|quale|come|chi|dove|quando|perché|è|c['’]è",
     conditions: 'se non|a meno|quando',
-    orders: ['dimentica .{0,60}istruzioni'],
-    claims: ["l['’]utente (?:vuole|preferisce|chiede|dice)"],
+    orders: 'dimentica .{0,60}istruzioni',
+    claims: "l['’]utente (?:vuole|preferisce|chiede|dice)",
     says: 'scrive|dice|mostra',
     said: 'ha scritto|ha detto',
     per: 'secondo',
@@ -147,7 +136,7 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'não|nunca|sem|nenhum',
     asks: 'devemos|que|qual|como|quem|onde|quando|por que|é|há',
     conditions: 'a menos|quando',
-    claims: ['o (?:usuário|utilizador) (?:quer|prefere|pede|diz)'],
+    claims: 'o (?:usuário|utilizador) (?:quer|prefere|pede|diz)',
     says: 'diz|contém|mostra',
     said: 'escreveu|disse',
   },
@@ -160,7 +149,7 @@ const LANGUAGES: Record<string, Language> = {
   Polish: {
     denies: 'nie|nigdy|bez',
     conditions: 'jeśli|jeżeli|chyba że',
-    orders: ['zignoruj .{0,60}instrukcje'],
+    orders: 'zignoruj .{0,60}instrukcje',
     from: 'od',
   },
   Swedish: { denies: 'inte|aldrig' },
@@ -168,19 +157,19 @@ const LANGUAGES: Record<string, Language> = {
   Russian: {
     denies: 'не|нет|никогда|без|нельзя',
     conditions: 'если|когда',
-    orders: ['забудь .{0,60}инструкции'],
+    orders: 'забудь .{0,60}инструкции',
     said: 'сказала?|написала?',
     from: 'от',
   },
   Ukrainian: { denies: 'не|ні|ніколи', conditions: 'якщо' },
-  Turkish: { denies: 'değil|asla', conditions: 'eğer', orders: ['tüm .{0,40}talimatları yok say'] },
-  Arabic: { denies: 'لا|ليس|لن', conditions: 'إذا|لو', orders: ['تجاهل .{0,40}التعليمات'] },
+  Turkish: { denies: 'değil|asla', conditions: 'eğer', orders: 'tüm .{0,40}talimatları yok say' },
+  Arabic: { denies: 'لا|ليس|لن', conditions: 'إذا|لو', orders: 'تجاهل .{0,40}التعليمات' },
   Chinese: {
     isJoined: true,
     denies: '不|没|沒|别|勿|未|無|无|禁止',
     asks: '吗|嗎|是不是|要不要|该不该',
     conditions: '如果|假如|除非|的话',
-    orders: ['忽略.{0,30}指令'],
+    orders: '忽略.{0,30}指令',
     from: '发件人|寄件者',
   },
   Japanese: {
@@ -188,13 +177,10 @@ const LANGUAGES: Record<string, Language> = {
     denies: 'ない|ません|禁止',
     asks: 'ですか|ますか|べきか|でしょうか',
     conditions: 'なら|場合|たら|もし',
-    dates: [
-      // Not in words that only begin so: 今日的, the names 今日子 and 明日香, and "three days before the deadline".
-      '今日(?![的子])|明日(?!香)|昨日|明後日|一昨日|本日|今夜|今晩|昨夜',
-      '[先今来]週|[先今来]月|[来去昨今]年',
-      '(?<![の\\d])\\d+\\s*(?:日|週間|[かヶヵ]月|年)[前後](?!の)',
-    ],
-    orders: ['指示.{0,20}無視|必ず'],
+    // Not in words that only begin so: 今日的, the names 今日子 and 明日香, and "three days before the deadline".
+    dates:
+      '今日(?![的子])|明日(?!香)|昨日|明後日|一昨日|本日|今夜|今晩|昨夜|[先今来]週|[先今来]月|[来去昨今]年|(?<![の\\d])\\d+\\s*(?:日|週間|[かヶヵ]月|年)[前後](?!の)',
+    orders: '指示.{0,20}無視|必ず',
     says: '言う|書く',
     from: '差出人',
   },
@@ -203,8 +189,8 @@ const LANGUAGES: Record<string, Language> = {
     denies: '않|말고|마세요|(?<!\\p{L})안(?!\\p{L})',
     asks: '할까요|인가요|나요',
     conditions: '만약|경우',
-    dates: ['\\d+일 전'],
-    orders: ['지시.{0,20}무시'],
+    dates: '\\d+일 전',
+    orders: '지시.{0,20}무시',
     from: '보낸 ?사람',
   },
 };
