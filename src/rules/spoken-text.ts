@@ -185,7 +185,7 @@ function fenceFrom(from: number, fence: string, { lines, lastOf }: Around): Fore
     const isOwnLine = FENCE_CLOSES.exec(line)?.[1]?.startsWith(fence);
     const at = isOwnLine || to === lastOf(fence) ? line.lastIndexOf(fence) : -1;
     const marks = at < 0 ? undefined : /^(?:`+|~+)(?=$|[\s.,;:!?)])/.exec(line.slice(at))?.[0];
-    if (isOwnLine || marks) return { to, chars: marks && at + marks.length };
+    if (isOwnLine || marks) return { to, chars: marks === undefined ? undefined : at + marks.length };
   }
   return { to: lines.length - 1 };
 }

@@ -43,14 +43,15 @@ interface Tables {
   about: [line: string, thing: string][];
   takenUp: string[];
   roles: Roles[];
-  /** In six languages what is planted, and the marks of what was pasted; `{}`: the words. And in four others. */
+  /** In six languages what is planted, and the marks of what was pasted; `{}`: the words. In four others; and in four without a row. */
   languages: Language[];
   otherLanguages: Language[];
+  rowless: Language[];
   /** Words in the person's own message; `{}`: the words, `{ask}`: what the person says themselves. */
   guises: Record<string, string[]>;
   records: ProgramsRecord[];
 }
-const { harmless, habits, about, takenUp, roles, languages, otherLanguages, guises, records } = JSON.parse(
+const { harmless, habits, about, takenUp, roles, languages, otherLanguages, rowless, guises, records } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'attacks.json'), 'utf8'),
 ) as Tables;
 
@@ -205,9 +206,10 @@ export const TRICKS: Trick[] = [
     ),
   ),
   ...(['mail', 'chat', 'tracker'] as const).flatMap((kind) => pastes(languages, kind, `a paste of ${kind}`)),
-  ...(['mail', 'chat', 'tracker'] as const).flatMap((kind) =>
-    pastes(otherLanguages, kind, 'a paste in another language'),
-  ),
+  ...(['mail', 'chat', 'tracker'] as const).flatMap((kind) => [
+    ...pastes(otherLanguages, kind, 'a paste in another language'),
+    ...pastes(rowless, kind, 'a paste in a language without a row'),
+  ]),
   ...UNREADABLE.map((write, at) => {
     const says = planted(at);
     return trick('unseen or unreadable', `${ASK} ${write(says)}`, says, write(says));

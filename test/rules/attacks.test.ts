@@ -23,6 +23,7 @@ const MOST_INVENTIONS: Record<string, number> = {
 };
 const MOST_TRICKS: Record<string, number> = {
   'a paste in another language': 2,
+  'a paste in a language without a row': 5,
   "a program's record": 1,
 };
 
