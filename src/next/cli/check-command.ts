@@ -13,7 +13,7 @@ import { acceptMissing, type Finding, findFaults } from '../memory/damage-check.
 import type { MemoryRow } from '../memory/memories.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type CommonOptions, configFor, MEMORY, requirePerson, withApp } from './cli-options.ts';
+import { type CommonOptions, configFor, MEMORY, requirePerson, withMemory } from './cli-options.ts';
 
 interface CheckOptions extends CommonOptions {
   restore?: boolean;
@@ -50,14 +50,13 @@ nocturne keys confirm, and no more is spent today until nocturne retry. Exit cod
     const { home, clock } = config;
     const from = damage === null ? null : restoreNewest(home, clock.now());
     const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isMended: true }];
-    await withApp(call, async (app) => {
+    await withMemory(call, async (app, memory) => {
       const isAfterDump = app.db.engine === 'postgres' && (options.restore ?? false);
       const restored =
         from || isAfterDump
           ? await afterRestore({ memories: app.memories, zone: app.config.zone, dayTokens: app.config.dayTokens })
           : undefined;
       if (restored && !options.json) note(sayRestored(restored, from));
-      const memory = await app.findMemory();
       if (!memory) {
         if (damage) return tell({ memory: home, findings, restored }, options);
         throw new AppError('bad-input', `There is no memory at ${app.memoryDirOf()}.`);

@@ -8,6 +8,7 @@ const MODULES: CommandModule[] = [
   { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
   { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
+  { names: ['why'], load: () => import('./why-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },

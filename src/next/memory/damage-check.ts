@@ -2,12 +2,13 @@
 // missing comes back from its versions, or is let go because a person says so; the index is built again.
 // Promises: looking changes nothing; mending deletes no file; what only a person can decide is named, and left.
 
+import { isUtf8 } from 'node:buffer';
 import { join, sep } from 'node:path';
 import { isDirectory, listFiles, readDirectory, realPath } from '../../base/files/directories.ts';
 import { isPrivate, MOST_MEMORY_BYTES, makePrivate, readBytesNow, statNow } from '../../base/files/files.ts';
 import type { Day } from '../../base/time.ts';
 import { whyNoMemory } from '../../memory/store/confine.ts';
-import { joinLogs, logPath, parseLog } from '../../memory/text/daily-log.ts';
+import { joinLogs, logDay, logPath, parseLog } from '../../memory/text/daily-log.ts';
 import { readFrontmatter } from '../../memory/text/frontmatter.ts';
 import { isTopicFile, isTopicPath, parseTopic } from '../../memory/text/topic.ts';
 import { newId } from '../db/sql.ts';
@@ -15,7 +16,7 @@ import { type By, commit, lookInto } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
 import { editedLogs } from './edited-logs.ts';
 import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
-import { headsOf, shaOf } from './file-rows.ts';
+import { type Head, headsOf, shaOf } from './file-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
 import { generatedLines, withBuiltIndex } from './memory-index.ts';
 
@@ -41,6 +42,7 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
   const texts = new Map(heads.map(({ path, content }) => [path ?? '', content?.toString() ?? '']));
   return [
     ...(await missingFiles(memories, memory)),
+    ...(await noTexts(memories, memory, heads)),
     ...(await damagedVersions(memories, memory.id)),
     ...[...texts].flatMap(([path, text]) => (isTopicFile(path) ? topicFaults(path, text, texts) : [])),
     ...(await indexFaults(memories, memory, texts)),
@@ -111,6 +113,7 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
   );
   const idsIn = (text: string) => new Set(parseLog(text, day).map(({ id }) => id));
   const whole = versions
+    .filter(({ content }) => isText(content))
     .map(({ content }) => content.toString())
     .find((text) => new Set(known).isSubsetOf(idsIn(text)));
   if (whole === undefined) return;
@@ -123,6 +126,39 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
   };
   const plan = async () => ({ files: [{ path, make }] });
   await commit(memories, { memory: memory.id, paths: [path] }, { ...BY, job: newId('job') }, plan);
+}
+
+function isText(content: Buffer): boolean {
+  return isUtf8(content) && !content.includes(0);
+}
+
+/** Files that hold bytes which are no text, and did hold text before. */
+async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly Head[]): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const { id, path, content } of heads) {
+    if (path === null || !content || isText(content)) continue;
+    const versions = await memories.db.all<{ content: Buffer }>(
+      'select content from version where memory = ? and file = ? and content is not null order by seq desc',
+      ...[memory.id, id],
+    );
+    const text = versions
+      .map((each) => each.content)
+      .find(isText)
+      ?.toString();
+    if (text === undefined) continue;
+    const day = logDay(path);
+    const plan = async () => ({ files: [{ path, make: () => text }] });
+    const by = { ...BY, job: newId('job') };
+    found.push({
+      kind: 'no-text',
+      where: path,
+      what: 'Holds bytes that are no text.',
+      mend: day ? 'Puts back what it held, with what was written since.' : 'Puts back its newest text.',
+      apply: () =>
+        day ? restoreLog(memories, memory, day) : commit(memories, { memory: memory.id, paths: [path] }, by, plan),
+    });
+  }
+  return found;
 }
 
 /** Versions whose bytes are not what they were made of: another of the same, or the file itself, may have them still. */
