@@ -38,7 +38,7 @@ export async function testAppNext(options: TestAppOptions = {}) {
     (await app.files(memory).list()).items.flatMap((file) => ('path' in file ? [file.path] : []));
   return {
     ...{ app, home, dir, environment },
-    store: { id: memory.id, dir, list },
+    store: { ...memory, dir, list },
     rows: rowsOfNext(app, memory),
     nocturne: (...args: string[]) => runHere(args, environment),
     json: <T>(...args: string[]) => jsonHere<T>(args, environment),

@@ -22,6 +22,7 @@ const MODULES: CommandModule[] = [
   { names: ['worker'], load: () => import('./worker-command.ts') },
   { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
   { names: ['recall'], load: () => import('./recall-command.ts') },
+  { names: ['open'], load: () => import('./open-command.ts') },
 ];
 
 /** Runs the command line and sets the exit code. */

@@ -35,12 +35,16 @@ interface Act {
   rows?(change: Change): Promise<void>;
 }
 
-/** Gives a file another text than that of the version `base` (null: none was there). `make`: from what stands there. */
+/**
+ * Gives a file another text. `make`: from what stands there; `base`: the version that this must be (null: none); default: `make`
+ * tells, with `conflict`, whether it is what the person was shown.
+ */
 export function edit(
-  { memory, path, base, make }: { memory: string; path: string; base: string | null; make: FileChange['make'] },
+  { memory, path, base, make }: { memory: string; path: string; base?: string | null; make: FileChange['make'] },
   deps: EditDeps,
 ): Promise<Edited> {
-  const file = { path, if: base === null ? { absent: true as const } : { version: base }, make };
+  const wanted = base === null ? { absent: true as const } : { version: base as string };
+  const file = { path, make, ...(base !== undefined && { if: wanted }) };
   return asPerson({ memory, outcome: 'edited', file }, deps);
 }
 

@@ -126,9 +126,7 @@ export async function openPages({
     const at = await here(request, visit);
     const done = await act(at, { name: path[1] ?? '', fields });
     live.tell(fields.get('memory') ?? 'home');
-    if (typeof done !== 'string') {
-      return page(done.status ?? 200, shell(done, at, 0));
-    }
+    if (typeof done !== 'string') return page(done.status ?? 200, shell(done, at, 0));
     return new Response(null, { status: 303, headers: { ...HEADERS, location: done } });
   };
 

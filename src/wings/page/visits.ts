@@ -6,7 +6,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
-import type { Home } from '../../memory/home/home.ts';
 
 const VISIT_MS = 12 * 3_600_000;
 const MOST_FLASHES = 50;
@@ -43,7 +42,9 @@ export class Visits {
     this.#scheme = protocol;
     this.#isSecure = protocol === 'https:';
     this.cookie = `nocturne-${own}`;
-    this.#hosts = new Set(['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${own}`));
+    // A browser leaves out the usual port.
+    const ports = port === '' ? [`:${own}`, ''] : [`:${own}`];
+    this.#hosts = new Set(['127.0.0.1', 'localhost', '[::1]'].flatMap((name) => ports.map((each) => `${name}${each}`)));
     // From elsewhere only where what is before it speaks TLS.
     for (const each of urls) if (each.startsWith('https:')) this.#hosts.add(new URL(each).host);
   }
@@ -81,9 +82,8 @@ export class Visits {
   /** Whether what changes something names our own origin. */
   isFromHere({ headers }: Request): boolean {
     const host = headers.get('host') ?? '';
-    const schemes =
-      host.startsWith('127.') || host.startsWith('localhost:') || host.startsWith('[') ? [this.#scheme] : ['https:'];
-    return schemes.some((scheme) => headers.get('origin') === `${scheme}//${host}`);
+    const scheme = /^(?:127\.|localhost(?:$|:)|\[)/.test(host) ? this.#scheme : 'https:';
+    return headers.get('origin') === `${scheme}//${host}`;
   }
 }
 
@@ -103,17 +103,21 @@ export function keepFlash({ flashes }: Visit, flash: Flash): string {
 
 // What the home keeps of it.
 
+interface Home {
+  database: {
+    run(sql: string, ...values: string[]): Promise<number>;
+    all<Row>(sql: string): Promise<Row[]>;
+  };
+}
+
 const TICKET_MS = 60_000;
 
-export async function makeTicket(home: Home, clock: Clock): Promise<string> {
-  const rows = home.database;
+export async function makeTicket({ database }: Home, clock: Clock): Promise<string> {
   const now = clock.now();
-  await rows.run('delete from page_ticket where ends_at <= ?', now.toISOString());
+  await database.run('delete from page_ticket where ends_at <= ?', now.toISOString());
   const ticket = randomBytes(32).toString('base64url');
-  await rows.insert('page_ticket', {
-    sha: hash('sha256', ticket),
-    ends_at: new Date(now.getTime() + TICKET_MS).toISOString(),
-  });
+  const ends = new Date(now.getTime() + TICKET_MS).toISOString();
+  await database.run('insert into page_ticket (sha, ends_at) values (?, ?)', hash('sha256', ticket), ends);
   return ticket;
 }
 
@@ -123,16 +127,16 @@ export async function takeTicket(home: Home, { ticket, clock }: { ticket: string
   return (await home.database.run(sql, hash('sha256', ticket), clock.now().toISOString())) === 1;
 }
 
-export function noteServed(home: Home, url: string): Promise<void> {
-  return home.database.put('page_server', { process: thisProcess(), url }, ['process']);
+export async function noteServed({ database }: Home, url: string): Promise<void> {
+  await noteEnded({ database });
+  await database.run('insert into page_server (process, url) values (?, ?)', thisProcess(), url);
 }
 
-export async function noteEnded(home: Home): Promise<void> {
-  await home.database.run('delete from page_server where process = ?', thisProcess());
+export async function noteEnded({ database }: Home): Promise<void> {
+  await database.run('delete from page_server where process = ?', thisProcess());
 }
 
 /** Where pages were served when it was last noted; a server that was killed is still there. */
-export async function servedAt(home: Home): Promise<string[]> {
-  const served = await home.database.all<{ url: string }>('select url from page_server');
-  return served.map(({ url }) => url);
+export async function servedAt({ database }: Home): Promise<string[]> {
+  return (await database.all<{ url: string }>('select url from page_server')).map(({ url }) => url);
 }

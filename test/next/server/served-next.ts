@@ -9,6 +9,7 @@ import { loadConfig } from '../../../src/base/config/config.ts';
 import { isCheckedInDir } from '../../../src/memory/home/paths.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
 import { dropOld } from '../../../src/next/memory/versions.ts';
+import { pagesOf } from '../../../src/next/page/page.ts';
 import { type NewKey, RIGHTS } from '../../../src/next/server/api-keys.ts';
 import { startServer } from '../../../src/next/server/serve.ts';
 import { type App, openApp } from '../../../src/next/worker/compose.ts';
@@ -18,6 +19,7 @@ import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 import { asking, scriptedModel } from '../../support/scripted-model.ts';
 import { tempDir } from '../../support/temp.ts';
 import { clientOf, type ServedOptions, type StoresAtHand } from '../../wings/server/served.ts';
+import { rowsOfNext } from '../app-next.ts';
 
 /** By home, which a test may open again. */
 const databases = new Map<string, OwnDatabase>();
@@ -41,9 +43,9 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
   const app = await openApp(await loadConfig({}, environment), { runAgent: loopInProcess });
   const { config, log, memories, db, clock } = app;
   // As whoever worked there did.
-  await memories.ofDirectory(dir, { scope: 'project', name: 'project' });
-  const { openPages: _, ...given } = { port: 0, createsPerMinute: 0, readsPerMinute: 0, ...options };
-  const server = await startServer({ config, log, memories }, given);
+  const memory = await memories.ofDirectory(dir, { scope: 'project', name: 'project' });
+  const pages = { openPages: pagesOf(app), port: 0, createsPerMinute: 0, readsPerMinute: 0 };
+  const server = await startServer({ config, log, memories }, { ...pages, ...options });
   whenDone(async () => {
     await server.close(0);
     await app.close();
@@ -66,10 +68,7 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
     removed: () => removedMemories(db),
   };
   return {
-    app,
-    home,
-    dir,
-    environment,
+    ...{ app, home, dir, environment, store: { ...memory, dir }, rows: rowsOfNext(app, memory) },
     server,
     url: server.url,
     stores,

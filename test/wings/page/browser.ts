@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { makeTicket } from '../../../src/wings/page/visits.ts';
+import { ticketTo } from '../../next/page/houses.ts';
 import type { Served } from '../server/served.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -74,7 +74,7 @@ export async function visit(
     problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.goto(`${url}/#${await makeTicket(app.home, app.config.clock)}`);
+  await page.goto(`${url}/#${await ticketTo({ app })}`);
   await page.locator('header.top').waitFor();
   const href = await page
     .locator('.cards a.row')

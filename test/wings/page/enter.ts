@@ -1,12 +1,12 @@
 // A visit without a browser: the cookie as a browser gets it, and the token of its forms.
 
-import { makeTicket } from '../../../src/wings/page/visits.ts';
+import { ticketTo } from '../../next/page/houses.ts';
 import type { Served } from '../server/served.ts';
 
 export const OURS = { 'sec-fetch-site': 'same-origin' };
 
 export async function enter({ app, url }: Pick<Served, 'app' | 'url'>) {
-  const ticket = await makeTicket(app.home, app.config.clock);
+  const ticket = await ticketTo({ app });
   /** Tries to enter with a ticket. */
   const post = (given: string) =>
     fetch(`${url}/enter`, {

@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { rememberOfUser, spend } from '../../next/page/houses.ts';
 import type { TestAppOptions } from '../../support/app.ts';
 import { gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -41,12 +42,7 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
   await app.remember(store, { text: 'The harvest report goes out on the first Monday of the month.', type: 'project' });
   await app.remember(store, { text: 'Screenshots for reviews are taken at 375 and 1280 pixels.', type: 'feedback' });
   await app.dream(store, { review: true });
-  const second = await app.store(join(app.config.claudeDir, 'memory'));
-  await app.home.addStore(second.dir);
-  await app.remember(second, {
-    text: 'Answers are to begin with the result, and the reasons come after it.',
-    type: 'feedback',
-  });
+  await rememberOfUser(world, 'Answers are to begin with the result, and the reasons come after it.');
   for (const [day, tokens] of [
     ['03', 41_000],
     ['05', 18_000],
@@ -56,13 +52,7 @@ async function exampleMemory(options: TestAppOptions): Promise<Served> {
     ['17', 120_000],
     ['18', 38_000],
     ['20', 57_000],
-  ] as const) {
-    await app.home.days.reserve({
-      tokens,
-      microUsd: tokens * 4,
-      at: new Date(`2026-11-${day}T12:00:00Z`),
-      limits: { dayTokens: 10_000_000, zone: 'UTC' },
-    });
-  }
+  ] as const)
+    await spend(world, day, tokens);
   return world;
 }

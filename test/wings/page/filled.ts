@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Proposal } from '../../../src/memory/dream/proposals.ts';
 import { pinEntry, proposalId, putProposal } from '../../../src/memory/dream/proposals.ts';
 import { coverRange, writeSession } from '../../../src/memory/ledger/coverage.ts';
-import { addSupport, type EntryRow, writeEntry } from '../../../src/memory/ledger/entries.ts';
+import { addSupport, writeEntry } from '../../../src/memory/ledger/entries.ts';
 import { beginJob, endJob, rememberJob } from '../../../src/memory/ledger/job-rows.ts';
 import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
 import { isMemoryPath } from '../../../src/memory/store/confine.ts';
@@ -39,7 +39,8 @@ export interface Plan {
 const DAY_MS = 86_400_000;
 const AT_LAST = 20;
 
-export async function fill(store: Store, plan: Plan): Promise<void> {
+/** Writes the files and the conversations; answers what is to be known of them. */
+export function writeFilled(dir: string, plan: Plan) {
   const { topics, lines, nights, proposals, says, now } = plan;
   const days = Array.from({ length: Math.max(nights, 1) }, (_, at) =>
     new Date(now.getTime() - (Math.max(nights, 1) - at) * DAY_MS).toISOString().slice(0, 10),
@@ -51,7 +52,7 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     return { name: sessionName(n), turns: 0, job: '', file: sessionFile(plan.transcripts, { id }), path: '' };
   });
   const count = topics * lines + proposals;
-  const entries = Array.from({ length: count }, (_, n): EntryRow & { topic: number } => {
+  const entries = Array.from({ length: count }, (_, n) => {
     const session = sessions[n % sessions.length] as (typeof sessions)[number];
     const quote = says('quote', n);
     session.file.add(`${says('answer', n)} ${quote} ${says('answer', n + 1)}`, [{ says: says('answer', n + 2) }]);
@@ -62,18 +63,20 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     return {
       id: entryId({ message: turn, quote, text }),
       ...{ session: session.name, turn, at: `${day}T10:00:00.000Z`, day, type: MEMORY_TYPES[n % 4] ?? 'project', text },
-      ...{ evidence: [{ message: turn, quote, by: 'human' }], by: 'human', strength: 'stated', prompt: '', job: '' },
-      state: n < topics * lines ? 'distilled' : 'new',
-      topic: Math.floor(n / lines),
+      ...{ evidence: [{ message: turn, quote, by: 'human' as const }], by: 'human' as const },
+      ...{ strength: 'stated' as const, prompt: '' },
+      /** A line of a topic rests on it. */
+      isPlaced: n < topics * lines,
     };
   });
   const put = (path: string, text: string) => {
-    mkdirSync(dirname(join(store.dir, path)), { recursive: true });
-    writeFileSync(join(store.dir, path), text);
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
   };
   const pathOf = (n: number) => `${plan.topic(n)}.md`;
   const proposed = (n: number) => pathOf((n * 7) % topics);
   const allProposed = new Set(Array.from({ length: proposals }, (_, n) => proposed(n)));
+  /** Where each entry's line stands. */
   const supports = new Map<string, { path: string; line: string }>();
   const texts = new Map<string, string>();
   for (let n = 0; n < topics; n += 1) {
@@ -83,7 +86,7 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     texts.set(pathOf(n), text);
     put(pathOf(n), text);
     for (const [at, { id }] of parseTopic(pathOf(n), text).lines.slice(0, lines).entries())
-      supports.set((entries[n * lines + at] as EntryRow).id, { path: pathOf(n), line: id });
+      supports.set((entries[n * lines + at] as (typeof entries)[number]).id, { path: pathOf(n), line: id });
   }
   for (const [day, list] of Map.groupBy(entries, (entry) => entry.day))
     put(logPath(day), appendEntries(null, list, { day, zone: 'UTC' }));
@@ -92,6 +95,24 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     renameSync(file.path, path);
     (sessions[n] as (typeof sessions)[number]).path = path;
   }
+  return {
+    ...{ days, sessions, entries, supports, texts, put },
+    /** Those that a proposal waits for. */
+    proposed: entries.slice(topics * lines),
+    pathProposed: proposed,
+    nameProposed: (n: number) => plan.topic((n * 7) % topics),
+    /** A few topics that the last night wrote, each with a line more. */
+    changed: [...texts.keys()].filter((path) => !allProposed.has(path) && isMemoryPath(path)).slice(0, AT_LAST),
+    lineAtLast: (n: number) => `- ${says('line', count + n)}\n`,
+  };
+}
+
+type Filled = ReturnType<typeof writeFilled>;
+
+export async function fill(store: Store, plan: Plan): Promise<void> {
+  const { now, nights, says, topics, lines } = plan;
+  const filled = writeFilled(store.dir, plan);
+  const { days, sessions, entries, supports, proposed, texts, put } = filled;
   await store.commit({ actor: 'person' }, () => ({
     files: [],
     rows(transaction) {
@@ -104,9 +125,9 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
           ...{ sizeBytes: 0, modifiedAt: now.toISOString() },
         });
       }
-      for (const [n, entry] of entries.entries()) {
+      for (const [n, { isPlaced, ...entry }] of entries.entries()) {
         const { job } = sessions[n % sessions.length] as (typeof sessions)[number];
-        writeEntry(transaction, { ...entry, job });
+        writeEntry(transaction, { ...entry, job, state: isPlaced ? 'distilled' : 'new' });
         const support = supports.get(entry.id);
         if (support) addSupport(transaction, { ...support, entry: entry.id });
         const turn = { id: entry.turn, messageIds: [entry.turn] };
@@ -120,14 +141,13 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
           job,
         });
       }
-      for (let n = 0; n < proposals; n += 1)
-        putProposal(transaction, proposalFor(entries[topics * lines + n] as EntryRow, n));
+      for (const [n, entry] of proposed.entries()) putProposal(transaction, proposalFor(entry, n));
     },
   }));
-  function proposalFor(entry: EntryRow, n: number): Proposal {
-    const path = proposed(n);
+  function proposalFor(entry: Filled['entries'][number], n: number): Proposal {
+    const path = filled.pathProposed(n);
     const text = texts.get(path) as string;
-    const name = plan.topic((n * 7) % topics);
+    const name = filled.nameProposed(n);
     const line = { text: says('line', topics * lines + n).slice(0, 900), entries: [entry.id] };
     const operation = { kind: 'put' as const, reason: says('reason', n), topic: name, in: [line] };
     const made = { operations: [operation], archiving: null };
@@ -135,7 +155,7 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     return {
       ...{ id: proposalId(made), job: 'job_proposed', at: now.toISOString(), madeBy: 'model', ...made },
       topics: [{ path, sha: shaOf(text), description, lines: [] }],
-      ...{ entries: [pinEntry(entry, false)], state: 'waiting', because: null },
+      ...{ entries: [pinEntry({ ...entry, job: '', state: 'new' }, false)], state: 'waiting', because: null },
     };
   }
   for (const [night, day] of days.slice(0, nights).entries()) {
@@ -150,9 +170,8 @@ export async function fill(store: Store, plan: Plan): Promise<void> {
     put(reportPath(day, 'json'), appendJsonReport(null, rows));
     if (night < nights - 1) continue;
     // What the last one wrote can be seen, and taken back.
-    const changed = [...texts.keys()].filter((path) => !allProposed.has(path) && isMemoryPath(path)).slice(0, AT_LAST);
     await store.commit({ actor: `job:${job}` }, () => ({
-      files: changed.map((path, n) => ({ path, change: (text) => `${text}- ${says('line', count + n)}\n` })),
+      files: filled.changed.map((path, n) => ({ path, change: (text) => `${text}${filled.lineAtLast(n)}` })),
     }));
   }
 }

@@ -1,12 +1,12 @@
 // What strangers who wrote into a memory, a conversation or a file's name can do on the page: nothing.
 
 import { expect, test } from 'vitest';
+import { fillMemory, know } from '../../next/page/houses.ts';
 import { SEED, sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 import { tempDir } from '../../support/temp.ts';
 import { served } from '../server/served.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';
-import { fill } from './filled.ts';
 
 const browser = useBrowser();
 
@@ -15,7 +15,7 @@ test.skipIf(!hasBrowser)(
   async () => {
     const world = await served();
     const strings = hostileStrings(sized({ quick: 18, deep: 180 }));
-    const { store, url } = world;
+    const { url } = world;
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;
     // Each string stands in a list; of what the list leads to every so many is opened, from which one on by the seed: in the
@@ -26,7 +26,7 @@ test.skipIf(!hasBrowser)(
     /** Also what it leads to, and its forms. */
     const isWhole = (n: number) => n % sized({ quick: 2 * every, deep: 9 * every }) === first;
     // Each is a line, an entry, a quote, the words around one, a description, a reason, a session's id and a file's name.
-    await fill(store, {
+    await fillMemory(world, {
       ...{ topics: count, lines: 1, sessions: count, nights: 2, proposals: 18, transcripts: tempDir() },
       says: (kind, n) =>
         oneLine(kind === 'answer' ? at(n + 3) : at(n)).slice(0, kind === 'line' || kind === 'answer' ? 10_100 : 900),
@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser)(
       file: (n) => fileName(at(n + 4), n),
       now: world.app.config.clock.now(),
     });
-    await world.app.home.addStore(store.dir);
+    await know(world);
     const { page, problems, asked, memory, go } = await visit(browser(), world);
     const hrefs = (selector: string) =>
       page.locator(selector).evaluateAll((links) => links.map((link) => String(link.getAttribute('href'))));

@@ -5,8 +5,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openHome } from '../../../src/memory/home/home.ts';
-import { memoryId } from '../../../src/wings/page/shell.ts';
+import { elsewhere, idOf, know, saidIn, write } from '../../next/page/houses.ts';
 import { sized } from '../../support/depth.ts';
 import { served } from '../server/served.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';
@@ -29,7 +28,7 @@ interface Event {
 async function listening() {
   const world = await served();
   writeFileSync(join(world.dir, 'a.md'), '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
-  await world.app.home.addStore(world.dir);
+  await know(world);
   const { cookie } = await enter(world);
   const headers = { ...OURS, cookie };
   const listen = async ({ after, lastId }: { after?: string; lastId?: string } = {}) => {
@@ -53,26 +52,24 @@ async function listening() {
     };
     return { next, stop: () => stop.abort() };
   };
-  const id = memoryId(world.dir);
+  const id = idOf(world);
   const tokenOf = async () => {
     const page = await (await fetch(`${world.url}/memory/${id}/topic/a.md`, { headers })).text();
     return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
   };
   const mark = async () => /data-mark="([^"]+)"/.exec(await (await fetch(world.url, { headers })).text())?.[1] ?? '';
-  /** What another process does to the home. */
-  const home = openHome(world.home, world.app.config.clock);
-  onTestFinished(() => home.close());
-  return { ...world, id, tokenOf, headers, listen, mark, others: home };
+  return { ...world, id, tokenOf, headers, listen, mark, others: await elsewhere(world) };
 }
 
 test('a change of a file, of a ledger and of the home is told once each, by where it is and never by what it says', async () => {
-  const { listen, mark, dir, store, id, others } = await listening();
+  const world = await listening();
+  const { listen, mark, dir, id, others } = world;
   const { next } = await listen({ after: await mark() });
   appendFileSync(join(dir, 'a.md'), '- Two.\n');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.1$/), memory: id });
-  await others.pauses.begin({ project: '/somewhere', until: null });
+  await others.pause('/somewhere');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.2$/), memory: 'home' });
-  await store.write({ actor: 'person' }, { path: 'b.md', text: 'Another.\n' });
+  await write(world, 'b.md', 'Another.\n');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.3$/), memory: id });
 });
 
@@ -84,7 +81,7 @@ test('who comes back with the last id it had is told what changed while nobody l
   const { id: lastId } = await first.next();
   first.stop();
   appendFileSync(join(dir, 'a.md'), '- Three.\n');
-  await others.pauses.begin({ project: '/somewhere', until: null });
+  await others.pause('/somewhere');
   const again = await listen({ after: before, lastId });
   expect([(await again.next()).memory, (await again.next()).memory].sort()).toEqual([id, 'home'].sort());
   const late = await listen({ after: before });
@@ -115,12 +112,12 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await context.route('**/live*', (route) => route.abort());
     await go('/cost');
     const reading = await tab(`/memory/${world.id}/topic/a.md`);
-    await world.others.workers.enter('redis');
+    await world.others.enterWorker();
     appendFileSync(join(world.dir, 'a.md'), '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
     expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');
     await context.unroute('**/live*');
-    await page.getByText('redis queue').waitFor();
+    await page.locator('#workers ~ ul li').waitFor();
     await reading.locator('.what', { hasText: 'What an editor saved' }).waitFor();
     await page.locator('#gone').waitFor({ state: 'hidden' });
     await context.clearCookies();
@@ -145,14 +142,12 @@ function timersLate(): () => number {
 }
 
 test('what the page, a worker and an editor write at once is all there, and the page shows it within two seconds', async () => {
-  const { app, store, dir, url } = await served();
-  await store.write(
-    { actor: 'person' },
-    { path: PATH, text: '---\nname: shared\ndescription: Of all\ntype: project\n---\n\n- page 0\n' },
-  );
+  const world = await served();
+  const { app, store, dir, url } = world;
+  await write(world, PATH, '---\nname: shared\ndescription: Of all\ntype: project\n---\n\n- page 0\n');
   const { cookie } = await enter({ app, url });
   const headers = { ...OURS, origin: url, cookie };
-  const topic = `${url}/memory/${memoryId(store.dir)}/topic/${PATH}`;
+  const topic = `${url}/memory/${idOf(world)}/topic/${PATH}`;
   const field = (html: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
   const reader = hasBrowser ? await visit(browser(), { app, url }) : null;
   const ends = performance.now() + MS;
@@ -226,7 +221,7 @@ test('what the page, a worker and an editor write at once is all there, and the 
   );
   expect(missing).toEqual([]);
   expect(lines).toContain(`- page ${counts.page}`);
-  const said = (await Promise.all((await store.list()).map((path) => store.read(path)))).join('\n');
+  const said = saidIn(world);
   expect(texts.filter((text) => !said.includes(text))).toEqual([]);
   appendFileSync(join(dir, PATH), '- the last word\n');
   const end = `${topic}?page=${Math.ceil((counts.editor + 2) / LINES_SHOWN)}`;

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { allEntries } from '../../../src/memory/ledger/entries.ts';
+import { editOutside, lookedAt } from '../../next/page/houses.ts';
 import { SEED, sized, waysTaken } from '../../support/depth.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { useExample } from './example.ts';
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
   });
 
   test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
-    const { app, url } = world();
+    const { url } = world();
     const { page, context, memory, go } = visitor();
     await go(`/memory/${memory}/topic/references.md`);
     const token = await page.locator('input[name=token]').first().getAttribute('value');
@@ -86,13 +86,13 @@ describe.skipIf(!hasBrowser)('the page', () => {
       '127.0.0.1',
     );
     onTestFinished(() => void other.close());
-    const before = await app.home.lookedAt();
+    const before = await lookedAt(world());
     const tab = await context.newPage();
     await tab.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
     await tab.waitForFunction('document.title.startsWith("[")');
     const got = JSON.parse(await tab.title()) as string[];
     for (const each of got) expect(['', 'refused']).toContain(each);
-    expect(await app.home.lookedAt()).toBe(before);
+    expect(await lookedAt(world())).toBe(before);
     await page.reload();
     await page.getByRole('heading', { name: 'references' }).waitFor();
   });
@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     'a line is edited in place, a topic pinned and a line forgotten, and the word that appears takes each back',
     async () => {
       const { page, memory, go } = visitor();
-      const { dir, store } = world();
+      const { dir, rows } = world();
       const file = () => readFileSync(join(dir, TOPIC), 'utf8');
       const before = file();
       await go(`/memory/${memory}/topic/${TOPIC}`);
@@ -190,7 +190,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await line.getByRole('button', { name: /^Forget/ }).click();
       await page.getByText('Forgotten: 1 line').waitFor();
       expect(file()).not.toContain('pnpm');
-      expect(allEntries(store.ledger).some(({ state }) => state === 'forgotten')).toBe(true);
+      const entries: { state: string; reason?: string | null }[] = await rows('entries');
+      expect(entries.some(({ state, reason }) => state === 'forgotten' || reason === 'forgotten')).toBe(true);
       await page.locator('.toast button').click();
       await page.getByText('Taken back.').waitFor();
       expect(file()).toBe(before);
@@ -343,13 +344,12 @@ describe.skipIf(!hasBrowser)('the page', () => {
     'with more tabs open than a browser has connections the page still loads, and all show within two seconds what an editor saved',
     async () => {
       const { page, tab, memory, go } = visitor();
-      const { store } = world();
       const at = `/memory/${memory}/topic/${TOPIC}`;
       await go(at);
       const tabs = [page];
       const most = sized({ quick: 7, deep: 10 });
       while (tabs.length < most) tabs.push(await tab(at));
-      await store.edit({ actor: 'person' }, { path: TOPIC, old: 'the real Postgres', new: 'a real Postgres' });
+      editOutside(world(), TOPIC, 'the real Postgres', 'a real Postgres');
       for (const tab of tabs)
         await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 5_000 });
     },
