@@ -21,3 +21,10 @@ export function warn(what: string, found: string, remedy: string): Checked {
 export function fail(what: string, found: string, remedy: string): Checked {
   return { what, state: 'fail', found, remedy };
 }
+
+const MOST_NAMED = 20;
+
+export function sayFirst(names: string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
+}

@@ -5,33 +5,26 @@
 import { join } from 'node:path';
 import { explainFailure, openModel } from '../../agent/model.ts';
 import { programNamed, programOf } from '../../agent/programs/programs.ts';
-import { needsKey, OFFLINE_MODEL, type RunAgent } from '../../agent/types.ts';
+import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../../agent/types.ts';
 import { type Config, loadConfig } from '../../base/config/config.ts';
 import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../../base/key.ts';
 import { localTime } from '../../base/time.ts';
-import type { Home } from '../../memory/home/home.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
-import { JobSpend } from '../../memory/home/spend.ts';
 import { loadBoard } from '../../queue/drivers.ts';
 import { namesInSpool, spoolDir } from '../../queue/spool.ts';
-import { keepingOf } from '../keeping.ts';
 import { directoryOf, findProgram, withPrograms } from '../model-programs.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from '../setup/agents/agents.ts';
 import { isInstalled } from '../setup/agents/installing.ts';
 import { readSettings } from '../setup/agents/settings-text.ts';
-import { nightOf, schedulerWithNight } from '../setup/schedules.ts';
-import { nextNightly } from '../worker/hold.ts';
-import { wakeQueueOptions } from '../worker/worker.ts';
-import { type Checked, fail, ok, warn } from './checked.ts';
-import { sayFirst } from './facts.ts';
+import { nightOf } from '../setup/schedules.ts';
+import { type Checked, fail, ok, sayFirst, warn } from './checked.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
 const PROGRAM_ANSWERS_WITHIN_MS = 90_000;
-const NIGHT_MS = 36 * 60 * 60_000;
 
 export function checkNode(version = process.versions.node): Checked {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -49,12 +42,6 @@ export function checkHome({ home }: Config): Checked {
   if (isPrivate(home)) return ok('home', home);
   const open = [home, ...listNames(home).map((name) => join(home, name))].filter((path) => !isPrivate(path));
   return fail('home', `others can read ${open.join(', ')}`, `Run chmod -R go= ${home}.`);
-}
-
-/** A pattern that gives no night keeps every worker from starting. */
-export function checkNight(config: Config): Checked[] {
-  const found = attempt(() => void nextNightly(config, config.clock.now()), failed('settings'));
-  return found ?? [];
 }
 
 /** What could not be looked into, and what to do. */
@@ -206,9 +193,9 @@ export async function checkProgram(config: Config): Promise<Checked[]> {
 }
 
 /** Whether the model takes the key, told by one request of a few tokens. */
-export async function checkModel(config: Config, home: Home): Promise<Checked[]> {
+export async function checkModel(config: Config, spend: Counting): Promise<Checked[]> {
   if (config.model === OFFLINE_MODEL || (needsKey(config.model) && keySource(config) === 'none')) return [];
-  const error = await tryModel(config, home);
+  const error = await tryModel(config, spend);
   if (!error) return [ok('model', `${config.model} answers`)];
   const { class: kind } = ruleOf(isAppError(error) ? error.code : null);
   return kind === 'transient' || kind === 'rate-limit' || kind === 'ceiling'
@@ -216,8 +203,10 @@ export async function checkModel(config: Config, home: Home): Promise<Checked[]>
     : [fail('model', describeError(error), 'Check key, model and network.')];
 }
 
+type Counting = Pick<AgentPorts, 'reserve' | 'settle'>;
+
 /** Sends the model one request of a few tokens; answers what it failed with. */
-export async function tryModel(config: Config, home: Home): Promise<unknown> {
+export async function tryModel(config: Config, spend: Counting): Promise<unknown> {
   try {
     const isProgram = programOf(config.model) !== null;
     // A program answers in a form of its own, and starts first.
@@ -232,7 +221,6 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
       maxOutputTokens,
       requestMs: Math.min(config.requestMs, isProgram ? PROGRAM_ANSWERS_WITHIN_MS : ANSWERS_WITHIN_MS),
     };
-    const spend = new JobSpend(home, config);
     const ask: RunAgent = async (asked, ports) => {
       const hi = {
         model: config.model,
@@ -246,8 +234,8 @@ export async function tryModel(config: Config, home: Home): Promise<unknown> {
     };
     await withPrograms(config, ask)(request, {
       callTool: async () => ({ text: '', isError: true }),
-      reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { paid }),
-      settle: (reservation, usage) => spend.settle(reservation, usage),
+      reserve: spend.reserve,
+      settle: spend.settle,
     });
     return undefined;
   } catch (error) {
@@ -260,54 +248,6 @@ export async function checkBoard({ queueUrl }: Config): Promise<Checked[]> {
   if (!queueUrl) return [];
   const missing = (error: AppError) => [ok('board', describeError(error))];
   return loadBoard().then(() => [], onAppError(missing, 'bad-input'));
-}
-
-export async function checkQueue(config: Config): Promise<Checked> {
-  const keeping = keepingOf(config);
-  try {
-    if (!config.queueUrl) return ok('queue', 'none is set; a worker looks into the inboxes every second');
-    const { url = '', ...place } = await wakeQueueOptions({ config, keeping });
-    const { openWakeQueue } = await import('../../queue/queue.ts');
-    const queue = await openWakeQueue({ url, ...place });
-    const { waiting, active } = await queue.counts().finally(() => queue.close());
-    return ok('queue', `redis, ${waiting} waiting, ${active} under way`);
-  } catch (error) {
-    return fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.');
-  } finally {
-    await keeping?.close();
-  }
-}
-
-export async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked> {
-  const isShared = databaseUrl !== undefined;
-  const workers = (await home.workers.all()).map(
-    ({ process, backend, startedAt, seenAt }) =>
-      `${process} (${backend}) since ${localTime(startedAt, zone)}${isShared ? `, seen ${localTime(seenAt, zone)}` : ''}`,
-  );
-  if (workers.length > 0) return ok('worker', workers.join(', '));
-  if (isShared)
-    return ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work');
-  if (!queueUrl) return ok('worker', 'none runs; the hook starts one when there is work');
-  const start = 'Start nocturne worker, here or where the queue is shared.';
-  return warn('worker', 'none runs here, though a queue is set', start);
-}
-
-export async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
-  const lastAt = await home.lastNightAt();
-  const last = lastAt === null ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
-  const isResident = (await home.workers.all()).length > 0;
-  const scheduler = await schedulerWithNight(config.environment);
-  const state = await scheduler?.state();
-  const catchesUp = isResident ? 'the worker that runs' : 'the first session after its time';
-  const found =
-    !scheduler || state === 'active'
-      ? [ok('schedule', `${scheduler?.name ?? catchesUp}; ${last}`)]
-      : [fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.')];
-  if (lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS) {
-    const said = `the last night was ${localTime(lastAt, config.zone)}`;
-    found.push(warn('schedule', said, 'Run nocturne worker --once --nightly.'));
-  }
-  return found;
 }
 
 /** The agent's own settings, where they tell where memory lives and whether it is on. */

@@ -4,6 +4,7 @@
 // asked.
 
 import { join } from 'node:path';
+import type { AgentPorts } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { type AppError, attempt, describeError, onAppError } from '../../base/errors.ts';
 import { canLink, isDirectory } from '../../base/files/directories.ts';
@@ -12,12 +13,16 @@ import { localTime, machineZone } from '../../base/time.ts';
 import { limitDifferences } from '../../memory/home/day-spend.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { checkoutRoot } from '../../memory/home/paths.ts';
+import { JobSpend } from '../../memory/home/spend.ts';
 import { type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
 import { type JobRow, lastJobs } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger, ledgerDamage } from '../../memory/ledger/ledger.ts';
 import { shortKey } from '../../memory/ledger/short-ids.ts';
 import { homeOf, type Keeping, keepingOf } from '../keeping.ts';
 import { enablementFor, memoryDirIfTold } from '../places.ts';
+import { schedulerWithNight } from '../setup/schedules.ts';
+import { nextNightly } from '../worker/hold.ts';
+import { wakeQueueOptions } from '../worker/worker.ts';
 import { type Checked, fail, ok, warn } from './checked.ts';
 import {
   asAtNight,
@@ -28,16 +33,14 @@ import {
   checkHooks,
   checkKey,
   checkModel,
-  checkNight,
   checkNode,
   checkProgram,
-  checkQueue,
-  checkSchedule,
   checkSpool,
-  checkWorker,
   failed,
 } from './checks.ts';
 import { type Fact, factsOfHome, factsOfMemory } from './facts.ts';
+
+const NIGHT_MS = 36 * 60 * 60_000;
 
 /** `isOnline`: ask the model, too. */
 export async function examine(given: Config, at: { cwd: string; isOnline: boolean }): Promise<Checked[]> {
@@ -59,7 +62,7 @@ export async function examine(given: Config, at: { cwd: string; isOnline: boolea
       ...(home ? checkEnablement(await enablementFor(config, { pauses: await home.pauses.all(), cwd: at.cwd })) : []),
       ...(await checkKey(config)),
       ...(await checkProgram(config)),
-      ...(home && at.isOnline ? await checkModel(await asAtNight(config), home) : []),
+      ...(home && at.isOnline ? await checkModel(await asAtNight(config), countingIn(home, config)) : []),
       await checkQueue(config),
       ...(await checkBoard(config)),
       ...(home ? [await checkWorker(config, home), ...(await checkSchedule(config, home))] : []),
@@ -204,4 +207,67 @@ function asChecked({ need: _, ...checked }: Fact): Checked {
 function lastOf(jobs: JobRow[], kind: JobRow['kind'], zone = machineZone()): string {
   const [last] = jobs.filter((job) => job.kind === kind);
   return last ? `last ${kind} ${localTime(last.endedAt ?? last.createdAt, zone)} (${last.outcome})` : `no ${kind} yet`;
+}
+
+/** A pattern that gives no night keeps every worker from starting. */
+export function checkNight(config: Config): Checked[] {
+  const found = attempt(() => void nextNightly(config, config.clock.now()), failed('settings'));
+  return found ?? [];
+}
+
+async function checkQueue(config: Config): Promise<Checked> {
+  const keeping = keepingOf(config);
+  try {
+    if (!config.queueUrl) return ok('queue', 'none is set; a worker looks into the inboxes every second');
+    const { url = '', ...place } = await wakeQueueOptions({ config, keeping });
+    const { openWakeQueue } = await import('../../queue/queue.ts');
+    const queue = await openWakeQueue({ url, ...place });
+    const { waiting, active } = await queue.counts().finally(() => queue.close());
+    return ok('queue', `redis, ${waiting} waiting, ${active} under way`);
+  } catch (error) {
+    return fail('queue', describeError(error), 'Nothing is lost: the work waits in the inboxes.');
+  } finally {
+    await keeping?.close();
+  }
+}
+
+async function checkWorker({ queueUrl, zone, databaseUrl }: Config, home: Home): Promise<Checked> {
+  const isShared = databaseUrl !== undefined;
+  const workers = (await home.workers.all()).map(
+    ({ process, backend, startedAt, seenAt }) =>
+      `${process} (${backend}) since ${localTime(startedAt, zone)}${isShared ? `, seen ${localTime(seenAt, zone)}` : ''}`,
+  );
+  if (workers.length > 0) return ok('worker', workers.join(', '));
+  if (isShared)
+    return ok('worker', 'of no machine one was seen within two minutes; a hook starts one when there is work');
+  if (!queueUrl) return ok('worker', 'none runs; the hook starts one when there is work');
+  const start = 'Start nocturne worker, here or where the queue is shared.';
+  return warn('worker', 'none runs here, though a queue is set', start);
+}
+
+async function checkSchedule(config: Config, home: Home): Promise<Checked[]> {
+  const lastAt = await home.lastNightAt();
+  const last = lastAt === null ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
+  const isResident = (await home.workers.all()).length > 0;
+  const scheduler = await schedulerWithNight(config.environment);
+  const state = await scheduler?.state();
+  const catchesUp = isResident ? 'the worker that runs' : 'the first session after its time';
+  const found =
+    !scheduler || state === 'active'
+      ? [ok('schedule', `${scheduler?.name ?? catchesUp}; ${last}`)]
+      : [fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.')];
+  if (lastAt !== null && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS) {
+    const said = `the last night was ${localTime(lastAt, config.zone)}`;
+    found.push(warn('schedule', said, 'Run nocturne worker --once --nightly.'));
+  }
+  return found;
+}
+
+/** Counts a request that belongs to no job. */
+export function countingIn(home: Home, config: Config): Pick<AgentPorts, 'reserve' | 'settle'> {
+  const spend = new JobSpend(home, config);
+  return {
+    reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { paid }),
+    settle: (reservation, usage) => spend.settle(reservation, usage),
+  };
 }

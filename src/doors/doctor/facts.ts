@@ -13,7 +13,7 @@ import { missingIn } from '../../memory/ledger/version-rows.ts';
 import { formatMissing, IF_MISSING } from '../../memory/store/missing-files.ts';
 import type { App } from '../compose.ts';
 import { dreamHolds } from '../worker/hold.ts';
-import { type Checked, fail, ok, warn } from './checked.ts';
+import { type Checked, fail, ok, sayFirst, warn } from './checked.ts';
 
 /** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
 export interface Need {
@@ -110,11 +110,4 @@ export async function factsOfHome({ config, home }: Known): Promise<Fact[]> {
 /** `text`: as it is said in short; default: what was found. */
 function needing(checked: Checked, command: string, text = checked.found): Fact {
   return { ...checked, need: { text, command } };
-}
-
-const MOST_NAMED = 20;
-
-export function sayFirst(names: string[]): string {
-  const rest = names.length - MOST_NAMED;
-  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
 }

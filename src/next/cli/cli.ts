@@ -5,6 +5,8 @@ import { type CalledAt, type CommandModule, exitOf, programOf } from '../../door
 
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
+  { names: ['setup'], load: () => import('./setup-command.ts') },
+  { names: ['doctor'], load: () => import('./doctor-command.ts') },
   { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
   { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
@@ -12,6 +14,7 @@ const MODULES: CommandModule[] = [
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
+  { names: ['config'], load: () => import('./config-command.ts') },
   { names: ['cost'], load: () => import('./cost-command.ts') },
   { names: ['check'], load: () => import('./check-command.ts') },
   { names: ['redact'], load: () => import('./redact-command.ts') },

@@ -11,6 +11,7 @@ import { isDirectory } from '../../../base/files/directories.ts';
 import { removeFile, statNow } from '../../../base/files/files.ts';
 import { keepKey, keyPath, keySource } from '../../../base/key.ts';
 import { tryModel } from '../../doctor/checks.ts';
+import { countingIn } from '../../doctor/examine.ts';
 import { keepingOf, openHomeOf } from '../../keeping.ts';
 import { enablementFor, memoryDirFor } from '../../places.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../../setup/agents/agents.ts';
@@ -319,7 +320,7 @@ async function tryIt(config: Config, say: Asking['say']): Promise<Tried> {
   const { home, close } = openHomeOf(config);
   const bar = progress(`asking ${model}`);
   try {
-    const error = await tryModel(config, home).finally(() => bar.stop());
+    const error = await tryModel(config, countingIn(home, config)).finally(() => bar.stop());
     if (!error) {
       say(`${isByKey ? 'The key works: ' : ''}${model} answers.`);
       return 'good';

@@ -188,7 +188,8 @@ function show(text: string): void {
 
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
-  const { checkHooks, checkKey, checkNight } = await import('../../doctor/checks.ts');
+  const { checkNight } = await import('../../doctor/examine.ts');
+  const { checkHooks, checkKey } = await import('../../doctor/checks.ts');
   const { problem, path } = config.agentMemory.settings;
   // Of settings that cannot be read it is told once, with what waits for them.
   const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
