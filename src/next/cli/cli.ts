@@ -8,6 +8,7 @@ const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./setup-command.ts') },
   { names: ['doctor'], load: () => import('./doctor-command.ts') },
   { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
+  { names: ['show', 'restore'], load: () => import('./history-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
   { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
   { names: ['why'], load: () => import('./why-command.ts') },

@@ -200,7 +200,7 @@ const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
   run: (call) => setPinned(call, !call.options.off),
 };
 
-function setPinned(call: PinCall, pinned: boolean): Promise<void> {
+export function setPinned(call: PinCall, pinned: boolean): Promise<void> {
   return withApp(call, async (app) => {
     requirePerson(app.config, 'pin');
     const found = await app.findMemory();

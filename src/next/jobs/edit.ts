@@ -7,7 +7,7 @@ import { rawText } from '../../memory/store/edit-text.ts';
 import { dropKey, setKeys } from '../../memory/text/frontmatter.ts';
 import { isTopicFile, lineNumbers, parseTopic } from '../../memory/text/topic.ts';
 import { newId, type Sql } from '../db/sql.ts';
-import { commit, type FileChange, type Plan } from '../memory/commit.ts';
+import { commit, type FileChange, lookInto, type Plan } from '../memory/commit.ts';
 import { restsThen } from '../memory/evidence.ts';
 import { type Content, headAt, headOf } from '../memory/file-rows.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
@@ -25,6 +25,8 @@ export interface Edited {
   path: string;
   version: string | null;
 }
+
+const PERSON = { kind: 'user', id: null } as const;
 
 type Outcome = 'edited' | 'pinned' | 'unpinned' | 'restored';
 
@@ -46,6 +48,46 @@ export function edit(
   const wanted = base === null ? { absent: true as const } : { version: base as string };
   const file = { path, make, ...(base !== undefined && { if: wanted }) };
   return asPerson({ memory, outcome: 'edited', file }, deps);
+}
+
+/**
+ * Lets a person's editor work on the file itself: what it saves is there at once, also where it goes on after this has ended. What is
+ * saved by then is taken in as every edit is; each change of that is an action. `open` answers whether the editor ended well.
+ */
+export async function editInPlace(
+  { memory, path, open }: { memory: string; path: string; open(): boolean },
+  { memories }: EditDeps,
+): Promise<{ isFine: boolean; jobs: string[] }> {
+  const { db, clock } = memories;
+  const row = await memories.of(memory);
+  await lookInto(memories, { memory, paths: [path] });
+  const last = (await db.get<{ n: number }>('select coalesce(max(n), 0) as n from change'))?.n ?? 0;
+  const isFine = open();
+  await lookInto(memories, { memory, paths: [path] });
+  const at = clock.now().toISOString();
+  const jobs = await db.write(async (sql) => {
+    const changes = await sql.all<{ id: string }>(
+      `select distinct change.id, change.n from change join version on version.change = change.id
+       where version.memory = ? and version.path = ? and version.actor_kind = 'external' and change.n > ? order by change.n`,
+      ...[memory, path, last],
+    );
+    const entered: string[] = [];
+    for (const { id } of changes) {
+      const job = await beginJob(sql, { kind: 'edit', memory, request: { path }, startedBy: 'person', at });
+      await endJob(sql, job, { outcome: 'edited', at });
+      await sql.run('update change set job = ? where id = ?', job, id);
+      entered.push(job);
+    }
+    return entered;
+  });
+  const job = jobs.at(-1);
+  const of = { memory, isCheckedIn: isCheckedIn(row), actor: PERSON };
+  const kept: FileChange = { path, make: (current) => current };
+  if (job)
+    await commit(memories, { memory, paths: [path, INDEX] }, { job, actor: PERSON }, (sql) =>
+      withFollowing(sql, of, [kept]),
+    );
+  return { isFine, jobs };
 }
 
 /** Jobs leave a pinned topic as it is. */
@@ -106,7 +148,7 @@ function noText(id: string, version: Restored | undefined): AppError {
 /** Changes one file as a person does. */
 async function asPerson({ memory, outcome, file, rows }: Act, { memories }: EditDeps): Promise<Edited> {
   const job = newId('job');
-  const actor = { kind: 'user', id: null } as const;
+  const actor = PERSON;
   const row = await memories.of(memory);
   let isChanged = false;
   const plan = async (sql: Sql): Promise<Plan> => {

@@ -19,7 +19,7 @@ import { boundDecompression } from '../../transcript/records.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { Db } from '../db/sql.ts';
 import type { DreamReport, DreamRequest } from '../jobs/dream.ts';
-import type { Edited, edit, pin, restore } from '../jobs/edit.ts';
+import type { Edited, edit, editInPlace, pin, restore } from '../jobs/edit.ts';
 import {
   type ExtractDeps,
   type ExtractReport,
@@ -104,6 +104,7 @@ export interface App {
   forget(memory: MemoryRow, request: ForgetRequest): Promise<ForgetReport>;
   undo(request: UndoRequest, actor?: Actor): Promise<UndoReport>;
   edit(of: Parameters<typeof edit>[0]): Promise<Edited>;
+  editInPlace(of: Parameters<typeof editInPlace>[0]): ReturnType<typeof editInPlace>;
   pin(of: Parameters<typeof pin>[0]): Promise<Edited>;
   restore(of: Parameters<typeof restore>[0]): Promise<Edited>;
   review(memory: MemoryRow, request: ReviewRequest): Promise<Decided[]>;
@@ -288,6 +289,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     undo: async (request, actor) =>
       (await import('../jobs/undo.ts')).undo(request, { memories, actor, environment: config.environment }),
     edit: async (of) => (await import('../jobs/edit.ts')).edit(of, { memories }),
+    editInPlace: async (of) => (await import('../jobs/edit.ts')).editInPlace(of, { memories }),
     pin: async (of) => (await import('../jobs/edit.ts')).pin(of, { memories }),
     restore: async (of) => (await import('../jobs/edit.ts')).restore(of, { memories }),
     review: async (memory, request) =>
