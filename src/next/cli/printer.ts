@@ -128,7 +128,11 @@ export async function printDream(
   { memory, report }: { memory: MemoryRow; report: DreamReport },
   { json, shared, more = [] }: Printing & { shared?: object; more?: string[] },
 ): Promise<void> {
-  const { index, ...told } = report;
+  const { index, ...rest } = report;
+  const operations = report.operations.map(({ kind, entries, topic, reason }) => {
+    return { kind, entries, topic: topic && topic.replace(/\.md$/i, ''), reason };
+  });
+  const told = { ...rest, operations };
   const spend = await spentBy(app, report.job);
   if (json) {
     const files = index === null ? [] : (await app.files(memory).list({ content: false })).items;
@@ -147,7 +151,7 @@ export async function printDream(
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, entries, topic, reason } of report.operations) {
+  for (const { kind, entries, topic, reason } of operations) {
     const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
     lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
   }
