@@ -4,7 +4,7 @@
 import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import { isDirectory, listNames } from '../../base/files/directories.ts';
+import { listNames } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { agentOfShell } from '../../base/process.ts';
 import type { Call, OptionSpec } from '../../doors/cli/spec.ts';
@@ -14,6 +14,7 @@ import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
+import { knownMemories } from '../worker/whose-memory.ts';
 
 export interface CommonOptions {
   memory?: string;
@@ -101,15 +102,6 @@ export function withMemories<T>(
       known.flatMap((memory) => memory ?? []),
     );
   });
-}
-
-/** Those of projects and of the user that are in use here. */
-export async function knownMemories(app: App): Promise<MemoryRow[]> {
-  const rows = await app.db.all<MemoryRow>(
-    "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by name, id",
-    app.machine,
-  );
-  return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
 }
 
 /** The app with a memory store in the place of the memory here. Ends in wrong usage, with their ids, where there are several. */

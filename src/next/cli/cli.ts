@@ -17,6 +17,7 @@ const MODULES: CommandModule[] = [
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
   { names: ['config'], load: () => import('./config-command.ts') },
   { names: ['cost'], load: () => import('./cost-command.ts') },
+  { names: ['status'], load: () => import('./status-command.ts') },
   { names: ['check'], load: () => import('./check-command.ts') },
   { names: ['redact'], load: () => import('./redact-command.ts') },
   { names: ['export', 'import'], load: () => import('./carry-command.ts') },
@@ -35,6 +36,7 @@ export async function main(
   { parts = {}, version }: Partial<CalledAt> & { version: string },
 ): Promise<void> {
   try {
+    if (argv.length <= 2) return await (await import('./status-command.ts')).home(parts);
     await (await programOf(MODULES, argv, { parts, version })).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);

@@ -130,7 +130,7 @@ export async function printDream(
 ): Promise<void> {
   const { index, ...rest } = report;
   const operations = report.operations.map(({ kind, entries, topic, reason }) => {
-    return { kind, entries, topic: topic && topic.replace(/\.md$/i, ''), reason };
+    return { kind, entries, topic: topic?.replace(/\.md$/i, '') ?? null, reason };
   });
   const told = { ...rest, operations };
   const spend = await spentBy(app, report.job);

@@ -12,6 +12,7 @@ import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
+import { inOrder, type Need, needsOfMemory, needsOfSessions } from './needs.ts';
 
 /** A memory as a person calls it, and how a command is told to work on it from here. */
 export interface KnownMemory {
@@ -22,14 +23,6 @@ export interface KnownMemory {
   cwd: string | null;
   lastSuccessAt: string | null;
   command(what: string): string;
-}
-
-/** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
-export interface Need {
-  text: string;
-  command: string;
-  /** What work failed with, so that it is not told of each. */
-  cause?: string;
 }
 
 export interface LearnedEntry {
@@ -127,38 +120,18 @@ export async function readOverview(
     proposals: new Map(proposals.map(({ memory, count }) => [memory, count])),
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
-  return { ...found, needs: inOrder([...(await needsOfMemories(db, found)), ...needsOfAll(found)]) };
+  return {
+    ...found,
+    needs: inOrder([...(await needsOfMemories(app, found)), ...needsOfAll(found), ...(await needsOfSessions(app))]),
+  };
 }
 
 type Found = Omit<Overview, 'needs'>;
 
-async function needsOfMemories(sql: Sql, { memories, proposals }: Found): Promise<Need[]> {
-  const missing = await sql.all<{ memory: string; count: number; path: string }>(
-    `select memory, count(*) as count, min(path) as path from file where missing_since is not null group by memory`,
-  );
-  return memories.flatMap(({ row, name, command }): Need[] => {
-    const lost = missing.find(({ memory }) => memory === row.id);
-    const count = proposals.get(row.id) ?? 0;
-    const gone = lost && `${lost.path}${lost.count > 1 ? ` and ${sayCount(lost.count - 1, 'other')}` : ''}`;
-    return [
-      ...(gone
-        ? [
-            {
-              text: `${name}: ${gone} ${lost.count > 1 ? 'are' : 'is'} gone; put back what should be there`,
-              command: command('nocturne check --accept-missing'),
-            },
-          ]
-        : []),
-      ...(count > 0
-        ? [
-            {
-              text: `${sayCount(count, 'proposed change')} in ${name} ${count === 1 ? 'waits' : 'wait'} for your word`,
-              command: command('nocturne review'),
-            },
-          ]
-        : []),
-    ];
-  });
+async function needsOfMemories(app: App, { memories }: Found): Promise<Need[]> {
+  const needs: Need[] = [];
+  for (const known of memories) needs.push(...(await needsOfMemory(app, known.row, known)));
+  return needs;
 }
 
 function needsOfAll({ waiting, failed, breaker }: Found): Need[] {
@@ -175,7 +148,7 @@ function needsOfAll({ waiting, failed, breaker }: Found): Need[] {
     if (state !== 'closed' && code === broken) continue;
     const message = of[0]?.error ?? '';
     const text = `${sayCount(of.length, 'job')} ${of.length === 1 ? 'waits' : 'wait'}: ${message}`;
-    needs.push({ text, command: 'nocturne doctor', cause: message });
+    needs.push({ text, command: 'nocturne doctor', cause: message, code: code ?? undefined });
   }
   for (const [first, ...others] of Map.groupBy(failed, ({ code, kind }) => `${code} ${kind}`).values()) {
     if (!first) continue;
@@ -184,16 +157,6 @@ function needsOfAll({ waiting, failed, breaker }: Found): Need[] {
     needs.push({ text, command: 'nocturne retry --failed' });
   }
   return needs;
-}
-
-/** What failed for a cause that another tells of goes without saying; what is to be reviewed comes last. */
-function inOrder(needs: Need[]): Need[] {
-  const isTold = (need: Need) =>
-    needs.some(({ cause, text }) =>
-      cause === undefined ? text !== need.text && text.endsWith(need.text) : !need.cause && need.text.includes(cause),
-    );
-  const isReview = ({ command }: Need) => Number(command.includes('nocturne review'));
-  return needs.filter((need) => !isTold(need)).toSorted((a, b) => isReview(a) - isReview(b));
 }
 
 export function sayBreaker({ state, failures, until, code, reason }: BreakerState): string {

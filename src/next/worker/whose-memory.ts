@@ -17,6 +17,15 @@ export function placeOf({ dir, id }: Pick<MemoryRow, 'dir' | 'id'>): string {
   return dir ?? id;
 }
 
+/** Those of projects and of the user that are in use here. */
+export async function knownMemories(app: App): Promise<MemoryRow[]> {
+  const rows = await app.db.all<MemoryRow>(
+    "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by name, id",
+    app.machine,
+  );
+  return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
+}
+
 export async function whoseMemory(
   app: Pick<App, 'config' | 'db' | 'memoryDirOf' | 'findMemory'>,
   memory: MemoryRow,
