@@ -4,13 +4,13 @@
 // Where nothing is set up, what nocturne is and how to begin.
 
 import type { Config } from '../../base/config/config.ts';
-import { onAppError } from '../../base/errors.ts';
+import { type AppError, attempt, onAppError } from '../../base/errors.ts';
 import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { EXIT, print, style, wrap } from '../../doors/cli/terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../../doors/cli/terminal/phrases.ts';
-import type { Checked } from '../../doors/doctor/checked.ts';
+import { type Checked, fail } from '../../doors/doctor/checked.ts';
 import type { Parts } from '../../doors/job-bounds.ts';
 import { pauseEnd } from '../../memory/home/paths.ts';
 import { sayOffer } from '../../memory/text/memory-snapshot.ts';
@@ -18,6 +18,7 @@ import { databasePath } from '../db/open-database.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/needs.ts';
+import { nextNightly } from '../worker/nightly.ts';
 import { noteLook, sayBreaker } from '../worker/overview.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
 
@@ -140,12 +141,18 @@ function show(text: string): void {
 
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
-  const { checkHooks, checkKey, checkNight } = await import('../../doors/doctor/checks.ts');
+  const { checkHooks, checkKey } = await import('../../doors/doctor/checks.ts');
   const { problem, path } = config.agentMemory.settings;
   // Of settings that cannot be read it is told once, with what waits for them.
   const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
   const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
   return found.filter((check) => check.state === 'fail' && !isTold(check));
+}
+
+/** A pattern that gives no night keeps every worker from starting. */
+function checkNight(config: Config): Checked[] {
+  const unusable = ({ message, remedy = '' }: AppError) => [fail('settings', message, remedy)];
+  return attempt(() => (nextNightly(config, config.clock.now()) ? [] : []), unusable);
 }
 
 /** No agent at all tells of its sessions. */
