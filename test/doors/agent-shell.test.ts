@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RememberReport } from '../../jobs/remember.ts';
-import { entryRow } from '../../src/memory/ledger/entries.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
@@ -20,12 +19,12 @@ test.each([
   [{ COPILOT_CLI: '1' }, 'Copilot CLI'],
   [{ PI_CODING_AGENT: 'true' }, 'pi'],
 ])('with %o what is remembered is what %s found', async (shell, agent) => {
-  const { environment, store } = await testApp();
+  const { environment, rows } = await testApp();
   const inShell = { ...environment, ...shell };
   for (const type of ['feedback', 'user', 'project', 'reference']) {
     const words = `${type}: ${PNPM}`;
     const { entry } = await jsonHere<RememberReport>(['remember', '--type', type, words], inShell);
-    expect(entryRow(store.ledger, entry.id)).toMatchObject({
+    expect((await rows('entries')).find(({ id }) => id === entry.id)).toMatchObject({
       ...{ text: words, by: 'assistant', evidence: [], state: 'new' },
       type: type === 'reference' ? 'reference' : 'project',
     });
@@ -39,13 +38,13 @@ test.each([
 });
 
 test('what an agent remembered is the person’s once they say it, and no undo of theirs', async () => {
-  const { environment, store } = await testApp();
+  const { environment, rows } = await testApp();
   const inShell = { ...environment, CLAUDECODE: '1' };
   const found = await jsonHere<RememberReport>(['remember', PNPM], inShell);
   expect(await jsonHere(['undo'], environment).catch(String)).toMatch(/nothing here that you did/);
   const said = await jsonHere<RememberReport>(['remember', PNPM], environment);
   expect(said).toMatchObject({ outcome: 'remembered', entry: { type: 'feedback' } });
-  expect(entryRow(store.ledger, said.entry.id)).toMatchObject({ by: 'human' });
+  expect((await rows('entries')).find(({ id }) => id === said.entry.id)).toMatchObject({ by: 'human' });
   expect(said.entry.id).not.toBe(found.entry.id);
   expect(await jsonHere(['remember', PNPM], inShell)).toMatchObject({ outcome: 'known' });
 });
@@ -62,20 +61,19 @@ test.each([
   ['remember --share', ['remember', '--share', 'x y']],
   ['redact', ['redact', '--match', 'pnpm']],
 ])('%s is refused there, says who may, and changes nothing', async (command, args) => {
-  const { environment, dir, store, app } = await testApp();
+  const { environment, dir, rows, nocturne } = await testApp();
   writeFileSync(
     join(dir, 'hosts.md'),
     '---\nname: hosts\ndescription: x\ntype: reference\n---\n\n- Staging is alpha.\n',
   );
-  await app.remember(store, { text: PNPM, type: 'feedback' });
-  const entries = () => store.ledger.all('select id, state from entry');
-  const before = entries();
+  await nocturne('remember', PNPM);
+  const before = await rows('entries');
   const { code, stdout, stderr } = await runHere(args, { ...environment, CLAUDECODE: '1' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/shell of Claude Code \(CLAUDECODE is set\): nothing was changed\./);
   expect(stderr).toContain(`Run nocturne ${command} in a terminal of your own.`);
-  expect(entries()).toEqual(before);
-  expect(store.ledger.all("select id from job where kind != 'remember'")).toEqual([]);
+  expect(await rows('entries')).toEqual(before);
+  expect((await rows('jobs')).map(({ kind }) => kind)).toEqual(['remember']);
 });
 
 test('looking is open to it', async () => {

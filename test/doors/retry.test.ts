@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Explanation, explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
 import type { App } from '../../src/doors/compose.ts';
-import { putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { jsonHere, runJsonHere } from '../support/run-here.ts';
 import { aSession, RULE, type SessionFile, sessionFile } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { HOUSE, tempDir } from '../support/temp.ts';
 
 /** A session that the model found too long, so that it was given up at its first try. */
 async function givenUp() {
@@ -98,9 +97,8 @@ test('what is dismissed is off the list, and why tells its failure until a perso
 test('retry by the beginning of an id that two sessions have is refused with both, and nothing is tried', async () => {
   const { testing, session } = await givenUp();
   const other = session.id.replace(/.$/, 'f');
-  const payload = { transcript: session.path, ended: true };
-  const waiting = { kind: 'extract', key: `${other}@a1b2`, payload, notBefore: '2026-11-21T03:00:00.000Z' } as const;
-  putInInbox(testing.store.ledger, waiting);
+  const { path } = aSession(['Never commit to main.'], { dir: tempDir(), id: other });
+  expect((await testing.nocturne('enqueue', 'extract', path)).code).toBe(0);
   const unclear = await testing.nocturne('retry', session.id.slice(0, 8));
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   for (const id of [session.id, other]) expect(unclear.stderr).toContain(id);
@@ -114,16 +112,15 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
   const session = aSession();
   await workSession(testing, session.path);
-  expect((await testing.app.home.breaker.read()).state).toBe('open');
-  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
-  expect(values[0]).toMatchObject({
+  const ask = () => testing.json<Explanation>('why', session.id);
+  expect(await ask()).toMatchObject({
     ranges: [{ state: 'pending' }],
     waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
     failures: [{ class: 'auth', attempts: 0, tries: null }, { state: 'ended' }],
     next: expect.stringContaining('no model is asked before'),
   });
   await testing.nocturne('retry', '--all');
-  expect((await testing.app.home.breaker.read()).state).toBe('closed');
+  expect(await ask()).toMatchObject({ next: 'A worker extracts it as soon as it runs.' });
   expect(await testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
   const unknown = await testing.nocturne('retry', 'no-such-session');
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
@@ -223,7 +220,7 @@ test('why finds a session that no ledger knows by its id on this disk, and says 
   expect(await ask()).toMatch(/^A hook has told of it/);
 });
 
-test('why misses no session that a worker takes out of the spool while it looks', async () => {
+test.skipIf(HOUSE === 'next')('why misses no session that a worker takes out of the spool while it looks', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing);
   hookTells(testing, session);
@@ -261,13 +258,17 @@ test('why says that a session is left alone where nocturne is off', async () => 
   expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
 });
 
-test('why tells what waits for a session also where the home does not know its directory', async () => {
-  const testing = await testApp();
-  const session = sessionOnDisk(testing);
-  await testing.nocturne('enqueue', 'extract', session.path);
-  const home = tempDir();
-  cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });
-  const environment = { ...testing.environment, HOME: home, NOCTURNE_HOME: home };
-  const { next } = await jsonHere<Explanation>(['why', session.id], environment);
-  expect(next).toBe('A worker extracts it as soon as it runs.');
-});
+// Of the next house what waits is in the one database of its home.
+test.skipIf(HOUSE === 'next')(
+  'why tells what waits for a session also where the home does not know its directory',
+  async () => {
+    const testing = await testApp();
+    const session = sessionOnDisk(testing);
+    await testing.nocturne('enqueue', 'extract', session.path);
+    const home = tempDir();
+    cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });
+    const environment = { ...testing.environment, HOME: home, NOCTURNE_HOME: home };
+    const { next } = await jsonHere<Explanation>(['why', session.id], environment);
+    expect(next).toBe('A worker extracts it as soon as it runs.');
+  },
+);

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
 import type { ReviewReport } from '../../jobs/review.ts';
+import type { App as NextApp } from '../../src/next/worker/compose.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { HOUSE, tempDir } from '../support/temp.ts';
 
 const PROMPTS = [
   'Always use pnpm instead of npm.',
@@ -21,13 +21,10 @@ const SESSION = '11111111-2222-4333-8444-555555555555';
 
 /** A memory with a dream's proposals, one of each type, topic by topic. */
 async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProposal[] }> {
-  const dir = tempDir();
-  const jobs = await jobsInProcess(dir, undefined, { review: true });
-  await jobs.extract(aSession(prompts, { id: SESSION }).path);
-  await jobs.dream();
-  const shown = await jobs.proposals();
-  jobs.close();
-  return { ...(await testApp({ dir })), shown };
+  const testing = await testApp();
+  await testing.nocturne('extract', aSession(prompts, { id: SESSION }).path);
+  await testing.nocturne('dream', '--review');
+  return { ...testing, shown: await testing.json<ShownProposal[]>('review') };
 }
 
 const idOf = ({ shown }: { shown: ShownProposal[] }, topic: string) =>
@@ -149,12 +146,23 @@ test('words that cannot be a line, and an editor that failed, leave the question
   expect(await jsonHere<ShownProposal[]>(['review'], other.environment)).toEqual([]);
 });
 
+/** While another process dreams there. */
+async function whileDreaming<T>(testing: TestApp, work: () => Promise<T>): Promise<T> {
+  if (HOUSE === 'old') return (await testing.app.withLease(testing.store, 'dream', work)) as T;
+  const { take } = await import('../../src/next/queue/inbox.ts');
+  const app = testing.app as unknown as NextApp;
+  const { id } = await app.memoryFor();
+  const item = { kind: 'dream', key: id, memory: id, payload: {} } as const;
+  await take(app.db, { owner: 'elsewhere:1:1', item, now: app.clock.now() });
+  return work();
+}
+
 test('a dream that works meanwhile is told of at the terminal', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
   const stdin = 'a\n';
-  const { code, stderr } = await testing.app
-    .withLease(testing.store, 'dream', () => runHere(['review'], testing.environment, { stdin, isTerminal: true }))
-    .then((ended) => ended ?? { code: 0, stderr: 'no lease' });
+  const { code, stderr } = await whileDreaming(testing, () =>
+    runHere(['review'], testing.environment, { stdin, isTerminal: true }),
+  );
   expect(code).toBe(75);
   expect(stderr).toContain('A dream works on this memory; try again when it is done.');
 });
@@ -235,7 +243,7 @@ test('--no-review does at once what the setting would let wait, and --review the
     proposals: [],
   });
   expect(await jsonHere<ShownProposal[]>(['review'], testing.environment)).toHaveLength(1);
-  const unset = { ...testing.environment, NOCTURNE_HOME: tempDir() };
+  const unset = { ...testing.environment, NOCTURNE_HOME: tempDir(), NOCTURNE_MEMORY_DIR: tempDir() };
   await runHere(['remember', 'Never commit to main directly.'], unset);
   expect(await jsonHere(['dream', '--review'], unset)).toMatchObject({
     outcome: 'proposed',

@@ -194,8 +194,8 @@ test('redact tells what it would change, changes it, and leaves nothing to find'
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('pnpm');
   expect(await testing.nocturne('redact', '--match', 'pnpm')).toMatchObject({ code: 0 });
   expect(readFileSync(join(testing.dir, TOPIC), 'utf8')).toContain('Always use [redacted] instead of npm.');
-  expect((await testing.nocturne('redact', '--match', 'pnpm')).stdout).toBe(
-    'redacted 0 versions, 0 rows of the ledger, 0 files\n',
+  expect((await testing.nocturne('redact', '--match', 'pnpm')).stdout).toEqual(
+    expect.stringMatching(/^redacted 0 versions, 0 rows of the (?:ledger|database), 0 files\n$/),
   );
 });
 

@@ -30,9 +30,9 @@ export async function tellNights(app: App, memory: MemoryRow | null, { given, jo
   const { db, config } = app;
   const called = memory ? placeOf(memory) : app.memoryDirOf();
   const nights = await db.all<Night>(
-    `select id as job, created_at as at, output from job where kind = 'dream' and memory = ? and output is not null
+    `select id as job, created_at as at, output from job where kind in ('dream', 'review') and memory = ? and output is not null
        and ended_at is not null and exists (select 1 from change where change.job = job.id and change.undone_by is null)
-     order by created_at, id`,
+     order by (select max(n) from change where change.job = job.id)`,
     memory?.id ?? '',
   );
   const dayOfNight = ({ at }: Night) => dayOf(new Date(at), config.zone);

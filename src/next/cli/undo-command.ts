@@ -85,7 +85,7 @@ async function lastAction(app: App, { any, ...options }: UndoOptions): Promise<A
   let last: (Action & { at: string }) | undefined;
   for (const place of any ? places.slice(0, 1) : places) {
     const found = await lastJob(app.db, { memories: [place.memory.id], ...(!any && { startedBy: 'person' }) });
-    if (found && (!last || found.at > last.at)) last = { ...place, job: found.id, at: found.at };
+    if (found && (!last || found.at >= last.at)) last = { ...place, job: found.id, at: found.at };
   }
   return last;
 }
@@ -134,7 +134,8 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
 
 async function describe(app: App, report: UndoReport, options: CommonOptions): Promise<string> {
   const short = (job: string) => shortId(app.db, 'job', job);
-  const name = `${report.kind} ${await short(report.job)}`;
+  const row = await app.db.get<{ outcome: string }>('select outcome from job where id = ?', report.job);
+  const name = `${EDITS[row?.outcome ?? ''] ?? report.kind} ${await short(report.job)}`;
   const stays = await Promise.all(
     report.stays.map(async ({ kind, name: what, by }) => {
       const who = by.map(async (each) => {
@@ -158,6 +159,9 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
   if (stays.length > 0) lines.push('What stays:', ...stays);
   return [...lines, ...describePushed(report.pushed)].join('\n');
 }
+
+/** What an edit is called by how it ended. */
+const EDITS: Record<string, string> = { pinned: 'pin', unpinned: 'unpin', restored: 'restore' };
 
 /** By the kind of a job, or by how an edit ended. */
 const DID: Record<string, string> = {

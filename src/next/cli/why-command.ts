@@ -214,7 +214,7 @@ function sayRanges(ranges: SessionFate['ranges'], seen: App['config']): string[]
     if (!range.messages) before += range.turns;
     divided = range.messages ? range.from : null;
     const which = range.messages ? `part of ${before}` : range.turns === 1 ? `${first}` : `${first}–${before}`;
-    return `${which}  ${range.state}: ${range.why}${range.job && range.at ? `, ${sayWhen(range.at, seen)}` : ''}`;
+    return `${which}  ${range.state}: ${range.why}${range.wrote ? `, ${range.wrote}` : ''}${range.job && range.at ? `, ${sayWhen(range.at, seen)}` : ''}`;
   });
 }
 

@@ -3,9 +3,10 @@
 
 import { resolve } from 'node:path';
 import { AppError, describeError, isAppError, isErrorCode, ruleOf } from '../../base/errors.ts';
+import { isObject } from '../../base/text/json.ts';
 import { redact } from '../../base/text/redact.ts';
 import { sayCount } from '../../base/text/wording.ts';
-import { localTime } from '../../base/time.ts';
+import { dayOf, localTime } from '../../base/time.ts';
 import { lookIntoSpool } from '../../queue/spool.ts';
 import { toldKind } from '../../rules/dream-context.ts';
 import { buildExcerpts } from '../../transcript/excerpt/excerpt.ts';
@@ -13,14 +14,16 @@ import { findSessions } from '../../transcript/find-sessions.ts';
 import { openSession, type Session } from '../../transcript/session.ts';
 import type { Message } from '../../transcript/types.ts';
 import { type SortedTurns, sortTurns } from '../jobs/extract/pending-turns.ts';
-import { type EntryRow, entriesWhere } from '../memory/entries.ts';
+import { entriesWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { proposalsAbout } from '../memory/proposals.ts';
 import { declinedBefore, openTranscript, type SessionRow } from '../memory/session-rows.ts';
+import { breakerOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
+import { fullSince } from '../queue/spend.ts';
 import type { App } from './compose.ts';
 import { whyLeft } from './ingest.ts';
-import { rangesOf, type SessionRange } from './session-ranges.ts';
+import { rangesOf, type SessionRange, skippedIn } from './session-ranges.ts';
 
 interface FailureTold {
   key: string | null;
@@ -99,7 +102,7 @@ async function fateOf(app: App, known: Known) {
     memory && row
       ? await entriesWhere(db, memory.id, "and session = ? and (state <> 'gone' or reason = 'withdrawn')", row.id)
       : [];
-  const { ranges, holds, unreadable, cwd, left } = await read(app, known, { item, taught });
+  const { ranges, holds, unreadable, cwd, left } = await read(app, known, item);
   const failures = await failuresOf(app, { row, item, ranges });
   const proposals: { entry: string; text: string; says: string }[] = [];
   for (const { id: entry, text } of taught)
@@ -187,7 +190,7 @@ async function failuresOf(
 }
 
 /** What its transcript holds, and what became of that. */
-async function read(app: App, known: Known, { item, taught }: { item?: InboxRow; taught: readonly EntryRow[] }) {
+async function read(app: App, known: Known, item: InboxRow | undefined) {
   const { memories, db, machine, config } = app;
   const { row, memory } = known;
   let session: Session | undefined;
@@ -196,9 +199,14 @@ async function read(app: App, known: Known, { item, taught }: { item?: InboxRow;
     session = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine, copiesDir }));
     const speakers: Partial<Record<Message['speaker'], number>> = {};
     const opened = session;
+    const writes = new Map<string, string>();
     async function* messages() {
       for await (const message of opened.messages()) {
         speakers[message.speaker] = (speakers[message.speaker] ?? 0) + 1;
+        for (const part of message.parts) {
+          const path = part.kind === 'call' && isObject(part.input) ? part.input.file_path : undefined;
+          if (typeof path === 'string') writes.set(message.id, path);
+        }
         yield message;
       }
     }
@@ -212,9 +220,10 @@ async function read(app: App, known: Known, { item, taught }: { item?: InboxRow;
       },
     );
     const left = await whyLeft(app, opened);
-    const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', taught, why: left?.why ?? 'they wait' });
+    const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', writes, why: left?.why ?? 'they wait' });
     const { format, sizeBytes } = opened;
-    const holds = { format, sizeBytes, speakers, offered: await offeredOf(app, sorted) };
+    const offered = await offeredOf(app, sorted);
+    const holds = { format, sizeBytes, speakers, offered, skipped: skippedIn(ranges) };
     return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -244,6 +253,15 @@ interface Found {
   isTold: boolean;
 }
 
+/** What keeps workers from asking a model, as a sentence; null: nothing does. */
+async function holdOf({ db, clock, config }: App): Promise<string | null> {
+  const now = clock.now();
+  const { state, until, code } = await breakerOf(db, { after: config.breakerAfter, now });
+  if (state === 'open') return `no model is asked before ${until} (${code})`;
+  const isFull = (await fullSince(db, dayOf(now, config.zone))) !== null;
+  return isFull ? 'a ceiling of the day was reached' : null;
+}
+
 async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): Promise<string> {
   const { config, clock } = app;
   if (item?.state === 'failed') {
@@ -257,7 +275,8 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (item) {
     const isLater = item.not_before > clock.now().toISOString();
     const due = isLater ? `after ${localTime(item.not_before, config.zone)}` : 'as soon as it runs';
-    return `A worker extracts it ${due}${enabled ? '' : `, but: ${reason}`}.`;
+    const hold = enabled ? await holdOf(app) : reason;
+    return `A worker extracts it ${due}${hold === null ? '' : `, but: ${hold}`}.`;
   }
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';
   const count = (state: string) =>
@@ -269,7 +288,7 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (pending + open > 0 && found.isTold)
     return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
   if (pending > 0)
-    return `Nothing by itself: ${say(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne learn ${found.transcript}`;
+    return `Nothing by itself: ${say(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   if (gaveUp > 0) return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   if (declined > 0)

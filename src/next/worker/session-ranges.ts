@@ -1,8 +1,9 @@
 // The turns of a session in ranges of one fate each, as a person is told it.
 
 import type { SortedTurns } from '../jobs/extract/pending-turns.ts';
-import { coverageOf, intervalOf, type TurnRow } from '../memory/coverage.ts';
-import type { EntryRow } from '../memory/entries.ts';
+import type { KnownTurn } from '../jobs/extract/turn-ranges.ts';
+import { coverageOf, type Interval, intervalOf, type TurnRow } from '../memory/coverage.ts';
+import { type EntryRow, entriesAmong } from '../memory/entries.ts';
 import type { App } from './compose.ts';
 
 /** Consecutive turns of one fate, or a part of one turn. */
@@ -14,6 +15,8 @@ export interface SessionRange {
   messages: { from: string; through: string } | null;
   state: string;
   why: string;
+  /** Where the main agent wrote it down itself. */
+  wrote: string | null;
   /** The job that covered them, and when it ended. */
   job: string | null;
   at: string | null;
@@ -33,60 +36,83 @@ const WHY: Record<string, string> = {
   declined: 'they are from before nocturne was set up, and were declined',
 };
 
-/** `taught`: what it gave; `why`: what keeps what is pending waiting. */
+/** `writes`: which file a message's call wrote, by message; `why`: what keeps what is pending waiting. */
 export async function rangesOf(
   { db }: App,
   sorted: SortedTurns,
-  { memory, taught, why }: { memory: string; taught: readonly EntryRow[]; why: string },
+  { memory, writes, why }: { memory: string; writes: ReadonlyMap<string, string>; why: string },
 ): Promise<SessionRange[]> {
   const rows = await coverageOf(db, memory, sorted.turns);
+  const taught = await entriesAmong(db, memory, { column: 'turn', of: sorted.turns.map(({ id }) => id) });
   const endedAt = new Map<string, string | null>();
-  for (const job of new Set(rows.flat().map((row) => row.job)))
+  for (const id of new Set(rows.flat().map((row) => row.job)))
     endedAt.set(
-      job,
-      (await db.get<{ at: string | null }>('select ended_at as at from job where id = ?', job))?.at ?? null,
+      id,
+      (await db.get<{ at: string | null }>('select ended_at as at from job where id = ?', id))?.at ?? null,
     );
-  const byCode = new Map(sorted.byCode.map(({ range, reason }) => [range.turn.id, reason]));
   const ranges: SessionRange[] = [];
-  const add = (id: string, state: string, of: { job?: string; messages?: SessionRange['messages'] } = {}) => {
-    const { job = null, messages = null } = of;
-    const last = ranges.at(-1);
-    if (last && last.state === state && last.job === job && !last.messages && !messages) {
-      last.to = id;
-      last.turns += 1;
-    } else
-      ranges.push({
-        from: id,
-        to: id,
-        turns: 1,
-        messages,
-        state,
-        why: WHY[state] ?? why,
-        job,
-        at: (job && endedAt.get(job)) || null,
-      });
-  };
   for (const [n, turn] of sorted.turns.entries()) {
-    const ids = turn.messageIds;
-    const known = (rows[n] ?? []).flatMap((row) => {
-      const at = intervalOf(row, ids);
-      return at ? [{ row, at }] : row.through === '' ? [{ row, at: { start: 0, end: ids.length - 1 } }] : [];
-    });
-    const parts = known.sort((a, b) => a.at.start - b.at.start);
-    const isPending = sorted.pending.has(turn.id);
-    const isWhole = parts.length + (isPending ? 1 : 0) < 2;
-    for (const { row, at } of parts) {
-      const messages = isWhole ? null : { from: ids[at.start] ?? '', through: ids[at.end] ?? row.through };
-      add(turn.id, stateOf(row, { ids, at, taught }), { job: row.job, messages });
+    const parts = partsOf(turn, { rows: rows[n] ?? [], sorted, taught });
+    const isLast = n === sorted.turns.length - 1;
+    if (parts.length === 0) {
+      // What the agent wrote in a turn that may go on is covered once that is over.
+      const state = sorted.written.has(turn.id) ? 'main-agent' : sorted.unsettled > 0 && isLast ? 'open' : 'own';
+      parts.push({ start: 0, end: turn.messageIds.length - 1, state, job: null });
     }
-    const state = isPending
-      ? 'pending'
-      : stateWord(byCode.get(turn.id) ?? (sorted.unsettled > 0 && n === sorted.turns.length - 1 ? 'open' : 'own'));
-    const begins = sorted.pending.get(turn.id)?.begins;
-    if (isPending || parts.length === 0)
-      add(turn.id, state, { messages: isWhole ? null : { from: begins ?? '', through: ids.at(-1) ?? '' } });
+    for (const { start, end, state, job } of parts) {
+      const ids = turn.messageIds.slice(start, end + 1);
+      const messages = parts.length > 1 ? { from: ids[0] ?? '', through: ids.at(-1) ?? '' } : null;
+      const wrote = state === 'main-agent' ? (ids.flatMap((id) => writes.get(id) ?? []).at(-1) ?? null) : null;
+      const last = ranges.at(-1);
+      const isAlike = last?.state === state && last.job === job && last.wrote === wrote;
+      if (last && isAlike && !last.messages && !messages) {
+        last.to = turn.id;
+        last.turns += 1;
+        continue;
+      }
+      const at = (job && endedAt.get(job)) || null;
+      ranges.push({ from: turn.id, to: turn.id, turns: 1, messages, state, why: WHY[state] ?? why, wrote, job, at });
+    }
   }
   return ranges;
+}
+
+interface PartOfTurn extends Interval {
+  state: string;
+  job: string | null;
+}
+
+/** In the order of their messages: what is covered, what code covers, what is pending. */
+function partsOf(
+  { id, messageIds: ids }: KnownTurn,
+  { rows, sorted, taught }: { rows: readonly TurnRow[]; sorted: SortedTurns; taught: readonly EntryRow[] },
+): PartOfTurn[] {
+  const whole = { start: 0, end: ids.length - 1 };
+  const known = rows.flatMap((row): PartOfTurn[] => {
+    const at = intervalOf(row, ids) ?? (row.through === '' ? whole : null);
+    return at ? [{ ...at, state: stateOf(row, { ids, at, taught }), job: row.job }] : [];
+  });
+  const isKnown = ({ start, end }: Interval) => known.some((part) => part.start <= start && part.end >= end);
+  const byCode = sorted.byCode.flatMap(({ range, reason }): PartOfTurn[] => {
+    const at = range.turn.id === id ? intervalOf(range, ids) : null;
+    return at && !isKnown(at) ? [{ ...at, state: stateWord(reason), job: null }] : [];
+  });
+  const pending = sorted.pending.get(id);
+  const open = pending && intervalOf(pending, ids);
+  return [...known, ...byCode, ...(open ? [{ ...open, state: 'pending', job: null }] : [])].sort(
+    (a, b) => a.start - b.start,
+  );
+}
+
+/** Why so many turns, and parts of turns, would not be shown to a model. */
+export function skippedIn(ranges: readonly SessionRange[]): { what: 'turns' | 'parts'; count: number; why: string }[] {
+  const skipped = ranges.filter(({ state, messages }) => state !== 'pending' && (!messages || state !== 'recorded'));
+  const groups = Map.groupBy(skipped, ({ state, messages }) => `${messages ? 'parts' : 'turns'} ${state}`);
+  return [...groups.values()].map((of) => ({
+    what: of[0]?.messages ? 'parts' : 'turns',
+    count: of.reduce((sum, { turns }) => sum + turns, 0),
+    why: of[0]?.why ?? '',
+  }));
 }
 
 const stateWord = (word: string) => (word === 'own-write' ? 'main-agent' : word === 'gave_up' ? 'gave-up' : word);
