@@ -32,7 +32,7 @@ function aHome(text?: string) {
   const home = environment.NOCTURNE_HOME as string;
   const file = join(home, 'config.json');
   if (text !== undefined) {
-    mkdirSync(home);
+    mkdirSync(home, { recursive: true });
     writeFileSync(file, text);
   }
   return { home, file, environment, now: () => readFileSync(file, 'utf8') };

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { examine } from '../../src/doors/doctor/examine.ts';
+import { examine } from '../next/examined.ts';
 import { fakeProgram, LOGGED_IN_BY_KEY, NOT_LOGGED_IN } from '../support/fake-program.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { runHere } from '../support/run-here.ts';
@@ -45,7 +45,7 @@ test('doctor shows which file the program is, its version and how it pays, and a
 
 test('what works in a shell alone is told: a path that was not kept, and a token of the shell', async () => {
   const person = await aPersonWith('claude');
-  writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "model": "claude-code" }');
+  writeFileSync(join(person.home, 'config.json'), '{ "model": "claude-code" }');
   const [unkept] = await programLines(person);
   expect(unkept).toMatchObject({
     state: 'fail',

@@ -7,18 +7,21 @@ import { keepKey } from '../../src/base/key.ts';
 import { systemClock } from '../../src/base/time.ts';
 import type { Checked } from '../../src/doors/doctor/checked.ts';
 import { checkNode, nodeIn } from '../../src/doors/doctor/checks.ts';
-import { checkMemoryDirectory, examine } from '../../src/doors/doctor/examine.ts';
+import { checkMemoryDirectory } from '../../src/doors/doctor/examine.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
 import { openHome } from '../../src/memory/home/home.ts';
 import { putInInbox } from '../../src/memory/ledger/inbox.ts';
 import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
+import { openDatabase } from '../../src/next/db/open-database.ts';
+import { examine } from '../next/examined.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { run } from '../support/run.ts';
 import { runJsonHere } from '../support/run-here.ts';
+import { HOUSE } from '../support/temp.ts';
 
 async function doctor(person: Person, more: Environment = {}, { isOnline = false } = {}) {
   const config = await loadConfig({}, { ...person.environment, ...more });
@@ -28,6 +31,11 @@ async function doctor(person: Person, more: Environment = {}, { isOnline = false
     of: (what: string) => checks.filter((check) => check.what.startsWith(what)),
     text: JSON.stringify(checks),
   };
+}
+
+/** What is kept beside the files is there. */
+async function makeRows(home: string): Promise<void> {
+  await (HOUSE === 'next' ? await openDatabase({ home }) : openHome(home, systemClock)).close();
 }
 
 async function installed(person: Person, agent: AgentName): Promise<Config> {
@@ -55,21 +63,21 @@ test('after install with a key and a scheduler, doctor finds hook, key, queue, w
   const units = join(person.user, '.config', 'systemd', 'user');
   mkdirSync(units, { recursive: true });
   writeFileSync(join(units, 'nocturne.timer'), '');
-  await openHome(config.home, config.clock).close();
+  await makeRows(config.home);
   const { checks, of, text } = await doctor(person);
   expect(text).not.toContain('sk-ant');
   const hook = of('hook')[0] as Checked;
   // The hook's program is there in a build and, beside this file, in a checkout.
   expect(hook.what).toBe('hook of Claude Code');
   expect(checks.filter((check) => check.state !== 'ok' && !check.what.startsWith('hook'))).toEqual([]);
-  expect(of('key')).toMatchObject([{ found: join(person.user, '.nocturne', 'key') }]);
+  expect(of('key')).toMatchObject([{ found: join(person.home, 'key') }]);
   expect(of('schedule')).toMatchObject([{ found: 'systemd; no night yet' }]);
   expect(of('worker')).toMatchObject([{ found: expect.stringContaining('the hook starts one') }]);
 });
 
 test('doctor names what went wrong since: hooks edited away or switched off, a key and a home that others can read', async () => {
   const person = aPerson();
-  const home = join(person.user, '.nocturne');
+  const home = person.home;
   const settings = join(person.user, '.claude', 'settings.json');
   await installed(person, 'claude-code');
   const whole = readFileSync(settings, 'utf8');
@@ -88,9 +96,9 @@ test('doctor names what went wrong since: hooks edited away or switched off, a k
 
 test('a queue out of reach, a spool that nobody empties and settings that cannot be read are named', async () => {
   const person = aPerson();
-  const spool = join(person.user, '.nocturne', 'spool');
+  const spool = join(person.home, 'spool');
   mkdirSync(spool, { recursive: true, mode: 0o700 });
-  chmodSync(join(person.user, '.nocturne'), 0o700);
+  chmodSync(person.home, 0o700);
   writeFileSync(join(spool, 'one.json'), '{}');
   utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
@@ -99,7 +107,7 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
     { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' },
   ]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
-  writeFileSync(join(person.user, '.nocturne', 'config.json'), '{ "dayTokens": "x" }');
+  writeFileSync(join(person.home, 'config.json'), '{ "dayTokens": "x" }');
   const { code, values } = await runJsonHere<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);
   expect({ code, values }).toMatchObject({
     code: 3,
@@ -111,8 +119,8 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
 
 test('a dreamCron that gives no night is named, for no worker starts with it', async () => {
   const person = aPerson();
-  const home = join(person.user, '.nocturne');
-  mkdirSync(home, { mode: 0o700 });
+  const home = person.home;
+  mkdirSync(home, { mode: 0o700, recursive: true });
   writeFileSync(join(home, 'config.json'), '{ "dreamCron": "0 3 30 2 *" }');
   expect((await doctor(person)).of('settings')).toEqual([
     {
@@ -126,16 +134,21 @@ test('a dreamCron that gives no night is named, for no worker starts with it', a
 
 test('of a home that is damaged or no directory, doctor says what it is and goes on looking', async () => {
   const person = aPerson();
-  const home = join(person.user, '.nocturne');
-  mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(home, 'home.db'), 'no database at all');
+  const home = person.home;
+  mkdirSync(home, { mode: 0o700, recursive: true });
+  writeFileSync(join(home, HOUSE === 'next' ? 'nocturne.db' : 'home.db'), 'no database at all');
   const damaged = await doctor(person);
-  // It was put aside and made anew; what was paused is not known.
-  expect(damaged.of('home').at(-1)).toMatchObject({
-    state: 'warn',
-    remedy: expect.stringMatching(/nocturne pause --off/),
-  });
-  expect(damaged.of('memory')).toHaveLength(1);
+  if (HOUSE === 'next') {
+    const remedy = 'Run nocturne check --restore.';
+    expect(damaged.of('database')).toMatchObject([{ state: 'fail', remedy }]);
+  } else {
+    // It was put aside and made anew; what was paused is not known.
+    expect(damaged.of('home').at(-1)).toMatchObject({
+      state: 'warn',
+      remedy: expect.stringMatching(/nocturne pause --off/),
+    });
+    expect(damaged.of('memory')).toHaveLength(1);
+  }
   rmSync(home, { recursive: true });
   writeFileSync(home, '');
   expect((await doctor(person)).of('home')).toMatchObject([{ state: 'fail', found: `${home} is no directory` }]);
@@ -144,8 +157,8 @@ test('of a home that is damaged or no directory, doctor says what it is and goes
 test('--online asks the model with one small request, and says what it refused', async () => {
   const model = await testModel([{ text: 'Hi' }, error(401, 'no such key')]);
   const person = aPerson();
-  const home = join(person.user, '.nocturne');
-  await openHome(home, systemClock).close();
+  const home = person.home;
+  await makeRows(home);
   const reach = {
     ANTHROPIC_API_KEY: model.access.apiKey,
     ANTHROPIC_BASE_URL: model.access.baseURL,
@@ -161,52 +174,58 @@ test('--online asks the model with one small request, and says what it refused',
   expect(refused.text).not.toContain(model.access.apiKey);
 });
 
-test('of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger', async () => {
-  const { app, store, dir, rows } = await testApp();
-  const now = new Date('2026-11-21T01:00:00Z');
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
-  ]);
-  endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
-  putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
-  ]);
-  const keyless = { home: app.home, config: { ...app.config, model: 'test-model', access: {} } };
-  expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
-    { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
-  ]);
-  const [item] = await rows('waiting');
-  await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
-  chmodSync(dir, 0o755);
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
-    { state: 'warn', found: expect.stringContaining('; dream: no key') },
-  ]);
-  store.close();
-  writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'fail', remedy: expect.stringContaining('check --repair') },
-  ]);
-});
+test.skipIf(HOUSE === 'next')(
+  'of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger',
+  async () => {
+    const { app, store, dir, rows } = await testApp();
+    const now = new Date('2026-11-21T01:00:00Z');
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
+    ]);
+    endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
+    putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
+    ]);
+    const keyless = { home: app.home, config: { ...app.config, model: 'test-model', access: {} } };
+    expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
+      { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
+    ]);
+    const [item] = await rows('waiting');
+    await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
+    chmodSync(dir, 0o755);
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
+      { state: 'warn', found: expect.stringContaining('; dream: no key') },
+    ]);
+    store.close();
+    writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'fail', remedy: expect.stringContaining('check --repair') },
+    ]);
+  },
+);
 
-test('doctor names files that were gone at once, for no dream runs until they are back', async () => {
-  const { store, dir } = await testApp();
-  const names = ['a.md', 'b.md', 'c.md'];
-  for (const name of names) writeFileSync(join(dir, name), '- A line.\n');
-  expect(await store.missing()).toEqual([]);
-  for (const name of names) rmSync(join(dir, name));
-  expect(await store.missing()).toEqual(names);
-  const remedy = expect.stringContaining('--accept-missing');
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
-  ]);
-  for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
-  expect(await store.missing()).toEqual(['a.md']);
-  expect(await checkMemoryDirectory(dir)).toMatchObject([
-    { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
-  ]);
-});
+test.skipIf(HOUSE === 'next')(
+  'doctor names files that were gone at once, for no dream runs until they are back',
+  async () => {
+    const { store, dir } = await testApp();
+    const names = ['a.md', 'b.md', 'c.md'];
+    for (const name of names) writeFileSync(join(dir, name), '- A line.\n');
+    expect(await store.missing()).toEqual([]);
+    for (const name of names) rmSync(join(dir, name));
+    expect(await store.missing()).toEqual(names);
+    const remedy = expect.stringContaining('--accept-missing');
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
+    ]);
+    for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
+    expect(await store.missing()).toEqual(['a.md']);
+    expect(await checkMemoryDirectory(dir)).toMatchObject([
+      { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
+    ]);
+  },
+);
 
 test.each([
   ['22.17.1', 'fail'],

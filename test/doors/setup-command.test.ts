@@ -76,13 +76,13 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
   expect(ended.stdout).toContain('Learned 10 things from 10 sessions.');
   for (const fact of FACTS) expect(ended.stdout).toContain(`  - ${fact}\n    you: “${fact}”\n`);
   expect(ended.stdout).not.toContain('sk-ant-secret');
-  expect(readFileSync(join(person.user, '.nocturne', 'key'), 'utf8')).toBe('sk-ant-secret\n');
+  expect(readFileSync(join(person.home, 'key'), 'utf8')).toBe('sk-ant-secret\n');
   const asked = server.requests.length;
   await runHere(['worker', '--once', '--nightly'], { ...environment, NOCTURNE_NOW: '2026-11-21T02:30:00Z' });
   const days = server.requests.slice(asked).filter(({ tools }) => tools?.some(({ name }) => name === 'record_entries'));
   expect(days).toEqual([]);
   // Nobody here uses a queue.
-  expect(readdirSync(join(person.user, '.nocturne'))).not.toContain('queue');
+  expect(readdirSync(person.home)).not.toContain('queue');
   const all = await logs(person);
   for (const fact of FACTS) expect(all.split(`${fact.slice(0, -1)}`).length - 1).toBe(1);
 });
@@ -92,7 +92,7 @@ test('at a terminal it says in a few lines what it writes, all of it on d, and a
   const no = await runHere(['setup'], offline(person), { isTerminal: true, stdin: 'n\n' });
   expect(no).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was changed.') });
   expect(no.stdout.split('\n').length).toBeLessThan(10);
-  expect(existsSync(join(person.user, '.nocturne'))).toBe(false);
+  expect(existsSync(person.home)).toBe(false);
   const ended = await runHere(['setup'], offline(person), { isTerminal: true, stdin: 'd\ny\nn\n' });
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain('+++ ');
@@ -113,7 +113,7 @@ test('without a terminal nothing is asked: it says what to give; --yes alone lea
   const person = someoneNew(2);
   const unasked = await runHere(['setup'], offline(person));
   expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('Give --yes') });
-  expect(existsSync(join(person.user, '.nocturne'))).toBe(false);
+  expect(existsSync(person.home)).toBe(false);
   const yes = await runHere(['setup', '--yes'], offline(person));
   expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('left alone. nocturne learn takes them') });
   const keyless = await runHere(['setup', '--yes', '--learn'], { ...person.environment, NOCTURNE_MODEL: 'mine' });
@@ -145,7 +145,7 @@ test('a key is asked for without being shown and tried; one that is refused is n
   expect(ended.stdout).toContain('The key does not work:');
   expect(ended.stdout).toContain('The key works: test-model answers.');
   expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/sk-ant-(wrong|right)/);
-  expect(readFileSync(join(person.user, '.nocturne', 'key'), 'utf8')).toBe('sk-ant-right\n');
+  expect(readFileSync(join(person.home, 'key'), 'utf8')).toBe('sk-ant-right\n');
   expect(server.headers.map((headers) => headers.authorization)).toEqual([
     'Bearer sk-ant-wrong',
     'Bearer sk-ant-right',
@@ -159,7 +159,7 @@ test('setup --remove finds the hooks where the home was deleted first, and says 
   writeFileSync(file, '{ "model": "opus" }\n');
   mkdirSync(join(person.user, '.codex'));
   await runHere(['setup', '--yes'], offline(person));
-  rmSync(join(person.user, '.nocturne'), { recursive: true });
+  rmSync(person.home, { recursive: true });
   // Another agent's settings that cannot be read stop nobody.
   mkdirSync(join(person.user, '.gemini'));
   writeFileSync(join(person.user, '.gemini', 'settings.json'), '{ broken');

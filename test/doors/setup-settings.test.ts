@@ -32,7 +32,10 @@ test('setup shows the change as a diff where it is asked to and makes it, --remo
   expect(await runHere(['setup', 'claude-code', '--yes'], offline(person))).toMatchObject({ code: 0 });
   expect(readFileSync(file, 'utf8')).toBe(written);
   const removed = await runHere(['setup', 'claude-code', '--remove', '--yes'], offline(person));
-  expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('and so does ~/.nocturne\n') });
+  expect(removed).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`and so does ${person.home.replace(person.user, '~')}\n`),
+  });
   expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
   const nothing = await runHere(['setup', 'claude-code', '--remove'], offline(person));
   expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing of nocturne's") });
@@ -110,7 +113,7 @@ test('a key is kept from a file or by a command, 0600, and is in nothing that se
   const person = aPerson();
   const given = join(person.user, 'given');
   writeFileSync(given, 'sk-ant-given\n');
-  const home = join(person.user, '.nocturne');
+  const home = person.home;
   const kept = await runHere(['setup', 'codex', '--yes', '--key-file', given], offline(person));
   expect(readFileSync(join(home, 'key'), 'utf8')).toBe('sk-ant-given\n');
   expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o600);
@@ -141,5 +144,5 @@ test('--key-stdin keeps what comes on stdin', () => {
     encoding: 'utf8',
   });
   expect(ended.status).toBe(0);
-  expect(readFileSync(join(person.user, '.nocturne', 'key'), 'utf8')).toBe('sk-ant-piped\n');
+  expect(readFileSync(join(person.home, 'key'), 'utf8')).toBe('sk-ant-piped\n');
 });

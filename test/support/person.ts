@@ -3,13 +3,14 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMPILED } from './run.ts';
-import { tempDir } from './temp.ts';
+import { HOUSE, tempDir } from './temp.ts';
 
 export type Person = ReturnType<typeof aPerson>;
 
 /** `hasSystemd`: there is a user manager that answers; a container often has none. */
 export function aPerson({ hasSystemd = false } = {}) {
   const user = tempDir();
+  const home = HOUSE === 'next' ? join(user, '.nocturne/next') : join(user, '.nocturne');
   const bin = join(user, 'bin');
   mkdirSync(bin);
   const systemctlCalls = join(bin, 'systemctl-calls');
@@ -24,13 +25,16 @@ export function aPerson({ hasSystemd = false } = {}) {
   for (const name of ['cat', 'rm', 'echo']) program(name, `PATH=/usr/bin:/bin exec ${name} "$@"`);
   return {
     user,
+    /** Where nocturne keeps its own; it need not be there yet. */
+    home,
     /** A line for each call of systemctl. */
     systemctlCalls,
     environment: {
       NODE_COMPILE_CACHE: COMPILED,
       HOME: user,
       // Said, too: what runs inside of a test must never reach the directories of whoever runs the tests.
-      NOCTURNE_HOME: join(user, '.nocturne'),
+      NOCTURNE_HOME: home,
+      ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
       CLAUDE_CONFIG_DIR: join(user, '.claude'),
       PATH: bin,
       NOCTURNE_ZONE: 'UTC',

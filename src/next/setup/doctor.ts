@@ -32,13 +32,12 @@ import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, newId } from '../db/sql.ts';
 import { type MemoryRow, machineOf } from '../memory/memories.ts';
 import { breakerOf } from '../queue/breaker.ts';
-import { lastNight } from '../queue/nights.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { spendOf } from '../queue/spend.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { openWake } from '../queue/wake.ts';
-import { allWorkers, queueNamespace } from '../queue/workers.ts';
+import { allWorkers } from '../queue/workers.ts';
 import { nextNightly } from '../worker/nightly.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
@@ -73,8 +72,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
             return checkModel(night, countingIn(db, night));
           })
         : []),
-      ...(config.queueUrl ? [] : [ok('queue', 'none is set; a worker looks into the inbox every second')]),
-      ...(await of((db) => checkQueue(db, config))),
+      ...(await checkQueue(config)),
       ...(await checkBoard(config)),
       ...(await of((db) => checkWorker(db, config))),
       ...(await of((db) => checkSchedule(db, config))),
@@ -133,19 +131,23 @@ async function checkWorked(db: Db, config: Config): Promise<Checked[]> {
   return found;
 }
 
-async function checkQueue(db: Db, { queueUrl, home, clock }: Config): Promise<Checked[]> {
-  if (!queueUrl) return [];
+/** Whether Redis takes a word; it is said in a queue of its own, that nobody hears. */
+async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> {
+  if (!url) return [ok('queue', 'none is set; a worker looks into the inbox every second')];
   const problems: string[] = [];
-  const remedy = 'Nothing is lost: the work waits in the inbox.';
+  const onError = (why: string) => void problems.push(why);
   try {
-    const namespace = await queueNamespace(db, home);
-    const options = { url: queueUrl, namespace, now: () => clock.now(), onError: (why: string) => problems.push(why) };
-    const wake = openWake(options);
+    const wake = openWake({ url, namespace: 'nocturne-doctor', now: () => clock.now(), onError });
     await wake.ring({ kind: 'check', key: 'doctor', at: clock.now(), news: 1 }).finally(() => wake.close());
   } catch (error) {
     problems.push(describeError(error));
   }
-  return [problems[0] === undefined ? ok('queue', 'redis answers') : fail('queue', problems[0], remedy)];
+  const [problem] = problems;
+  return [
+    problem === undefined
+      ? ok('queue', 'redis answers')
+      : fail('queue', problem, 'Nothing is lost: the work waits in the inbox.'),
+  ];
 }
 
 async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Promise<Checked[]> {
@@ -155,27 +157,28 @@ async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Pro
       `${process} since ${localTime(started_at, zone)}${isShared ? `, seen ${localTime(seen_at, zone)}` : ''}`,
   );
   if (workers.length > 0) return [ok('worker', workers.join(', '))];
-  if (!queueUrl) return [ok('worker', 'none runs; a hook starts one when there is work')];
+  if (!queueUrl) return [ok('worker', 'none runs; the hook starts one when there is work')];
   return [
     warn('worker', 'none runs, though a queue is set', 'Start nocturne worker, here or where the queue is shared.'),
   ];
 }
 
 async function checkSchedule(db: Db, config: Config): Promise<Checked[]> {
-  const now = config.clock.now();
-  const lastAt = await lastNight(db, now);
-  const last = localTime(lastAt, config.zone);
+  const lastAt = (await db.get<{ value: string }>("select value from setting where key = 'night'"))?.value;
+  const last = lastAt === undefined ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
   const scheduler = await schedulerWithNight(config.environment);
   const state = await scheduler?.state();
   const isResident = (await allWorkers(db)).length > 0;
   const catchesUp = isResident ? 'the worker that runs' : 'the first session after its time';
   const found = [
     !scheduler || state === 'active'
-      ? ok('schedule', `${scheduler?.name ?? catchesUp}; last night, or set-up, ${last}`)
+      ? ok('schedule', `${scheduler?.name ?? catchesUp}; ${last}`)
       : fail('schedule', `${scheduler.name}: ${state}`, 'Run nocturne setup.'),
   ];
-  if (now.getTime() - Date.parse(lastAt) > NIGHT_MS)
-    found.push(warn('schedule', `the last night was ${last}`, 'Run nocturne worker --once --nightly.'));
+  if (lastAt !== undefined && config.clock.now().getTime() - Date.parse(lastAt) > NIGHT_MS) {
+    const said = `the last night was ${localTime(lastAt, config.zone)}`;
+    found.push(warn('schedule', said, 'Run nocturne worker --once --nightly.'));
+  }
   return found;
 }
 
