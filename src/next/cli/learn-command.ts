@@ -1,22 +1,26 @@
 // Jobs that a person starts one by one: learn (sessions given or new, now; and, where asked, dream after that), extract and
 // reprocess (sessions into the daily log), dream (the log into topics). What only learn needs is loaded for it.
 
+import { requireAccess } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
+import { keySource, readAccess } from '../../base/key.ts';
 import { sayCount } from '../../base/text/wording.ts';
-import { type Day, isDay } from '../../base/time.ts';
+import { DAY_MS, type Day, isDay, isInstant } from '../../base/time.ts';
 import type { Call, CommandSpec, OptionSpec } from '../../doors/cli/spec.ts';
-import { EXIT, exitFor, note, progress } from '../../doors/cli/terminal/output.ts';
+import { EXIT, exitFor, note, print, progress } from '../../doors/cli/terminal/output.ts';
 import { plainly } from '../../doors/cli/terminal/phrases.ts';
 import type { Enablement } from '../../memory/home/paths.ts';
+import { FOUND_AGENTS, type FoundAgent } from '../../transcript/find-sessions.ts';
 import type { ExtractReport } from '../jobs/extract/extract-report.ts';
 import type { Fork } from '../jobs/extract/shown-turns.ts';
 import type { LearnAgainRequest } from '../jobs/learn-again.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { severalMeant } from '../memory/short-ids.ts';
 import type { App } from '../worker/compose.ts';
+import { knownMemories, placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
-import { printDream, printExtract } from './printer.ts';
+import { printDream, printEstimate, printExtract } from './printer.ts';
 
 interface ExtractOptions extends CommonOptions {
   session?: string;
@@ -75,6 +79,19 @@ async function extractNow(app: App, transcripts: string[], options: ExtractOptio
   }
   process.exitCode = exitFor(outcomes);
   return [...memories];
+}
+
+const agentFrom = parsed(
+  (name) => FOUND_AGENTS.find((each) => each === name),
+  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+);
+const whenFrom = parsed(
+  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
+  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
+);
+
+function sinceOf(given: string, now: Date): Date {
+  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
 }
 
 interface AgainOptions extends CommonOptions {
@@ -163,13 +180,16 @@ const dream: CommandSpec<DreamOptions> = {
   ],
   json: '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }',
   examples: ['dream --memory ./memory --json'],
-  run: (call) => withApp(call, async (app) => dreamNow(app, await memoryForWork(app), call.options)),
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { dryRun, instructions } = call.options;
+      if (!dryRun) return dreamNow(app, await memoryForWork(app), call.options);
+      return printEstimate(await app.estimateDream(await app.memoryFor(), { instructions }), call.options);
+    }),
 };
 
 /** The memory here, for a job that asks a model: without a key none is made for nothing. */
 async function memoryForWork(app: App): Promise<MemoryRow> {
-  const { requireAccess } = await import('../../agent/types.ts');
-  const { keySource } = await import('../../base/key.ts');
   if (keySource(app.config) === 'none' && (await app.findMemory()) === null) requireAccess(app.config);
   return app.memoryFor();
 }
@@ -194,6 +214,8 @@ function acceptedDays(given: true | string[]): true | Day[] {
 }
 
 interface LearnOptions extends AgainOptions {
+  since?: string;
+  agent?: FoundAgent;
   again?: boolean;
   dream?: boolean;
 }
@@ -209,6 +231,8 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--all', 'with --again: everything'],
     ['--dream', 'sort what is in the log into topics, too'],
     ['--live', 'the sessions still run: leave their last turns alone'],
+    ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+    ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
@@ -239,6 +263,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
 
 async function learnNow(app: App, given: string[], options: LearnOptions & { ended: boolean }): Promise<MemoryRow[]> {
   const { again, day, all, ended } = options;
+  if (!again && given.length === 0) return learnNew(app, options);
   const known = await sessionsNamed(app, given);
   if (again) {
     const ofSessions = known.map(({ session }) => ({ session, ended }));
@@ -251,6 +276,34 @@ async function learnNow(app: App, given: string[], options: LearnOptions & { end
     options,
   );
   return Promise.all(ids.map((id) => app.memories.of(id)));
+}
+
+/** What hooks told of and what is found on this disk, declined or not. */
+async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise<MemoryRow[]> {
+  const [{ ingestSpool }, { describeLearned, describeNothingNew, findBacklog, learnFound }] = await Promise.all([
+    import('../worker/ingest.ts'),
+    import('../setup/backlog.ts'),
+  ]);
+  await ingestSpool(app, note);
+  const bar = progress('looking for sessions');
+  const from = since === undefined ? undefined : sinceOf(since, app.config.clock.now());
+  const found = await findBacklog(app, { since: from, agents: agent && [agent] }).finally(() => bar.stop());
+  for (const problem of found.problems) note(problem);
+  // Else each of them fails by itself, and the model counts as out of reach.
+  if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
+  const learned = await learnFound(app, found);
+  if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
+  const rows = (await knownMemories(app)).filter((row) =>
+    learned.memories.some(({ memory }) => memory === placeOf(row)),
+  );
+  if (json)
+    print({
+      ...learned,
+      left: found.left,
+      memories: learned.memories.map(({ memory, entries }) => ({ memory, entries })),
+    });
+  else print(found.sessions.length > 0 ? describeLearned(learned, app.config) : describeNothingNew(found, since));
+  return rows;
 }
 
 /** Files as they are given; an id, or what it begins with, is looked up. */

@@ -8,6 +8,7 @@ import { sayCount } from '../../base/text/wording.ts';
 import { note, type Printing, print } from '../../doors/cli/terminal/output.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
 import { sayOp } from '../../memory/types.ts';
+import type { DreamEstimate } from '../jobs/dream/dream-estimate.ts';
 import type { DreamReport } from '../jobs/dream.ts';
 import type { ExtractReport } from '../jobs/extract/extract-report.ts';
 import type { EntryRow } from '../memory/entries.ts';
@@ -159,17 +160,6 @@ export async function printDream(
   if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your word: nocturne review`);
   print([...lines, ...sayOnPlan(spend), ...more].join('\n'));
   sayWhy(report);
-}
-
-/** What a dream would send, and about what it would cost. */
-export interface DreamEstimate {
-  model: string;
-  entries: number;
-  withdrawn: number;
-  requests: { input: string }[];
-  inputTokens: number;
-  outputTokens: number;
-  microUsd: number | null;
 }
 
 export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {

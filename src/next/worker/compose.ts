@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { forkAgent } from '../../agent/forked.ts';
 import { requireAccess } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
-import type { Usage } from '../../base/config/prices.ts';
+import { priceOf, type Usage } from '../../base/config/prices.ts';
 import { type AppError, failureOf, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
 import { keySource } from '../../base/key.ts';
@@ -18,6 +18,7 @@ import { originOf } from '../../memory/home/projects.ts';
 import { boundDecompression } from '../../transcript/records.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { Db } from '../db/sql.ts';
+import type { DreamEstimate } from '../jobs/dream/dream-estimate.ts';
 import type { DreamReport, DreamRequest } from '../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../jobs/edit.ts';
 import {
@@ -99,6 +100,8 @@ export interface App {
     request: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
     options?: JobOptions,
   ): Promise<DreamReport>;
+  /** What a dream would send now, and about what it would cost. */
+  estimateDream(memory: MemoryRow, request: { instructions?: string }): Promise<DreamEstimate>;
   learnAgain(memory: MemoryRow, request: LearnAgainRequest, options?: JobOptions): Promise<ExtractReport[]>;
   remember(memory: MemoryRow, request: RememberRequest): Promise<RememberReport>;
   forget(memory: MemoryRow, request: ForgetRequest): Promise<ForgetReport>;
@@ -273,6 +276,12 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
         return { ...NOTHING_TOLD, job: null, outcome: 'busy' as const, error: failureOf(error) };
       };
       return told('dream', memory.id, await dreamed.catch(onAppError(busy, 'conflict')));
+    },
+    async estimateDream(memory, request) {
+      const { estimateDream } = await import('../jobs/dream/dream-estimate.ts');
+      const { model, zone, excerptTokens: requestTokens } = config;
+      const price = priceOf(model, config.prices);
+      return estimateDream(request, { memories, memory, clock, zone, requestTokens, model, price });
     },
     async learnAgain(memory, request, options = {}) {
       const { learnAgain } = await import('../jobs/learn-again.ts');
