@@ -123,12 +123,12 @@ export class LiveChanges {
 
 const OF_MEMORY = `select id, (select max(seq) from version where version.memory = memory.id) as seq, archived_at, paused_until
   from memory where deleted_at is null and tenant = ''`;
-/** Of work, of who works, and of single values, those apart that say that the page is open, or was looked at. */
+/** Of work, of who works, and of single values, those apart that the page writes itself by being opened. */
 const ELSEWHERE = [
   "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
   'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',
   'select count(*), max(started_at) from worker',
-  "select key, value from setting where key <> 'looked' and key not like 'ticket:%' and key not like 'page:%' order by key",
+  "select key, value from setting where key not in ('looked', 'night') and key not like 'ticket:%' and key not like 'page:%' order by key",
 ];
 
 /** For each memory, and for all else, what is another one once something changed. */

@@ -51,7 +51,8 @@ export async function nightsView(at: At, [id, job]: string[]): Promise<View> {
   const known = new Set((asked ? [asked] : places).map((each) => each.id));
   const begun = await app.db.all<{ id: string; memory: string; at: string }>(
     `select id, memory, created_at as at from job where kind = 'dream' and ended_at is not null and output is not null
-       and (progress > 0 or error is not null) order by created_at desc, id desc`,
+       and (progress > 0 or error is not null)
+     order by created_at desc, (select max(n) from change where change.job = job.id) desc, id`,
   );
   const dayOfNight = ({ at: begunAt }: { at: string }) => dayOf(new Date(begunAt), config.zone);
   const all = begun.filter((each) => known.has(each.memory) && (day === null || dayOfNight(each) === day));

@@ -52,6 +52,7 @@ interface Sent {
   call: string;
   tokens: number;
   price: Price | undefined;
+  isOnPlan: boolean;
 }
 
 /** More than any day has. */
@@ -82,9 +83,11 @@ export function spendOf(deps: SpendDeps, job: string): Spend & { total(): Usage 
     const id = last;
     // Counted against the job before the day is asked: another request of it may be made meanwhile.
     const call = newId('call');
-    open.set(id, { call, tokens, price });
+    open.set(id, { call, tokens, price, isOnPlan });
     try {
-      const asked = { call, job, model: continued ?? paid?.model ?? model, tokens, microUsd, isOnPlan, key: deps.key };
+      // On a plan the program is told, whatever model it chose.
+      const name = continued ?? (isOnPlan ? model : (paid?.model ?? model));
+      const asked = { call, job, model: name, tokens, microUsd, isOnPlan, key: deps.key };
       await reserveDay(db, asked, clock.now(), ceilings);
     } catch (error) {
       open.delete(id);
@@ -102,7 +105,7 @@ export function spendOf(deps: SpendDeps, job: string): Spend & { total(): Usage 
     // The model that a program chose itself is known only now.
     const price = sent.price && (priceFor(answeredBy) ?? sent.price);
     const microUsd = price ? costMicroUsd(usage, price) : 0;
-    await settleCall(db, sent.call, { ...usage, microUsd, model: answeredBy }, clock.now());
+    await settleCall(db, sent.call, { ...usage, microUsd, model: sent.isOnPlan ? undefined : answeredBy }, clock.now());
   };
 
   // Of a request without an answer nothing but that it was made is known.

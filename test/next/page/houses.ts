@@ -36,6 +36,7 @@ export function ticketTo(world: Asked): Promise<string> {
 /** A memory is known to the page from here on, as once something was learned there. */
 export async function know({ app, store }: Pick<Served, 'app' | 'store'>): Promise<void> {
   if (HOUSE === 'old') await app.home.addStore(store.dir);
+  else await appNext({ app }).files(rowOf({ store })).list();
 }
 
 export function lookedAt(world: Asked): Promise<string | null> {
@@ -121,4 +122,12 @@ export async function spend(world: Asked, day: string, tokens: number): Promise<
   await by.settle(await by.reserve(tokens, 1, {}), {
     ...{ calls: 1, inputTokens: tokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 },
   });
+}
+
+/** The memory of the team whose repository that is. */
+export async function teamDir(world: Asked): Promise<string> {
+  const rows =
+    HOUSE === 'next' ? await appNext(world).db.all<{ dir: string }>("select dir from memory where scope = 'team'") : [];
+  const dirs = HOUSE === 'old' ? await world.app.home.stores() : rows.map(({ dir }) => dir);
+  return dirs.find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
 }

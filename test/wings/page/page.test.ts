@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { editOutside, lookedAt } from '../../next/page/houses.ts';
+import { editOutside, lookedAt, teamDir } from '../../next/page/houses.ts';
 import { SEED, sized, waysTaken } from '../../support/depth.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { useExample } from './example.ts';
@@ -360,7 +360,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await go(`/memory/${memory}/topic/references.md`);
     await page.getByRole('button', { name: 'Share' }).click();
     await page.getByText('Shared: commit').waitFor();
-    const team = (await world().app.home.stores()).find((dir) => dir.endsWith('/orchard/.claude/memory')) as string;
+    const team = await teamDir(world());
     const shared = () =>
       existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '';
     expect(shared()).toContain('the Linear project INGEST');
