@@ -4,10 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import { compose } from '../../src/doors/compose.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
+import { enqueueExtract, openApp } from '../support/doors.ts';
 import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { rowsOf } from '../support/rows.ts';
@@ -41,7 +40,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const dayTokens = Math.max(100_000, SESSIONS * 1_500);
   const { home, environment } = await testApp({ server: model, settings: { dayTokens, concurrency: CONCURRENCY } });
   const shared = { ...environment, NOCTURNE_MEMORY_DIR: '', CLAUDE_CONFIG_DIR: join(home, 'claude') };
-  const app = compose(await loadConfig({}, shared));
+  const app = await openApp(await loadConfig({}, shared));
   const transcripts = tempDir();
   for (let n = 0; n < SESSIONS; n++) {
     const session = aSession([`Rule ${n}: always water the trees.`], {

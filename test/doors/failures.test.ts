@@ -2,8 +2,8 @@
 
 import { appendFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
+import { enqueueExtract } from '../support/doors.ts';
 import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { type Answer, calls, error, says } from '../support/messages-server.ts';
 import { aSession } from '../support/session-file.ts';

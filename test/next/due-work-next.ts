@@ -2,7 +2,6 @@
 
 import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
 import { sessionRow } from '../../src/next/memory/session-rows.ts';
 import { type App, openApp } from '../../src/next/worker/compose.ts';
 import type { WorkResult } from '../../src/next/worker/work-item.ts';
@@ -20,8 +19,6 @@ export async function workDueNext(app: App): Promise<WorkResult[]> {
   });
   return results;
 }
-
-export const enqueueNext = (app: App, transcript: string) => enqueueExtract(app, { transcript, ended: true });
 
 /** Does what `nocturne worker` does with this environment, until `signal`. */
 export async function workNext(environment: Environment, signal: AbortSignal, say: (line: string) => void) {

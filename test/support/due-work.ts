@@ -1,9 +1,9 @@
 // Works what is due in a test's memory directory, in this process, at any instant.
 
-import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
 import { dueItems } from '../../src/doors/worker/desk.ts';
 import { type WorkResult, workKey } from '../../src/doors/worker/work.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
+import { enqueueExtract } from './doors.ts';
 import { HOUSE } from './temp.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
@@ -24,14 +24,8 @@ export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
   return results;
 }
 
-/** Puts a session that is over into the inbox. */
-export async function enqueue({ app }: Pick<TestApp, 'app'>, transcript: string): Promise<void> {
-  if (HOUSE === 'next') await (await import('../next/due-work-next.ts')).enqueueNext(app as never, transcript);
-  else await enqueueExtract(app, { transcript, ended: true });
-}
-
 /** Puts a session into the inbox and works it. */
 export async function workSession(testing: TestApp, transcript: string): Promise<WorkResult | undefined> {
-  await enqueue(testing, transcript);
+  await enqueueExtract(testing.app, { transcript, ended: true });
   return (await workDue(testing))[0];
 }

@@ -2,8 +2,8 @@
 // worker.
 
 import { expect, test } from 'vitest';
-import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { announceSession } from '../../support/doors.ts';
 import { says } from '../../support/messages-server.ts';
 import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';

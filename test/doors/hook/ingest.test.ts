@@ -3,14 +3,12 @@
 import fs, { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { compose } from '../../../src/doors/compose.ts';
-import { ingestSpool } from '../../../src/doors/hook/ingest.ts';
 import { namesInSpool, type SpoolItem, writeSpoolItem } from '../../../src/queue/spool.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
+import { ingestSpool, openApp, rowsIn } from '../../support/doors.ts';
 import { workDue } from '../../support/due-work.ts';
 import { filesIn, spooledIn } from '../../support/hook.ts';
-import { rowsOf } from '../../support/rows.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -191,12 +189,12 @@ test('a transcript that is not there yet is waited for until the debounce is ove
 
 test('a session whose file does not tell its project is of the one in which the hook was called: nothing is taken where that is excluded', async () => {
   const testing = await testApp();
-  const at = (excludedPaths: string[]) => {
-    const app = compose({ ...testing.app.config, memoryDir: undefined, excludedPaths });
+  const at = async (excludedPaths: string[]) => {
+    const app = await openApp({ ...testing.app.config, memoryDir: undefined, excludedPaths });
     onTestFinished(() => app.close());
     return app;
   };
-  const [excluding, app] = [at(['/home/kim/orchard']), at([])];
+  const [excluding, app] = [await at(['/home/kim/orchard']), await at([])];
   const hello = { id: 'g-1', type: 'user', timestamp: NOW, content: [{ text: 'Always use tabs.' }] };
   const transcript = transcriptOf(lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
   const spooled = () => spool(testing, { agent: 'gemini', transcript });
@@ -208,7 +206,7 @@ test('a session whose file does not tell its project is of the one in which the 
   spooled();
   expect(await ingest({ ...testing, app })).toMatchObject({ announced: 1, problems: [] });
   const store = await app.storeFor({ cwd: '/home/kim/orchard' });
-  expect((await rowsOf(store)('waiting')).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
+  expect((await rowsIn(app, store)('waiting')).map(({ payload }) => payload)).toMatchObject([{ transcript }]);
 });
 
 test.each([

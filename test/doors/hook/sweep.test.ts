@@ -3,10 +3,9 @@
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { enqueueExtract } from '../../../src/doors/cli/commands/enqueue.ts';
-import { compose } from '../../../src/doors/compose.ts';
-import { type SweepReport, sweepSessions } from '../../../src/doors/hook/sweep.ts';
+import type { SweepReport } from '../../../src/doors/hook/sweep.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
+import { enqueueExtract, openApp, sweepSessions } from '../../support/doors.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';
 import { runJson, until } from '../../support/run.ts';
 import { runJsonHere } from '../../support/run-here.ts';
@@ -70,7 +69,7 @@ test('of a session whose project is not known nothing is taken up where memory l
   const hello = { id: 'g-1', type: 'user', content: [{ text: 'Always use tabs.' }] };
   writeFileSync(target, lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
   quiet(target);
-  const byProject = compose({ ...testing.app.config, memoryDir: undefined });
+  const byProject = await openApp({ ...testing.app.config, memoryDir: undefined });
   onTestFinished(() => byProject.close());
   expect(await sweepSessions(byProject)).toEqual({
     agents: { gemini: { found: 1, 'no-project': 1 } },
@@ -91,7 +90,7 @@ test('a home that was lost learns from a sweep which memory directories there ar
     memoryDir: dir,
     agentDirs: { ...lost.app.config.agentDirs, 'claude-code': join(home, '.claude') },
   };
-  const app = compose(config);
+  const app = await openApp(config);
   onTestFinished(() => app.close());
   utimesSync(session.path, new Date('2026-11-21T01:59:00Z'), new Date('2026-11-21T01:59:00Z'));
   expect(await app.home.stores()).not.toContain(dir);

@@ -5,13 +5,12 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
-import { announceSession } from '../../../src/doors/hook/ingest.ts';
 import { nextNightly } from '../../../src/doors/worker/hold.ts';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
 import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
 import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
+import { announceSession, workUntilIdle } from '../../support/doors.ts';
 import { run, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
@@ -26,9 +25,7 @@ function at(now: string, { home, dir }: TestApp, settings?: object): Promise<Tes
 /** Works what is due, as `worker --once` does; answers `kind outcome` of each. */
 async function work({ app }: TestApp): Promise<string[]> {
   const done: string[] = [];
-  await runWorker(app, {
-    until: untilIdle,
-    signal: new AbortController().signal,
+  await workUntilIdle(app, {
     onResult: ({ kind, outcome }) => done.push(`${kind} ${outcome}`),
     onError: (message) => done.push(message),
   });

@@ -1,0 +1,100 @@
+// What test/support/doors.ts has, in the next house; and its app with what tests ask of the home and the store of the old one.
+
+import type { Config } from '../../src/base/config/config.ts';
+import { dayOf } from '../../src/base/time.ts';
+import type { Parts } from '../../src/doors/job-bounds.ts';
+import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
+import type { MemoryRow } from '../../src/next/memory/memories.ts';
+import { declineBefore } from '../../src/next/memory/session-rows.ts';
+import { breakerOf } from '../../src/next/queue/breaker.ts';
+import { spentOn } from '../../src/next/queue/spend.ts';
+import { allWorkers } from '../../src/next/queue/workers.ts';
+import { type App, openApp as open } from '../../src/next/worker/compose.ts';
+import { announceSession as announce, ingestSpool as ingest } from '../../src/next/worker/ingest.ts';
+import { runWorker, type WorkerOptions } from '../../src/next/worker/worker.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { rowsOfNext } from './rows-next.ts';
+
+export { sweepSessions } from '../../src/next/worker/sweep.ts';
+export { enqueueExtract };
+
+export const rowsIn = (app: App, memory: MemoryRow) => rowsOfNext(app, memory);
+
+const USER = { job: 'job_user', actor: { kind: 'user', id: null } } as const;
+
+export async function openApp(config: Config, parts: Parts = {}) {
+  return withHome(await open(config, parts));
+}
+
+/** An app with what tests ask of a home. */
+export function withHome(app: App) {
+  const { db, clock, config } = app;
+  const setting = async (key: string) =>
+    (await db.get<{ value: string }>('select value from setting where key = ?', key))?.value;
+  const home = {
+    days: {
+      async spendOf(day: string) {
+        const { tokens, reservedTokens, calls } = await spentOn(db, dayOf(day, 'UTC'));
+        return { reservedTokens, usedTokens: tokens - reservedTokens, calls };
+      },
+    },
+    workers: { all: () => allWorkers(db) },
+    breaker: { read: () => breakerOf(db, { after: config.breakerAfter, now: clock.now() }) },
+    decline: (until: Date) => declineBefore(db, until),
+    lastNightAt: () => setting('night'),
+    async stores() {
+      const rows = await db.all<{ place: string }>(
+        'select coalesce(dir, id) as place from memory where deleted_at is null',
+      );
+      return rows.map(({ place }) => place);
+    },
+  };
+  const hasMemory = async (at: { cwd?: string }) => (await app.findMemory(at)) !== null;
+  return Object.assign(app, {
+    home,
+    hasMemory,
+    storeFor: async (at: { cwd?: string }) => storeOf(app, await app.memoryFor(at)),
+  });
+}
+
+/** A memory with what tests ask of a store. */
+export function storeOf(app: App, memory: MemoryRow) {
+  const files = () => app.files(memory);
+  return Object.assign(memory, {
+    list: async () => (await files().list()).items.flatMap((file) => ('path' in file ? [file.path] : [])),
+    read: async (path: string) => (await files().read({ path }))?.text ?? null,
+    write: (_: object, file: { path: string; text: string }) => files().write(USER, file),
+    work: {
+      /** Why nights passed it by, the latest first, and how often. */
+      async skips() {
+        const rows = await app.db.all<{ output: string; at: string }>(
+          "select output, ended_at as at from job where memory = ? and outcome = 'skipped' order by ended_at desc",
+          memory.id,
+        );
+        const reasons = Map.groupBy(rows, ({ output }) => JSON.parse(output).reason as string);
+        return [...reasons].map(([reason, of]) => ({ reason, times: of.length }));
+      },
+    },
+  });
+}
+
+export async function ingestSpool(app: App, { onProblem }: { onProblem(message: string): void }) {
+  const ingested = await ingest(app, onProblem);
+  return { ...ingested, announced: ingested.announced.length };
+}
+
+interface News {
+  transcript: string;
+  cwd?: string;
+  ended: boolean;
+  isDueNow?: boolean;
+}
+
+export async function announceSession(app: App, { transcript, cwd, ...news }: News) {
+  const session = await openSession(transcript, { isLive: true });
+  return announce(app, { ...news, session: Object.assign(session, cwd !== undefined && { cwd }) });
+}
+
+export function workUntilIdle(app: App, told: Pick<WorkerOptions, 'onResult' | 'onError'>): Promise<void> {
+  return runWorker(app, { ...told, ends: 'idle', signal: new AbortController().signal });
+}

@@ -1,0 +1,77 @@
+// What is kept beside the files in the next house, as tests of both houses look at it.
+
+import { entriesWhere } from '../../src/next/memory/entries.ts';
+import type { MemoryRow } from '../../src/next/memory/memories.ts';
+import type { App } from '../../src/next/worker/compose.ts';
+
+/** What became of a turn, in the words of the old house. */
+const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
+
+const QUERIES = {
+  async coverage({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<Record<string, string>>(
+      `select s.name as session, t.id as turn, t.begins as "from", t.through as "throughMessage", t.day, t.job,
+         case t.state when 'done' then case when exists (select 1 from entry e where e.memory = t.memory and e.turn = t.id
+           and e.state <> 'gone') then 'recorded' else 'nothing' end when 'skipped' then t.reason else t.state end as fate
+       from turn t join session s on s.id = t.session where t.memory = ? order by s.name, t.through`,
+      id,
+    );
+    return rows.map(({ fate = '', ...row }) => ({ ...row, disposition: FATES[fate] ?? fate }));
+  },
+  fates: async (app: App, memory: MemoryRow) =>
+    (await QUERIES.coverage(app, memory)).map(({ disposition }) => disposition),
+  async entries({ db }: App, { id }: MemoryRow) {
+    const names = new Map(
+      (await db.all<{ id: string; name: string }>('select id, name from session')).map((row) => [row.id, row.name]),
+    );
+    const entries = await entriesWhere(db, id);
+    return entries.map((entry) => ({ ...entry, session: entry.session && names.get(entry.session) }));
+  },
+  async waiting({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<Record<string, string | number>>(
+      `select i.id, i.kind, i.key, i.payload, i.not_before as "notBefore", i.attempts, i.error as failure, i.since, s.path as transcript
+       from inbox i left join session s on i.kind = 'extract' and s.id = i.key
+       where i.memory = ? and i.state = 'waiting' order by i.not_before, i.id`,
+      id,
+    );
+    return rows.map(({ payload, transcript, ...row }) => {
+      const { size: _, ...said } = JSON.parse(`${payload}`);
+      return { ...row, payload: { ...(transcript !== null && { transcript }), ...said } };
+    });
+  },
+  jobs: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select job.id, kind, case status when 'running' then 'running' else 'ended' end as status, outcome, error, code,
+         s.name as session, job.created_at as "createdAt", ended_at as "endedAt", undoes
+       from job left join session s on s.id = job.session where job.memory = ? order by job.created_at desc, job.id desc`,
+      id,
+    ),
+  failures: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select kind, case state when 'failed' then 'failed' else 'retrying' end as state, code, attempts, failures from inbox
+       where memory = ? and code is not null order by id desc`,
+      id,
+    ),
+  outbox: async () => [],
+  versions: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select content, actor_kind || ':' || coalesce(actor, '') as actor, change as "commit" from version where memory = ? order by seq`,
+      id,
+    ),
+  support: ({ db }: App, { id }: MemoryRow) =>
+    db.all('select file as path, line, source as entry from rests where memory = ? order by file, line, source', id),
+  leases: ({ db }: App) => db.all('select until from inbox where owner is not null'),
+  async uses({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<{ path: string }>(
+      `select file.path, shown, used, shown_at as "shownAt", used_at as "usedAt" from topic_use
+       join file on file.memory = topic_use.memory and file.id = topic_use.file where topic_use.memory = ?`,
+      id,
+    );
+    return new Map(rows.map((row) => [row.path, row]));
+  },
+};
+
+/** As `rowsOf` of test/support/rows.ts. */
+export function rowsOfNext(app: App, memory: MemoryRow) {
+  return (query: keyof typeof QUERIES) => QUERIES[query](app, memory);
+}

@@ -1,0 +1,26 @@
+// Functions behind the doors that tests call without a door, in the house that is asked.
+
+import { enqueueExtract as enqueueOld } from '../../src/doors/cli/commands/enqueue.ts';
+import * as compose from '../../src/doors/compose.ts';
+import * as hooks from '../../src/doors/hook/ingest.ts';
+import * as sweeps from '../../src/doors/hook/sweep.ts';
+import * as workers from '../../src/doors/worker/worker.ts';
+import type { Store } from '../../src/memory/store/store.ts';
+import { type Rows, rowsOf } from './rows.ts';
+import { HOUSE } from './temp.ts';
+
+const next = HOUSE === 'old' ? null : await import('../next/doors-next.ts');
+const inNext = next as unknown as Record<string, never> | null;
+
+export const openApp: typeof compose.openApp = inNext?.openApp ?? compose.openApp;
+export const ingestSpool: typeof hooks.ingestSpool = inNext?.ingestSpool ?? hooks.ingestSpool;
+export const announceSession: typeof hooks.announceSession = inNext?.announceSession ?? hooks.announceSession;
+export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions ?? sweeps.sweepSessions;
+export const enqueueExtract: typeof enqueueOld = inNext?.enqueueExtract ?? enqueueOld;
+export const rowsIn = (app: compose.App, store: Store): Rows =>
+  next ? (next.rowsIn(app as never, store as never) as unknown as Rows) : rowsOf(store);
+/** Works what is due, as `worker --once` does. */
+export const workUntilIdle = (app: compose.App, told: Pick<workers.WorkerOptions, 'onResult' | 'onError'>) =>
+  next
+    ? next.workUntilIdle(app as never, told as never)
+    : workers.runWorker(app, { ...told, until: workers.untilIdle, signal: new AbortController().signal });
