@@ -14,15 +14,20 @@ import { tempDir } from '../support/temp.ts';
 import { openApp, storeOf } from './doors-next.ts';
 import { rowsOfNext } from './rows-next.ts';
 
+/** Where the memory of a home is kept, where that is PostgreSQL. */
+const databases = new Map<string, string>();
+
 export async function testAppNext(options: TestAppOptions = {}) {
   const [home, dir] = [options.home ?? tempDir(), options.dir ?? tempDir()];
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
-  const isOwn = process.env.NOCTURNE_TEST_NEXT === 'postgres' && !options.variables?.NOCTURNE_DATABASE_URL;
+  const isOwn = process.env.NOCTURNE_TEST_NEXT === 'postgres' && !databases.has(home);
   const database = isOwn ? await ownDatabase() : undefined;
+  if (database) databases.set(home, database.url);
+  const url = databases.get(home);
   const environment = environmentIn(home, {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,
-    ...(database && { NOCTURNE_DATABASE_URL: database.url }),
+    ...(url && { NOCTURNE_DATABASE_URL: url }),
     ...(options.now !== undefined && { NOCTURNE_NOW: options.now }),
     ...asking(options.server ?? (await scriptedModel())),
     ...options.variables,

@@ -1,12 +1,14 @@
 // What test/support/doors.ts has, in the next house; and its app with what tests ask of the home and the store of the old one.
 
 import type { Config } from '../../src/base/config/config.ts';
+import { thisProcess } from '../../src/base/process.ts';
 import { dayOf } from '../../src/base/time.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
 import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
 import type { MemoryRow } from '../../src/next/memory/memories.ts';
 import { declineBefore } from '../../src/next/memory/session-rows.ts';
 import { breakerOf } from '../../src/next/queue/breaker.ts';
+import { take } from '../../src/next/queue/inbox.ts';
 import { spentOn } from '../../src/next/queue/spend.ts';
 import { allWorkers } from '../../src/next/queue/workers.ts';
 import { type App, openApp as open } from '../../src/next/worker/compose.ts';
@@ -42,6 +44,7 @@ export function withHome(app: App) {
     breaker: { read: () => breakerOf(db, { after: config.breakerAfter, now: clock.now() }) },
     decline: (until: Date) => declineBefore(db, until),
     lastNightAt: () => setting('night'),
+    addStore: async () => {},
     async stores() {
       const rows = await db.all<{ place: string }>(
         'select coalesce(dir, id) as place from memory where deleted_at is null',
@@ -49,10 +52,18 @@ export function withHome(app: App) {
       return rows.map(({ place }) => place);
     },
   };
+  const store = async (dir: string) => {
+    const of = { scope: 'project', name: 'other', origin: null } as const;
+    return storeOf(
+      app,
+      await (db.engine === 'sqlite' ? app.memories.ofDirectory(dir, of) : app.memories.ofPlace(dir, of)),
+    );
+  };
   const hasMemory = async (at: { cwd?: string }) => (await app.findMemory(at)) !== null;
   return Object.assign(app, {
     home,
     hasMemory,
+    store,
     storeFor: async (at: { cwd?: string }) => storeOf(app, await app.memoryFor(at)),
   });
 }
@@ -93,6 +104,11 @@ interface News {
 export async function announceSession(app: App, { transcript, cwd, ...news }: News) {
   const session = await openSession(transcript, { isLive: true });
   return announce(app, { ...news, session: Object.assign(session, cwd !== undefined && { cwd }) });
+}
+
+export async function workElsewhere({ db, clock }: App, { id }: MemoryRow): Promise<void> {
+  const item = { kind: 'extract', key: 'session_elsewhere', memory: id, payload: { ended: true } } as const;
+  await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: 600_000 });
 }
 
 export function workUntilIdle(app: App, told: Pick<WorkerOptions, 'onResult' | 'onError'>): Promise<void> {

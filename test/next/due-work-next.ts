@@ -2,6 +2,7 @@
 
 import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { replace } from '../../src/next/db/sql.ts';
 import { sessionRow } from '../../src/next/memory/session-rows.ts';
 import { type App, openApp } from '../../src/next/worker/compose.ts';
 import type { WorkResult } from '../../src/next/worker/work-item.ts';
@@ -10,13 +11,20 @@ import { runWorker } from '../../src/next/worker/worker.ts';
 /** Works what is due, as `worker --once` does. */
 export async function workDueNext(app: App): Promise<WorkResult[]> {
   const results: WorkResult[] = [];
-  await runWorker(app, {
-    ...{ signal: new AbortController().signal, ends: 'idle' },
-    onResult: (result) => void results.push(result),
-    onError(message) {
-      throw new Error(message);
+  const { config, clock, db } = app;
+  // No night is due: tests of nights use the worker itself.
+  const night = clock.now().toISOString();
+  await replace(db, 'setting', ['key'], { key: 'night', value: night });
+  await runWorker(
+    { ...app, config: { ...config, concurrency: 1 } },
+    {
+      ...{ signal: new AbortController().signal, ends: 'idle' },
+      onResult: (result) => void results.push(result),
+      onError(message) {
+        throw new Error(message);
+      },
     },
-  });
+  );
   return results;
 }
 

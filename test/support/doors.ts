@@ -1,10 +1,12 @@
 // Functions behind the doors that tests call without a door, in the house that is asked.
 
+import { thisProcess } from '../../src/base/process.ts';
 import { enqueueExtract as enqueueOld } from '../../src/doors/cli/commands/enqueue.ts';
 import * as compose from '../../src/doors/compose.ts';
 import * as hooks from '../../src/doors/hook/ingest.ts';
 import * as sweeps from '../../src/doors/hook/sweep.ts';
 import * as workers from '../../src/doors/worker/worker.ts';
+import { takeLease } from '../../src/memory/ledger/job-rows.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type Rows, rowsOf } from './rows.ts';
 import { HOUSE } from './temp.ts';
@@ -19,6 +21,12 @@ export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions 
 export const enqueueExtract: typeof enqueueOld = inNext?.enqueueExtract ?? enqueueOld;
 export const rowsIn = (app: compose.App, store: Store): Rows =>
   next ? (next.rowsIn(app as never, store as never) as unknown as Rows) : rowsOf(store);
+/** Another process is at work on a session of it. */
+export async function workElsewhere({ config, ...app }: compose.App, store: Store): Promise<void> {
+  if (next) return next.workElsewhere({ config, ...app } as never, store as never);
+  const taking = { now: config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
+  if (!takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })) throw new Error('it is leased');
+}
 /** Works what is due, as `worker --once` does. */
 export const workUntilIdle = (app: compose.App, told: Pick<workers.WorkerOptions, 'onResult' | 'onError'>) =>
   next

@@ -8,10 +8,8 @@ import { HOUSE } from './temp.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
 export function laterApp(testing: TestApp, now: string | number, options: TestAppOptions = {}): Promise<TestApp> {
-  const { home, dir, environment } = testing;
-  const { NOCTURNE_DATABASE_URL } = environment;
-  const variables = { ...(NOCTURNE_DATABASE_URL && { NOCTURNE_DATABASE_URL }), ...options.variables };
-  return testApp({ ...options, home, dir, variables, now: new Date(now).toISOString() });
+  const { home, dir } = testing;
+  return testApp({ ...options, home, dir, now: new Date(now).toISOString() });
 }
 
 export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {

@@ -31,6 +31,10 @@ interface EnqueueOptions extends CommonOptions {
   agent?: FoundAgent;
 }
 
+const agentFrom = parsed(
+  (name) => FOUND_AGENTS.find((each) => each === name),
+  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+);
 const whenFrom = parsed(
   (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
   'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
@@ -38,7 +42,7 @@ const whenFrom = parsed(
 
 const FINDING: OptionSpec[] = [
   ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
-  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { choices: FOUND_AGENTS }],
+  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
 ];
 
 const enqueue: CommandSpec = {

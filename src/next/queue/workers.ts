@@ -2,7 +2,7 @@
 // Promises: who ended is not among them; of one that was killed or suspended its last sign of life tells.
 
 import { hash } from 'node:crypto';
-import { type ProcessName, thisProcess } from '../../base/process.ts';
+import { isDead, type ProcessName, thisProcess } from '../../base/process.ts';
 import { type Db, insert, newId, type Sql } from '../db/sql.ts';
 
 export interface WorkerRow {
@@ -23,9 +23,10 @@ export async function leaveWorker(sql: Sql, process: ProcessName = thisProcess()
   await sql.run('delete from worker where process = ?', process);
 }
 
-/** The one that started last first. */
-export function allWorkers(sql: Sql): Promise<WorkerRow[]> {
-  return sql.all<WorkerRow>('select * from worker order by started_at desc, process');
+/** The one that started last first; not those of this machine that are gone. */
+export async function allWorkers(sql: Sql): Promise<WorkerRow[]> {
+  const rows = await sql.all<WorkerRow>('select * from worker order by started_at desc, process');
+  return rows.filter(({ process }) => !isDead(process));
 }
 
 /** Of a home, or of all that share a database: several may share one Redis. */

@@ -36,7 +36,7 @@ import type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { JobUsage, StartedBy } from '../memory/job-rows.ts';
-import { Memories, type MemoryRow, memoriesAt } from '../memory/memories.ts';
+import { Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
@@ -212,10 +212,19 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     };
   };
   const told = async <T extends ExtractReport | DreamReport>(kind: string, memory: string | null, report: T) => {
+    const place = memory === null ? undefined : await memoryRow(db, memory);
     const { outcome, error, job } = report;
     const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
     const failed = error && { code: error.code, error: error.message };
-    await log(error ? 'warn' : 'info', { event: 'job', kind, job, ...found, store: memory ?? '', outcome, ...failed });
+    await log(error ? 'warn' : 'info', {
+      event: 'job',
+      kind,
+      job,
+      ...found,
+      store: place?.dir ?? memory ?? undefined,
+      outcome,
+      ...failed,
+    });
     return report;
   };
   const extractBy = async (kind: string, request: ExtractRequest, options: JobOptions) => {

@@ -7,7 +7,7 @@ import { thisProcess } from '../../base/process.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Db } from '../db/sql.ts';
 import type { Claim } from '../memory/commit.ts';
-import { type NewItem, renew, settle, take } from '../queue/inbox.ts';
+import { inboxRow, type NewItem, renew, restore, settle, take } from '../queue/inbox.ts';
 
 interface HeldBy {
   db: Db;
@@ -45,13 +45,16 @@ export async function byHand<Report extends { error?: Failure; outcome: string }
   { signal, work }: { signal?: AbortSignal; work(claim: Claim, signal: AbortSignal): Promise<Report> },
 ): Promise<Report> {
   const { db, clock, config } = by;
+  const before = await inboxRow(db, item);
   const taken = await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: config.leaseMs });
   let report: Report | undefined;
   try {
     report = await holding(by, taken, { signal, work: (held) => work(taken, held) });
     return report;
   } finally {
-    const ending = report?.error && taken.news > 1 ? report : { outcome: 'done' };
-    await settle(db, taken, ending, { now: clock.now() });
+    const isAsItWas = before?.state === 'failed' && report?.outcome === 'nothing-new';
+    const ending = report?.error && before ? report : { outcome: 'done' };
+    if (isAsItWas) await restore(db, before);
+    else await settle(db, taken, ending, { now: clock.now() });
   }
 }

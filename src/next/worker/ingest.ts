@@ -220,8 +220,13 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
     const before = await inboxRow(sql, { kind: 'extract', key: id });
     const size = session.sizeBytes;
     const hasGrown = before?.state === 'failed' && JSON.parse(before.payload).size !== size;
-    const takeUp = news.takeUp ?? (hasGrown ? (['gave_up'] as const) : undefined);
-    const payload = { ended, size, ...(instructions !== undefined && { instructions }), ...(takeUp && { takeUp }) };
+    const takeUp = [...(news.takeUp ?? []), ...(hasGrown ? ['gave_up'] : [])];
+    const payload = {
+      ended,
+      size,
+      ...(instructions !== undefined && { instructions }),
+      ...(takeUp.length > 0 && { takeUp }),
+    };
     const put = await announce(sql, { kind: 'extract', key: id, memory: memory.id, payload }, pace);
     return { ...put, kind: 'extract', key: id, memory };
   });

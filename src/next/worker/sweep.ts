@@ -8,11 +8,12 @@ import { type AppError, attempt, describeError, ERRORS, isAppError } from '../..
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { whyTurnedOff } from '../../doors/places.ts';
+import { hasLedger, whyTurnedOff } from '../../doors/places.ts';
 import { type FoundAgent, type FoundSession, findSessions } from '../../transcript/find-sessions.ts';
 import { openSession } from '../../transcript/session.ts';
 import { sortTurns } from '../jobs/extract/pending-turns.ts';
 import { coverageWhere } from '../memory/coverage.ts';
+import type { MemoryRow } from '../memory/memories.ts';
 import { declinedBefore, sessionNamed } from '../memory/session-rows.ts';
 import { keepLooks, type Look, looksOf } from '../queue/swept.ts';
 import { waitingTranscripts } from '../queue/waiting-work.ts';
@@ -150,6 +151,11 @@ async function isStillTrue(app: App, look: Look, file: FoundSession): Promise<bo
   return isSame === null || (isSame && (await app.findMemory(at)) !== null);
 }
 
+/** A home that was lost knows a memory's directory again, which says that it is one. */
+function knownAgain(app: App, { cwd }: { cwd?: string }): Promise<MemoryRow> | null {
+  return app.db.engine === 'sqlite' && hasLedger(app.memoryDirOf({ cwd })) ? app.memoryFor({ cwd }) : null;
+}
+
 /** Puts a session that was found into the inbox, where turns of it wait. */
 async function lookAt(
   app: App,
@@ -163,7 +169,7 @@ async function lookAt(
     look.cwd = session.cwd ?? null;
     const left = await whyLeft(app, session);
     if (left) return { ...look, verdict: left.verdict };
-    const memory = await app.findMemory(session);
+    const memory = (await app.findMemory(session)) ?? (await knownAgain(app, session));
     const row = memory ? await sessionNamed(db, memory.id, session.id) : undefined;
     const sorted = await sortTurns(session, {
       ...{ memories, row, memory: memory?.id ?? '', ended: false, quietMs: config.quietMs, job: null },

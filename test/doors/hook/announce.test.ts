@@ -7,7 +7,7 @@ import { announceSession } from '../../support/doors.ts';
 import { says } from '../../support/messages-server.ts';
 import { until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
-import { aSession } from '../../support/session-file.ts';
+import { aSession, RULE } from '../../support/session-file.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
 const nothing = says('Nothing worth keeping.');
@@ -18,7 +18,7 @@ async function dueAt({ rows }: TestApp): Promise<string[]> {
 
 test('news wait half a minute, and news of a session that goes on come no more often than every five', async () => {
   const testing = await testApp({ settings: { debounceMs: 30_000 } });
-  const session = aSession();
+  const session = aSession([RULE, 'I prefer short answers.']);
   const news = { transcript: session.path, session: session.id, cwd: '/anywhere', ended: false };
   const at = (now: string) => testApp({ ...testing, now: `2026-11-21T${now}Z` });
   expect(await announceSession(testing.app, news)).toMatchObject({ notBefore: '2026-11-21T02:00:30.000Z' });

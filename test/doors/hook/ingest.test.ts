@@ -54,7 +54,7 @@ test('a session waits once, from its last hook on, however many hooks named it',
   const expected = { transcript: session.path, ended: false, notBefore: '2026-11-21T02:00:10.000Z' };
   expect(await waiting(testing)).toEqual([expected]);
   spool(testing, { ...call, at: '2026-11-21T02:00:05.000Z' });
-  await ingest(testing);
+  await ingest(await testApp({ ...testing, now: '2026-11-21T02:00:05.000Z' }));
   expect(await waiting(testing)).toEqual([{ ...expected, ended: true, notBefore: '2026-11-21T02:00:15.000Z' }]);
   expect(spooledIn(testing.home)).toEqual([]);
 });

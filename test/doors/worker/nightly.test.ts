@@ -3,14 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
-import { thisProcess } from '../../../src/base/process.ts';
 import { fixedClock } from '../../../src/base/time.ts';
 import { nextNightly } from '../../../src/doors/worker/hold.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
-import { inboxItems } from '../../../src/memory/ledger/inbox.ts';
-import { takeLease } from '../../../src/memory/ledger/job-rows.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
-import { announceSession, workUntilIdle } from '../../support/doors.ts';
+import { announceSession, workElsewhere, workUntilIdle } from '../../support/doors.ts';
 import { run, until } from '../../support/run.ts';
 import { runHere, runJsonHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
@@ -163,10 +160,9 @@ test('no dream runs beside an extraction of its directory: due, or under way in 
   expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
 
   await testing.nocturne('enqueue', 'dream');
-  const taking = { now: app.config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
-  expect(takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })).not.toBeNull();
+  await workElsewhere(app, store);
   expect(await work(later)).toEqual([]);
-  expect(inboxItems(store.ledger)).toMatchObject([{ kind: 'dream' }]);
+  expect((await testing.rows('waiting')).map(({ kind }) => kind)).toContain('dream');
 });
 
 const aTranscript = () => aSession([RULE, 'Thanks, that is all.'], { id: randomUUID() }).path;
@@ -179,7 +175,7 @@ test('worker --once --nightly extracts what waits, dreams over every known direc
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
   expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);
-  expect((await rows('jobs')).map(({ kind, outcome }) => [kind, outcome])).toEqual([
+  expect((await rows('jobs')).map(({ kind, outcome }) => [kind, outcome]).sort()).toEqual([
     ['dream', 'dreamed'],
     ['extract', 'recorded'],
   ]);

@@ -56,10 +56,20 @@ test('what waits for a key is worked as soon as there is one, another, or anothe
   let isGood = false;
   const model = await testModel(() => (isGood ? says('Nothing worth keeping.') : error(401, 'invalid x-api-key')));
   const testing = await testApp({ server: model, settings: { breakerAfter: 2, concurrency: 1 } });
-  const once = (key: string | undefined, ...args: string[]) =>
-    runHere(['worker', '--once', ...args], { ...testing.environment, ANTHROPIC_API_KEY: key });
+  let second = 0;
+  const once = (key: string | undefined, ...args: string[]) => {
+    const now = new Date(Date.parse('2026-11-21T02:00:00Z') + ++second * 1_000).toISOString();
+    return runHere(['worker', '--once', ...args], {
+      ...testing.environment,
+      NOCTURNE_NOW: now,
+      ANTHROPIC_API_KEY: key,
+    });
+  };
   const keys = () => model.headers.map((headers) => headers.authorization);
-  for (const _ of [1, 2, 3]) await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
+  for (const n of [1, 2, 3]) {
+    const id = `${n}1111111-2222-4333-8444-555555555555`;
+    await testing.nocturne('enqueue', 'extract', aSession(TWO, { id }).path);
+  }
   // Two are tried, and the breaker holds the third; with the same key none is tried again.
   for (const key of [undefined, undefined, 'bad', 'bad']) {
     const { stderr } = await once(key);
