@@ -6,8 +6,6 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { loadConfig } from '../../src/base/config/config.ts';
-import { openStore } from '../../src/memory/open.ts';
 import { ownRedis } from '../queue/own-redis.ts';
 import { agentsOf } from '../support/processes.ts';
 import { seeded } from '../support/random.ts';
@@ -93,7 +91,7 @@ export async function runChaos(plan: ChaosPlan, say: (line: string) => void = ()
   } finally {
     await workers.stop();
     await redis?.close();
-    await world.app.close();
+    await world.close();
     if (!isKept) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -115,8 +113,7 @@ async function judge(
 ): Promise<Verdict> {
   // What a swap keeps for a minute for editors that hold a file open is looked at and removed.
   const later = new Date(Date.now() + 120_000).toISOString();
-  const { clock } = await loadConfig({}, { ...world.environment, NOCTURNE_NOW: later });
-  for (const dir of await world.app.home.stores()) await (await openStore(dir, { clock })).close();
+  await world.tidy(later);
   const verdict = await verify(world);
   const waiting = await world.waiting();
   if (waiting > 0) verdict.violations.push(`${waiting} items still wait.`);

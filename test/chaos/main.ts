@@ -3,7 +3,11 @@
 
 import { parseArgs } from 'node:util';
 import { measuredOn, publishPart } from '../compare/evidence.ts';
-import { type ChaosPlan, type ChaosReport, PUBLISHED, runChaos } from './chaos.ts';
+import type { ChaosPlan, ChaosReport } from './chaos.ts';
+
+// Of the next house, where that is asked for.
+if (process.env.NOCTURNE_NEXT) process.env.NOCTURNE_TEST_NEXT ??= 'sqlite';
+const { PUBLISHED, runChaos } = await import('./chaos.ts');
 
 const { values } = parseArgs({
   options: {

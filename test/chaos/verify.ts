@@ -3,9 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { allEntries, isInLog } from '../../src/memory/ledger/entries.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import { type ChaosStore, KEPT } from './chaos-house.ts';
 import { type ChaosSession, isAboutUser, markOf, type World } from './world.ts';
 
 export interface Verdict {
@@ -19,16 +17,13 @@ export interface Verdict {
   violations: string[];
 }
 
-const KEPT =
-  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
-
 export async function verify(world: World): Promise<Verdict> {
   const verdict: Verdict = { turns: 0, entries: 0, commits: 0, lost: 0, doubled: 0, violations: [] };
   const known = new Map(world.sessions.map((session) => [session.file.id, session]));
   const found = new Map<string, string[]>();
   for (const store of await world.stores()) {
-    verdict.commits += verifyCommits(store, verdict.violations);
-    verdict.entries += allEntries(store.ledger).filter(isInLog).length;
+    verdict.commits += await store.commits((violation) => verdict.violations.push(violation));
+    verdict.entries += await store.entries();
     for (const path of await listFiles(store.dir)) {
       if (!KEPT.test(path)) verdict.violations.push(`${join(store.dir, path)} was left behind.`);
       if (!path.startsWith('logs/')) continue;
@@ -37,10 +32,11 @@ export async function verify(world: World): Promise<Verdict> {
         if (mark) found.set(mark, [...(found.get(mark) ?? []), store.dir]);
       }
     }
-    const sessions = new Set(coverageWhere(store.ledger).map((row) => row.session));
+    const coverage = await store.coverage();
+    const sessions = new Set(coverage.map((row) => row.session));
     for (const id of sessions) {
       const session = known.get(id);
-      if (session) verdict.turns += verifySession(session, { store, violations: verdict.violations });
+      if (session) verdict.turns += verifySession(session, { coverage, violations: verdict.violations });
       else verdict.violations.push(`${store.dir} covers ${id}, a session that there never was.`);
     }
     for (const id of sessions) known.delete(id);
@@ -62,8 +58,12 @@ export async function verify(world: World): Promise<Verdict> {
 }
 
 /** Each turn of the session is covered once, as recorded; answers how many are. */
-function verifySession(session: ChaosSession, { store, violations }: { store: Store; violations: string[] }): number {
-  const rows = coverageWhere(store.ledger, { session: session.file.id });
+function verifySession(
+  session: ChaosSession,
+  of: { coverage: Awaited<ReturnType<ChaosStore['coverage']>>; violations: string[] },
+): number {
+  const { violations } = of;
+  const rows = of.coverage.filter((row) => row.session === session.file.id);
   const wanted = new Set(Array.from({ length: session.turns }, (_, index) => session.file.turn(index + 1)));
   for (const row of rows) {
     if (!wanted.delete(row.turn)) violations.push(`${session.file.id}: turn ${row.turn} is none of its turns.`);
@@ -72,16 +72,4 @@ function verifySession(session: ChaosSession, { store, violations }: { store: St
   }
   for (const turn of wanted) violations.push(`${session.file.id}: turn ${turn} is not covered.`);
   return rows.length;
-}
-
-/** No turn was covered, and no entry made, by two commits; all are applied. Answers how many commits there are. */
-function verifyCommits(store: Store, violations: string[]): number {
-  const twice = store.ledger.all(
-    `select tbl, key, count(distinct "commit") as commits from undo
-     where tbl = 'coverage' or (tbl = 'entry' and before is null) group by tbl, key having commits > 1`,
-  );
-  for (const row of twice) violations.push(`${store.dir}: ${row.commits} commits wrote ${row.tbl} ${row.key}.`);
-  const rows = store.ledger.all('select count(*) as all_of_them, sum(applied = 0) as unapplied from "commit"');
-  if (rows[0]?.unapplied) violations.push(`${store.dir}: ${rows[0].unapplied} commits are not applied.`);
-  return Number(rows[0]?.all_of_them ?? 0);
 }

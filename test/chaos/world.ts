@@ -3,14 +3,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { enqueueExtract, put } from '../../src/doors/cli/commands/enqueue.ts';
-import { compose } from '../../src/doors/compose.ts';
-import { outboxRows } from '../../src/memory/ledger/entries.ts';
-import { inboxItems } from '../../src/memory/ledger/inbox.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import type { Random } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { HOUSE } from '../support/temp.ts';
+import { chaosHouse } from './chaos-house.ts';
 
 export interface WorldOptions {
   root: string;
@@ -46,7 +43,7 @@ export function markOf(session: Pick<ChaosSession, 'file'>, turn: number): strin
 export type World = Awaited<ReturnType<typeof makeWorld>>;
 
 export async function makeWorld(options: WorldOptions, random: Random) {
-  const home = join(options.root, 'home');
+  const home = chaosHouse.homeIn(options.root);
   const transcripts = join(options.root, 'transcripts');
   for (const dir of [home, transcripts]) mkdirSync(dir, { recursive: true });
   const settings = { concurrency: options.concurrency, wallMs: 20_000, requestMs: 15_000, userScope: true };
@@ -59,8 +56,9 @@ export async function makeWorld(options: WorldOptions, random: Random) {
     NOCTURNE_MODEL: 'offline',
     NOCTURNE_QUEUE_URL: options.queueUrl,
     NOCTURNE_ZONE: 'UTC',
+    ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
   };
-  const app = compose(await loadConfig({}, environment));
+  const app = await chaosHouse.open(environment);
   const projects = Array.from({ length: options.directories }, (_, index) => {
     const cwd = join(options.root, 'projects', `project-${index}`);
     mkdirSync(cwd, { recursive: true });
@@ -80,29 +78,16 @@ export async function makeWorld(options: WorldOptions, random: Random) {
     session.turns += 1;
     session.file.add(statementOf(session, session.turns));
   }
-  const stores = async () => Promise.all((await app.home.stores()).map((dir) => app.store(dir)));
   return {
+    ...app,
     home,
-    /** The directory of the user scope. */
-    user: app.userScope.dir,
-    app,
     environment,
     sessions,
     /** Goes on with a session: one more turn. */
     grow,
-    stores,
     /** Puts a session into its inbox, as a hook does; one that waits or is being worked is put again. */
     async announce(session: ChaosSession) {
-      await enqueueExtract(app, { transcript: session.file.path, ended: true });
-    },
-    /** Puts a dream into the inbox of every memory directory there is by now. */
-    async dreamEverywhere() {
-      for (const store of await stores()) await put(app, { store, kind: 'dream', key: 'dream' }, {});
-    },
-    /** How many items wait in inboxes and outboxes, over all memory directories. */
-    async waiting() {
-      const inOf = ({ ledger }: Store) => inboxItems(ledger).length + outboxRows(ledger).length;
-      return (await stores()).reduce((sum, store) => sum + inOf(store), 0);
+      await app.announce(session.file.path);
     },
   };
 }

@@ -11,7 +11,7 @@ const QUERIES = {
   async coverage({ db }: App, { id }: MemoryRow) {
     const rows = await db.all<Record<string, string>>(
       `select s.name as session, t.id as turn, t.begins as "from", t.through as "throughMessage", t.day, t.job,
-         case t.state when 'done' then case when exists (select 1 from entry e where e.memory = t.memory and e.turn = t.id
+         case t.state when 'done' then case when exists (select 1 from entry e where e.session = t.session and e.turn = t.id
            and e.state <> 'gone') then 'recorded' else 'nothing' end when 'skipped' then t.reason else t.state end as fate
        from turn t join session s on s.id = t.session where t.memory = ? order by s.name, t.through`,
       id,

@@ -40,16 +40,17 @@ interface Ended {
 
 /** As the jobs have it that ended since a person, or another key, closed it last. `after`: failures in a row. */
 export async function breakerOf(sql: Sql, { after, now }: { after: number; now: Date }): Promise<BreakerState> {
-  const closed = await sql.get<{ value: string }>("select value from setting where key = 'breaker'");
+  const row = await sql.get<{ value: string }>("select value from setting where key = 'breaker'");
+  const [closed = '', ...before] = row?.value.split(' ') ?? [];
   // What ended later ended by a clock that was wrong.
-  const jobs = await sql.all<Ended>(
-    `select ended_at as "endedAt", code, error, progress, retry_at as "retryAt",
+  const jobs = await sql.all<Ended & { id: string }>(
+    `select id, ended_at as "endedAt", code, error, progress, retry_at as "retryAt",
        (select count(*) from call where call.job = job.id) as calls
-     from job where ended_at > ? and ended_at <= ? and status in ('completed', 'failed') and outcome <> 'interrupted'
+     from job where ended_at >= ? and ended_at <= ? and status in ('completed', 'failed') and outcome <> 'interrupted'
        and kind in (${marks(MODEL_KINDS)}) order by ended_at desc limit ${JOBS}`,
-    ...[closed?.value ?? '', now.toISOString(), ...MODEL_KINDS],
+    ...[closed, now.toISOString(), ...MODEL_KINDS],
   );
-  return readJobs(jobs.reverse(), { after, now });
+  return readJobs(jobs.filter(({ id }) => !before.includes(id)).reverse(), { after, now });
 }
 
 function readJobs(jobs: readonly Ended[], { after, now }: { after: number; now: Date }): BreakerState {
@@ -88,8 +89,11 @@ function readJobs(jobs: readonly Ended[], { after, now }: { after: number; now: 
 
 /** A person, or another key, says to try again. */
 export async function closeBreaker(sql: Sql, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const jobs = await sql.all<{ id: string }>('select id from job where ended_at = ?', at);
   const or = 'on conflict (key) do update set value = excluded.value';
-  await sql.run(`insert into setting (key, value) values ('breaker', ?) ${or}`, now.toISOString());
+  const value = [at, ...jobs.map(({ id }) => id)].join(' ');
+  await sql.run(`insert into setting (key, value) values ('breaker', ?) ${or}`, value);
 }
 
 /** How long the others wait for the one that tries before another may. */
