@@ -40,7 +40,7 @@ export interface ChaosApp {
 
 /** What a memory directory may hold. */
 export const KEPT =
-  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|id|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
+  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|id|aside\/mem_\w+\.[0-9a-f]{64}\.\d+|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
 
 const oldHouse: ChaosHouse = {
   homeIn: (root) => join(root, 'home'),

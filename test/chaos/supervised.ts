@@ -92,7 +92,7 @@ export function supervise<P extends Program>(
   for (const [at, program] of programs.entries()) open(program, at);
 
   const listens = async (slot: Slot<P>) =>
-    slot.child.exitCode === null && slot.child.signalCode === null && (await isUp(slot));
+    !slot.isOurs && slot.child.exitCode === null && slot.child.signalCode === null && (await isUp(slot));
   const allUp = async () => {
     const from = performance.now();
     while (performance.now() - from < START_MS) {

@@ -6,10 +6,9 @@ import { expect, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
-import { enqueueExtract, openApp } from '../support/doors.ts';
+import { enqueueExtract, openApp, rowsIn } from '../support/doors.ts';
 import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { rowsOf } from '../support/rows.ts';
 import { run, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
@@ -67,7 +66,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const dirs = (await app.home.stores()).filter((dir) => dir.includes('project'));
   expect(dirs).toHaveLength(DIRECTORIES);
   const stores = await Promise.all(dirs.map((dir) => app.store(dir)));
-  const waiting = (await Promise.all(stores.map((store) => rowsOf(store)('waiting')))).flat();
+  const waiting = (await Promise.all(stores.map((store) => rowsIn(app, store)('waiting')))).flat();
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
     expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);

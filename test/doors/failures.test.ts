@@ -7,6 +7,7 @@ import { enqueueExtract } from '../support/doors.ts';
 import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { type Answer, calls, error, says } from '../support/messages-server.ts';
 import { aSession } from '../support/session-file.ts';
+import { ON_POSTGRES } from '../support/temp.ts';
 
 const NOW = Date.parse('2026-11-21T02:00:00Z');
 const MINUTE = 60_000;
@@ -61,7 +62,8 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
   },
 );
 
-test('a transcript that is gone is given up at once, is listed, and costs no request', async () => {
+// Other machines read the copy that was sent to the database.
+test.skipIf(ON_POSTGRES)('a transcript that is gone is given up at once, is listed, and costs no request', async () => {
   const model = await testModel([]);
   const testing = await testApp({ server: model });
   const session = aSession();

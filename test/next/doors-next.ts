@@ -13,6 +13,7 @@ import { spentOn } from '../../src/next/queue/spend.ts';
 import { allWorkers } from '../../src/next/queue/workers.ts';
 import { type App, openApp as open } from '../../src/next/worker/compose.ts';
 import { announceSession as announce, ingestSpool as ingest } from '../../src/next/worker/ingest.ts';
+import { putWork } from '../../src/next/worker/work-item.ts';
 import { runWorker, type WorkerOptions } from '../../src/next/worker/worker.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { rowsOfNext } from './rows-next.ts';
@@ -104,6 +105,10 @@ interface News {
 export async function announceSession(app: App, { transcript, cwd, ...news }: News) {
   const session = await openSession(transcript, { isLive: true });
   return announce(app, { ...news, session: Object.assign(session, cwd !== undefined && { cwd }) });
+}
+
+export async function enqueueDream(app: App, memory: MemoryRow): Promise<void> {
+  await putWork(app, { kind: 'dream', key: memory.id, memory, payload: {} });
 }
 
 export async function workElsewhere({ db, clock }: App, { id }: MemoryRow): Promise<void> {

@@ -1,7 +1,7 @@
 // Functions behind the doors that tests call without a door, in the house that is asked.
 
 import { thisProcess } from '../../src/base/process.ts';
-import { enqueueExtract as enqueueOld } from '../../src/doors/cli/commands/enqueue.ts';
+import { enqueueExtract as enqueueOld, put } from '../../src/doors/cli/commands/enqueue.ts';
 import * as compose from '../../src/doors/compose.ts';
 import * as hooks from '../../src/doors/hook/ingest.ts';
 import * as sweeps from '../../src/doors/hook/sweep.ts';
@@ -21,6 +21,11 @@ export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions 
 export const enqueueExtract: typeof enqueueOld = inNext?.enqueueExtract ?? enqueueOld;
 export const rowsIn = (app: compose.App, store: Store): Rows =>
   next ? (next.rowsIn(app as never, store as never) as unknown as Rows) : rowsOf(store);
+export async function enqueueDream(app: compose.App, store: Store): Promise<void> {
+  if (next) await next.enqueueDream(app as never, store as never);
+  else await put(app, { store, kind: 'dream', key: 'dream' }, {});
+}
+
 /** Another process is at work on a session of it. */
 export async function workElsewhere({ config, ...app }: compose.App, store: Store): Promise<void> {
   if (next) return next.workElsewhere({ config, ...app } as never, store as never);

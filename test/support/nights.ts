@@ -41,7 +41,8 @@ export async function isIdle({ rows }: TestApp): Promise<boolean> {
 export async function memoryOf({ store, dir, rows }: TestApp) {
   const files: Record<string, string[]> = {};
   for (const path of await store.list()) files[path] = readFileSync(join(dir, path), 'utf8').split('\n').sort();
-  const withoutJob = <Row extends { job: string }>({ job: _, ...row }: Row) => JSON.stringify(row);
+  const withoutJob = <Row extends { job: string; memory?: string }>({ job: _, memory: __, ...row }: Row) =>
+    JSON.stringify(row);
   return {
     files,
     coverage: (await rows('coverage')).map(withoutJob).sort(),

@@ -13,6 +13,8 @@ if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
 /** Which house a test asks. */
 export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
+/** Whether that keeps memory in PostgreSQL, without directories. */
+export const ON_POSTGRES = process.env.NOCTURNE_TEST_NEXT === 'postgres';
 
 /** A new directory under the system's temporary one, by its canonical path. For the next house it is called as its home is. */
 export function tempDir(parent = tmpdir()): string {

@@ -182,9 +182,10 @@ async function lookAt(
       report.enqueued.push({ agent, transcript: path, memory: of.dir ?? of.id });
       return { ...look, verdict: 'enqueued' };
     }
+    const declined = row ? await coverageWhere(db, { session: row.id, reason: 'declined' }) : [];
     const isDeclined =
       sorted.byCode.some(({ reason }) => reason === 'declined') ||
-      (row && (await coverageWhere(db, { session: row.id, reason: 'declined' })).length > 0);
+      sorted.turns.some(({ id }) => declined.some((covered) => covered.id === id));
     const verdict = sorted.unsettled > 0 ? 'still-open' : isDeclined ? 'declined' : 'nothing-new';
     return { ...look, dir: memory ? app.memoryDirOf(session) : null, verdict };
   } catch (error) {

@@ -4,10 +4,8 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { announceSession } from '../../../src/doors/hook/ingest.ts';
-import { sweepSessions } from '../../../src/doors/hook/sweep.ts';
-import { entriesOfSession } from '../../../src/memory/ledger/entries.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
+import { announceSession, sweepSessions } from '../../support/doors.ts';
 import { runHere } from '../../support/run-here.ts';
 import { aSession } from '../../support/session-file.ts';
 
@@ -31,8 +29,8 @@ function quiet(path: string, at = new Date('2026-11-21T01:00:00Z')): void {
 
 const sweep = async ({ app }: TestApp) => (await sweepSessions(app)).agents['claude-code'];
 
-function learned({ store }: TestApp, session: string): string[] {
-  return entriesOfSession(store.ledger, session).map(({ text }) => text);
+async function learned({ rows }: TestApp, id: string): Promise<string[]> {
+  return (await rows('entries')).filter(({ session }) => session === id).map(({ text }) => text);
 }
 
 test('no sweep takes what was declined, until the session goes on; then only what is new', async () => {
@@ -43,7 +41,7 @@ test('no sweep takes what was declined, until the session goes on; then only wha
   quiet(session.path, new Date('2026-11-21T01:10:00Z'));
   expect(await sweep(testing)).toEqual({ found: 1, enqueued: 1 });
   await testing.nocturne('worker', '--once');
-  expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+  expect(await learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
   expect(await testing.rows('fates')).toEqual(['declined', 'recorded']);
   expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
 });
@@ -60,7 +58,7 @@ test('of a turn that was under way, what was said after it was declined is taken
   quiet(session.path, new Date('2026-11-21T01:10:00Z'));
   await sweep(testing);
   await testing.nocturne('worker', '--once');
-  expect(learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+  expect(await learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
 });
 
 test('extract takes all of a session, also when something of it was taken since', async () => {
@@ -70,12 +68,12 @@ test('extract takes all of a session, also when something of it was taken since'
   await sweep(testing);
   await testing.nocturne('worker', '--once');
   expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded (1 entry)');
-  expect(learned(testing, session.id)).toHaveLength(2);
+  expect(await learned(testing, session.id)).toHaveLength(2);
   expect((await testing.nocturne('extract', session.path)).stdout).toContain('nothing-new');
   const another = await declined();
   await another.testing.nocturne('enqueue', 'extract', another.session.path);
   await another.testing.nocturne('worker', '--once');
-  expect(learned(another.testing, another.session.id)).toHaveLength(1);
+  expect(await learned(another.testing, another.session.id)).toHaveLength(1);
 });
 
 test('a session of which all was declined is told as not read, not as one that was worth nothing', async () => {
@@ -99,10 +97,10 @@ test('learn takes what was declined, before and after a session went on, and no 
     }
     await sweep(testing);
     await testing.nocturne('worker', '--once');
-    expect(learned(testing, session.id)).toHaveLength(goesOn ? 1 : 0);
+    expect(await learned(testing, session.id)).toHaveLength(goesOn ? 1 : 0);
     const { stdout } = await testing.nocturne('learn');
     expect(stdout).toContain(`from 1 session.\n\norchard\n`);
-    expect(learned(testing, session.id)).toHaveLength(goesOn ? 2 : 1);
+    expect(await learned(testing, session.id)).toHaveLength(goesOn ? 2 : 1);
     expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
   }
 });

@@ -9,6 +9,7 @@ import { agentsOf } from '../../support/processes.ts';
 import { start, stop, until, whileRuns } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
 import { aSession, RULE } from '../../support/session-file.ts';
+import { ON_POSTGRES } from '../../support/temp.ts';
 import { workerHere } from '../../support/worker-here.ts';
 
 const onLinux = process.platform === 'linux';
@@ -52,44 +53,48 @@ test('SIGTERM ends worker --once at once: 75, its work named as waiting, its age
   if (onLinux) expect(agentsOf(testing.home)).toEqual([]);
 });
 
-test('what waits for a key is worked as soon as there is one, another, or another model is asked', async () => {
-  let isGood = false;
-  const model = await testModel(() => (isGood ? says('Nothing worth keeping.') : error(401, 'invalid x-api-key')));
-  const testing = await testApp({ server: model, settings: { breakerAfter: 2, concurrency: 1 } });
-  let second = 0;
-  const once = (key: string | undefined, ...args: string[]) => {
-    const now = new Date(Date.parse('2026-11-21T02:00:00Z') + ++second * 1_000).toISOString();
-    return runHere(['worker', '--once', ...args], {
-      ...testing.environment,
-      NOCTURNE_NOW: now,
-      ANTHROPIC_API_KEY: key,
-    });
-  };
-  const keys = () => model.headers.map((headers) => headers.authorization);
-  for (const n of [1, 2, 3]) {
-    const id = `${n}1111111-2222-4333-8444-555555555555`;
-    await testing.nocturne('enqueue', 'extract', aSession(TWO, { id }).path);
-  }
-  // Two are tried, and the breaker holds the third; with the same key none is tried again.
-  for (const key of [undefined, undefined, 'bad', 'bad']) {
-    const { stderr } = await once(key);
-    expect(stderr.match(/^waits until/gm)).toHaveLength(3);
-  }
-  expect(keys()).toEqual(['Bearer bad', 'Bearer bad']);
-  isGood = true;
-  writeFileSync(join(testing.home, 'key'), 'kept\n', { mode: 0o600 });
-  await once(undefined);
-  expect(await waiting(testing)).toEqual([]);
-  expect(keys().slice(2)).toEqual(['Bearer kept']);
+// In a database that machines share it is not known whose key it waits for.
+test.skipIf(ON_POSTGRES)(
+  'what waits for a key is worked as soon as there is one, another, or another model is asked',
+  async () => {
+    let isGood = false;
+    const model = await testModel(() => (isGood ? says('Nothing worth keeping.') : error(401, 'invalid x-api-key')));
+    const testing = await testApp({ server: model, settings: { breakerAfter: 2, concurrency: 1 } });
+    let second = 0;
+    const once = (key: string | undefined, ...args: string[]) => {
+      const now = new Date(Date.parse('2026-11-21T02:00:00Z') + ++second * 1_000).toISOString();
+      return runHere(['worker', '--once', ...args], {
+        ...testing.environment,
+        NOCTURNE_NOW: now,
+        ANTHROPIC_API_KEY: key,
+      });
+    };
+    const keys = () => model.headers.map((headers) => headers.authorization);
+    for (const n of [1, 2, 3]) {
+      const id = `${n}1111111-2222-4333-8444-555555555555`;
+      await testing.nocturne('enqueue', 'extract', aSession(TWO, { id }).path);
+    }
+    // Two are tried, and the breaker holds the third; with the same key none is tried again.
+    for (const key of [undefined, undefined, 'bad', 'bad']) {
+      const { stderr } = await once(key);
+      expect(stderr.match(/^waits until/gm)).toHaveLength(3);
+    }
+    expect(keys()).toEqual(['Bearer bad', 'Bearer bad']);
+    isGood = true;
+    writeFileSync(join(testing.home, 'key'), 'kept\n', { mode: 0o600 });
+    await once(undefined);
+    expect(await waiting(testing)).toEqual([]);
+    expect(keys().slice(2)).toEqual(Array(3).fill('Bearer kept'));
 
-  isGood = false;
-  const other = aSession(['Always use pnpm instead of npm.'], { id: '99999999-2222-4333-8444-555555555555' });
-  await testing.nocturne('enqueue', 'extract', other.path);
-  await once('bad');
-  expect(await waiting(testing)).toHaveLength(1);
-  await once(undefined, '--model', 'offline');
-  expect(await waiting(testing)).toEqual([]);
-});
+    isGood = false;
+    const other = aSession(['Always use pnpm instead of npm.'], { id: '99999999-2222-4333-8444-555555555555' });
+    await testing.nocturne('enqueue', 'extract', other.path);
+    await once('bad');
+    expect(await waiting(testing)).toHaveLength(1);
+    await once(undefined, '--model', 'offline');
+    expect(await waiting(testing)).toEqual([]);
+  },
+);
 
 test('a supervisor can ask whether a worker is alive: one that runs is, and none is once it ended or was suspended', async () => {
   const testing = await testApp();
