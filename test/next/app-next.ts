@@ -41,7 +41,7 @@ export async function testAppNext(options: TestAppOptions = {}) {
   const memory = await app.memoryFor();
   return {
     ...{ app, home, dir, environment },
-    store: storeOf(app, memory),
+    store: { ...storeOf(app, memory), dir },
     rows: rowsOfNext(app, memory),
     nocturne: (...args: string[]) => runHere(args, environment),
     json: <T>(...args: string[]) => jsonHere<T>(args, environment),

@@ -19,7 +19,7 @@ import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 import { asking, scriptedModel } from '../../support/scripted-model.ts';
 import { tempDir } from '../../support/temp.ts';
 import { clientOf, type ServedOptions, type StoresAtHand } from '../../wings/server/served.ts';
-import { rowsOfNext } from '../app-next.ts';
+import { rowsOfNext } from '../rows-next.ts';
 
 /** By home, which a test may open again. */
 const databases = new Map<string, OwnDatabase>();
