@@ -1,4 +1,4 @@
-// The next house in a chaos run (test/chaos/chaos-house.ts).
+// The next house in a chaos run (chaos-house.ts).
 
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
@@ -10,7 +10,7 @@ import type { MemoryRow } from '../../src/next/memory/memories.ts';
 import { listWork } from '../../src/next/queue/waiting-work.ts';
 import { openApp } from '../../src/next/worker/compose.ts';
 import { putWork } from '../../src/next/worker/work-item.ts';
-import type { ChaosHouse } from '../chaos/chaos-house.ts';
+import type { ChaosHouse } from './chaos-house.ts';
 import { rowsOfNext } from './rows-next.ts';
 
 export const nextHouse: ChaosHouse = {

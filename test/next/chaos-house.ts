@@ -83,5 +83,4 @@ const oldHouse: ChaosHouse = {
   },
 };
 
-export const chaosHouse: ChaosHouse =
-  HOUSE === 'old' ? oldHouse : (await import('../next/chaos-house-next.ts')).nextHouse;
+export const chaosHouse: ChaosHouse = HOUSE === 'old' ? oldHouse : (await import('./chaos-house-next.ts')).nextHouse;
