@@ -30,8 +30,8 @@ import {
   type Put,
   toldKind,
   topicOfLine,
+  topicsLosing,
 } from '../../src/rules/dream-context.ts';
-import { topicsLosing } from '../../src/rules/line-support.ts';
 import { changesOf as changesOfArchiving } from '../dream/by-code.ts';
 import { changesOf as changesOfEdit } from '../dream/commit.ts';
 import { type DraftTopic, readTopics } from '../dream/draft.ts';

@@ -6,13 +6,17 @@
 
 import { hasWrapperTag } from './as-read.ts';
 import {
+  carrierOf,
+  certaintyOf,
   type DreamContext,
   type Drop,
   entryIds,
   isOthers,
+  isSameHabit,
   isWithdrawal,
   type KnownEntry,
   type KnownLine,
+  keepsAllOf,
   knownEntries,
   linesIn,
   linesOut,
@@ -21,11 +25,13 @@ import {
   type Operation,
   type Put,
   type Rename,
+  saidBy,
   sessionOf,
   topicOfLine,
+  topicsLosing,
+  withAgain,
 } from './dream-context.ts';
 import { speaksToAgent } from './languages.ts';
-import { carrierOf, certaintyOf, isSameHabit, keepsAllOf, topicsLosing, withAgain } from './line-support.ts';
 import { containsLiteralTail, distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
 import { isOpposite, shareIn, sharesTopic, withoutGivenUp } from './words.ts';
 
@@ -163,9 +169,8 @@ function* putFaults(put: Put, night: Night): Faults {
   yield* lostFaults(put, context);
 }
 
-function comingInto(topic: string | undefined, { operations }: Night): NewLine[] {
-  return operations.filter((each) => each.kind === 'put' && each.topic === topic).flatMap(linesIn);
-}
+const comingInto = (topic: string | undefined, { operations }: Night) =>
+  operations.filter((each) => each.kind === 'put' && each.topic === topic).flatMap(linesIn);
 
 function* topicFaults({ topic: name = '', type, description }: Put, night: Night): Faults {
   const topic = night.context.topics.get(name);
@@ -173,9 +178,8 @@ function* topicFaults({ topic: name = '', type, description }: Put, night: Night
   if (topic?.type && type && topic.type !== type) yield `the topic ${name} is of type ${topic.type}, not ${type}.`;
   if (!description) return;
   const said = [...(topic?.lines.values() ?? []), ...comingInto(name, night)].map(({ text }) => text).join('\n');
-  const invented = literals(description).filter(
-    (value) => IS_EXACT.test(value) && !isValueIn(value, said) && !containsLiteralTail(value, said),
-  );
+  const exact = literals(description).filter((value) => IS_EXACT.test(value));
+  const invented = missing(exact, [said]).filter((value) => !containsLiteralTail(value, said));
   if (invented.length > 0) yield `the description says ${list(invented)}, which none of its lines does.`;
   if (speaksToAgent(description) || hasWrapperTag(description)) yield 'the description speaks to an agent.';
 }
@@ -328,11 +332,8 @@ function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context,
   const { because, of: id = '' } = drop;
   const other = context.entries.get(id);
   const line = topicOfLine(id, context)?.lines.get(id);
-  const said = other ? operations.flatMap(linesIn).filter((each) => each.entries.includes(id)) : (line ?? []);
-  const there = [said]
-    .flat()
-    .map(({ text }) => text)
-    .join('\n');
+  const citing = operations.flatMap(linesIn).filter(({ entries }) => entries.includes(id));
+  const there = other ? citing.map(({ text }) => text).join('\n') : (line?.text ?? '');
   if (other) {
     const isKept = operations.some((each) => keeps(each) && entryIds(each).includes(id));
     if (id === entry.id || other.isWithdrawn || (because === 'duplicate' ? there === '' : !isKept))
@@ -349,9 +350,7 @@ function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context,
 const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' && each.because === 'duplicate');
 
 /** Whether a person asked to remember it, by a command or in a log: no session said it. */
-function isAskedFor({ by, session }: KnownEntry): boolean {
-  return by === 'person' || (by === 'human' && session === '');
-}
+const isAskedFor = ({ by, session }: KnownEntry) => by === 'person' || (by === 'human' && session === '');
 
 function refusalOfDuplicate({ text, at }: KnownEntry, there: string): string | null {
   const lost = missing(lastingValues(text, at), [there]);
@@ -369,10 +368,6 @@ function* renameFaults({ topic: name, to }: Rename, { operations, context }: Nig
   if (isTaken(to, context)) yield `there is a topic ${to} already: put lines into it instead.`;
   const same = operations.filter((each) => each.kind === 'rename' && (each.topic === name || each.to === to));
   if (same.length > 1) yield `${name} is renamed twice, or ${to} is the new name of two topics.`;
-}
-
-function saidBy({ text, quotes }: KnownEntry): string[] {
-  return [text, ...quotes];
 }
 
 const writerOf = ({ isPersons }: KnownLine) => (isPersons ? 'person' : 'program');

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { redact } from '../../base/text/redact.ts';
 import { withTags } from '../../rules/as-read.ts';
 import {
+  certaintyOf,
   type DreamContext,
   entryIds,
   isOthers,
@@ -15,8 +16,8 @@ import {
   type Operation,
   type Put,
   topicOfLine,
+  withAgain,
 } from '../../rules/dream-context.ts';
-import { certaintyOf, withAgain } from '../../rules/line-support.ts';
 import { DESCRIPTION_CHARACTERS, faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
 import { withoutMark } from './topic.ts';
 

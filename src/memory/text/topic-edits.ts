@@ -6,6 +6,8 @@ import { AppError } from '../../base/errors.ts';
 import type { Day } from '../../base/time.ts';
 import { withoutTagLines } from '../../rules/as-read.ts';
 import {
+  carrierOf,
+  certaintyOf,
   type DreamContext,
   type KnownEntry,
   type KnownLine,
@@ -17,8 +19,9 @@ import {
   type Operation,
   type Put,
   sessionOf,
+  topicsLosing,
+  withAgain,
 } from '../../rules/dream-context.ts';
-import { carrierOf, certaintyOf, topicsLosing, withAgain } from '../../rules/line-support.ts';
 import type { MemoryType } from '../types.ts';
 import { bodyStart, readFrontmatter, setKeys } from './frontmatter.ts';
 import { linksIn } from './index-file.ts';

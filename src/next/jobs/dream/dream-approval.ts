@@ -14,8 +14,8 @@ import {
   type Put,
   toldKind,
   topicOfLine,
+  topicsLosing,
 } from '../../../rules/dream-context.ts';
-import { topicsLosing } from '../../../rules/line-support.ts';
 import { newId, type Sql } from '../../db/sql.ts';
 import { headAt } from '../../memory/file-rows.ts';
 import {
