@@ -17,6 +17,7 @@ import { type Day, dayOf } from '../src/base/time.ts';
 import { noteLeft } from '../src/memory/dream/habits.ts';
 import type { IndexSize } from '../src/memory/dream/index-change.ts';
 import { markHistoryRead, statHistory } from '../src/memory/history/log-items.ts';
+import { Guidance } from '../src/memory/home/projects.ts';
 import type { SpentTotal } from '../src/memory/home/spend.ts';
 import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
 import type { Store } from '../src/memory/store/store.ts';
@@ -25,12 +26,10 @@ import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts
 import { estimateTokens } from '../src/transcript/excerpt/tokens.ts';
 import { proposeArchiving, proposeOperations } from './dream/approval.ts';
 import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
-import { checkedOf, proposedFor } from './dream/check.ts';
 import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
 import { commitLoaded, type Loaded, loadEntries, readEntries } from './dream/load.ts';
-import { type ProposeDeps, propose, requestFor } from './dream/propose.ts';
+import { checkedOf, type ProposeDeps, propose, proposedFor, requestFor } from './dream/propose.ts';
 import { Slices, select, slicesOf } from './dream/select.ts';
-import { readGuidance } from './project-guidance.ts';
 import type { ShareReport } from './share.ts';
 
 export interface DreamRequest {
@@ -158,7 +157,9 @@ async function distil(
   // 4.
   const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval });
   await commit(retired.checked);
-  const guidance = await readGuidance(store.ledger);
+  const guidance = await Guidance.of(
+    store.ledger.lists('select id, cwd from session where cwd is not null') as [string, string][],
+  );
   await rehearseCommit(deps);
   const unsaid = await dropSaid(loaded.fresh, guidance, store);
   await commit(unsaid.checked);

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { PROPOSAL_TOOL } from '../jobs/dream/propose.ts';
+import { type RecordOptions, recordEntriesTool } from '../src/agent/tools.ts';
 import { listFiles } from '../src/base/files/directories.ts';
 import { packagePath, readText } from '../src/base/files/files.ts';
 import { renderPrompt } from '../src/base/prompt.ts';
@@ -137,3 +139,11 @@ test.each(['| {{#known}} {{/known}}', '| {{today}} {{> data}}'])(
     expect(text).toContain(excerpt);
   },
 );
+
+test('what a model is told to do is short: prompt and tool of a dream, and of an extraction', async () => {
+  const charsOf = async (name: string, tool: object) =>
+    (await renderPrompt(name, {})).text.length + JSON.stringify(tool).length;
+  const { definition } = recordEntriesTool({} as RecordOptions);
+  expect(await charsOf('dream', PROPOSAL_TOOL)).toBeLessThanOrEqual(9_500);
+  expect(await charsOf('extract', definition)).toBeLessThanOrEqual(0.7 * 10_800);
+});

@@ -14,14 +14,22 @@ import { noteLeft, reasonsLeft } from '../../src/memory/dream/habits.ts';
 import { describePlace } from '../../src/memory/home/projects.ts';
 import type { JobSpend, SpentTotal } from '../../src/memory/home/spend.ts';
 import { sessionRow } from '../../src/memory/ledger/coverage.ts';
+import type { EntryRow } from '../../src/memory/ledger/entries.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import type { SliceSummary } from '../../src/memory/text/dream-report.ts';
 import { proposalSchema } from '../../src/memory/text/operations.ts';
-import { MOST_PROBLEMS, type ProposedOperations, replyTo } from '../../src/memory/text/proposed-operations.ts';
-import { entryLines, nameOfSession, renderTopics } from '../../src/memory/text/topic-edits.ts';
+import {
+  type CheckedAgainst,
+  MOST_PROBLEMS,
+  ProposedOperations,
+  replyTo,
+} from '../../src/memory/text/proposed-operations.ts';
+import { editsOf, entryLines, nameOfSession, renderTopics } from '../../src/memory/text/topic-edits.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
-import { sessionOf } from '../../src/rules/dream-context.ts';
-import type { Selected } from './select.ts';
+import { linesOut, type Operation, sessionOf } from '../../src/rules/dream-context.ts';
+import { type Checked, type CommitDeps, sizeOf } from './commit.ts';
+import { readHolding, readNamed, relinked } from './draft.ts';
+import type { Context, Selected } from './select.ts';
 
 export interface ProposeDeps extends AgentDeps {
   spend: JobSpend;
@@ -125,3 +133,65 @@ export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
     },
   }),
 };
+
+export function proposedFor({ context }: Pick<Selected, 'context'>, { store }: CommitDeps): ProposedOperations {
+  context.lines ??= sizeOf(store.ledger).lines;
+  return new ProposedOperations({
+    context,
+    limits: store.limits,
+    read: (operation) => readOperation(operation, context, store),
+    keepsName: (rename) => linkedBy(rename, context, store),
+  });
+}
+
+/** What stands of it, as it is committed; all else is left. */
+export function checkedOf(
+  proposed: ProposedOperations,
+  { slice: { fresh, withdrawn }, context }: Pick<Selected, 'slice' | 'context'>,
+): Checked & { left: NonNullable<Checked['left']> } {
+  const { standing: operations, refused, left } = proposed;
+  const open = new Set(left.map(({ entry }) => entry));
+  const isPlaced = ({ id }: EntryRow) => !open.has(id);
+  return {
+    ...{ operations, context, refused, left },
+    fresh: fresh.filter(isPlaced),
+    withdrawn: withdrawn.filter(isPlaced),
+  };
+}
+
+/** Reads what an operation names and was not shown; answers what cannot be changed of it. */
+async function readOperation(
+  operation: Operation,
+  { topics }: Context,
+  store: CommitDeps['store'],
+): ReturnType<CheckedAgainst['read']> {
+  const names = operation.kind === 'drop' ? [] : [operation.topic, operation.kind === 'rename' ? operation.to : null];
+  try {
+    await readNamed(
+      store,
+      names.filter((name) => typeof name === 'string'),
+      topics,
+    );
+    await readHolding(store, linesOut(operation), topics);
+    return [];
+  } catch (error) {
+    // What stands there is no file of the memory: a link that leads out of it.
+    if (isAppError(error, 'bad-input')) return [error.message];
+    throw error;
+  }
+}
+
+/** Why a topic keeps its name: a person's line links it. */
+async function linkedBy(
+  rename: Operation,
+  context: Context,
+  store: CommitDeps['store'],
+): ReturnType<CheckedAgainst['keepsName']> {
+  try {
+    await relinked(editsOf([rename], context), store);
+    return null;
+  } catch (error) {
+    if (isAppError(error, 'refused')) return error.message;
+    throw error;
+  }
+}

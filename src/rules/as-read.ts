@@ -18,14 +18,10 @@ export function hasWrapperTag(text: string): boolean {
 }
 
 /** Text with the `<` of each tag of nocturne's or a system's replaced by one that begins none; all else as it stands. */
-export function withoutTagLines(text: string): string {
-  return text.replace(tagsWith('<'), (tag) => `‹${tag.slice(1)}`);
-}
+export const withoutTagLines = (text: string) => text.replace(tagsWith('<'), (tag) => `‹${tag.slice(1)}`);
 
 /** The reverse: what a model copied of such a text, as it was said. */
-export function withTags(text: string): string {
-  return text.replace(tagsWith('‹'), (tag) => `<${tag.slice(1)}`);
-}
+export const withTags = (text: string) => text.replace(tagsWith('‹'), (tag) => `<${tag.slice(1)}`);
 
 /** The text with the brackets of such tags as they are meant, and without what is not seen in them. */
 export function withPlainTags(text: string): string {

@@ -238,9 +238,8 @@ export function unsaidValueFault(candidate: Candidate): string | null {
 }
 
 /** What an agent called, as it is shown. */
-function callsOf({ speaker, text, words }: EvidenceSource): string {
-  return speaker === 'assistant' && words !== undefined ? text.slice(text.startsWith(words) ? words.length : 0) : '';
-}
+const callsOf = ({ speaker, text, words }: EvidenceSource) =>
+  speaker === 'assistant' && words !== undefined ? text.slice(text.startsWith(words) ? words.length : 0) : '';
 
 /** Of a value's letters so many may be others where a person only spelled it: `recall prompt dot ts`. */
 const MISSPELLED_SHARE = 1 / 4;

@@ -157,9 +157,7 @@ export function topicOfLine<T extends KnownTopic>(line: string, context: DreamCo
 }
 
 /** The newest time of these; an empty text, which is before all times, for none. */
-export function newestAt(said: { at: string }[]): string {
-  return said.reduce((newest, { at }) => (at > newest ? at : newest), '');
-}
+export const newestAt = (said: { at: string }[]) => said.reduce((newest, { at }) => (at > newest ? at : newest), '');
 
 /** The session of a person's conversation; a subagent's belongs to it. */
 export const sessionOf = ({ session }: { session: string }) => session.split('/')[0] ?? '';

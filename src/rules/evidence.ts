@@ -71,9 +71,7 @@ export interface Candidate {
 }
 
 /** What the model knows a message by. */
-export function nameOf({ shownAs, id }: EvidenceSource): string {
-  return shownAs ?? id;
-}
+export const nameOf = ({ shownAs, id }: EvidenceSource) => shownAs ?? id;
 
 /** No more of the beginning or the end of a text is ever shown. */
 export const MOST_CHARS_AT_ENDS = 50_000;

@@ -195,6 +195,8 @@ const LANGUAGES: Record<string, Language> = {
   },
 };
 
+const wordList = ([words = '']: TemplateStringsArray): Set<string> => new Set(words.split(' '));
+
 /** Words that say nothing of what a text is about. */
 export const EMPTY = wordList`a an and are as at be by for from has have in is it its of on or so that the their there this to was were will with user der die das den dem des ein eine einen und oder ist sind im am zu für von mit auf le la les un une et ou est sont de du des el los las y es son en il lo gli e o di da que se`;
 /** Words that carry little of what a text says, beyond those that say nothing. */
@@ -204,10 +206,6 @@ export const COMMON_VERBS = wordList`get gets got go goes went gone come comes c
 /** What is named behind these is only named to be left: "instead of npm". */
 export const GIVEN_UP =
   'instead of|rather than|in place of|anstatt|statt|anstelle(?: von)?|au lieu(?: de)?|plutôt que|en lugar de|en vez de|invece di|em vez de|in plaats van|zamiast|вместо|i stället för|i stedet for';
-
-function wordList([words = '']: TemplateStringsArray): Set<string> {
-  return new Set(words.split(' '));
-}
 
 const ROWS = Object.values(LANGUAGES);
 const BEFORE_WORD = String.raw`(?<![\p{L}\p{N}_])`;
@@ -245,9 +243,7 @@ export const hasCondition = (text: string) => CONDITION.test(text);
 export const ENDS_ASKING = /[?？؟]\s*["'”’)\]*_`]*\s*$/;
 
 /** Whether a sentence asks what is so; a polite order does not. */
-export function isQuestion(sentence: string): boolean {
-  return ENDS_ASKING.test(sentence) && ASKS.test(sentence.trim());
-}
+export const isQuestion = (sentence: string) => ENDS_ASKING.test(sentence) && ASKS.test(sentence.trim());
 
 /** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */
 export function speaksToAgent(text: string): boolean {

@@ -21,9 +21,7 @@ export function foldSpace(text: string): string {
 }
 
 /** How many words a text has, in any script. */
-export function countWords(text: string): number {
-  return segmentWords(text).length;
-}
+export const countWords = (text: string) => segmentWords(text).length;
 
 /** The words of `text` that `quote` names, white space folded; null where they do not stand there. */
 export function findQuote(text: string, quote: string): string | null {

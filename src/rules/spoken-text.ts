@@ -5,7 +5,6 @@
 
 import { withPlainTags } from './as-read.ts';
 import { findRelativeDate, MAIL_FROM, PER, SAID, SAYS, SHOWS, TEXTS } from './languages.ts';
-import { withoutQuotations, withoutTagged } from './quotations.ts';
 
 /** Quoted, or copied from a chat or a log: `> x`, `- > x`, `kim> x`, `[11:28 AM]`, `10:28:03 Kim:`, `[18/06/2026, 11:28:03]`. */
 const QUOTED =
@@ -83,8 +82,6 @@ const TURN =
 const ROLE = /^(?:human|user|assistant|system|developer|ai|agent|claude|me)$/i;
 /** No line that announces something is longer. */
 const MOST_CHARS = 200;
-/** What a person says of their own words. */
-const OWN = /\b(?:my|mein|meine|mes|mis)\b/i;
 
 /** How far someone else's words go: to which line, and to which character of it where more follows. */
 type Foreign = { to: number; chars?: number };
@@ -241,7 +238,7 @@ function pointsOn(line: string, heading: string, isApart: boolean): boolean {
 }
 
 function isAnnounced(line: string, form: RegExp): boolean {
-  if (line.length > MOST_CHARS || !/[:：]/.test(line) || (form === ANNOUNCED && OWN.test(line))) return false;
+  if (line.length > MOST_CHARS || !/[:：]/.test(line)) return false;
   // "What does this mean? Here is the output:"
   return form.test(line) || form.test(line.split(/[.!?]\s+/).at(-1) ?? line);
 }
@@ -266,4 +263,80 @@ export function ownWords(message: string): string {
   const passages = passagesOf(withoutTagged(withPlainTags(message)).replaceAll('\r\n', '\n'));
   const own = passages.map(({ text, isPasted }) => (isPasted ? '' : text)).join('\n');
   return withoutQuotations(own.replace(PICTURE, '\n').replace(ESCAPED, '\n')).replace(DOCUMENT_SAYS, '\n');
+}
+
+/** A quotation this long is someone's sentence, not a name or a word in quotation marks. */
+const QUOTATION_CHARS = 20;
+/** Over lines it is no longer than this. */
+const MOST_OVER_LINES = 4_000;
+const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
+/** The first group is there where a line begins with it. */
+const TAG = /(?<=(^)[ \t]*|)<(\/?)(\p{L}[\p{L}\p{N}_.-]*)(?:\s[^<>]*)?>/gmu;
+/** In marks of one kind, which what is quoted does not hold; in those of code a whole sentence. */
+const QUOTATIONS = [
+  /(?<![\p{L}\p{N}])'([^'\n]{20,})'(?![\p{L}\p{N}])/gu,
+  /`(\p{Lu}[^`\n]*[.!?])`/gu,
+  /“([^“”]*)”|„([^„“”]*)[“”]|«([^«»]*)»|»([^«»]*)«|「([^「」]*)」|『([^『』]*)』|‘([^‘’]*)’/g,
+];
+
+/** Without its quotations, in the marks of several languages; a word or a name in marks stays. */
+export function withoutQuotations(text: string): string {
+  const unless = (whole: string) => (isQuotation(whole.slice(1, -1)) ? '\n' : whole);
+  return QUOTATIONS.reduce((left, marks) => left.replace(marks, unless), withoutStraightQuotations(text));
+}
+
+/**
+ * Without comments, and without the parts between tags; one that is never closed is a tag where a line begins with it, else
+ * a word in pointed brackets.
+ */
+export function withoutTagged(whole: string): string {
+  const text = whole.replace(COMMENT, '\n');
+  /** By name, where the next closing tag ends; and by opening tag, where its own does. */
+  const next = new Map<string, number>();
+  const parts: { from: number; to: number }[] = [];
+  for (const tag of [...text.matchAll(TAG)].reverse()) {
+    const [opened, begin, slash, name = ''] = tag;
+    const end = next.get(name.toLowerCase());
+    if (slash) next.set(name.toLowerCase(), tag.index + opened.length);
+    else if (end !== undefined || begin !== undefined) parts.push({ from: tag.index, to: end ?? text.length });
+  }
+  let [kept, from] = ['', 0];
+  for (const part of parts.reverse()) {
+    if (part.from < from) continue;
+    kept += `${text.slice(from, part.from)}\n`;
+    from = part.to;
+  }
+  return kept + text.slice(from);
+}
+
+/**
+ * Without what stands between straight marks: on one line any two, over lines where the first can open and the second can
+ * close. What stands between a mark that closes an earlier line's quotation and one that opens the next was not quoted.
+ */
+function withoutStraightQuotations(text: string): string {
+  let [kept, from, isOpen] = ['', 0, false];
+  for (let at = text.indexOf('"'), end = 0; at >= 0; ) {
+    end = text.indexOf('"', at + 1);
+    if (end < 0) break;
+    const said = text.slice(at + 1, end);
+    const isPair: boolean = said.includes('\n')
+      ? said.length <= MOST_OVER_LINES && canOpen(text, at) && !/^[\p{L}\p{N}]/u.test(text.slice(end + 1, end + 3))
+      : said !== '' && !(isOpen && closes(text, at) && canOpen(text, end) && /\S/.test(text[end + 1] ?? ''));
+    if (isPair && isQuotation(said)) {
+      kept += `${text.slice(from, at)}\n`;
+      from = end + 1;
+    }
+    isOpen = !isPair && said !== '' && !isOpen;
+    at = isPair ? text.indexOf('"', end + 1) : end;
+  }
+  return kept + text.slice(from);
+}
+
+const canOpen = (text: string, at: number) => at === 0 || /[\s(]/.test(text[at - 1] as string);
+const closes = (text: string, at: number) => !canOpen(text, at) && /\s/.test(text[at + 1] ?? ' ');
+
+function isQuotation(said: string): boolean {
+  const isJoined = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(said);
+  const isLong = said.length * (isJoined ? 3 : 1) >= QUOTATION_CHARS;
+  return isLong && (isJoined || /\s/.test(said.trim()));
 }

@@ -11,14 +11,10 @@ const CONTRAST = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP}|代替|而不是)(?!\\p{L
 const GIVEN_UP_THING = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP})\\s+(?:\`[^\`]+\`|[^\\s,;.()]+)`, 'giu');
 
 /** Whether a text denies or forbids something, or prefers something to another. */
-export function isNegated(text: string): boolean {
-  return text.search(NEGATION) >= 0 || CONTRAST.test(text);
-}
+export const isNegated = (text: string) => text.search(NEGATION) >= 0 || CONTRAST.test(text);
 
 /** The text without what it names only to leave it ("instead of npm"): who looks for that is not led to it. */
-export function withoutGivenUp(text: string): string {
-  return text.replace(GIVEN_UP_THING, ' ');
-}
+export const withoutGivenUp = (text: string) => text.replace(GIVEN_UP_THING, ' ');
 
 /** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
 export function isOpposite(a: string, b: string): boolean {
@@ -41,9 +37,7 @@ export function segmentWords(text: string): string[] {
   return [...WORDS.segment(text)].flatMap(({ isWordLike, segment }) => (isWordLike ? segment : []));
 }
 
-function wordsOf(text: string): string[] {
-  return segmentWords(asSeen(text).toLowerCase());
-}
+const wordsOf = (text: string): string[] => segmentWords(asSeen(text).toLowerCase());
 
 /** The words that carry meaning, lower case, each once; in a script without spaces single signs count. */
 export function contentWords(text: string): Set<string> {

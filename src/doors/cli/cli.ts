@@ -31,8 +31,7 @@ const MODULES: CommandModule[] = [
   { names: ['review'], load: () => import('./commands/review-command.ts') },
   { names: ['serve', 'open'], load: () => import('../../wings/page/serve-command.ts') },
   { names: ['stores', 'keys'], load: () => import('../../wings/server/commands/stores-command.ts') },
-  { names: ['move'], load: () => import('../../wings/fleet/commands/move-command.ts') },
-  { names: ['fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
+  { names: ['move', 'fleet'], load: () => import('../../wings/fleet/commands/fleet.ts') },
 ];
 
 /** Runs the command line, of the house that is asked for, and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */

@@ -24,7 +24,7 @@ const NOTING = `
 const FLEET = 'wings/fleet/.*|base/config/config\\.ts|node_modules/pg(?:-[a-z]+)?/.*';
 const WORK = 'base/config/config\\.ts|doors/worker/work\\.ts|memory/(?:store/store|text/frontmatter)\\.ts';
 /** The home and what is shared are classes that a keeping is made of at once; each loads the rest where it is asked. */
-const LOADED = ['fleet-keeping.ts', 'fleet-shared.ts', 'home/dialect.ts', 'home/postgres-home.ts'];
+const LOADED = ['fleet-keeping.ts', 'home/dialect.ts', 'home/postgres-home.ts'];
 
 function loadedBy(
   args: string[],
