@@ -144,9 +144,7 @@ function wordsIn(text: string): Set<string> {
   return new Set([...contentWords(text), ...names.map((name) => name.toLowerCase())]);
 }
 
-function aboutOf({ name, description }: TopicCard): string {
-  return `${name} ${description}`;
-}
+const aboutOf = ({ name, description }: TopicCard) => `${name} ${description}`;
 
 /** Whether a word tells the subject of few topics. */
 function subjectsOf(topics: string[]): (word: string) => boolean {

@@ -247,9 +247,7 @@ export function countLines(text: string): number {
   return told.join('').match(/^[ \t]*[-*] (?!Newer, \d)/gm)?.length ?? 0;
 }
 
-function wholeOf({ head, body, foot }: TopicText): string {
-  return `${head}${body}\n${foot}`;
-}
+const wholeOf = ({ head, body, foot }: TopicText) => `${head}${body}\n${foot}`;
 
 /** As long as the warning can get. */
 function cutWarningRoom(index: string): string {

@@ -83,6 +83,4 @@ export function rememberRecalled(ledger: Ledger, { now, ...given }: Parameters<R
 }
 
 /** How often something was forgotten or redacted here: what was recalled before that is not to be given again. */
-export function timesForgotten(ledger: Ledger): number {
-  return ledger.get('select times from forgetting')?.times as number;
-}
+export const timesForgotten = (ledger: Ledger) => ledger.get('select times from forgetting')?.times as number;

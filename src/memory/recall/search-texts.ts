@@ -205,11 +205,7 @@ function readStatements({ kind, text }: SearchedText): Map<number, string> {
 }
 
 /** Text as it is compared. */
-export function inOneCase(text: string): string {
-  return text.normalize('NFC').toLowerCase();
-}
+export const inOneCase = (text: string) => text.normalize('NFC').toLowerCase();
 
 /** Text as phrases are looked for in it; its lines stay lines. */
-export function withSingleSpaces(text: string): string {
-  return text.replace(/[^\S\n]+/gu, ' ');
-}
+export const withSingleSpaces = (text: string) => text.replace(/[^\S\n]+/gu, ' ');

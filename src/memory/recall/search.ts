@@ -239,9 +239,7 @@ function namesOf(path: string): string {
   return `${name} ${name.replace(/[-_]/g, ' ')}`;
 }
 
-function hasPhrases(terms: Term[]): boolean {
-  return terms.some(({ kind }) => kind === 'phrase');
-}
+const hasPhrases = (terms: Term[]) => terms.some(({ kind }) => kind === 'phrase');
 
 /** Null where the line itself has none of the terms; what the name of its topic has counts on top. */
 function matchLine(
@@ -353,13 +351,9 @@ function* placesIn(line: string, { text, kind }: Term, cased: string): Generator
 }
 
 /** Whether a word of a name begins here, as in `max_retry` and `node24`. */
-function isInnerStart(line: string, at: number): boolean {
-  return /^(?:_.|\p{N}\p{L}|\p{L}\p{N})/u.test(line.slice(at - 1, at + 1));
-}
+const isInnerStart = (line: string, at: number) => /^(?:_.|\p{N}\p{L}|\p{L}\p{N})/u.test(line.slice(at - 1, at + 1));
 
-function isHump(line: string, at: number): boolean {
-  return /^(?:\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll})/u.test(line.slice(at - 1, at + 2));
-}
+const isHump = (line: string, at: number) => /^(?:\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll})/u.test(line.slice(at - 1, at + 2));
 
 /** Whether words stand in a text as they are given, where a search would find the first of them. */
 export function holdsWords(text: string, words: string): boolean {
@@ -390,6 +384,4 @@ function wordsIn(run: string): string[] {
   return telling.length > 0 ? telling : words;
 }
 
-function isOfWord(character: string | undefined): boolean {
-  return character !== undefined && /[\p{L}\p{N}\p{M}_]/u.test(character);
-}
+const isOfWord = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}\p{M}_]/u.test(character);

@@ -37,19 +37,13 @@ export function readLines(text: string): Line[] {
 }
 
 /** The line end a text uses: that of its first line, `\n` where it has none. */
-export function lineEndOf(text: string): string {
-  return /\r?\n/.exec(text)?.[0] ?? '\n';
-}
+export const lineEndOf = (text: string) => /\r?\n/.exec(text)?.[0] ?? '\n';
 
 /** White space folded to one space: what a bullet or a quote is on one line. */
-export function fold(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
-}
+export const fold = (text: string) => text.replace(/\s+/g, ' ').trim();
 
 /** The marker of a bullet, e.g. `- `, or null for another line. */
-export function bulletMarker(line: string): string | null {
-  return BULLET.exec(line)?.[0] ?? null;
-}
+export const bulletMarker = (line: string): string | null => BULLET.exec(line)?.[0] ?? null;
 
 /** The blocks of `text` in order. */
 export function readBlocks(text: string): Block[] {
@@ -107,13 +101,9 @@ function blockOf(lines: Line[], range: { kind: Block['kind']; first: number; las
 }
 
 /** Columns before the first character; a tab counts four. */
-function indentOf(line: string): number {
-  return (/^[ \t]*/.exec(line)?.[0] ?? '').replaceAll('\t', '    ').length;
-}
+const indentOf = (line: string) => (/^[ \t]*/.exec(line)?.[0] ?? '').replaceAll('\t', '    ').length;
 
-function textAt(lines: Line[], at: number): string {
-  return lines[at]?.text ?? '';
-}
+const textAt = (lines: Line[], at: number) => lines[at]?.text ?? '';
 
 /** Answers where the fence that a line begins ends: at that line where it is left open. */
 function fenceEnds(lines: Line[]): (at: number) => number {
@@ -147,9 +137,7 @@ export function authorsOf(text: string): string[] {
 }
 
 /** The text without its marks. */
-export function withoutAuthors(text: string): string {
-  return text.includes('<!-- shared by ') ? text.replace(MARK, '') : text;
-}
+export const withoutAuthors = (text: string) => (text.includes('<!-- shared by ') ? text.replace(MARK, '') : text);
 
 /** The text with one mark for all of these, at its end. */
 export function withAuthors(text: string, authors: string[]): string {

@@ -16,9 +16,7 @@ export type LogItem =
   | { kind: 'adopted'; id: string; type: MemoryType; text: string; day: Day };
 
 /** The path of a day's log in the memory directory. */
-export function logPath(day: Day): string {
-  return `logs/${day.slice(0, 4)}/${day.slice(5, 7)}/${day}.md`;
-}
+export const logPath = (day: Day) => `logs/${day.slice(0, 4)}/${day.slice(5, 7)}/${day}.md`;
 
 /** The day whose log `path` is, or null for another file. */
 export function logDay(path: string): Day | null {
@@ -264,23 +262,15 @@ function readWords(block: Block): Words {
   return { type: 'project', text: unescapeComments(untimed), quotes };
 }
 
-function sumOf({ text, quotes }: Pick<Words, 'text' | 'quotes'>): string {
-  return shortHash([text, ...quotes]);
-}
+const sumOf = ({ text, quotes }: Pick<Words, 'text' | 'quotes'>) => shortHash([text, ...quotes]);
 
 /** Twelve hex digits. White space is folded in the parts, so that a line end can part them. */
-function shortHash(parts: string[]): string {
-  return hash('sha256', parts.join('\n')).slice(0, 12);
-}
+const shortHash = (parts: string[]) => hash('sha256', parts.join('\n')).slice(0, 12);
 
 // A backslash goes in, and one comes out: Markdown shows `\<!--` as it was said, and hides nothing behind it.
-function escapeComments(text: string): string {
-  return text.replace(/(?<!\\)\\*<!--/g, '\\$&').replace(/--(\\*>)/g, '--\\$1');
-}
+const escapeComments = (text: string) => text.replace(/(?<!\\)\\*<!--/g, '\\$&').replace(/--(\\*>)/g, '--\\$1');
 
-function unescapeComments(text: string): string {
-  return text.replace(/--\\(\\*>)/g, '--$1').replace(/(?<!\\)\\(\\*<!--)/g, '$1');
-}
+const unescapeComments = (text: string) => text.replace(/--\\(\\*>)/g, '--$1').replace(/(?<!\\)\\(\\*<!--)/g, '$1');
 
 /** Percent-encodes what would end a value, a list or a comment; all else stays readable. */
 function encodeValue(value: string): string {

@@ -69,9 +69,7 @@ export interface ReportedRow extends ReportRow {
   goneTexts?: string[];
 }
 
-export function reportPath(day: Day, kind: 'md' | 'json'): string {
-  return `.nocturne/dreams/${day}.${kind}`;
-}
+export const reportPath = (day: Day, kind: 'md' | 'json') => `.nocturne/dreams/${day}.${kind}`;
 
 /** The day whose JSON report a file name is, or null. */
 export function reportDay(name: string): Day | null {
@@ -89,9 +87,7 @@ export function appendJsonReport(current: string | null, rows: ReportedRow[], su
 }
 
 /** Whether `path` is the report of a day. */
-export function isReportPath(path: string): boolean {
-  return /^\.nocturne\/dreams\/\d{4}-\d{2}-\d{2}\.(?:md|json)$/.test(path);
-}
+export const isReportPath = (path: string) => /^\.nocturne\/dreams\/\d{4}-\d{2}-\d{2}\.(?:md|json)$/.test(path);
 
 /**
  * Takes the change of a report from `before` to `after` back out of `current`: by rows of the JSON form and by dreams
@@ -108,18 +104,14 @@ export function takeBackReport(
   return join([...left, ...back]);
 }
 
-function splitJson(text: string): string[] {
-  return (parseJsonReport(text) ?? []).map((row) => JSON.stringify(row));
-}
+const splitJson = (text: string): string[] => (parseJsonReport(text) ?? []).map((row) => JSON.stringify(row));
 
 function joinJson(rows: string[]): string | null {
   return rows.length === 0 ? null : `[\n${rows.map((row) => `  ${row}`).join(',\n')}\n]\n`;
 }
 
 /** The head of the file, and each dream from its heading on; blank lines between them are layout. */
-export function splitMarkdown(text: string): string[] {
-  return text.split(/^(?=## )/m).map((part) => part.trimEnd());
-}
+export const splitMarkdown = (text: string): string[] => text.split(/^(?=## )/m).map((part) => part.trimEnd());
 
 function joinMarkdown(parts: string[]): string | null {
   return parts.some((part) => part.startsWith('## ')) ? `${parts.filter(Boolean).join('\n\n')}\n` : null;
@@ -210,9 +202,7 @@ function describeItem(rows: ReportedRow[]): string[] {
 }
 
 /** The target of a link; a name that people chose may hold what ends one. */
-function linkTo(path: string): string {
-  return /[\s()]/.test(path) ? `<${path}>` : path;
-}
+const linkTo = (path: string) => (/[\s()]/.test(path) ? `<${path}>` : path);
 
 /** Of what others wrote, a person is named so much. */
 const MOST_NAMED = 20;

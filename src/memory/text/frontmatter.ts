@@ -206,6 +206,4 @@ function endOfValue(lines: { text: string }[], at: number): number {
   return end;
 }
 
-function toScalar(value: string | boolean): string {
-  return stringifyYaml(value, { lineWidth: 0, blockQuote: false }).trimEnd();
-}
+const toScalar = (value: string | boolean) => stringifyYaml(value, { lineWidth: 0, blockQuote: false }).trimEnd();

@@ -109,9 +109,7 @@ interface Section {
   after: string[];
 }
 
-function headingOf(group: Group): string {
-  return `## ${group[0]?.toUpperCase()}${group.slice(1)}`;
-}
+const headingOf = (group: Group) => `## ${group[0]?.toUpperCase()}${group.slice(1)}`;
 
 function readSections(current: string, generatedBefore: Set<string>): Section[] {
   const headings = new Set<string>([TITLE, ...GROUPS.map(headingOf)]);
@@ -172,17 +170,11 @@ function byWorth(a: IndexTopic, b: IndexTopic): number {
   );
 }
 
-function placeIn(order: Map<string, number>, { path }: IndexTopic): number {
-  return order.get(path) ?? order.size;
-}
+const placeIn = (order: Map<string, number>, { path }: IndexTopic) => order.get(path) ?? order.size;
 
-function byPath(a: IndexTopic, b: IndexTopic): number {
-  return compare(a.path, b.path);
-}
+const byPath = (a: IndexTopic, b: IndexTopic) => compare(a.path, b.path);
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The lines of an index, whoever built it, that look as if they were generated. */
 export function linesAsGenerated(index: string): Set<string> {
@@ -263,9 +255,7 @@ function overflowFiles(left: Entry[]): { path: string; text: string }[] {
 }
 
 /** Whether a path is that of the index, or of a file of what it has no room for. */
-export function isIndexPath(path: string): boolean {
-  return path === 'MEMORY.md' || path.startsWith('index/');
-}
+export const isIndexPath = (path: string) => path === 'MEMORY.md' || path.startsWith('index/');
 
 /** Whether a file is one of the overflow files as they are generated: a heading, and lines of the index alone. */
 export function isOverflow(text: string): boolean {

@@ -157,9 +157,7 @@ function broken(dir: string, problem: string): AppError {
   });
 }
 
-function idOf(manifest: string): string {
-  return `snap_${hash('sha256', manifest).slice(0, 12)}`;
-}
+const idOf = (manifest: string) => `snap_${hash('sha256', manifest).slice(0, 12)}`;
 
 /** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
 export type SnapshotOffer = 'first' | 'newer';

@@ -112,9 +112,7 @@ export function checkOperations(
   return [...(missing.length > 0 ? [sayUnplaced(missing)] : []), ...said];
 }
 
-export function sayUnplaced(entries: string[]): string {
-  return `These entries are in no operation: ${entries.join(', ')}.`;
-}
+export const sayUnplaced = (entries: string[]) => `These entries are in no operation: ${entries.join(', ')}.`;
 
 interface Earlier {
   kind: string;

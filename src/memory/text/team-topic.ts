@@ -118,9 +118,7 @@ export function statementsOf(raw: string): { id: string; text: string; first: nu
   });
 }
 
-function isTableRule(line: string): boolean {
-  return /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line);
-}
+const isTableRule = (line: string) => /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line);
 
 function cellsOf(row: string): string[] {
   const inner = row.replace(/^\||(?<!\\)\|$/g, '');

@@ -121,9 +121,7 @@ export function applyEdit(current: string | null, edit: TopicEdit): string | nul
 }
 
 /** Whether a topic file has headings at most. */
-function isBlank(text: string): boolean {
-  return /^(?:\s*(?:#{1,6}(?:[ \t][^\n]*)?)?(?:\n|$))*$/.test(text.slice(bodyStart(text)));
-}
+const isBlank = (text: string) => /^(?:\s*(?:#{1,6}(?:[ \t][^\n]*)?)?(?:\n|$))*$/.test(text.slice(bodyStart(text)));
 
 export function renamed(text: string | null, name: string): string | null {
   return text && (readFrontmatter(text).data.name === undefined ? text : setKeys(text, { name }));
@@ -166,9 +164,7 @@ export function entryLines(
 }
 
 /** A session as entries name it, of which only matters whether it is another one. */
-export function nameOfSession(at: number): string {
-  return `s${at + 1}`;
-}
+export const nameOfSession = (at: number) => `s${at + 1}`;
 
 /** Throws `refused` where one of these lines, which are a person's, links a topic that is renamed; `renames`: from path to path. */
 export function refuseLinks(lines: string[], path: string, renames: Map<string, string>): void {

@@ -42,29 +42,19 @@ export function isTopicName(name: string): boolean {
 }
 
 /** Whether a file of the memory directory is a topic, whoever wrote it: Markdown at the top, save the index. */
-export function isTopicPath(path: string): boolean {
-  return /^[^/\\]+\.md$/i.test(path) && path.toLowerCase() !== 'memory.md';
-}
+export const isTopicPath = (path: string) => /^[^/\\]+\.md$/i.test(path) && path.toLowerCase() !== 'memory.md';
 
 /** Whether a file holds what a dream put away: out of the index, found by a search, back when it is touched. */
-export function isArchivePath(path: string): boolean {
-  return path.startsWith(ARCHIVE) && isTopicPath(path.slice(ARCHIVE.length));
-}
+export const isArchivePath = (path: string) => path.startsWith(ARCHIVE) && isTopicPath(path.slice(ARCHIVE.length));
 
 /** Whether a file holds a topic, put away or not. */
-export function isTopicFile(path: string): boolean {
-  return isTopicPath(path) || isArchivePath(path);
-}
+export const isTopicFile = (path: string) => isTopicPath(path) || isArchivePath(path);
 
 /** Where the lines of a topic are put away; of a path that is there already, the topic's own. */
-export function archivePath(path: string): string {
-  return ARCHIVE + path;
-}
+export const archivePath = (path: string) => ARCHIVE + path;
 
 /** The id of the line with this text. */
-export function lineId(text: string): string {
-  return hash('sha256', fold(text)).slice(0, 8);
-}
+export const lineId = (text: string) => hash('sha256', fold(text)).slice(0, 8);
 
 /** The same for texts that say the same in the same words. */
 export function saidId(text: string): string {
@@ -201,14 +191,10 @@ function placeFor(
   return { from: raw.length, to: raw.length, text: startLine(raw, raw.length) + gap + write('- ') };
 }
 
-function startLine(raw: string, at: number): string {
-  return at === 0 || raw[at - 1] === '\n' ? '' : lineEndOf(raw);
-}
+const startLine = (raw: string, at: number) => (at === 0 || raw[at - 1] === '\n' ? '' : lineEndOf(raw));
 
 /** The marker of a new bullet next to another; a number would have to be counted on. */
-function bulletLike(marker: string): string {
-  return /\d/.test(marker) ? '- ' : `${marker.trimEnd()} `;
-}
+const bulletLike = (marker: string) => (/\d/.test(marker) ? '- ' : `${marker.trimEnd()} `);
 
 /** Whether a text, alone on its line, is nothing but a line of a paragraph. */
 function isPlainLine(text: string): boolean {
@@ -218,18 +204,12 @@ function isPlainLine(text: string): boolean {
 
 const MARK = /^Seen once, (\d{4}-\d{2}-\d{2}): /;
 
-export function markSeenOnce(text: string, day: Day): string {
-  return `Seen once, ${day}: ${withoutMark(text)}`;
-}
+export const markSeenOnce = (text: string, day: Day) => `Seen once, ${day}: ${withoutMark(text)}`;
 
-export function withoutMark(text: string): string {
-  return text.replace(MARK, '');
-}
+export const withoutMark = (text: string) => text.replace(MARK, '');
 
 /** The day that a line's mark names; undefined for a plain line. */
-export function seenOnceOn(text: string): Day | undefined {
-  return MARK.exec(text)?.[1];
-}
+export const seenOnceOn = (text: string): Day | undefined => MARK.exec(text)?.[1];
 
 /** A topic's text, or its body, without the lines that carry the mark, and these. */
 export function partSeenOnce(raw: string): { text: string; marked: { id: string; text: string }[]; isAll: boolean } {

@@ -272,4 +272,4 @@ function say(
   if (left.length > 0) note(`Left in ${dir}, as none of the memory's: ${left.join(', ')}.`);
 }
 
-export const commands = [fleet, status, limits, restored, move] as CommandSpec[];
+export const commands = [move, fleet, status, limits, restored] as CommandSpec[];
