@@ -10,7 +10,8 @@ import { openStore } from '../memory/open.ts';
 import type { Store } from '../memory/store/store.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { keepingOf, openHomeOf } from './keeping.ts';
-import { type MemoryToolOptions, memoryCommands, readMemoryCommand } from './memory-commands.ts';
+import { type MemoryToolOptions, memoryCommands } from './memory-commands.ts';
+import { readMemoryCommand } from './memory-words.ts';
 import { declaredScope, MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from './places.ts';
 import { type RecallOptions, recallFor } from './recall-session.ts';
 

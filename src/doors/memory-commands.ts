@@ -4,72 +4,30 @@
 // `bad-input` whose message the model can read, and nothing is changed; no command overwrites a file; no secret is written.
 // It never changes a file but through the store.
 
-import { z } from 'zod';
 import { AppError } from '../base/errors.ts';
 import { removeEmptyDirectories } from '../base/files/directories.ts';
 import { holdsText } from '../base/files/files.ts';
-import { redact } from '../base/text/redact.ts';
 import { indexFollowing } from '../memory/dream/index-follow.ts';
 import { confine, type Location } from '../memory/store/confine.ts';
-import { type Edited, insertLines, replaceOnce } from '../memory/store/edit-text.ts';
+import { type Edited, insertLines } from '../memory/store/edit-text.ts';
 import { namesNothing, readTree, snippet, viewMemory, withinMemory } from '../memory/store/memory-view.ts';
 import type { Actor, FileChange, Store } from '../memory/store/store.ts';
 import { readLines } from '../memory/text/blocks.ts';
-
-/** Of an `old_str` that an error repeats. */
-const SHOWN_CHARS = 1_000;
+import {
+  type Command,
+  type MemoryCommands,
+  refusal,
+  refuseJoinedSecret,
+  refuseSecretName,
+  replaceIn,
+  withoutSecrets,
+} from './memory-words.ts';
 
 export interface MemoryToolOptions {
   /** `read-only`: every command but `view` is refused. */
   mode: 'read-write' | 'read-only';
   /** Who the changes are by. Default: `tool:memory`. */
   actor?: Actor;
-}
-
-const text = z.string().refine((value) => value.isWellFormed(), 'holds half a character');
-const path = z.string().min(1);
-
-const COMMAND = z.discriminatedUnion('command', [
-  z.object({
-    command: z.literal('view'),
-    path,
-    view_range: z
-      .array(z.int())
-      .nullable()
-      .transform((range) => range ?? undefined)
-      .optional(),
-  }),
-  z.object({ command: z.literal('create'), path, file_text: text }),
-  z.object({
-    command: z.literal('str_replace'),
-    path,
-    old_str: text.min(1),
-    // Left out means: delete what was found.
-    new_str: text.nullish().transform((by) => by ?? ''),
-  }),
-  z.object({ command: z.literal('insert'), path, insert_line: z.int(), insert_text: text }),
-  z.object({ command: z.literal('delete'), path }),
-  z.object({ command: z.literal('rename'), old_path: path, new_path: path }),
-]);
-
-type MemoryCommand = z.infer<typeof COMMAND>;
-type Command<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
-
-/** One function for each command; each answers what the model is to read, or throws. */
-type MemoryCommands = {
-  [Name in MemoryCommand['command']]: (command: Command<Name>) => Promise<string>;
-};
-
-/** A command as a model sent it, or anything else. Throws `bad-input` that names what does not fit. */
-export function readMemoryCommand(input: unknown): MemoryCommand {
-  const read = COMMAND.safeParse(input);
-  if (read.success) return read.data;
-  const found = read.error.issues.map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`);
-  throw new AppError('bad-input', `Error: The arguments of the memory tool do not fit. ${found.join('; ')}.`, {
-    remedy:
-      'Commands: view (path, view_range?), create (path, file_text), str_replace (path, old_str, new_str?), ' +
-      'insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path).',
-  });
 }
 
 export function memoryCommands(store: Store, options: MemoryToolOptions): MemoryCommands {
@@ -200,48 +158,6 @@ export function memoryCommands(store: Store, options: MemoryToolOptions): Memory
   };
 }
 
-/** What is written holds no secret that can be known as one; `redacted`: how many it held, `note` tells the model so. */
-export async function withoutSecrets(given: string): Promise<{ text: string; redacted: number; note: string }> {
-  const { text, found } = await redact(given);
-  const redacted = found.reduce((sum, { count }) => sum + count, 0);
-  return {
-    text,
-    redacted,
-    note: redacted > 0 ? `\nA secret in it was not kept: a placeholder stands in its place.` : '',
-  };
-}
-
-/** Throws `refused` for a name that is a secret: names are shown, listed and kept in every version. */
-export async function refuseSecretName(path: string): Promise<void> {
-  if ((await redact(path)).found.length === 0) return;
-  throw new AppError('refused', 'The path holds a secret; nothing was written.', { remedy: 'Choose another name.' });
-}
-
-/** Throws `refused` where an edit would put a secret together from what stands in a file and what it adds. */
-export async function refuseJoinedSecret(path: string, before: string, after: string): Promise<void> {
-  const { redacted } = await withoutSecrets(after);
-  if (redacted === 0 || redacted <= (await withoutSecrets(before)).redacted) return;
-  throw new AppError('refused', `${path} was not changed: with the edit it would hold a secret.`, {
-    remedy: 'Say where the secret is kept instead of what it is.',
-  });
-}
-
-/** Replaces the only place where `old_str` stands in a file's text. Throws `bad-input` where there is none or several. */
-export function replaceIn(current: string, edit: { path: string; old_str: string; new_str: string }): Edited {
-  const { path, old_str, new_str } = edit;
-  const edited = replaceOnce(current, { wanted: old_str, by: new_str });
-  if ('text' in edited) return edited;
-  const isLong = old_str.length > SHOWN_CHARS;
-  const wanted = `old_str \`${isLong ? `${old_str.slice(0, SHOWN_CHARS).toWellFormed()}…` : old_str}\``;
-  if (edited.found.length === 0) {
-    throw refusal(`No replacement was performed, ${wanted} did not appear verbatim in ${path}.`);
-  }
-  const lines = edited.found.join(', ');
-  throw refusal(
-    `No replacement was performed. Multiple occurrences of ${wanted} in lines: ${lines}. Please ensure it is unique`,
-  );
-}
-
 /** Throws as for a path that is not there where it names none: `/`, or one with a segment `.`. */
 function placeOf(store: Store, path: string, missing = `Error: The path ${path} does not exist`): Location {
   if (namesNothing(path)) throw refusal(missing);
@@ -291,8 +207,4 @@ function requireSize(after: string, file: { path: string; before: string; maxByt
 /** The store keeps text: the bytes of a picture would not survive a change or come back from a version. */
 function requireText({ path, absolute }: Location): void {
   if (!holdsText(absolute)) throw refusal(`Error: ${path} is not UTF-8 text; the memory tool leaves it alone.`);
-}
-
-function refusal(message: string): AppError {
-  return new AppError('bad-input', message);
 }

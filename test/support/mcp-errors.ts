@@ -23,6 +23,7 @@ const [PLACE, LIST, AGAIN] = [
   'List the memories',
   'Read it again and repeat',
 ];
+const OTHER_PLACE = /Use a path inside the memory directory|choose another path/;
 const WHICH = /notes.*kept/;
 const MAY_WRITE = 'Ask the person for access read_write';
 
@@ -49,7 +50,7 @@ export const REFUSED: [tool: string, wrong: string, input: object, remedy: strin
   ['write', 'a path of nocturne’s', { path: '.nocturne/a.md', content: 'a' }, PLACE],
   ['write', 'a memory that is there', { path: 'hosts.md', content: 'a' }, 'Choose another path, or edit'],
   ['write', 'another text than expected', { path: 'hosts.md', content: 'a', expected_content_sha256: SHA }, AGAIN],
-  ['write', 'a memory as directory', { path: 'hosts.md/a.md', content: 'a' }, PLACE],
+  ['write', 'a memory as directory', { path: 'hosts.md/a.md', content: 'a' }, OTHER_PLACE],
   ['write', 'a read-only store', { store: 'kept', path: 'a.md', content: 'a' }, MAY_WRITE],
   ['write', 'a text that is too large', { path: 'a.md', content: TOO_LARGE }, 'Split it into several memories'],
   ['write', 'a placeholder for a secret', { path: 'own.md', content: '- [redacted:x]\n' }, 'Change the other parts'],

@@ -7,7 +7,7 @@
 
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { AppError, describeError, isAppError } from '../../base/errors.ts';
+import { AppError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { redact } from '../../base/text/redact.ts';
@@ -21,8 +21,19 @@ import { check, notThere, type Precondition } from '../../memory/store/staging.t
 import type { FileChange, Store } from '../../memory/store/store.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import { isTopicPath } from '../../memory/text/topic.ts';
-import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from '../memory-commands.ts';
-import type { Input, OUTPUTS, Output, Tool, ToolCall } from './server.ts';
+import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from '../memory-words.ts';
+import type { Input, Output, Tool, ToolCall } from './server.ts';
+import {
+  failure,
+  isDirectoryHere,
+  losesSecret,
+  NOTHING,
+  offsetOf,
+  PLACEHOLDER,
+  pageOf,
+  readOnly,
+  TEXTS,
+} from './tool-answers.ts';
 
 interface ToolDeps {
   /** Opens a directory that may be written; one that is open already is shared. */
@@ -72,10 +83,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
 
   async function write(): Promise<Output<Tool>> {
     if (store.access !== 'read_write') {
-      throw new AppError('refused', `The store ${JSON.stringify(store.name)} is read-only; nothing was changed.`, {
-        remedy:
-          'Ask the person for access read_write in mcpStores of the settings, for :rw behind --store, or for a key that may write.',
-      });
+      throw readOnly(store);
     }
     const work = WRITING[tool as keyof typeof WRITING];
     return work(await deps.openStore(store.dir), input as never, { actor: deps.actor });
@@ -101,12 +109,6 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   }
 }
 
-/** What is found where there is no memory. */
-const NOTHING = { list: { memories: [], next_page: null }, search: { hits: [], total: 0, next_page: null } };
-
-/** Of one answer; a single line that is longer is shown whole. */
-const MAX_CHARS = 16_000;
-
 /** The place that a client names by path or by id. Throws `bad-input` for one that cannot be. */
 function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
   const known = /^mem_[0-9a-f]{12}$/.test(given) && ledger.get('select path from memory where id = ?', given)?.path;
@@ -117,9 +119,7 @@ function placeOf({ dir, ledger }: MemoryReader, given: string): Location {
 async function memoryAt(reader: MemoryReader, given: string): Promise<ReadMemory> {
   const { path, kind } = placeOf(reader, given);
   if (kind === 'directory') {
-    throw new AppError('bad-input', `${path} is a directory.`, {
-      remedy: `List it with the path_prefix ${JSON.stringify(`${path}/`)}.`,
-    });
+    throw isDirectoryHere(path);
   }
   const found = await reader.lookUp(path);
   if (found === null) throw notThere(given);
@@ -147,12 +147,7 @@ async function listMemories(reader: MemoryReader, input: Input<'list'>): Promise
 
 async function searchMemories(reader: MemoryReader, input: Input<'search'>): Promise<Output<'search'>> {
   const { store, query, path_prefix: under, limit, page = '0' } = input;
-  const offset = /^\d{1,6}$/.test(page) ? Number(page) : Number.NaN;
-  if (Number.isNaN(offset)) {
-    throw new AppError('bad-input', `${JSON.stringify(page)} is no next_page of a search.`, {
-      remedy: 'Leave page out to begin with the first.',
-    });
-  }
+  const offset = offsetOf(page);
   const { hits, total } = searchMemory(reader, { query, limit, offset, under });
   const shown = await redactHits(reader, hits);
   const next = offset + hits.length;
@@ -183,29 +178,6 @@ async function readMemory(reader: MemoryReader, input: Input<'read'>): Promise<O
   return { store, ...factsOf(memory), previous_version, is_current, redacted, ...pageOf(lines, input) };
 }
 
-function pageOf(lines: string[], { first_line: from = 1, last_line: last = lines.length }: Input<'read'>) {
-  const to = Math.min(last, lines.length);
-  if (from > Math.max(to, 1)) {
-    throw new AppError('bad-input', `There are no lines ${from} to ${last}: the memory has ${lines.length}.`, {
-      remedy: 'Leave first_line and last_line out to read it from its beginning.',
-    });
-  }
-  let content = lines[from - 1] ?? '';
-  let next = Math.min(from + 1, lines.length + 1);
-  while (next <= to && content.length + (lines[next - 1] as string).length <= MAX_CHARS) {
-    content += lines[next - 1] as string;
-    next += 1;
-  }
-  const next_line = next <= lines.length ? next : null;
-  return {
-    first_line: Math.min(from, lines.length),
-    last_line: next - 1,
-    total_lines: lines.length,
-    next_line,
-    content,
-  };
-}
-
 function versionAt(reader: MemoryReader, { given, version }: { given: string; version: string }): ReadMemory {
   const { path } = placeOf(reader, given);
   const memory = reader.ledger.get('select id from memory where path = ?', path)?.id;
@@ -226,8 +198,6 @@ function versionAt(reader: MemoryReader, { given, version }: { given: string; ve
 }
 
 type By = Pick<ToolDeps, 'actor'>;
-
-const PLACEHOLDER = '[redacted:';
 
 async function writeMemory(store: Store, input: Input<'write'>, by: By): Promise<Output<'write'>> {
   const { path } = confine(store.dir, input.path);
@@ -293,13 +263,10 @@ async function deleteMemory(store: Store, input: Input<'delete'>, by: By): Promi
   return { store: input.store, ...factsOf(before), outcome: 'deleted' };
 }
 
-/** A person's own secret is shown as a placeholder; written back whole, the placeholder would take its place. */
 async function refuseLosingSecret(store: Store, { path, text }: { path: string; text: string }): Promise<void> {
   const before = text.includes(PLACEHOLDER) ? await store.lookUp(path) : null;
   if (before === null || before.text === text || (await redact(before.text)).found.length === 0) return;
-  throw new AppError('refused', `${path} was not replaced: it holds a secret, which ${PLACEHOLDER}…] stands for.`, {
-    remedy: 'Change the other parts with memory_edit; the secret stays where it is.',
-  });
+  throw losesSecret(path);
 }
 
 /** Commits the change of one file; answers whether lines of it gave way to an edit made meanwhile. */
@@ -309,70 +276,4 @@ async function change(store: Store, by: By, file: FileChange): Promise<boolean> 
     return { files: [file, ...index.files], rows: (transaction) => index.finish(transaction) };
   });
   return collisions.includes(file.path);
-}
-
-/** The text of each tool's answer. */
-const TEXTS: { [Tool in keyof typeof OUTPUTS]: (output: Output<Tool>) => string } = {
-  list({ memories, next_page }) {
-    const rows = memories.map((item) =>
-      item.type === 'memory_prefix'
-        ? item.path
-        : `${item.path}\t${item.size_bytes} bytes\tchanged ${item.modified_at.slice(0, 10)}`,
-    );
-    return [...(rows.length > 0 ? rows : ['Nothing is remembered there.']), ...moreOf(next_page)].join('\n');
-  },
-  search({ hits, total, next_page }) {
-    const rows = hits.map(({ path, line, text }) => `${path}:${line}\t${text}`);
-    const found = `${total} found${hits.length < total ? `, ${hits.length} of them here` : ''}.`;
-    return [found, ...rows, ...moreOf(next_page)].join('\n');
-  },
-  read(read) {
-    const { first_line, last_line, total_lines, next_line, redacted, is_current, previous_version, content } = read;
-    const about = [
-      factsLine(read),
-      ...(is_current ? [] : ['This is an older version.']),
-      ...(previous_version === null ? [] : [`The version before it: ${previous_version}`]),
-      `Lines ${first_line} to ${last_line} of ${total_lines}${next_line === null ? '' : `; the rest from first_line ${next_line}`}:`,
-      ...(redacted > 0
-        ? [`${redacted === 1 ? '1 secret is' : `${redacted} secrets are`} left out as [redacted:…].`]
-        : []),
-    ];
-    return `${about.join('\n')}\n\n${content}`;
-  },
-  write: changeText,
-  edit: changeText,
-  delete: (gone) => `Deleted ${gone.path}; it is kept as version ${gone.version}.`,
-};
-
-function moreOf(page: string | null): string[] {
-  return page === null ? [] : [`More with page ${JSON.stringify(page)}.`];
-}
-
-function changeText(change: Output<'write' | 'edit'>): string {
-  const { outcome, path, redacted, collided } = change;
-  return [
-    outcome === 'unchanged' ? `${path} holds that already.` : `${path} was ${outcome}.`,
-    factsLine(change),
-    ...(redacted > 0 ? [`${redacted === 1 ? '1 secret was' : `${redacted} secrets were`} taken out of it.`] : []),
-    ...(collided ? ['Someone edited the same lines meanwhile, and that edit was kept: read it again.'] : []),
-  ].join('\n');
-}
-
-function factsLine({ path, id, version, content_sha256 }: Output<'read' | 'write' | 'edit'>): string {
-  return `${path} · ${id ?? 'no id yet'} · ${version ?? 'no version yet'} · content_sha256 ${content_sha256}`;
-}
-
-/**
- * A failure as a tool error; `found` is what stands there now. The data is no `structuredContent`: clients refuse what is
- * not as the tool's output schema says, and the words with it.
- */
-function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
-  const { code, message, remedy } = isAppError(error) ? error : new AppError('unexpected', describeError(error));
-  const now = found && `What stands there now:\n${TEXTS.read(found)}`;
-  const text = [message, remedy, now].filter(Boolean).join('\n');
-  return {
-    isError: true,
-    content: [{ type: 'text', text }],
-    _meta: { 'nocturne/error': { code, message, remedy: remedy ?? null, found } },
-  };
 }

@@ -125,28 +125,27 @@ interface TakeBackDeps {
   environment: Record<string, string | undefined>;
 }
 
-/** A worker comes to what is left of a canceled dream no earlier, so that it meets nobody. */
-const LEFT_TO_WORKERS_MS = 10_000;
-
 /**
  * Cancels a dream that is not over; answers false while what it changed is still to be taken back: whoever works on the same keeps
  * that waiting, and a worker does it then.
  */
 export async function cancelDream(id: string, deps: TakeBackDeps): Promise<boolean> {
-  const { db, clock } = deps.memories;
+  await markCanceled(id, deps.memories);
+  return (await takeBackDream(id, deps)).outcome === 'undone';
+}
+
+/** Who works on it has lost its claim, and what is left to do is known to every worker. */
+export async function markCanceled(id: string, { db, clock }: Memories): Promise<void> {
   const now = clock.now();
-  const at = now.toISOString();
   await db.write(async (sql) => {
     const canceled = `update job set status = 'canceled', outcome = 'canceled', ended_at = ? where id = ? and ended_at is null`;
-    if ((await sql.run(canceled, at, id)) === 0) return;
-    // Who works on it has lost its claim, and what is left to do is known to every worker.
+    if ((await sql.run(canceled, now.toISOString(), id)) === 0) return;
     await sql.run(
       `update inbox set kind = 'undo', key = job, memory = coalesce((select memory from job where id = inbox.job), memory),
          owner = null, until = null, fence = fence + 1, state = 'waiting', priority = ?, not_before = ?, ${CLEAN} where job = ?`,
-      ...[PRIORITY.person, new Date(now.getTime() + LEFT_TO_WORKERS_MS).toISOString(), id],
+      ...[PRIORITY.person, now.toISOString(), id],
     );
   });
-  return (await takeBackDream(id, deps)).outcome === 'undone';
 }
 
 /** Takes back what a canceled dream changed. It can be done again, by several at once. */
@@ -330,7 +329,7 @@ async function openOne(
   try {
     const opened = there && (await openTranscript(db, { session: there.id, isLive: false, machine, copiesDir }));
     // Nothing says where it is in the memory that is written to.
-    if (opened) return Object.assign(opened, { path: '', discard: opened.discard ?? (() => {}) });
+    if (opened) return Object.assign(opened, { discard: opened.discard ?? (() => {}) });
   } catch (error) {
     if (!isAppError(error)) throw error;
   }

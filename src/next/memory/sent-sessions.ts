@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { parseJson } from '../../base/text/json.ts';
 import { redact } from '../../base/text/redact.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { scanDecoded } from '../../transcript/records.ts';
 import { openSession, type Session, snapshotLines } from '../../transcript/session.ts';
 import { type Db, insert, newId, type Sql } from '../db/sql.ts';
@@ -135,4 +136,15 @@ export async function waitingSent(sql: Sql, of: { tenant: string } | { key: stri
     ...values,
   );
   return row?.n ?? 0;
+}
+
+/** Drops what was sent last so many days ago and waits for nothing; who it was stays with what was learned of it. */
+export async function dropOldSent(db: Db, { now, days }: { now: Date; days: number }): Promise<void> {
+  const before = new Date(now.getTime() - days * DAY_MS).toISOString();
+  const old = `select id from session where sent_at < ?
+    and not exists (select 1 from inbox where inbox.kind = 'extract' and inbox.key = session.id)`;
+  await db.write(async (sql) => {
+    await sql.run(`delete from piece where session in (${old})`, before);
+    await sql.run(`update session set sent = null, sent_at = null where id in (${old})`, before);
+  });
 }

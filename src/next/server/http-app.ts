@@ -10,6 +10,7 @@ import { ApiError, apiErrorOf } from './api-errors.ts';
 import type { Caller } from './api-keys.ts';
 import { dreamRoutes } from './dreams-route.ts';
 import { type Endpoint, type Env, headerOf, mount } from './endpoint.ts';
+import { mountMcp } from './mcp-route.ts';
 import { memoryRoutes } from './memories-route.ts';
 import type { ServerDeps } from './server-deps.ts';
 import { sessionRoutes } from './sessions-route.ts';
@@ -99,6 +100,7 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   app.use('/nocturne/*', letIn(deps));
   app.use('/mcp/*', letIn(deps));
   mount(app, endpoints(), deps);
+  mountMcp(app, deps);
   return app;
 }
 

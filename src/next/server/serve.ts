@@ -10,6 +10,7 @@ import { makePrivate, removeFile } from '../../base/files/files.ts';
 import type { Log } from '../../base/logger.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
+import { dropOldSent } from '../memory/sent-sessions.ts';
 import { ApiKeys } from './api-keys.ts';
 import { createApp, type Reached } from './http-app.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -66,6 +67,7 @@ export interface ServerParts {
 export async function startServer(parts: ServerParts, options: ServeOptions = {}): Promise<Running> {
   const { config, memories } = parts;
   const closing = new AbortController();
+  await dropOldSent(memories.db, { now: memories.clock.now(), days: config.sessionDays });
   const keys = new ApiKeys(memories.db, memories.clock);
   const deps: ServerDeps = {
     ...parts,

@@ -6,7 +6,7 @@ import { isCheckedInDir } from '../../memory/home/paths.ts';
 import type { Value } from '../db/sql.ts';
 import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { MemoryFiles } from '../memory/memory-files.ts';
+import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
 import { ApiError } from './api-errors.ts';
 import type { Asker, Call } from './endpoint.ts';
 
@@ -47,9 +47,15 @@ export async function storeNamed(id: string, by: Asker): Promise<MemoryRow> {
 /** The files of it, to be read. */
 export async function filesOf(call: Call): Promise<MemoryFiles> {
   const row = await storeOf(call);
-  return new MemoryFiles(call.deps.memories, await call.deps.memories.of(row.id), {
-    secrets: flagsOf(row).allowsSecrets ? 'keep' : 'refuse',
-  });
+  return filesIn(row, call, { secrets: flagsOf(row).allowsSecrets ? 'keep' : 'refuse' });
+}
+
+export async function filesIn(
+  { id }: MemoryRow,
+  { deps: { memories } }: Asker,
+  how: { secrets: OfSecrets },
+): Promise<MemoryFiles> {
+  return new MemoryFiles(memories, await memories.of(id), how);
 }
 
 /** The files of it, to be changed. `isArchivedFine`: what goes may go from an archived memory, too. */

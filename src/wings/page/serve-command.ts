@@ -7,8 +7,8 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { AppError } from '../../base/errors.ts';
-import { openLog, readTextNow } from '../../base/files/files.ts';
+import { openLog } from '../../base/files/files.ts';
+import { refuseInTheClear, type ServeOptions, serveSpec, tlsOf } from '../../doors/cli/serve-options.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { type CommonOptions, portOf, wholeNumber, withApp } from '../../doors/cli/terminal/options.ts';
 import { EXIT, note, print } from '../../doors/cli/terminal/output.ts';
@@ -19,55 +19,10 @@ import { checkQueueUrl } from '../../queue/drivers.ts';
 import type { Running } from '../server/serve.ts';
 import { makeTicket, servedAt } from './visits.ts';
 
-interface Options {
-  host: string;
-  port: number;
-  socket?: string;
-  projects?: boolean;
-  tlsCert?: string;
-  tlsKey?: string;
-  behindProxy?: boolean;
-  url: string[];
-  cors: string[];
-  creates: number;
-  reads: number;
-  worker: boolean;
-  json?: boolean;
-}
-
-const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
-
-const serve: CommandSpec<Options> = {
-  name: 'serve',
-  about: 'memory stores over HTTP, as the official SDK speaks them',
-  group: 'Under the hood',
-  options: [
-    ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
-    ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
-    ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
-    ['--projects', 'the memories of projects, too, to keys that name no stores'],
-    ['--tls-cert <file>', 'certificate, PEM'],
-    ['--tls-key <file>', 'its key, PEM'],
-    ['--behind-proxy', 'something before it speaks TLS; allows another --host'],
-    ['--url <url...>', 'an address under which clients reach it', { default: [] }],
-    ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
-    [
-      '--creates <number>',
-      'changes that a key may ask for in a minute; 0: no limit',
-      { parse: wholeNumber, default: 300 },
-    ],
-    [
-      '--reads <number>',
-      'reads that a key may ask for in a minute; 0: no limit',
-      { parse: wholeNumber, default: 1_200 },
-    ],
-    ['--no-worker', 'start no worker; dreams wait until there is one'],
-  ],
-  json: '{ url, key? }',
-  more: 'On a terminal it makes a key that ends with it, where there is none. It starts a worker, which outlives it, unless one of this home is alive.',
-  examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
+const serve: CommandSpec<ServeOptions> = {
+  ...serveSpec({ portOf, wholeNumber }),
   run: (call) => {
-    refuseOpen(call.options);
+    refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
       const [{ startServer }, { openPages }] = await loadServer();
@@ -113,24 +68,6 @@ const serve: CommandSpec<Options> = {
 
 /** Loads what serves memory and the page, which nothing else needs. */
 const loadServer = () => Promise.all([import('../server/serve.ts'), import('./page.ts')]);
-
-/** What others can reach must not be read on its way. */
-function refuseOpen({ host, tlsCert, tlsKey, behindProxy, socket }: Options): void {
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
-  }
-  if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
-  throw new AppError('bad-input', `--host ${host} would carry keys and memories in the clear.`, {
-    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy where something before it speaks TLS.',
-  });
-}
-
-function tlsOf({ tlsCert, tlsKey }: Options): { cert: string; key: string } | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
-  if (cert !== null && key !== null) return { cert, key };
-  throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
-}
 
 const LOOK_MS = 15_000;
 

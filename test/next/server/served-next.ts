@@ -7,13 +7,18 @@ import { expect, onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../../src/agent/loop.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { isCheckedInDir } from '../../../src/memory/home/paths.ts';
+import { markCanceled } from '../../../src/next/jobs/client-dream.ts';
+import type { ExtractRequest } from '../../../src/next/jobs/extract/extract-report.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
+import { enterSession } from '../../../src/next/memory/session-rows.ts';
 import { dropOld } from '../../../src/next/memory/versions.ts';
 import { pagesOf } from '../../../src/next/page/page.ts';
+import { put } from '../../../src/next/queue/inbox.ts';
 import { type NewKey, RIGHTS } from '../../../src/next/server/api-keys.ts';
 import { startServer } from '../../../src/next/server/serve.ts';
 import { type App, openApp } from '../../../src/next/worker/compose.ts';
 import { runWorker } from '../../../src/next/worker/worker.ts';
+import { openSession } from '../../../src/transcript/session.ts';
 import { environmentIn } from '../../support/app.ts';
 import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
 import { asking, scriptedModel } from '../../support/scripted-model.ts';
@@ -43,7 +48,7 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
   const app = await openApp(await loadConfig({}, environment), { runAgent: loopInProcess });
   const { config, log, memories, db, clock } = app;
   // As whoever worked there did.
-  const memory = await memories.ofDirectory(dir, { scope: 'project', name: 'project' });
+  const memory = await app.memoryFor();
   const pages = { openPages: pagesOf(app), port: 0, createsPerMinute: 0, readsPerMinute: 0 };
   const server = await startServer({ config, log, memories }, { ...pages, ...options });
   whenDone(async () => {
@@ -58,7 +63,8 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
     },
     async adopt(at) {
       const kind = isCheckedInDir(at) ? 'team' : 'project';
-      return { ...(await memories.ofDirectory(at, { scope: kind, name: 'adopted' })), kind };
+      const row = at === dir ? memory : await memories.ofDirectory(at, { scope: kind, name: 'adopted' });
+      return { ...row, kind };
     },
     restore: (id) => restoreMemory(db, id),
     async dropRemoved(days) {
@@ -66,9 +72,37 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
       await dropOld(db, { now: later, versionDays: days, versionsKept: 10 });
     },
     removed: () => removedMemories(db),
+    putByHand: async (id, path, text) =>
+      app
+        .files(await memories.of(id))
+        .changeAll({ job: 'job_hand', actor: { kind: 'user', id: null } }, [{ path, make: () => text }]),
+    async dump(id) {
+      const tables = ['memory', 'file', 'version', 'turn', 'entry', 'rests', 'line'];
+      const column = (table: string) => (table === 'memory' ? 'id' : 'memory');
+      return Promise.all(tables.map((table) => db.all(`select * from ${table} where ${column(table)} = ?`, id)));
+    },
+    tenantOf: async (id) =>
+      (await db.get<{ tenant: string }>('select tenant from memory where id = ?', id))?.tenant || null,
+    async sentTexts() {
+      const pieces = await db.all<{ body: Buffer }>('select body from piece order by session, n');
+      return pieces.map(({ body }) => body.toString());
+    },
+    beginCancel: (id) => markCanceled(id, memories),
+    hasOpenDreams: async () => (await db.all("select 1 from job where kind = 'dream' and ended_at is null")).length > 0,
+    async putSession({ id: name, path }) {
+      const session = await openSession(path, { id: name });
+      const memory = await app.memoryFor();
+      await db.write(async (sql) => {
+        const of = { memory: memory.id, machine: memories.machine, at: now() };
+        const { id: key } = await enterSession(sql, of, session);
+        const item = { kind: 'extract', key, memory: memory.id, payload: { ended: true } } as const;
+        await put(sql, { ...item, notBefore: new Date('2026-12-01T00:00:00.000Z') }, clock.now());
+      });
+    },
   };
   return {
-    ...{ app, home, dir, environment, store: { ...memory, dir }, rows: rowsOfNext(app, memory) },
+    app: { ...app, extract: (request: ExtractRequest, more = {}) => app.extract(request, { memory, ...more }) },
+    ...{ home, dir, environment, store: { ...memory, dir }, rows: rowsOfNext(app, memory) },
     server,
     url: server.url,
     stores,

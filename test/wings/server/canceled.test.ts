@@ -97,7 +97,7 @@ test('where the server ends before it could take a canceled dream back, the work
   const working = at.work();
   await asked.promise;
   // As far as a server comes that is killed in the middle of it.
-  await at.server.deps.dreams.cancel(id);
+  await at.stores.beginCancel(id);
   expect([...(await at.texts()).keys()]).toContain('/services.md');
   const held = await at.dream().catch((error) => error);
   expect([held instanceof ConflictError, held.error.error.type]).toEqual([true, 'conflict_error']);

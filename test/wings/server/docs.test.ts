@@ -40,7 +40,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   const dreaming = promisify(execFile)(process.execPath, [join(dir, 'dream.mjs')], {
     env: { ...environment, STORE: store.id, MODEL: 'test-model' },
   });
-  await until(async () => (await at.server.deps.dreams.open()).length > 0);
+  await until(() => at.stores.hasOpenDreams());
   await work(at);
   const dreamt = (await dreaming).stdout;
   expect(dreamt).toMatch(/^completed\n/);

@@ -3,7 +3,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { aSession, type sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { all, asking, type Client, type Served, served, texts, work } from './served.ts';
@@ -20,16 +19,13 @@ async function dreamt(at: Served, { sdk }: Client, { input, session }: { input: 
 /** A project of which one session was read, and another waits to be. */
 async function withProject(options: Parameters<typeof served>[0] = {}) {
   const at = await served(options);
-  const { id: project } = await at.server.deps.stores.adopt(at.dir);
+  const { id: project } = await at.stores.adopt(at.dir);
   const [read, waits] = ['Always use pnpm.', 'Never push to main.'].map((said, n) => {
     const session = aSession([said], { id: `${n + 1}1111111-2222-4333-8444-555555555555` });
     return session;
   }) as [ReturnType<typeof sessionFile>, ReturnType<typeof sessionFile>];
   await at.app.extract({ transcript: read.path, ended: true }, { store: at.store });
-  putInInbox(at.store.ledger, {
-    ...{ kind: 'extract', key: waits.id, notBefore: '2026-12-01T00:00:00.000Z' },
-    payload: { transcript: waits.path, session: waits.id, ended: true },
-  });
+  await at.stores.putSession(waits);
   return { ...at, project, read, waits };
 }
 
@@ -67,7 +63,7 @@ test('a key that names the store of a project dreams over its sessions, by their
 
 test('to every other key a session of this disk is none, whatever it calls it; serve --projects shows it to keys for all', async () => {
   const at = await shared();
-  const another = (await at.server.deps.stores.adopt(tempDir())).id;
+  const another = (await at.stores.adopt(tempDir())).id;
   const unseen = async (client: Client, session: string) => {
     const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
     const { status, error, text } = await dreamt(at, client, { input: id, session });

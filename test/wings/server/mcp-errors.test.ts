@@ -1,9 +1,6 @@
 // What a tool of MCP refuses, as the official clients show it over HTTP.
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { StoreRow } from '../../../src/doors/clients/stores.ts';
 import { waysTaken } from '../../support/depth.ts';
 import { CLIENTS, expectAnswers, expectData, lostRemedies, NOTES, VERSIONS } from '../../support/mcp-errors.ts';
 import { served } from './served.ts';
@@ -18,8 +15,7 @@ test.each(waysTaken(VERSIONS, 1))('each error of each tool reaches a client of %
     const { 'own.md': own, ...rest } = NOTES;
     for (const [path, content] of Object.entries(rest))
       await memoryStores.memories.create(id, { path: `/${path}`, content });
-    const { dir } = (await at.server.deps.stores.find(id)) as StoreRow;
-    writeFileSync(join(dir, 'own.md'), own);
+    await at.stores.putByHand(id, 'own.md', own);
     return id;
   };
   const [notes, kept] = [await stored('notes'), await stored('kept')];

@@ -1,5 +1,6 @@
 // A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
 
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
@@ -9,6 +10,8 @@ import { systemClock } from '../../../src/base/time.ts';
 import { type Caller, Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
+import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
+import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openPages } from '../../../src/wings/page/page.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
@@ -40,6 +43,19 @@ export interface StoresAtHand {
   /** For good, what was deleted so many days ago. */
   dropRemoved(days: number): Promise<void>;
   removed(): Promise<unknown[]>;
+  /** A file of a store, as a person writes it past the server. */
+  putByHand(store: string, path: string, text: string): Promise<unknown>;
+  /** All that is kept of a store, sessions that were sent apart, as it can be compared. */
+  dump(store: string): Promise<unknown>;
+  /** Whose it is by its row; null: nobody's apart. */
+  tenantOf(store: string): Promise<string | null>;
+  /** What is kept of the sessions that were sent, as texts, each part by itself. */
+  sentTexts(): Promise<string[]>;
+  /** As far as a server comes that is killed in the middle of a cancel. */
+  beginCancel(dream: string): Promise<unknown>;
+  hasOpenDreams(): Promise<boolean>;
+  /** Enters a session of this machine that waits to be learned from, later. */
+  putSession(of: { id: string; path: string }): Promise<unknown>;
 }
 
 export interface Served extends TestApp {
@@ -119,7 +135,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
   return {
     ...first.app,
     server: first.server,
-    stores: first.server.deps.stores,
+    stores: storesOf(first.app, first.server.deps),
     get url() {
       urls.push(urls.shift() as string);
       return urls[0] as string;
@@ -130,6 +146,43 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
         ...of,
       });
       return clientOf({ url: urls, key, id: row.id }, more);
+    },
+  };
+}
+
+/** How a file looked is noted by whoever reads it first after the disk's clock moved on. */
+const withoutLooks = (row: object) => ({ ...row, seen_modified: null, seen_changed: null });
+
+function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps']): StoresAtHand {
+  const dirOf = async (id: string) => (await stores.find(id))?.dir as string;
+  return {
+    create: (of) => stores.create(of),
+    adopt: (dir) => stores.adopt(dir),
+    restore: (id) => stores.restore(id),
+    dropRemoved: (days) => stores.dropRemoved(days),
+    removed: () => stores.removed(),
+    putByHand: async (id, path, text) => writeFileSync(join(await dirOf(id), path), text),
+    async dump(id) {
+      const ledger = findLedger(await dirOf(id));
+      const tables = "select name from sqlite_schema where type = 'table' order by name";
+      const rows = ledger
+        ?.all<{ name: string }>(tables)
+        .map(({ name }) => [name, ledger.all<object>(`select * from "${name}"`).map(withoutLooks)]);
+      ledger?.close();
+      return rows;
+    },
+    tenantOf: async (id) => (await stores.find(id))?.tenant ?? null,
+    sentTexts: async () =>
+      readdirSync(join(home, 'sessions'), { recursive: true, withFileTypes: true }).flatMap((item) =>
+        item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
+      ),
+    beginCancel: (id) => dreams.cancel(id),
+    hasOpenDreams: async () => (await dreams.open()).length > 0,
+    async putSession({ id, path }) {
+      putInInbox(store.ledger, {
+        ...{ kind: 'extract', key: id, notBefore: '2026-12-01T00:00:00.000Z' },
+        payload: { transcript: path, session: id, ended: true },
+      });
     },
   };
 }
