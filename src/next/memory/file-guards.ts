@@ -110,10 +110,10 @@ function refusePinned(path: string, text: string | null): void {
 }
 
 /** Only jobs have seen who said what: a program adds no entry to a log that claims to rest on a message. */
-async function refuseForged({ path, before, after }: Change, { sql, memory }: FileGuard): Promise<void> {
+async function refuseForged({ path, before, after, isMove }: Change, { sql, memory }: FileGuard): Promise<void> {
   const day = logDay(path);
   if (day === null || after === null) return;
-  const standing = new Map(ownItems(before ?? '', day).map(({ id, text }) => [id, text]));
+  const standing = new Map(ownItems(isMove ? '' : (before ?? ''), day).map(({ id, text }) => [id, text]));
   for (const { id, text } of ownItems(after, day)) {
     const row = 'select text from entry where memory = ? and id = ?';
     const known = standing.get(id) ?? (await sql.get<{ text: string }>(row, memory, id))?.text;

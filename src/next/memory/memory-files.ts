@@ -3,8 +3,11 @@
 // Promises: what is read is what stands, edits made a moment ago included; each change is one commit, made from what stands then;
 // nothing is overwritten that the caller did not name; no secret is written, unless the memory allows it.
 
+import { join } from 'node:path';
 import { AppError, onAppError } from '../../base/errors.ts';
+import { kindOf } from '../../base/files/directories.ts';
 import { locateSecrets, redact } from '../../base/text/redact.ts';
+import { isMemoryPath } from '../../memory/store/confine.ts';
 import { type Edited, insertLines, replaceOnce } from '../../memory/store/edit-text.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import type { Sql } from '../db/sql.ts';
@@ -127,7 +130,7 @@ export class MemoryFiles {
   async read(of: { path: string } | { id: string }): Promise<FileText | null> {
     const { id: memory } = this.memory;
     const known = 'id' in of ? (await headOf(this.#memories.db, memory, of.id))?.path : of.path;
-    if (known === null || known === undefined) return null;
+    if (known === null || known === undefined || this.isDirectory(known)) return null;
     await lookInto(this.#memories, { memory, paths: [known] });
     const row = await this.#memories.db.get<FileInfo & { content: Buffer | null }>(
       `${SELECT}, version.content ${FROM} and ${'id' in of ? 'file.id = ?' : 'file.folded = ?'} and file.path is not null`,
@@ -136,6 +139,12 @@ export class MemoryFiles {
     if (!row?.content) return null;
     const { content, ...info } = row;
     return { ...info, text: content.toString() };
+  }
+
+  /** Whether a directory stands at a path of the working copy, whatever is in it. */
+  isDirectory(path: string): boolean {
+    const copy = this.#memories.copyOf(this.memory.id);
+    return copy !== null && isMemoryPath(path) && kindOf(join(copy.dir, path)) === 'directory';
   }
 
   /** Makes a file. Errors: `conflict` where its path is taken. */

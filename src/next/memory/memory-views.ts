@@ -4,7 +4,7 @@
 // What lies deeper than two levels is named, so that it can be viewed. Hidden items are not shown.
 
 import { AppError } from '../../base/errors.ts';
-import { isMemoryPath } from '../../memory/store/confine.ts';
+import { checkFilePath, isMemoryPath } from '../../memory/store/confine.ts';
 import { readLines } from '../../memory/text/blocks.ts';
 import type { FileInfo, MemoryFiles } from './memory-files.ts';
 
@@ -38,7 +38,9 @@ export async function viewMemory(files: MemoryFiles, { path, range }: ViewReques
   if (path === '/' || (path.startsWith(`${TOOL_ROOT}/`) && path.split('/').includes('.'))) throw notThere(path);
   const shown = path.endsWith('/') ? path.slice(0, -1) : path;
   const within = withinMemory(shown);
-  const file = within === '' || !isMemoryPath(within) ? null : await files.read({ path: within });
+  // It says what is wrong with it.
+  if (within !== '' && !isMemoryPath(within)) checkFilePath(within);
+  const file = within === '' ? null : await files.read({ path: within });
   if (file) {
     const lines = numberedLines(file.text);
     if (lines.length > MAX_LINES)
