@@ -7,10 +7,10 @@ import { fixedClock } from '../../src/base/time.ts';
 import { listVersions, type MemoryTool, type MemoryToolOptions, memoryTool, openStore } from '../../src/index.ts';
 import { viewMemory } from '../../src/memory/store/memory-view.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
-import { isNext } from '../next/which-house.ts';
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
-import { dirWith, tempDir } from '../support/temp.ts';
+import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
 
+const isNext = HOUSE === 'next';
 const clock = fixedClock('2026-11-20T10:00:00Z');
 const open: { close(): unknown }[] = [];
 

@@ -8,11 +8,10 @@ import { viewMemory } from '../../../src/next/memory/memory-views.ts';
 import { type MemoryToolOptions, memoryTool } from '../../../src/next/tools/memory-tool.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { tempDir } from '../../support/temp.ts';
-import { nextEngine } from '../which-house.ts';
 
 export async function subjectAt(dir: string, whenDone: (thing: { close(): unknown }) => unknown) {
   const home = tempDir();
-  const database = nextEngine === 'postgres' ? await ownDatabase() : undefined;
+  const database = process.env.NOCTURNE_TEST_NEXT === 'postgres' ? await ownDatabase() : undefined;
   const db = await openDatabase({ home, url: database?.url });
   const memories = new Memories({ db, home, clock: fixedClock('2026-11-20T10:00:00Z') });
   whenDone({
