@@ -1,0 +1,45 @@
+// The public library on the next house: what is not exported here may change with any version. What fails is thrown as an AppError
+// with a code of ERRORS, mostly with a remedy; a planned ending of a job is the `outcome` of its report.
+// Gone with the ledger: `openStore`, `Store` and the functions over its versions, which are `MemoryFiles` now (`files` of the app).
+
+import { type Config, loadConfig } from '../base/config/config.ts';
+import { type RecallOptions, recallFor } from './hook/start-recall.ts';
+import { type App, openApp } from './worker/compose.ts';
+
+/** The jobs over the memories of this machine's user. Call `close()` when done. */
+export async function openNocturne(config?: Config): Promise<App> {
+  return openApp(config ?? (await loadConfig()));
+}
+
+/** What a session is to be told where it begins. */
+export async function recallPrompt({ config, ...options }: RecallOptions & { config?: Config } = {}): Promise<string> {
+  return (await recallFor(config ?? (await loadConfig()), options)).text;
+}
+
+export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from '../base/errors.ts';
+export { type Redaction as RedactedText, redact } from '../base/text/redact.ts';
+export { type Clock, fixedClock, systemClock } from '../base/time.ts';
+export type { MemoryScope } from '../doors/places.ts';
+export type { Enablement as Standing } from '../memory/home/paths.ts';
+export { type OpenOptions, openSession, type Session } from '../transcript/session.ts';
+export { readTurns } from '../transcript/turns.ts';
+export type { Message, Part, Speaker, Turn } from '../transcript/types.ts';
+export type { DreamReport, DreamRequest } from './jobs/dream.ts';
+export type { ExtractReport, ExtractRequest } from './jobs/extract/extract-report.ts';
+export type { ForgetReport, ForgetRequest } from './jobs/forget.ts';
+export type { LearnAgainRequest } from './jobs/learn-again.ts';
+export { type RedactReport, type RedactRequest, redactVersion } from './jobs/redact.ts';
+export type { RememberReport, RememberRequest } from './jobs/remember.ts';
+export type { ReviewRequest } from './jobs/review.ts';
+export type { UndoReport, UndoRequest } from './jobs/undo.ts';
+export type { By } from './memory/commit.ts';
+export type { Limits, Precondition } from './memory/file-guards.ts';
+export type { Actor } from './memory/file-rows.ts';
+export type { MemoryRow } from './memory/memories.ts';
+export { type Changed, type FileInfo, type FileText, type ListFiles, MemoryFiles } from './memory/memory-files.ts';
+export { type Scrub, scrubOf } from './memory/scrub.ts';
+export type { ListVersions, Version } from './memory/versions.ts';
+export { type MemoryTool, type MemoryToolOptions, memoryTool } from './tools/memory-tool.ts';
+export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './tools/own-agent.ts';
+export type { App as Nocturne, JobOptions } from './worker/compose.ts';
+export { type Config, loadConfig, type RecallOptions };
