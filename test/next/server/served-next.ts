@@ -81,8 +81,6 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
       const column = (table: string) => (table === 'memory' ? 'id' : 'memory');
       return Promise.all(tables.map((table) => db.all(`select * from ${table} where ${column(table)} = ?`, id)));
     },
-    tenantOf: async (id) =>
-      (await db.get<{ tenant: string }>('select tenant from memory where id = ?', id))?.tenant || null,
     async sentTexts() {
       const pieces = await db.all<{ body: Buffer }>('select body from piece order by session, n');
       return pieces.map(({ body }) => body.toString());

@@ -63,14 +63,13 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
     content: 'Two spaces.\n',
   });
   const session = await send(at, client, store.id, TALK);
-  const dump = () => at.stores.dump(store.id);
-  const before = await dump();
+  const before = await at.stores.dump(store.id);
   const { id } = await dreams.create(asking(store.id, [session.body.id]));
   await work(at);
   const { status, outputs } = await dreams.retrieve(id);
   expect([status, outputs.length]).toEqual(['completed', 1]);
   const output = outputs[0]?.memory_store_id as string;
-  expect(await dump()).toEqual(before);
+  expect(await at.stores.dump(store.id)).toEqual(before);
   expect([...(await texts(client, store.id)).keys()]).toEqual(['/preferences/formatting.md']);
   expect((await texts(client, output)).get('/project-facts.md')).toContain('make ship');
   expect(await memoryStores.memories.retrieve(own.id, { memory_store_id: output })).toMatchObject({
@@ -86,9 +85,8 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
   skip(!isOne, 'of directories of a machine');
   const at = await shared();
   // A project of its own shows a key no other project's sessions.
-  const { stores } = at;
-  const { id: project } = await stores.adopt(tempDir());
-  const { id: foreign } = await stores.adopt(at.dir);
+  const { id: project } = await at.stores.adopt(tempDir());
+  const { id: foreign } = await at.stores.adopt(at.dir);
   const [mine, theirs] = [await at.client({ name: 'mine', stores: [project] }), await at.client({ name: 'theirs' })];
   const secretTalk = TALK.map((each) => ({ ...each, content: each.content.replace('make ship', 'make zanzibar') }));
   const own = await mine.sdk.beta.memoryStores.create({ name: 'notes' });

@@ -20,10 +20,9 @@ async function dreamt(at: Served, { sdk }: Client, { input, session }: { input: 
 async function withProject(options: Parameters<typeof served>[0] = {}) {
   const at = await served(options);
   const { id: project } = await at.stores.adopt(at.dir);
-  const [read, waits] = ['Always use pnpm.', 'Never push to main.'].map((said, n) => {
-    const session = aSession([said], { id: `${n + 1}1111111-2222-4333-8444-555555555555` });
-    return session;
-  }) as [ReturnType<typeof sessionFile>, ReturnType<typeof sessionFile>];
+  const [read, waits] = ['Always use pnpm.', 'Never push to main.'].map((said, n) =>
+    aSession([said], { id: `${n + 1}1111111-2222-4333-8444-555555555555` }),
+  ) as [ReturnType<typeof sessionFile>, ReturnType<typeof sessionFile>];
   await at.app.extract({ transcript: read.path, ended: true }, { store: at.store });
   await at.stores.putSession(waits);
   return { ...at, project, read, waits };

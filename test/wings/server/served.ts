@@ -47,8 +47,6 @@ export interface StoresAtHand {
   putByHand(store: string, path: string, text: string): Promise<unknown>;
   /** All that is kept of a store, sessions that were sent apart, as it can be compared. */
   dump(store: string): Promise<unknown>;
-  /** Whose it is by its row; null: nobody's apart. */
-  tenantOf(store: string): Promise<string | null>;
   /** What is kept of the sessions that were sent, as texts, each part by itself. */
   sentTexts(): Promise<string[]>;
   /** As far as a server comes that is killed in the middle of a cancel. */
@@ -171,7 +169,6 @@ function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps'])
       ledger?.close();
       return rows;
     },
-    tenantOf: async (id) => (await stores.find(id))?.tenant ?? null,
     sentTexts: async () =>
       readdirSync(join(home, 'sessions'), { recursive: true, withFileTypes: true }).flatMap((item) =>
         item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
