@@ -32,6 +32,8 @@ interface Subject {
   operations(path: string): Promise<string[]>;
 }
 
+const COMMITS = `select actor from "commit" where actor <> 'external' order by id`;
+
 async function storeWith(files: Record<string, string | Buffer> = {}): Promise<Subject> {
   const dir = dirWith(files);
   if (isNext) return (await import('../next/tools/memory-tool-next.ts')).subjectAt(dir, (thing) => open.push(thing));
@@ -43,10 +45,7 @@ async function storeWith(files: Record<string, string | Buffer> = {}): Promise<S
     view: (path, range) => viewMemory(store, { path, range }),
     list: () => store.list(),
     idAt: async (path) => (await store.lookUp(path))?.id,
-    commits: async () =>
-      store.ledger
-        .all(`select actor from "commit" where actor <> 'external' order by id`)
-        .map(({ actor }) => `${actor}`.replace('tool:', '')),
+    commits: async () => store.ledger.all(COMMITS).map(({ actor }) => `${actor}`.replace('tool:', '')),
     operations: async (path) => listVersions(store.ledger, { path }).versions.map(({ operation }) => operation),
   };
 }
