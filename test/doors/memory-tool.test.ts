@@ -10,8 +10,7 @@ import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
 import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
 
-const isNext = HOUSE === 'next';
-const clock = fixedClock('2026-11-20T10:00:00Z');
+const [isNext, clock] = [HOUSE === 'next', fixedClock('2026-11-20T10:00:00Z')];
 const open: { close(): unknown }[] = [];
 
 afterEach(async () => {
@@ -50,9 +49,7 @@ async function storeWith(files: Record<string, string | Buffer> = {}): Promise<S
   };
 }
 
-function content(store: Subject, path: string): string {
-  return readFileSync(join(store.dir, path), 'utf8');
-}
+const content = (store: Subject, path: string) => readFileSync(join(store.dir, path), 'utf8');
 
 /** What the model reads for each of the calls that it makes in one reply, through the SDK's own tool runner. */
 async function callTogether(store: Subject, inputs: unknown[], options: MemoryToolOptions = { mode: 'read-write' }) {

@@ -86,7 +86,6 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
       return pieces.map(({ body }) => body.toString());
     },
     beginCancel: (id) => markCanceled(id, memories),
-    hasOpenDreams: async () => (await db.all("select 1 from job where kind = 'dream' and ended_at is null")).length > 0,
     async putSession({ id: name, path }) {
       const session = await openSession(path, { id: name });
       const memory = await app.memoryFor();

@@ -17,7 +17,7 @@ const blocks = (language: string) =>
 
 test('the examples with curl and with the SDK run as they stand', async () => {
   const at = await shared();
-  const { key } = await at.client();
+  const { key, sdk } = await at.client();
   const environment = { PATH: process.env.PATH, NOCTURNE_URL: at.url, NOCTURNE_KEY: key };
   const [create = '', add = '', list = '', send = '', append = ''] = blocks('sh');
   const sh = async (text: string, more: object = {}) =>
@@ -40,7 +40,7 @@ test('the examples with curl and with the SDK run as they stand', async () => {
   const dreaming = promisify(execFile)(process.execPath, [join(dir, 'dream.mjs')], {
     env: { ...environment, STORE: store.id, MODEL: 'test-model' },
   });
-  await until(() => at.stores.hasOpenDreams());
+  await until(async () => (await sdk.beta.dreams.list()).data.length > 0);
   await work(at);
   const dreamt = (await dreaming).stdout;
   expect(dreamt).toMatch(/^completed\n/);

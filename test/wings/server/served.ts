@@ -51,7 +51,6 @@ export interface StoresAtHand {
   sentTexts(): Promise<string[]>;
   /** As far as a server comes that is killed in the middle of a cancel. */
   beginCancel(dream: string): Promise<unknown>;
-  hasOpenDreams(): Promise<boolean>;
   /** Enters a session of this machine that waits to be learned from, later. */
   putSession(of: { id: string; path: string }): Promise<unknown>;
 }
@@ -174,7 +173,6 @@ function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps'])
         item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
       ),
     beginCancel: (id) => dreams.cancel(id),
-    hasOpenDreams: async () => (await dreams.open()).length > 0,
     async putSession({ id, path }) {
       putInInbox(store.ledger, {
         ...{ kind: 'extract', key: id, notBefore: '2026-12-01T00:00:00.000Z' },
