@@ -82,7 +82,12 @@ async function fill(memories: Memories, memory: string, files: number): Promise<
 function commitOne(memories: Memories, memory: string, round: number, files: number) {
   const path = pathOf((round * 37) % files);
   return commit(memories, { memory, paths: [path] }, by, async () => ({
-    files: [{ path, make: (text) => `${text}- Said in round ${round} of process ${process.pid}.\n` }],
+    files: [
+      {
+        path,
+        make: (text) => `${text?.replace(/- Said in .*\n/, '')}- Said in round ${round} of process ${process.pid}.\n`,
+      },
+    ],
     async rows(change) {
       const id = `e_${process.pid}_${round}`;
       const common = { memory, id, session: 's', turn: `t${round}`, at: now(), day: '2026-11-21', type: 'project' };
