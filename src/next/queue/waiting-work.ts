@@ -57,7 +57,8 @@ export async function release(sql: Sql, codes: readonly string[], now: Date): Pr
 export function releasePaused(sql: Sql, now: Date): Promise<number> {
   const at = now.toISOString();
   return sql.run(
-    "update inbox set not_before = ? where state = 'waiting' and owner is null and code is null and fence > 0 and not_before > ?",
+    `update inbox set not_before = ?, error = null where state = 'waiting' and owner is null and code is null and fence > 0
+       and not_before > ?`,
     ...[at, at],
   );
 }
