@@ -80,6 +80,9 @@ function describe(status: Status): string {
     `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
     `failures   ${sayCounts(all.failures)}`,
     ...all.failed.map(({ at, kind, key, code, message }) => `  ${at} ${kind} ${key} given up, ${code}: ${message}`),
+    ...status.skipped.map(
+      ({ kind, reason, times, at }) => `skipped    ${kind}: ${reason}, ${sayCount(times, 'time')}, last ${at}`,
+    ),
     `waiting    ${status.waiting.length} here`,
     ...waiting,
     `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,

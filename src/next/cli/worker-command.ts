@@ -10,8 +10,9 @@ import { sessionRow } from '../memory/session-rows.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from '../worker/compose.ts';
+import { gateOf } from '../worker/gate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
-import { gateOf, runWorker } from '../worker/worker.ts';
+import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
 import { nameOfWork } from './enqueue-command.ts';
 

@@ -42,6 +42,16 @@ export async function beginNight(
   });
 }
 
+/** Why nights passed a memory by, the latest first, and how often. */
+export async function skippedNights(sql: Sql, memory: string) {
+  const rows = await sql.all<{ output: string; at: string }>(
+    "select output, ended_at as at from job where memory = ? and kind = 'dream' and outcome = 'skipped' order by ended_at desc",
+    memory,
+  );
+  const reasons = Map.groupBy(rows, ({ output }) => (JSON.parse(output) as { reason: string }).reason);
+  return [...reasons].map(([reason, of]) => ({ kind: 'dream', reason, times: of.length, at: of[0]?.at ?? '' }));
+}
+
 /** When a memory was dreamed over last, and how many entries wait for a dream. */
 export async function dreamedLast(sql: Sql, memory: string, now: Date): Promise<{ at: string | null; news: number }> {
   const last = await sql.get<{ at: string | null }>(

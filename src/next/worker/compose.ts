@@ -41,6 +41,7 @@ import { MemoryFiles } from '../memory/memory-files.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
+import { keepLooks } from '../queue/swept.ts';
 import { byHand } from './held-claim.ts';
 
 /** What may be asked for with a job. */
@@ -235,6 +236,8 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       return extract(each, { ...(await extractionBy(more)), memoryFor: find });
     };
     const report = await (options.claim ? run(request, options) : extractByHand(request, options, run));
+    // What a sweep knew of it counts no more.
+    if (request.takeUp?.includes('declined')) await keepLooks(db, memories.machine, { gone: [report.transcript] });
     return told(kind, report.memory, report);
   };
   /** Opened here, so that it is known which session it is. */

@@ -215,6 +215,7 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
   const enter = () =>
     db.write((sql) => enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session));
   if (news.keepsCopy ?? db.engine === 'postgres') await keepPieces(db, (await enter()).id, session);
+  if (news.takeUp?.includes('declined')) await keepLooks(db, machine, { gone: [session.path] });
   return db.write(async (sql) => {
     const { id } = await enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session);
     const before = await inboxRow(sql, { kind: 'extract', key: id });

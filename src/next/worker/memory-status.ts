@@ -12,10 +12,11 @@ import { offeredSnapshot } from '../jobs/snapshot.ts';
 import { headAt } from '../memory/file-rows.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { lastNight } from '../queue/nights.ts';
-import { fullSince, spentOn } from '../queue/spend.ts';
+import { lastNight, skippedNights } from '../queue/nights.ts';
+import { spentOn } from '../queue/spend.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
+import { fullFromOf } from './gate.ts';
 import { dreamHolds, inOrder, missingIn, type Need, sayUnread, UNTOLD } from './needs.ts';
 import { nextNightly } from './nightly.ts';
 import { type KnownMemory, type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
@@ -70,7 +71,7 @@ export async function readStatus(app: App) {
     ...(await keptOf(app, here)),
     snapshot,
     outbox: 0,
-    skipped: [],
+    skipped: await skippedNights(db, here?.id ?? ''),
     all: {
       ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },
       ...(await allWork(app, overview)),
@@ -89,7 +90,7 @@ export async function readStatus(app: App) {
       reservedUsd: spent.reservedMicroUsd / 1e6,
       ceilingPlanRequests: config.planRequests,
       /** Since when nothing more fits. */
-      fullFrom: await fullSince(db, day),
+      fullFrom: await fullFromOf(app),
     },
     /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
     spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },

@@ -5,10 +5,9 @@
 // that saw a worker awake is heard by it; what a hook named is worked though no other follows.
 
 import { programOf } from '../../agent/programs/programs.ts';
-import { OFFLINE_MODEL } from '../../agent/types.ts';
-import { type Config, refreshAgentSettings, refreshSettings } from '../../base/config/config.ts';
+import { refreshAgentSettings, refreshSettings } from '../../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
-import { isNewIn, whereAccessIsNew, whereNew } from '../../base/key.ts';
+import { whereAccessIsNew, whereNew } from '../../base/key.ts';
 import { thisProcess } from '../../base/process.ts';
 import { DAY_MS, dayOf } from '../../base/time.ts';
 import { lanesFor } from '../../doors/job-bounds.ts';
@@ -16,13 +15,14 @@ import { loginSign } from '../../doors/model-programs.ts';
 import { awakeIn, isSpoolEmpty, spoolFiles } from '../../queue/spool.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import { memoriesBehind } from '../memory/memories.ts';
-import { breakerOf, closeBreaker, MODEL_KINDS, mayTry } from '../queue/breaker.ts';
+import { breakerOf, closeBreaker, MODEL_KINDS } from '../queue/breaker.ts';
 import { claim, freeClaims, nextDue } from '../queue/inbox.ts';
-import { fullSince, reopenDay } from '../queue/spend.ts';
+import { reopenDay } from '../queue/spend.ts';
 import { followClock, release } from '../queue/waiting-work.ts';
 import { openWake, type Wake } from '../queue/wake.ts';
 import { leaveWorker, queueNamespace, seeWorker } from '../queue/workers.ts';
 import type { App } from './compose.ts';
+import { CEILINGS, ceilingsSaid, gateOf } from './gate.ts';
 import { backUpIfDue, nextNightly, nightIfDue } from './nightly.ts';
 import { type WorkResult, workItem } from './work-item.ts';
 
@@ -49,7 +49,6 @@ const CLOSE_MS = 10_000;
 const LEAST_REST_MS = 10;
 /** Passes with another key, login or model; with other ceilings. */
 const FOR_ACCESS = ['no-model', 'auth', 'plan-limit'];
-const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'] as const;
 
 /** Works until it is told to end, or has nothing to do any more. Errors: `bad-input` for a queue URL or a `dreamCron` that cannot be one. */
 export async function runWorker(app: App, options: WorkerOptions): Promise<void> {
@@ -280,30 +279,4 @@ class Loop {
     this.#working.add(work);
     return true;
   }
-}
-
-const ceilingsSaid = (config: Config) => ({
-  name: 'ceilings',
-  said: [config.model, ...CEILINGS.map((name) => config[name] ?? null)],
-});
-
-/** What holds all work back, as a sentence without its stop; null: nothing, or this one tries for all. */
-export async function gateOf(
-  { db, clock, config }: Pick<App, 'db' | 'clock' | 'config'>,
-  { isLooking = false } = {},
-): Promise<{ why: string | null; isProbe: boolean }> {
-  const open = { why: null, isProbe: false };
-  // The offline model costs nothing and is always there.
-  if (config.model === OFFLINE_MODEL) return open;
-  const now = clock.now();
-  const day = dayOf(now, config.zone);
-  const isRaised = isLooking && isNewIn(config.home, ceilingsSaid(config));
-  const fullFrom = isRaised ? null : await fullSince(db, day);
-  if (fullFrom !== null) return { why: `the ceiling of ${day} is reached since ${fullFrom}`, isProbe: false };
-  const { state, until, code, failures } = await breakerOf(db, { after: config.breakerAfter, now });
-  if (state === 'closed' || until === null) return open;
-  const why = `no model is asked before ${until}, after ${failures} failures in a row (${code})`;
-  if (state === 'open') return { why, isProbe: false };
-  if (isLooking) return { why: `one job tries first (${code})`, isProbe: false };
-  return (await mayTry(db, { until, now })) ? { why: null, isProbe: true } : { why, isProbe: false };
 }
