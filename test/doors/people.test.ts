@@ -8,7 +8,6 @@ import type { RememberReport } from '../../jobs/remember.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
-import { record } from '../support/recorded.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -140,13 +139,15 @@ test('list --day shows the latest day, or one that is named by date or word; ano
 });
 
 test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
-  const { app, nocturne, rows, store } = await testApp({ settings: { excerptTokens: 500 } });
+  const { app, nocturne, rows } = await testApp({ settings: { excerptTokens: 500 } });
   const session = sessionFile(tempDir());
   for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
-  await app.extract({ transcript: session.path, ended: true });
-  const twice = { type: 'project', text: 'The harvest is over.' } as const;
-  await record(store, '2026-11-20T20:00:00Z', [twice, { ...twice, session: 'other' }]);
+  // Said again in another session: two entries, one operation.
+  const other = aSession(["Always deploy service-0 from branch release-0 before 10 o'clock."], {
+    id: '22222222-2222-4333-8444-555555555555',
+  });
+  for (const { path: transcript } of [session, other]) await app.extract({ transcript, ended: true });
   const dream = await nocturne('dream');
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
   const report = await nocturne('why');

@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../../base/time.ts';
 import type { Call, CommandSpec } from '../../doors/cli/spec.ts';
@@ -107,8 +108,11 @@ async function textsOf(app: App, memory: MemoryRow | null): Promise<FileText[]> 
 
 async function listingOf(app: App, memory: MemoryRow | null, type: MemoryType | undefined) {
   const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
-  const topics = (await textsOf(app, memory)).flatMap(({ path, text, updatedAt: modifiedAt }) => {
+  const topics = (await textsOf(app, memory)).flatMap(({ path, text, updatedAt }) => {
     if (!isTopicPath(path)) return [];
+    // What was there before nocturne is as old as its file.
+    const file = memory?.dir ? statNow(join(memory.dir, path)) : null;
+    const modifiedAt = file ? new Date(file.modifiedMs).toISOString() : updatedAt;
     const { name, type: of, description, lines, pinned } = parseTopic(path, text);
     return [{ name, path, type: of ?? null, description, lines: lines.length, pinned, modifiedAt }];
   });

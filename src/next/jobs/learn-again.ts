@@ -7,6 +7,7 @@ import type { Day } from '../../base/time.ts';
 import type { Sql } from '../db/sql.ts';
 import { coverageWhere } from '../memory/coverage.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { sessionRow } from '../memory/session-rows.ts';
 import type { ExtractReport, ExtractRequest } from './extract/extract-report.ts';
 
 export interface LearnAgainRequest {
@@ -47,7 +48,14 @@ export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDep
   }
   const reports: ExtractReport[] = [];
   for (const [id, rows] of Map.groupBy(covered, (row) => row.session)) {
-    const report = await deps.extract({ session: id, ended, instructions, reopen: new Set(rows.map((row) => row.id)) });
+    const row = await sessionRow(sql, id);
+    const report = await deps.extract({
+      session: id,
+      name: row?.name,
+      ended,
+      instructions,
+      reopen: new Set(rows.map((row) => row.id)),
+    });
     deps.onReport?.(report);
     reports.push(report);
   }

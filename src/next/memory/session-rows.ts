@@ -111,6 +111,9 @@ export async function openTranscript(sql: Sql, by: OpenBy): Promise<Session> {
     return await openFile(path, { id: by.name ?? row?.name, isLive });
   } catch (error) {
     if (!row || !isAppError(error, 'transcript-gone')) throw error;
+    const isKept = await sql.get('select 1 from piece where session = ? limit 1', row.id);
+    // Where a file is to be read, that is what is missing.
+    if (!isKept && path !== '') throw error;
     return openPieces(sql, row, copiesDir);
   }
 }
