@@ -196,11 +196,8 @@ test('reprocess --json extracts a session, a day or everything again, and prints
 test('reprocess of what was never extracted is an error that says what to do instead', async () => {
   const { nocturne } = await testApp();
   const ended = await nocturne('reprocess', '--session', 'nobody');
-  expect(ended).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/nocturne (?:extract|learn) TRANSCRIPT/),
-  });
+  const said = expect.stringMatching(/nocturne \w+ TRANSCRIPT/);
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: said });
 });
 
 test('enqueue puts work into the inbox and does none of it; status --json names what waits and what was done', async () => {

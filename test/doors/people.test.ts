@@ -144,9 +144,8 @@ test('a dream and its report count alike: operations, whatever the entries and r
   for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
   // Said again in another session: two entries, one operation.
-  const other = aSession(["Always deploy service-0 from branch release-0 before 10 o'clock."], {
-    id: '22222222-2222-4333-8444-555555555555',
-  });
+  const id = '22222222-2222-4333-8444-555555555555';
+  const other = aSession(["Always deploy service-0 from branch release-0 before 10 o'clock."], { id });
   for (const { path: transcript } of [session, other]) await app.extract({ transcript, ended: true });
   const dream = await nocturne('dream');
   const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
