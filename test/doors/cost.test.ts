@@ -116,14 +116,10 @@ test('what no job says is shown as unfinished requests, older rows as before the
   const cost = await jsonHere<Cost>(['cost'], at('2026-11-21T08:00:00Z'));
   expect(cost.unfinished).toEqual({ usd: 0.007, tokens: 5_000, requests: 1 });
   expect(cost.total).toMatchObject({ usd: 0.067, tokens: 38_000 });
-  const models = cost.models.map(({ model, usd }) => [model, usd]);
+  const models = JSON.stringify(cost.models.map(({ model, usd }) => [model, usd]));
   // The next house has no rows of before.
-  const ofBefore = [
-    [null, 0.03],
-    ['priced', 0.03],
-  ];
-  const priced = HOUSE === 'next' ? [['priced', 0.06]] : ofBefore;
-  expect(models).toEqual(expect.arrayContaining([...priced, ['unpriced', 0]]));
+  for (const each of HOUSE === 'next' ? ['["priced",0.06]'] : ['["priced",0.03]', '[null,0.03]', '["unpriced",0]'])
+    expect(models).toContain(each);
   const { stdout, code } = await runHere(['cost'], at('2026-11-21T08:00:00Z'));
   expect(code).toBe(0);
   for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);

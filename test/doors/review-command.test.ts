@@ -219,7 +219,7 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
     stdout: expect.stringContaining('waits for your word.\n    nocturne review\n'),
   });
   expect((await said('doctor')).stdout).toMatch(
-    /^ok {4}review: 1 proposed change in .* waits for your word: nocturne review /m,
+    /^ok {4}review: 1 proposed change in .* waits for your word: nocturne review\b/m,
   );
   expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
   expect((await said('why', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);

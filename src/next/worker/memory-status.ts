@@ -117,7 +117,7 @@ const ENTRIES = `select case when state = 'new' then 'new' when state <> 'gone' 
 const TURNS = `select case when t.state = 'done' then case when exists (select 1 from entry e where e.memory = t.memory
     and e.session = t.session and e.turn = t.id and e.state <> 'gone') then 'recorded' else 'nothing' end
   when t.state = 'gave_up' then 'gave-up' when t.reason = 'own-write' then 'main-agent'
-  when t.state = 'skipped' then t.reason else t.state end as name, count(*) as n from turn t where t.memory = ? group by 1`;
+  when t.state = 'skipped' then t.reason else t.state end as name, count(distinct t.session || t.id) as n from turn t where t.memory = ? group by 1`;
 
 /** What is kept of the memory here. */
 async function keptOf(app: App, memory: MemoryRow | null) {

@@ -167,7 +167,7 @@ async function failuresOf(
         at: string;
       }>(
         `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
-         order by created_at desc, id desc limit 5`,
+         order by created_at desc, case when error is null then 0 else 1 end, id limit 5`,
         row.id,
       )
     : [];

@@ -39,7 +39,8 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   }
   for (const words of [[], ['today'], ['2026-11-21']])
     expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
-  const [{ id: dreamed } = { id: '' }] = (await json<{ lastJobs: { id: string }[] }>('status')).lastJobs;
+  const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>('status');
+  const dreamed = lastJobs.find(({ kind }) => kind === 'dream')?.id ?? '';
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
 });
 
