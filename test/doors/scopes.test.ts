@@ -48,7 +48,7 @@ async function leftOver(): Promise<Scoped> {
 
 async function expectDelivered({ store, user, app }: Scoped): Promise<void> {
   expect(readFileSync(join(user, LOG), 'utf8')).toContain(TOLD_TEA);
-  expect(rowsOf(store)('outbox')).toEqual([]);
+  expect(await rowsOf(store)('outbox')).toEqual([]);
   expect(await app.home.stores()).toContain(user);
 }
 

@@ -84,7 +84,7 @@ const EXCUSED = new Set(
   file.placed file.seen file.missing_since file.created_at file.updated_at version.id version.memory version.file version.change
   version.op version.sha version.previous version.actor_kind version.actor version.at version.redacted_at version.redacted_by
   change.id change.job change.at change.undone_by undo.change undo.tbl undo.key session.id session.name session.memory
-  session.machine session.format session.modified_at session.prefix_sha session.redacted session.created_at session.sent_by
+  session.machine session.format session.modified_at session.prefix_sha session.redacted session.created_at session.sent session.sent_at session.sent_by
   piece.session turn.session turn.id turn.begins turn.memory turn.through turn.state turn.reason turn.day turn.job entry.memory
   entry.id entry.session entry.turn entry.at entry.day entry.type entry.strength entry.said_by entry.again entry.prompt entry.found
   entry.seen_at entry.job entry.state rests.memory rests.file rests.line rests.source line.memory line.file job.id job.kind job.memory

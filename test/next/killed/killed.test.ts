@@ -20,7 +20,7 @@ import { ENGINES, skipped } from '../next-memory.ts';
 import { ACTS, BY_HAND } from './one-life.ts';
 import { stateNow } from './state-now.ts';
 
-const EVERY = Number(process.env.KILLED_EVERY ?? sized({ quick: 250, deep: 10 }));
+const EVERY = Number(process.env.KILLED_EVERY ?? sized({ quick: 250, deep: 40 }));
 const LIFE = join(import.meta.dirname, 'one-life.ts');
 const STEPS = join(import.meta.dirname, 'killing-steps.ts');
 const SAID = [
