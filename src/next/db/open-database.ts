@@ -10,7 +10,7 @@ import { makeDirectory, makeFile, readTextNow, statNow } from '../../base/files/
 import type { Db, Sql } from './sql.ts';
 
 /** Another number with every change of schema.sql, until there is a release. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /**
  * In the index of SQLite the lines of a memory stand together, by a number made of the last five digits of its id: so a search
