@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { environmentIn } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { CLIENTS, expectAnswers, expectData, lostRemedies, NOTES, VERSIONS } from '../support/mcp-errors.ts';
-import { COMPILED, DOOR } from '../support/run.ts';
+import { DOOR } from '../support/run.ts';
 import { dirWith, tempDir } from '../support/temp.ts';
 
 test.for(VERSIONS)('each error of each tool reaches a client of %s with what to do', async (version, { skip }) => {
@@ -11,7 +12,7 @@ test.for(VERSIONS)('each error of each tool reaches a client of %s with what to 
   const client = await CLIENTS[version].stdio({
     command: process.execPath,
     args: [DOOR, 'mcp', '--store', `notes=${dirWith(NOTES)}:rw`, '--store', `kept=${dirWith(NOTES)}`],
-    env: { PATH: process.env.PATH ?? '', HOME: home, NOCTURNE_HOME: home, NODE_COMPILE_CACHE: COMPILED },
+    env: environmentIn(home, { NOCTURNE_HOME: home }) as Record<string, string>,
   });
   expect(await lostRemedies(client)).toEqual([]);
   await expectData(client);

@@ -8,18 +8,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { fixedClock } from '../../src/base/time.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import type { Output } from '../../src/doors/mcp/server.ts';
-import { openStore } from '../../src/memory/open.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { waysTaken } from '../support/depth.ts';
+import { openApp, rowsIn } from '../support/doors.ts';
 import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
-import { rowsOf } from '../support/rows.ts';
+import type { Rows } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { dirWith, tempDir } from '../support/temp.ts';
+import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
 
-const clock = fixedClock('2026-11-21T02:00:00Z');
 const HOSTS =
   '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
 const SECRET = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
@@ -33,18 +32,24 @@ function world(settings: object = {}) {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: tempDir(),
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
+    ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/nocturne-test'),
   };
   return { home, environment };
 }
 
-/** A directory that nocturne has worked in. */
-async function worked<T>(dir: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(dir, { clock });
+/** In a directory that nocturne has worked in. */
+async function worked<T>(
+  dir: string,
+  environment: Environment,
+  work: (store: Store, rows: Rows) => Promise<T>,
+): Promise<T> {
+  const app = await openApp(await loadConfig({}, environment));
   try {
-    return await work(store);
+    const store = await app.store(dir);
+    return await work(store, rowsIn(app, store));
   } finally {
-    store.close();
+    await app.close();
   }
 }
 
@@ -107,13 +112,13 @@ test.each(['2026', 'before'] as const)(
 
 test('a read-only store cannot be changed by any tool, whatever paths, links, cases, moves and company', async () => {
   const dir = dirWith({ 'hosts.md': HOSTS, 'logs/2026/11/2026-11-20.md': '# 2026-11-20\n\n- Gate 7.\n' });
-  await worked(dir, (store) => store.write({ actor: 'person' }, { path: 'a/deep.md', text: '- deep\n' }));
+  const { environment } = world();
+  await worked(dir, environment, (store) => store.write({ actor: 'person' }, { path: 'a/deep.md', text: '- deep\n' }));
   writeFileSync(join(dir, 'edited-outside.md'), '- nobody has taken this in\n');
   symlinkSync('hosts.md', join(dir, 'link.md'));
   const own = dirWith({ 'own.md': '- own\n' });
   symlinkSync(dir, join(own, 'there'));
   symlinkSync(join(dir, 'hosts.md'), join(own, 'hosts.md'));
-  const { environment } = world();
   const stores = [`kept=${dir}`, `own=${own}:rw`];
   const clients = await Promise.all([connectHere(stores, environment), connectHere(stores, environment)]);
   const { data } = await (clients[0] as (typeof clients)[0]).call<Output<'read'>>('memory_read', {
@@ -159,15 +164,16 @@ test('a read-only store shows what another process writes to it, and stays out o
   const { environment } = world();
   const { call } = await connect(['--store', `kept=${dir}`], environment);
   const path = 'hosts.md';
-  expect((await call<Output<'read'>>('memory_read', { path })).data).toMatchObject({ id: null, version: null });
-  await worked(dir, async (store) => {
-    await store.edit({ actor: 'person' }, { path, old: 'alpha', new: 'beta' });
-    const { data } = await call<Output<'read'>>('memory_read', { path });
-    expect(data.content).toContain('beta');
-    expect(data).toMatchObject({ id: expect.stringMatching(/^mem_/), version: (await store.lookUp(path))?.version });
-    await store.edit({ actor: 'person' }, { path, old: 'beta', new: 'gamma' });
-    expect((await rowsOf(store)('uses')).size).toBe(0);
-  });
+  // Before anybody has worked in it.
+  expect((await call<Output<'read'>>('memory_read', { path })).data.content).toBe(HOSTS);
+  const other = await connectHere([`notes=${dir}:rw`], environment);
+  const { data: edited } = await other.call<Output<'edit'>>('memory_edit', { path, old_str: 'alpha', new_str: 'beta' });
+  const { data } = await call<Output<'read'>>('memory_read', { path });
+  expect(data.content).toContain('beta');
+  expect(data).toMatchObject({ id: expect.stringMatching(/^mem_/), version: edited.version });
+  await other.call('memory_edit', { path, old_str: 'beta', new_str: 'gamma' });
+  await other.close();
+  expect(await worked(dir, environment, async (_, rows) => (await rows('uses')).size)).toBe(0);
   expect((await call<Output<'search'>>('memory_search', { query: 'gamma' })).data.total).toBe(1);
 });
 
@@ -202,12 +208,11 @@ test('two clients in two processes that change one memory at once lose nothing, 
     expected_content_sha256: found.content_sha256,
   });
   expect(again.isError).toBe(false);
-  await worked(dir, async (store) => {
-    const kept = (await rowsOf(store)('versions')).map((row) => [String(row.content), row.actor]);
-    for (const content of ['- by 0\n', '- by 1\n']) {
-      expect(kept.some(([of, actor]) => of === content && actor === 'tool:mcp')).toBe(content === winner);
-    }
-  });
+  const kept = await worked(dir, environment, (_, rows) => rows('versions'));
+  for (const each of ['- by 0\n', '- by 1\n']) {
+    const isByMcp = ({ content, actor }: (typeof kept)[0]) => `${content}` === each && actor.endsWith(':mcp');
+    expect(kept.some(isByMcp)).toBe(each === winner);
+  }
 });
 
 test('lists and searches come in pages that hold everything once; a long memory is read piece by piece', async () => {
@@ -281,13 +286,14 @@ test("a secret is neither shown nor written, and a person's own stays where it i
 
 test('a memory that is read counts as used where the store may be written', async () => {
   const [written, kept] = [dirWith({ 'hosts.md': HOSTS }), dirWith({ 'hosts.md': HOSTS })];
-  await worked(kept, async () => undefined);
   const { environment } = world();
+  await worked(kept, environment, async () => undefined);
   const { call, close } = await connectHere([`a=${written}:rw`, `b=${kept}`], environment);
   for (const store of ['a', 'b']) await call('memory_read', { store, path: 'hosts.md' });
   await close();
-  expect(await worked(written, async (store) => (await rowsOf(store)('uses')).get('hosts.md')?.used)).toBe(1);
-  expect(await worked(kept, async (store) => (await rowsOf(store)('uses')).size)).toBe(0);
+  const uses = (dir: string) => worked(dir, environment, (_, rows) => rows('uses'));
+  expect((await uses(written)).get('hosts.md')?.used).toBe(1);
+  expect((await uses(kept)).size).toBe(0);
 });
 
 test('eight stores are served with their instructions; a ninth is refused by name, and so is one instruction too long', async () => {
@@ -359,8 +365,8 @@ const ENDS = ['end of stdin', 'SIGTERM'] as const;
 
 test.for(ENDS)('at the %s it ends well, and stdout carried the protocol alone', async (how, { skip }) => {
   skip(!waysTaken(ENDS).includes(how));
-  const dir = tempDir();
-  const child = spawn(process.execPath, [DOOR, 'mcp', '--store', `notes=${dir}:rw`], { env: world().environment });
+  const [dir, { environment }] = [tempDir(), world()];
+  const child = spawn(process.execPath, [DOOR, 'mcp', '--store', `notes=${dir}:rw`], { env: environment });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = once(child, 'close');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -380,7 +386,7 @@ test.for(ENDS)('at the %s it ends well, and stdout carried the protocol alone', 
   else child.stdin.end();
   expect(await ended).toEqual([0, null]);
   expect(await lines.next()).toMatchObject({ done: true });
-  expect(await worked(dir, (store) => store.read('a.md'))).toBe('- a\n');
+  expect(await worked(dir, environment, (store) => store.read('a.md'))).toBe('- a\n');
 });
 
 test('a directory that was moved away and one that took its place are two memories, without a restart between', async () => {

@@ -18,6 +18,7 @@ import { runWorker, type WorkerOptions } from '../../src/next/worker/worker.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { rowsOfNext } from './rows-next.ts';
 
+export { serveMemory } from '../../src/next/cli/mcp-command.ts';
 export { sweepSessions } from '../../src/next/worker/sweep.ts';
 export { enqueueExtract };
 

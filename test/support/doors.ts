@@ -2,6 +2,7 @@
 
 import { thisProcess } from '../../src/base/process.ts';
 import { enqueueExtract as enqueueOld, put } from '../../src/doors/cli/commands/enqueue.ts';
+import * as mcp from '../../src/doors/cli/commands/mcp-command.ts';
 import * as compose from '../../src/doors/compose.ts';
 import * as hooks from '../../src/doors/hook/ingest.ts';
 import * as sweeps from '../../src/doors/hook/sweep.ts';
@@ -15,6 +16,7 @@ const next = HOUSE === 'old' ? null : await import('../next/doors-next.ts');
 const inNext = next as unknown as Record<string, never> | null;
 
 export const openApp: typeof compose.openApp = inNext?.openApp ?? compose.openApp;
+export const serveMemory: typeof mcp.serveMemory = inNext?.serveMemory ?? mcp.serveMemory;
 export const ingestSpool: typeof hooks.ingestSpool = inNext?.ingestSpool ?? hooks.ingestSpool;
 export const announceSession: typeof hooks.announceSession = inNext?.announceSession ?? hooks.announceSession;
 export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions ?? sweeps.sweepSessions;
