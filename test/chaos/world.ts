@@ -7,7 +7,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 import { chaosHouse } from '../next/chaos-house.ts';
 import type { Random } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { HOUSE } from '../support/temp.ts';
+import { ASKED } from '../support/temp.ts';
 
 export interface WorldOptions {
   root: string;
@@ -56,7 +56,7 @@ export async function makeWorld(options: WorldOptions, random: Random) {
     NOCTURNE_MODEL: 'offline',
     NOCTURNE_QUEUE_URL: options.queueUrl,
     NOCTURNE_ZONE: 'UTC',
-    ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
+    ...ASKED,
   };
   const app = await chaosHouse.open(environment);
   const projects = Array.from({ length: options.directories }, (_, index) => {

@@ -11,7 +11,7 @@ import { rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
 import { jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
-import { HOUSE, tempDir } from './temp.ts';
+import { ASKED, HOUSE, tempDir } from './temp.ts';
 
 export interface TestAppOptions {
   /** Where to reach the model; default: the scripted model of all tests. */
@@ -31,7 +31,7 @@ export interface TestAppOptions {
 /** What a process of somebody has in its environment whose home that is, without a queue. */
 export const environmentIn = (home: string, more: Environment = {}): Environment => ({
   ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, HOME: home, NOCTURNE_MODEL: 'offline' },
-  ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
+  ...ASKED,
   ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
 });
 

@@ -13,6 +13,10 @@ if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
 /** Which house a test asks. */
 export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
+/** What says so to a process that is started. */
+export const ASKED: Record<string, string> = HOUSE === 'next' ? { NOCTURNE_NEXT: '1' } : {};
+/** Where nocturne keeps its own, in the directory of its user. */
+export const OWN_HOME = HOUSE === 'next' ? '.nocturne/next' : '.nocturne';
 /** Whether that keeps memory in PostgreSQL, without directories. */
 export const ON_POSTGRES = process.env.NOCTURNE_TEST_NEXT === 'postgres';
 

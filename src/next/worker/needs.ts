@@ -1,7 +1,6 @@
 // What needs a person, in a memory and in what crosses memories: each is looked for here, once. `nocturne` tells it with the command
 // that deals with it. Nothing is made or changed.
 
-import { OFFLINE_MODEL } from '../../agent/types.ts';
 import { onAppError, ruleOf } from '../../base/errors.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { logDay } from '../../memory/text/daily-log.ts';
@@ -9,9 +8,9 @@ import { TELL_AFTER_NIGHTS, unplacedOf, waitingEntries } from '../jobs/dream/nig
 import { lookInto } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { breakerOf } from '../queue/breaker.ts';
 import { blockedOf } from '../queue/swept.ts';
 import type { App } from './compose.ts';
+import { gateOf } from './gate.ts';
 
 /** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
 export interface Need {
@@ -68,7 +67,7 @@ const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
 /** What keeps the dreams of a memory from running, or from coming to their end. */
 export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold[]> {
-  const { db, config } = app;
+  const { db } = app;
   const holds = sayMissing(await missingIn(app, memory)).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
   );
@@ -83,11 +82,8 @@ export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold
     const isSaid = last.outcome === 'refused' && holds.length > 0;
     if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
   }
-  if (config.model === OFFLINE_MODEL) return holds;
-  const { state, failures, code } = await breakerOf(db, { after: config.breakerAfter, now: app.clock.now() });
-  if (state === 'open') {
-    holds.push({ why: `No model is asked after ${failures} failures in a row (${code}).`, needsPerson: false });
-  }
+  const { why } = await gateOf(app, { isLooking: true });
+  if (why !== null) holds.push({ why, needsPerson: false });
   return holds;
 }
 
