@@ -5,6 +5,7 @@ import { ruleOf } from '../../base/errors.ts';
 import { canonicalPath } from '../../base/files/directories.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { fromHome, shellPath } from '../../doors/cli/terminal/phrases.ts';
+import { memoryDirIfTold } from '../../doors/places.ts';
 import { gitRoot } from '../../memory/home/paths.ts';
 import { replace, type Sql } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
@@ -50,7 +51,7 @@ const SUCCESS = `select created_at from job where job.memory = memory.id and job
   order by created_at desc limit 1`;
 
 /** All memories of this database's people, the one that was learned from last first. */
-export async function knownMemories({ db, config, memoryDirOf }: App): Promise<KnownMemory[]> {
+export async function knownMemories({ db, config }: App): Promise<KnownMemory[]> {
   const rows = await db.all<MemoryRow & { learnedAt: string | null; dreamedAt: string | null }>(
     `select memory.*, (${SUCCESS}) as "learnedAt", (${SUCCESS}) as "dreamedAt"
      from memory where deleted_at is null and tenant = ''`,
@@ -60,7 +61,8 @@ export async function knownMemories({ db, config, memoryDirOf }: App): Promise<K
     'select distinct memory, cwd from session where cwd is not null',
   );
   const cwds = Map.groupBy(ran, ({ memory }) => memory);
-  let here: string | undefined;
+  const told = memoryDirIfTold(config, {});
+  const here = told === null ? null : canonicalPath(told);
   const known = rows.map(({ learnedAt, dreamedAt, ...row }): KnownMemory => {
     const own = (cwds.get(row.id) ?? []).map(({ cwd }) => cwd);
     const roots = new Set(own.map((cwd) => gitRoot(cwd) ?? cwd));
@@ -68,7 +70,6 @@ export async function knownMemories({ db, config, memoryDirOf }: App): Promise<K
     const place = row.dir ?? row.id;
     const isUser = row.scope === 'user';
     const command = (what: string) => {
-      here ??= canonicalPath(memoryDirOf({}));
       if (isUser) return `${what} --scope user`;
       if (row.dir === here) return what;
       return root ? `cd ${shellPath(root, config)} && ${what}` : `${what} --memory ${shellPath(place, config)}`;
