@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { relative, sep } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
-import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
+import { canonicalPath, isDirectory, isStoreId } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import type { TreeSearch } from '../../base/files/working-tree.ts';
 import { textOf } from '../../base/text/json.ts';
@@ -22,6 +22,7 @@ import {
   scopesBeside,
 } from '../../doors/places.ts';
 import { checkoutRoot, type Enablement } from '../../memory/home/paths.ts';
+import { memorySnapshotDir, sayOffer } from '../../memory/text/memory-snapshot.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, marks } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
@@ -182,7 +183,8 @@ async function build(
   if (opened && given && isAnew) await noted(() => dropRecalled(opened.db, given));
   const before = opened && kept && !isAnew ? await recalledBefore(opened.db, kept) : null;
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
-  const found = await recall({ ...request, ...own, tree, beside, now });
+  const offers = isAlone || notice !== undefined ? [] : await offersTo(own.row, { cwd, opened });
+  const found = await recall({ ...request, ...own, tree, beside, now, notes: [...notes, ...offers] });
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
@@ -192,6 +194,15 @@ async function build(
   if (opened && kept && found.text !== '')
     await noted(() => keepRecalled(opened.db, { ...kept, text: found.text, at }));
   return { ...result, ...found, beside: parts, sign: await sign(found.text) };
+}
+
+/** What the repository hands on, and the memory never took in. */
+async function offersTo(row: MemoryRow | null, { cwd, opened }: { cwd: string; opened: Opened | null }) {
+  const tree = checkoutRoot(cwd);
+  if (tree === null || !isDirectory(memorySnapshotDir(tree))) return [];
+  const { offeredSnapshot } = await import('../jobs/snapshot.ts');
+  const offer = await offeredSnapshot(tree, opened && row && { sql: opened.db, id: row.id });
+  return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
 }
 
 /** A topic that somebody wrote a moment ago has no row yet. */

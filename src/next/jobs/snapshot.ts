@@ -107,14 +107,18 @@ async function enter(
   await endJob(sql, job, { outcome, at });
 }
 
-/** What a working tree offers, by its manifest alone; null for nothing, and for what cannot be read. */
-export async function offeredSnapshot(tree: string, sql: Sql, memory: string | null): Promise<SnapshotOffer | null> {
+/** What a working tree offers a memory, by its manifest alone; null for nothing, and for what cannot be read. */
+export async function offeredSnapshot(
+  tree: string,
+  memory: { sql: Sql; id: string } | null | undefined,
+): Promise<SnapshotOffer | null> {
   const found = attempt(
     () => readManifest(memorySnapshotDir(tree)),
     () => null,
   );
-  const applied = memory === null ? [] : await appliedTo(sql, memory);
-  if (found === null || applied.some(({ id }) => id === found.id)) return null;
+  if (found === null) return null;
+  const applied = memory ? await appliedTo(memory.sql, memory.id) : [];
+  if (applied.some(({ id }) => id === found.id)) return null;
   return applied.length > 0 ? 'newer' : 'first';
 }
 

@@ -27,10 +27,14 @@ import {
 } from '../../doors/doctor/checks.ts';
 import { enablementFor, memoryDirIfTold } from '../../doors/places.ts';
 import { schedulerWithNight } from '../../doors/setup/schedules.ts';
+import { checkoutRoot } from '../../memory/home/paths.ts';
+import { readMemorySnapshot, sayOffer } from '../../memory/text/memory-snapshot.ts';
 import { backupsIn, damageOf } from '../db/backup.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, newId } from '../db/sql.ts';
-import { type MemoryRow, machineOf } from '../memory/memories.ts';
+import { findPlace } from '../hook/recalled-places.ts';
+import { offeredSnapshot } from '../jobs/snapshot.ts';
+import { Memories, type MemoryRow, machineOf } from '../memory/memories.ts';
 import { breakerOf } from '../queue/breaker.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { spendOf } from '../queue/spend.ts';
@@ -78,6 +82,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await of((db) => checkSchedule(db, config))),
       await checkSpool(config),
       ...(await of((db) => checkMemories(db, config, at.cwd))),
+      ...(trouble.length > 0 ? [] : await checkSnapshot(db, config, at.cwd)),
     ];
   } finally {
     await db?.close();
@@ -230,6 +235,25 @@ async function checkMemory(db: Db, { zone }: Config, memory: MemoryRow): Promise
   const count = open?.n ?? 0;
   const waits = `${sayCount(count, 'proposed change')} in ${name} ${count === 1 ? 'waits' : 'wait'} for your word: nocturne review`;
   return [...disk, state, ...(count > 0 ? [ok('review', waits)] : [])];
+}
+
+/** What the repository hands on to the memory of the project one stands in. */
+async function checkSnapshot(db: Db | null, config: Config, cwd: string): Promise<Checked[]> {
+  const [tree, own] = [checkoutRoot(cwd), memoryDirIfTold(config, { cwd })];
+  if (tree === null || own === null) return [];
+  const memories = db && new Memories({ db, ...config });
+  try {
+    const snapshot = readMemorySnapshot(tree);
+    if (!snapshot) return [];
+    const { row } = await findPlace({ config, opened: db && memories && { db, memories } }, own);
+    const offer = await offeredSnapshot(tree, db && row && { sql: db, id: row.id });
+    if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
+    return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
+  } catch (error) {
+    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
+  } finally {
+    await memories?.close();
+  }
 }
 
 function checkDisk(dir: string): Checked[] {

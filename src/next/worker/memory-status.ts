@@ -102,9 +102,9 @@ export async function readStatus(app: App) {
 }
 
 /** What the repository of the working tree one stands in hands on, and the memory never took in. */
-async function snapshotHere({ db }: App, here: MemoryRow | null) {
+async function snapshotHere({ db: sql }: App, here: MemoryRow | null) {
   const tree = checkoutRoot(process.cwd());
-  return tree === null ? null : offeredSnapshot(tree, db, here?.id ?? null);
+  return tree === null ? null : offeredSnapshot(tree, here && { sql, id: here.id });
 }
 
 async function countsBy({ db }: App, sql: string, memory: string): Promise<Record<string, number>> {
