@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract.ts';
 import type { Environment } from '../../src/base/config/config.ts';
-import { thisProcess } from '../../src/base/process.ts';
-import { beginJob, type JobRow, takeLease } from '../../src/memory/ledger/job-rows.ts';
+import type { JobRow } from '../../src/memory/ledger/job-rows.ts';
 import { environmentIn, testApp, testModel } from '../support/app.ts';
+import { beginJob, workElsewhere } from '../support/doors.ts';
 import { error, says } from '../support/messages-server.ts';
 import { DOOR, runJson } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
@@ -93,8 +93,7 @@ test('a file is no memory directory, for commands that only look either', async 
 test('a session that somebody else works on and a ceiling end with 75: try again later', async () => {
   const session = aSession(TWO);
   const held = await testApp();
-  const now = new Date('2026-11-21T02:00:00Z');
-  takeLease(held.store.ledger, { key: `session:${session.id}`, owner: `${thisProcess()}/test`, now, ttlMs: 60_000 });
+  await workElsewhere(held.app, held.store, session);
   const busy = await runJsonHere<ExtractReport>(['extract', session.path], held.environment);
   expect(busy).toMatchObject({ code: 75, values: [{ outcome: 'busy', spend: { calls: 0 } }] });
   const model = await testModel([]);
@@ -140,10 +139,9 @@ test.each([['extract'], ['dream']])('%s without a key makes nothing where nothin
 });
 
 test('a job whose process died is interrupted, and one that runs is not', async () => {
-  const { environment, store } = await testApp();
-  const now = new Date('2026-11-21T01:00:00Z');
-  const [dead, alive] = [1, 2].map(() => beginJob(store.ledger, { kind: 'extract', now })) as [string, string];
-  store.ledger.run('update job set process = ? where id = ?', `${hostname()}:999999999:1`, dead);
+  const { environment, app, store } = await testApp();
+  const dead = await beginJob(app, store, `${hostname()}:999999999:1`);
+  const alive = await beginJob(app, store);
   const { values } = await runJsonHere<{ lastJobs: JobRow[] }>(['status'], environment);
   const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
   expect(jobs.get(dead)).toMatchObject({
@@ -211,11 +209,10 @@ test('enqueue puts work into the inbox and does none of it; status --json names 
   ]) {
     expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
   }
-  expect((await rows('waiting')).map(({ kind, payload }) => [kind, payload])).toEqual([
-    ['extract', { transcript: session.path, ended: true, takeDeclined: true }],
-    ['reprocess', { all: true, ended: true }],
-    ['dream', {}],
-  ]);
+  const waiting = new Map((await rows('waiting')).map(({ kind, payload }) => [kind, payload]));
+  expect([...waiting.keys()].toSorted()).toEqual(['dream', 'extract', 'reprocess']);
+  expect(waiting.get('extract')).toMatchObject({ transcript: session.path, ended: true });
+  expect(waiting.get('reprocess')).toEqual({ all: true, ended: true });
   expect(await store.list()).toEqual([]);
   const { code, values } = await runJsonHere<Record<string, unknown>>(['status'], environment);
   expect(code).toBe(0);

@@ -2,14 +2,14 @@
 
 import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
-import { programFor } from '../../src/doors/cli/cli.ts';
 import { EXIT } from '../../src/doors/cli/terminal/output.ts';
+import { wholeProgram } from '../docs/generate.ts';
 import { testApp } from '../support/app.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
 
 let program: Command;
 beforeAll(async () => {
-  program = await programFor(['node', 'nocturne', '--help']);
+  program = await wholeProgram();
 });
 
 /** The commands that do something, with their full names; `help` aside. */

@@ -1,10 +1,11 @@
 // What test/support/doors.ts has, in the next house; and its app with what tests ask of the home and the store of the old one.
 
 import type { Config } from '../../src/base/config/config.ts';
-import { thisProcess } from '../../src/base/process.ts';
+import { type ProcessName, thisProcess } from '../../src/base/process.ts';
 import { dayOf } from '../../src/base/time.ts';
 import type { Parts } from '../../src/doors/job-bounds.ts';
 import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
+import { beginJob as begin } from '../../src/next/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/next/memory/memories.ts';
 import { declineBefore } from '../../src/next/memory/session-rows.ts';
 import { breakerOf } from '../../src/next/queue/breaker.ts';
@@ -112,9 +113,15 @@ export async function enqueueDream(app: App, memory: MemoryRow): Promise<void> {
   await putWork(app, { kind: 'dream', key: memory.id, memory, payload: {} });
 }
 
-export async function workElsewhere({ db, clock }: App, { id }: MemoryRow): Promise<void> {
-  const item = { kind: 'extract', key: 'session_elsewhere', memory: id, payload: { ended: true } } as const;
-  await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: 600_000 });
+export async function workElsewhere(app: App, { id }: MemoryRow, transcript?: string): Promise<void> {
+  const { key } = transcript ? await enqueueExtract(app, { transcript, ended: true }) : { key: 'session_elsewhere' };
+  const item = { kind: 'extract', key, memory: id, payload: { ended: true } } as const;
+  await take(app.db, { owner: thisProcess(), item, now: app.clock.now(), forMs: 600_000 });
+}
+
+export function beginJob({ db }: App, { memory, process, now }: { memory: MemoryRow; process?: string; now: Date }) {
+  const at = { memory: memory.id, startedBy: 'person', at: now.toISOString() } as const;
+  return begin(db, { kind: 'extract', ...at, process: process as ProcessName });
 }
 
 export function workUntilIdle(app: App, told: Pick<WorkerOptions, 'onResult' | 'onError'>): Promise<void> {

@@ -7,9 +7,10 @@ import * as compose from '../../src/doors/compose.ts';
 import * as hooks from '../../src/doors/hook/ingest.ts';
 import * as sweeps from '../../src/doors/hook/sweep.ts';
 import * as workers from '../../src/doors/worker/worker.ts';
-import { takeLease } from '../../src/memory/ledger/job-rows.ts';
+import { beginJob as beginJobOld, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type Rows, rowsOf } from './rows.ts';
+import type { SessionFile } from './session-file.ts';
 import { HOUSE } from './temp.ts';
 
 const next = HOUSE === 'old' ? null : await import('../next/doors-next.ts');
@@ -28,11 +29,21 @@ export async function enqueueDream(app: compose.App, store: Store): Promise<void
   else await put(app, { store, kind: 'dream', key: 'dream' }, {});
 }
 
-/** Another process is at work on a session of it. */
-export async function workElsewhere({ config, ...app }: compose.App, store: Store): Promise<void> {
-  if (next) return next.workElsewhere({ config, ...app } as never, store as never);
+/** Another process is at work on a session of it; default: one that nobody knows. */
+export async function workElsewhere({ config, ...app }: compose.App, store: Store, session?: SessionFile) {
+  if (next) return next.workElsewhere({ config, ...app } as never, store as never, session?.path);
   const taking = { now: config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
-  if (!takeLease(store.ledger, { ...taking, key: 'session:elsewhere' })) throw new Error('it is leased');
+  const key = `session:${session?.id ?? 'elsewhere'}`;
+  if (!takeLease(store.ledger, { ...taking, key })) throw new Error('it is leased');
+}
+
+/** An extraction that runs since an hour; default: in this process. Answers its id. */
+export async function beginJob({ config, ...app }: compose.App, store: Store, process?: string): Promise<string> {
+  const now = new Date(config.clock.now().getTime() - 3_600_000);
+  if (next) return next.beginJob(app as never, { memory: store as never, process, now });
+  const id = beginJobOld(store.ledger, { kind: 'extract', now });
+  if (process !== undefined) store.ledger.run('update job set process = ? where id = ?', process, id);
+  return id;
 }
 /** Works what is due, as `worker --once` does. */
 export const workUntilIdle = (app: compose.App, told: Pick<workers.WorkerOptions, 'onResult' | 'onError'>) =>

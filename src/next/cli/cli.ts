@@ -1,6 +1,7 @@
 // The command line of the next house: which commands there are. What each is says its spec, by subject; a file of them is loaded
 // only when one of its names is asked for, and all for the help and a word that is no command.
 
+import type { Command } from 'commander';
 import { type CalledAt, type CommandModule, exitOf, programOf } from '../../doors/cli/spec.ts';
 
 /** In the order of the help, group by group. */
@@ -32,15 +33,19 @@ const MODULES: CommandModule[] = [
   { names: ['open'], load: () => import('./open-command.ts') },
 ];
 
+type Called = Partial<CalledAt> & { version: string };
+
 /** Runs the command line and sets the exit code. */
-export async function main(
-  argv: string[],
-  { parts = {}, version }: Partial<CalledAt> & { version: string },
-): Promise<void> {
+export async function main(argv: string[], called: Called): Promise<void> {
   try {
-    if (argv.length <= 2) return await (await import('./status-command.ts')).home(parts);
-    await (await programOf(MODULES, argv, { parts, version })).parseAsync(argv);
+    if (argv.length <= 2) return await (await import('./status-command.ts')).home(called.parts);
+    await (await programFor(argv, called)).parseAsync(argv);
   } catch (error) {
     process.exitCode = exitOf(error);
   }
+}
+
+/** The program with the command that `argv` names, or with all of them. */
+export function programFor(argv: string[], { parts = {}, version }: Called): Promise<Command> {
+  return programOf(MODULES, argv, { parts, version });
 }

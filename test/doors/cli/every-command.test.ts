@@ -11,7 +11,7 @@ import { allCommands } from '../../docs/generate.ts';
 import { environmentIn } from '../../support/app.ts';
 import { type EndedHere, runHere } from '../../support/run-here.ts';
 import { aSession } from '../../support/session-file.ts';
-import { tempDir } from '../../support/temp.ts';
+import { HOUSE, tempDir } from '../../support/temp.ts';
 
 const SESSION = '0d8c1a52-5d1b-4c58-9a64-1f2e3d4c5b6a';
 const TOPIC = 'working-agreements';
@@ -66,9 +66,11 @@ const CALLS: Record<string, (string | number)[][]> = {
   'snapshot apply': [['snapshot', 'apply']],
   check: [['check']],
   // Without a database each says that there is none.
-  'fleet status': [['fleet', 'status', 1]],
-  'fleet limits': [['fleet', 'limits', 1]],
-  'fleet restored': [['fleet', 'restored', 1]],
+  ...(HOUSE === 'old' && {
+    'fleet status': [['fleet', 'status', 1]],
+    'fleet limits': [['fleet', 'limits', 1]],
+    'fleet restored': [['fleet', 'restored', 1]],
+  }),
 };
 
 /** They wait for clients until they are ended; their wings' own tests run them. */
