@@ -5,17 +5,12 @@
 
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api';
 import type { AgentPorts, RunAgent } from '../agent/types.ts';
-import type { Config } from '../base/config/config.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
-import { type Clock, dayOf } from '../base/time.ts';
-import type { Home } from '../memory/home/home.ts';
-import { countLeased } from '../memory/ledger/job-rows.ts';
-import type { Keeping, WorkFigures } from './keeping.ts';
-import { eachLedger } from './worker/known-work.ts';
+import type { Clock } from '../base/time.ts';
 
 interface Tracing {
-  /** Runs a job within a span of its own; where it works may only be known at its end. */
-  job<T extends JobReport>(name: string, at: { id?: string }, work: () => Promise<T>): Promise<T>;
+  /** Runs a job within a span of its own; where it works, and what it used, may only be known at its end. */
+  job<T extends JobReport>(name: string, at: { id?: string; spend?: JobSpend }, work: () => Promise<T>): Promise<T>;
   /** The same `RunAgent`, with a span for each run and for each request. */
   run(run: RunAgent): RunAgent;
 }
@@ -24,7 +19,14 @@ interface JobReport {
   outcome: string;
   session?: string;
   error?: Failure;
-  spend: { calls: number; inputTokens: number; cachedInputTokens: number; outputTokens: number };
+  spend?: JobSpend;
+}
+
+interface JobSpend {
+  calls: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
 }
 
 const NO_TRACING: Tracing = { job: (_name, _at, work) => work(), run: (run) => run };
@@ -38,14 +40,14 @@ export function tracing(isOn: boolean): Tracing {
       return trace.getTracer('nocturne').startActiveSpan(`nocturne ${name}`, (span) =>
         within(span, async () => {
           const report = await work();
-          const { calls, inputTokens, cachedInputTokens, outputTokens } = report.spend;
+          const spend = report.spend ?? at.spend;
           span.setAttributes({
             'nocturne.store': at.id,
             'nocturne.outcome': report.outcome,
             'nocturne.session': report.session,
-            'nocturne.calls': calls,
-            'gen_ai.usage.input_tokens': inputTokens + cachedInputTokens,
-            'gen_ai.usage.output_tokens': outputTokens,
+            'nocturne.calls': spend?.calls,
+            'gen_ai.usage.input_tokens': spend && spend.inputTokens + spend.cachedInputTokens,
+            'gen_ai.usage.output_tokens': spend?.outputTokens,
           });
           if (report.error) fail(span, report.error);
           return report;
@@ -67,16 +69,6 @@ export function tracing(isOn: boolean): Tracing {
         }),
       );
     },
-  };
-}
-
-/** Counts bytes of pages and files that a check-in sent to the database; none with telemetry off. */
-export function checkedInCounter(isOn: boolean): ((bytes: number) => Promise<void>) | undefined {
-  if (!isOn) return undefined;
-  const loading = import('@opentelemetry/api');
-  return async (bytes) => {
-    const options = { description: 'bytes of memory that commits sent to the database', unit: 'By' };
-    (await loading).metrics.getMeter('nocturne').createCounter('nocturne.fleet.checked_in', options).add(bytes);
   };
 }
 
@@ -132,7 +124,12 @@ function fail(span: Span, { code }: Pick<Failure, 'code'>): void {
 }
 
 /** What is true now of all memory that a worker works for. */
-export interface Figures extends WorkFigures {
+export interface Figures {
+  waiting: number;
+  /** Since when the oldest of what waits does; ISO-8601. */
+  oldestSince: string | null;
+  /** Keys that someone works on. */
+  leases: number;
   /** What counts against today's ceilings: used, and reserved for requests under way. */
   tokens: number;
   microUsd: number;
@@ -174,43 +171,4 @@ export async function observeFigures(read: () => Promise<Figures>, clock: Clock)
   };
   meter.addBatchObservableCallback(observe, all);
   return () => meter.removeBatchObservableCallback(observe, all);
-}
-
-/** The figures of an app; where several machines share the memory, of all of it. */
-export async function figuresOf({
-  home,
-  config,
-  keeping,
-}: {
-  home: Home;
-  config: Config;
-  keeping: Keeping | null;
-}): Promise<Figures> {
-  const now = config.clock.now();
-  const spend = await home.days.spendOf(dayOf(now, config.zone));
-  return {
-    ...(await (keeping?.figures?.() ?? figuresOfLedgers(home, now))),
-    tokens: spend.usedTokens + spend.reservedTokens,
-    microUsd: spend.usedMicroUsd + spend.reservedMicroUsd,
-  };
-}
-
-/** Of the memory directories that a home knows; what cannot be opened counts nothing. */
-async function figuresOfLedgers(home: Home, now: Date): Promise<WorkFigures> {
-  const found: WorkFigures = { waiting: 0, oldestSince: null, leases: 0 };
-  await eachLedger(
-    { home, keeping: null },
-    {
-      look(ledger) {
-        const inbox = ledger.get<{ items: number; since: string | null }>(
-          'select count(*) as items, min(coalesce(since, not_before)) as since from inbox',
-        );
-        found.waiting += inbox?.items ?? 0;
-        const since = inbox?.since ?? null;
-        if (since !== null && (found.oldestSince === null || since < found.oldestSince)) found.oldestSince = since;
-        found.leases += countLeased(ledger, now);
-      },
-    },
-  );
-  return found;
 }

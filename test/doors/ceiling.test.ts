@@ -12,7 +12,7 @@ import { error, says } from '../support/messages-server.ts';
 import { run, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { HOUSE, tempDir } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
@@ -69,7 +69,9 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const waiting = (await Promise.all(stores.map((store) => rowsIn(app, store)('waiting')))).flat();
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
-    expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
+    // Of what was not begun the next house says so in its status alone, and lets it wait as it is.
+    if (HOUSE === 'old' || failure !== null)
+      expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
   const { code, stdout } = await runHere(['status', '--json'], shared);
@@ -78,7 +80,6 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     all: { pending: SESSIONS - costs.length, directories: DIRECTORIES + 1, failed: [] },
     spendToday: { usedTokens: sent, ceilingTokens: dayTokens, fullFrom: '2026-11-21T02:00:00.000Z' },
   });
-  expect(JSON.parse(stdout).spendToday.skips).toBeGreaterThan(0);
   await app.close();
 });
 
@@ -104,8 +105,11 @@ test('after five jobs in a row without progress no model is asked; then one trie
     const session = aSession(['Always water the trees.'], { dir, id: idOf(n) });
     await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   }
+  /** What is turned away: the old house says so of each, the next lets it wait as it is. */
+  const breaker = (times: number) => Array(HOUSE === 'old' ? times : 0).fill('breaker');
   const results = await workDue(testing);
-  expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...Array(3).fill('breaker')]);
+  expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...breaker(3)]);
+  expect(await testing.rows('waiting')).toHaveLength(8);
   expect(model.requests).toHaveLength(5);
   const status = await testing.nocturne('status', '--verbose');
   expect(status.code).toBe(3);
@@ -113,12 +117,12 @@ test('after five jobs in a row without progress no model is asked; then one trie
     /^attention {2}The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
   );
   expect(status.stdout).toMatch(
-    /^breaker {4}the breaker is open after 5 failures in a row \(auth\), .*; 3 turned away/m,
+    /^breaker {4}the breaker is open after 5 failures in a row \(auth\), tries again at 2026-11-21T02:05:00.000Z/m,
   );
   // The pause is over: one asks, and fails again.
   const later = await laterApp(testing, NOW + 11 * MINUTE, { server: model });
   const again = await workDue(later);
-  expect(again.map(({ outcome }) => outcome)).toEqual(['failed', ...Array(7).fill('breaker')]);
+  expect(again.map(({ outcome }) => outcome)).toEqual(['failed', ...breaker(7)]);
   expect(model.requests).toHaveLength(6);
   isDown = false;
   const mended = await laterApp(testing, NOW + 60 * MINUTE, { server: model });

@@ -1,34 +1,51 @@
 // Metrics as a reader collects them that a user registered; here one that keeps them in memory, by the API's own interfaces.
 
-import { expect, onTestFinished, test } from 'vitest';
-import { figuresOf, observeFigures } from '../../src/doors/telemetry.ts';
-import { testApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { observeFigures } from '../../src/doors/telemetry.ts';
+import { testApp, testModel } from '../support/app.ts';
+import { enqueueExtract } from '../support/doors.ts';
+import { laterApp, workSession } from '../support/due-work.ts';
 import { metricReader } from '../support/metric-reader.ts';
+import { until } from '../support/run.ts';
+import { aSession } from '../support/session-file.ts';
+import { workerHere } from '../support/worker-here.ts';
 
 const reader = metricReader();
 
-test('what waits and since when, what the day spent and what is worked on are told as they are, in all directories together', async () => {
-  const { app, store } = await testApp({ now: '2026-11-21T02:00:00Z' });
-  const item = { kind: 'extract', payload: {}, notBefore: '2026-11-21T02:05:00Z' } as const;
-  await store.work.put({ ...item, key: 'one', since: '2026-11-21T01:58:30Z' });
-  await store.work.put({ ...item, key: 'two', since: '2026-11-21T01:59:00Z' });
-  const now = app.config.clock.now();
-  const lease = await store.work.takeLease({ key: 'session:one', owner: 'elsewhere:1:/job', now, ttlMs: 60_000 });
-  await store.work.takeLease({ key: 'session:over', owner: 'elsewhere:1:/job', now, ttlMs: 0 });
-  await app.home.days.reserve({ tokens: 900, microUsd: 2_000, at: now, limits: { dayTokens: 1_000, zone: 'UTC' } });
-  await app.home.days.settle('2026-11-21', {
-    ...{ reservedTokens: 400, usedTokens: 300, calls: 1, reservedMicroUsd: 1_000, usedMicroUsd: 500 },
+test('a worker tells what waits and since when, what the day spent and what is worked on, in all directories together', async () => {
+  const held = Promise.withResolvers<void>();
+  let asked = 0;
+  const server = await testModel(async () => {
+    asked += 1;
+    if (asked > 1) await held.promise;
+    return { text: 'Nothing.', usage: { input_tokens: 9_000, output_tokens: 1_000 } };
   });
-  onTestFinished(await observeFigures(() => figuresOf(app), app.config.clock));
-  expect(await reader.collect()).toMatchObject({
-    'nocturne.work.waiting': 2,
+  const prices = { 'test-model': { input: 1, cacheRead: 1, cacheWrite: 1, output: 1 } };
+  const settings = { telemetry: true, concurrency: 1, prices };
+  const testing = await testApp({ server, settings, now: '2026-11-21T01:58:30Z' });
+  await workSession(testing, aSession(['Always water the trees.'], { id: idOf(0) }).path);
+  const enqueue = (app: typeof testing.app, n: number) =>
+    enqueueExtract(app, { transcript: aSession(['Always water the trees.'], { id: idOf(n) }).path, ended: true });
+  for (const n of [1, 2]) await enqueue(testing.app, n);
+  const now = await laterApp(testing, '2026-11-21T02:00:00Z', { server, settings });
+  await enqueue(now.app, 3);
+  const worker = await workerHere(now.environment);
+  await until(async () => asked === 2);
+  const { usedTokens, reservedTokens } = await now.app.home.days.spendOf('2026-11-21');
+  expect(usedTokens).toBe(10_000);
+  const told = await reader.collect();
+  expect(told).toMatchObject({
+    'nocturne.work.waiting': 3,
     'nocturne.work.oldest': 90,
-    'nocturne.spend.tokens': 800,
-    'nocturne.spend.usd': 0.0015,
+    'nocturne.spend.tokens': usedTokens + reservedTokens,
     'nocturne.leases': 1,
   });
-  expect(lease).not.toBeNull();
+  expect(told['nocturne.spend.usd']).toBeGreaterThan(0.01);
+  expect(told['nocturne.spend.usd']).toBeLessThanOrEqual((usedTokens + reservedTokens) / 1e6);
   expect(Object.fromEntries(reader.units)).toMatchObject({ 'nocturne.work.oldest': 's', 'nocturne.spend.usd': 'USD' });
+  held.resolve();
+  await worker.stop();
+  expect(await reader.collect()).toEqual({});
 });
 
 test('figures are read at most every 15 s however often a reader asks, again at once where they could not be, and not after the end', async () => {
@@ -56,3 +73,7 @@ test('figures are read at most every 15 s however often a reader asks, again at 
   expect(await told()).toEqual([]);
   expect(reads).toBe(4);
 });
+
+function idOf(n: number): string {
+  return `000${n}2222-2222-4333-8444-555555555555`;
+}

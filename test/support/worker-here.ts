@@ -6,6 +6,8 @@ import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/doors/compose.ts';
 import { openIntake } from '../../src/doors/hook/intake.ts';
+import { observeFigures } from '../../src/doors/telemetry.ts';
+import { figuresOf } from '../../src/doors/worker/known-work.ts';
 import { runWorker } from '../../src/doors/worker/worker.ts';
 import { HOUSE } from './temp.ts';
 
@@ -20,12 +22,15 @@ export async function workerHere(environment: Environment) {
     if (HOUSE === 'next') return (await import('../next/due-work-next.ts')).workNext(environment, signal, onError);
     const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
     const intake = openIntake(app, { signal, onError, isResident: true });
+    const { telemetry, clock } = app.config;
+    const endMetrics = telemetry ? await observeFigures(() => figuresOf(app), clock) : undefined;
     try {
       return await runWorker(app, {
         ...{ signal, takeIn: intake.takeIn, onError },
         onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
       });
     } finally {
+      endMetrics?.();
       await intake.end();
       await app.close();
     }

@@ -2,13 +2,16 @@
 // the ledgers alone, so that looking at a directory changes nothing in it.
 
 import { resolve } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
 import { describeError, isAppError } from '../../base/errors.ts';
 import { isDirectory } from '../../base/files/directories.ts';
+import { dayOf } from '../../base/time.ts';
 import type { Home } from '../../memory/home/home.ts';
 import { type FailureRow, type InboxItem, type WorkRows, workRowsOf } from '../../memory/ledger/inbox.ts';
-import type { JobKind } from '../../memory/ledger/job-rows.ts';
+import { countLeased, type JobKind } from '../../memory/ledger/job-rows.ts';
 import { findLedger, type Ledger } from '../../memory/ledger/ledger.ts';
-import type { Keeping } from '../keeping.ts';
+import type { Keeping, WorkFigures } from '../keeping.ts';
+import type { Figures } from '../telemetry.ts';
 
 export interface KnownWork {
   kind: JobKind;
@@ -103,4 +106,43 @@ export function transcriptOf(work: { payload: unknown } | undefined): string | u
   const payload = work?.payload;
   const hasPath = typeof payload === 'object' && payload !== null && 'transcript' in payload;
   return hasPath ? String(payload.transcript) : undefined;
+}
+
+/** The figures of an app; where several machines share the memory, of all of it. */
+export async function figuresOf({
+  home,
+  config,
+  keeping,
+}: {
+  home: Home;
+  config: Config;
+  keeping: Keeping | null;
+}): Promise<Figures> {
+  const now = config.clock.now();
+  const spend = await home.days.spendOf(dayOf(now, config.zone));
+  return {
+    ...(await (keeping?.figures?.() ?? figuresOfLedgers(home, now))),
+    tokens: spend.usedTokens + spend.reservedTokens,
+    microUsd: spend.usedMicroUsd + spend.reservedMicroUsd,
+  };
+}
+
+/** Of the memory directories that a home knows; what cannot be opened counts nothing. */
+async function figuresOfLedgers(home: Home, now: Date): Promise<WorkFigures> {
+  const found: WorkFigures = { waiting: 0, oldestSince: null, leases: 0 };
+  await eachLedger(
+    { home, keeping: null },
+    {
+      look(ledger) {
+        const inbox = ledger.get<{ items: number; since: string | null }>(
+          'select count(*) as items, min(coalesce(since, not_before)) as since from inbox',
+        );
+        found.waiting += inbox?.items ?? 0;
+        const since = inbox?.since ?? null;
+        if (since !== null && (found.oldestSince === null || since < found.oldestSince)) found.oldestSince = since;
+        found.leases += countLeased(ledger, now);
+      },
+    },
+  );
+  return found;
 }

@@ -1,8 +1,11 @@
 // What is done to work that waits without working it: a person lists, retries or dismisses it; what it waits for has changed; a
 // clock that was ahead is right again.
 
+import { type Clock, dayOf } from '../../base/time.ts';
+import type { Figures } from '../../doors/telemetry.ts';
 import { marks, type Sql } from '../db/sql.ts';
 import { CLEAN, type InboxRow } from './inbox.ts';
+import { spentOn } from './spend.ts';
 
 /** What waits, is worked or was given up, in the order in which it is worked. */
 export async function listWork(sql: Sql, { memory }: { memory?: string } = {}): Promise<InboxRow[]> {
@@ -78,4 +81,16 @@ export async function followClock(sql: Sql, now: Date): Promise<void> {
     const values = [now.toISOString(), new Date(now.getTime() + waitMs).toISOString(), id, since];
     await sql.run('update inbox set since = ?, not_before = ? where id = ? and since = ?', ...values);
   }
+}
+
+/** What metrics tell, of all memory in the database. */
+export async function figuresOf({ db, clock, zone }: { db: Sql; clock: Clock; zone: string }): Promise<Figures> {
+  const now = clock.now();
+  const work = await db.get<Pick<Figures, 'waiting' | 'oldestSince' | 'leases'>>(
+    `select count(*) as waiting, min(since) as "oldestSince", count(case when until >= ? then 1 end) as leases
+     from inbox where state = 'waiting'`,
+    now.toISOString(),
+  );
+  const { tokens, microUsd } = await spentOn(db, dayOf(now, zone));
+  return { waiting: 0, oldestSince: null, leases: 0, ...work, tokens, microUsd };
 }

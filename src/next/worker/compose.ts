@@ -13,6 +13,7 @@ import { type Log, openLog } from '../../base/logger.ts';
 import type { Clock } from '../../base/time.ts';
 import { boundRun, lanesFor, type Parts, wallOf, withUsage } from '../../doors/job-bounds.ts';
 import { enablementFor, memoriesOf, memoryDirFor, scopeDir } from '../../doors/places.ts';
+import { tracing } from '../../doors/telemetry.ts';
 import { type Enablement, gitRoot } from '../../memory/home/paths.ts';
 import { originOf } from '../../memory/home/projects.ts';
 import { boundDecompression } from '../../transcript/records.ts';
@@ -35,7 +36,7 @@ import type { Decided, ReviewRequest } from '../jobs/review.ts';
 import type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
-import type { JobUsage, StartedBy } from '../memory/job-rows.ts';
+import { type JobUsage, type StartedBy, usageOf } from '../memory/job-rows.ts';
 import { Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
@@ -135,8 +136,9 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
   const memories = new Memories({ db, home, clock, limits });
   const log = openLog({ home, maxBytes: config.logBytes, clock });
+  const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });
-  const runAgent = boundRun(config, parts.runAgent ?? forked, parts.onRequest, log);
+  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
   const startedBy = parts.startedBy ?? 'program';
   const userDir = canonicalPath(scopeDir(config, { memory: 'user', cwd: '/' }));
 
@@ -212,8 +214,20 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       }),
     };
   };
-  const told = async <T extends ExtractReport | DreamReport>(kind: string, memory: string | null, report: T) => {
-    const place = memory === null ? undefined : await memoryRow(db, memory);
+  /** Runs a job within its span, and writes into the log how it ended. */
+  const told = async <T extends ExtractReport | DreamReport>(
+    kind: string,
+    work: () => Promise<T>,
+    at: { id?: string; spend?: JobUsage } = {},
+  ) => {
+    const report = await spans.job(kind, at, async () => {
+      const done = await work();
+      const memory = 'memory' in done ? done.memory : at.id;
+      const place = memory ? await memoryRow(db, memory) : undefined;
+      at.id = place?.dir ?? memory ?? undefined;
+      at.spend = 'spend' in done ? done.spend : await usageOf(db, done.job ?? '');
+      return done;
+    });
     const { outcome, error, job } = report;
     const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
     const failed = error && { code: error.code, error: error.message };
@@ -222,7 +236,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       kind,
       job,
       ...found,
-      store: place?.dir ?? memory ?? undefined,
+      store: at.id,
       outcome,
       ...failed,
     });
@@ -235,10 +249,11 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       const find = memory ? async () => memory : memoryForWork;
       return extract(each, { ...(await extractionBy(more)), memoryFor: find });
     };
-    const report = await (options.claim ? run(request, options) : extractByHand(request, options, run));
+    const work = () => (options.claim ? run(request, options) : extractByHand(request, options, run));
+    const report = await told(kind, work);
     // What a sweep knew of it counts no more.
     if (request.takeUp?.includes('declined')) await keepLooks(db, memories.machine, { gone: [report.transcript] });
-    return told(kind, report.memory, report);
+    return report;
   };
   /** Opened here, so that it is known which session it is. */
   const extractByHand = async (
@@ -282,12 +297,15 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       };
       const item = { kind: 'dream', key: memory.id, memory: memory.id, payload: {} } as const;
       const work = (claim: Claim, signal: AbortSignal) => run({ ...options, claim, signal });
-      const dreamed = options.claim ? run(options) : byHand(self, item, { signal: options.signal, work });
       const busy = async (error: AppError) => {
         const { NOTHING_TOLD } = await import('../jobs/dream/dream-landing.ts');
         return { ...NOTHING_TOLD, job: null, outcome: 'busy' as const, error: failureOf(error) };
       };
-      return told('dream', memory.id, await dreamed.catch(onAppError(busy, 'conflict')));
+      const dreamed = () =>
+        options.claim
+          ? run(options)
+          : byHand(self, item, { signal: options.signal, work }).catch(onAppError(busy, 'conflict'));
+      return told('dream', dreamed, { id: memory.id });
     },
     async estimateDream(memory, request) {
       const { estimateDream } = await import('../jobs/dream/dream-estimate.ts');

@@ -12,13 +12,14 @@ import { thisProcess } from '../../base/process.ts';
 import { DAY_MS, dayOf } from '../../base/time.ts';
 import { lanesFor } from '../../doors/job-bounds.ts';
 import { loginSign } from '../../doors/model-programs.ts';
+import { observeFigures } from '../../doors/telemetry.ts';
 import { awakeIn, isSpoolEmpty, spoolFiles } from '../../queue/spool.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import { memoriesBehind } from '../memory/memories.ts';
 import { breakerOf, closeBreaker, MODEL_KINDS } from '../queue/breaker.ts';
 import { claim, freeClaims, nextDue } from '../queue/inbox.ts';
 import { reopenDay } from '../queue/spend.ts';
-import { followClock, release } from '../queue/waiting-work.ts';
+import { figuresOf, followClock, release } from '../queue/waiting-work.ts';
 import { openWake, type Wake } from '../queue/wake.ts';
 import { leaveWorker, queueNamespace, seeWorker } from '../queue/workers.ts';
 import type { App } from './compose.ts';
@@ -54,7 +55,7 @@ const FOR_ACCESS = ['no-model', 'auth', 'plan-limit'];
 export async function runWorker(app: App, options: WorkerOptions): Promise<void> {
   const { config, clock, db, machine } = app;
   nextNightly(config, clock.now());
-  const { queueUrl, telemetry, home } = config;
+  const { queueUrl, telemetry, home, zone } = config;
   const wake = openWake({
     ...(!options.ends && queueUrl && { url: queueUrl }),
     namespace: await queueNamespace(db, home),
@@ -63,6 +64,8 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<void>
     telemetry,
   });
   const awake = awakeIn(home, clock);
+  const read = () => figuresOf({ db, clock, zone });
+  const endMetrics = telemetry && !options.ends ? await observeFigures(read, clock) : undefined;
   try {
     if (options.ends === 'idle') return await new Loop(app, options, wake).run();
     if (options.ends === undefined) {
@@ -78,6 +81,7 @@ export async function runWorker(app: App, options: WorkerOptions): Promise<void>
       if (options.signal.aborted || spoolFiles(home).every((file) => left.has(file))) return;
     }
   } finally {
+    endMetrics?.();
     awake.leave();
     if (!options.ends) await leaveWorker(db).catch(onAppError(() => undefined));
     await wake.close();

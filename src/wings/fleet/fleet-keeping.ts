@@ -12,7 +12,6 @@ import { packagePath } from '../../base/files/files.ts';
 import type { Checked } from '../../doors/doctor/checked.ts';
 import type { Keep, Keeping, KeepingParts, SharedOverview, WorkFigures } from '../../doors/keeping.ts';
 import type { SessionParts, Shared, StorePlaces } from '../../doors/shared.ts';
-import { checkedInCounter } from '../../doors/telemetry.ts';
 import type { TranscriptPlace } from '../../doors/transcripts.ts';
 import type { Desk, DeskParts } from '../../doors/worker/desk.ts';
 import type { RedactElsewhere } from '../../memory/history/redact/redaction.ts';
@@ -299,4 +298,14 @@ async function loaded(open: () => Promise<Opened>): Promise<Loaded> {
     open(),
   ]);
   return { places: new DatabasePlaces(stores), parts: new DatabaseParts(transcripts), alone: new Alone(database.ask) };
+}
+
+/** Counts bytes of pages and files that a check-in sent to the database; none with telemetry off. */
+export function checkedInCounter(isOn: boolean): ((bytes: number) => Promise<void>) | undefined {
+  if (!isOn) return undefined;
+  const loading = import('@opentelemetry/api');
+  return async (bytes) => {
+    const options = { description: 'bytes of memory that commits sent to the database', unit: 'By' };
+    (await loading).metrics.getMeter('nocturne').createCounter('nocturne.fleet.checked_in', options).add(bytes);
+  };
 }

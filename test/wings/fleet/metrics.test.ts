@@ -1,8 +1,8 @@
 // What metrics tell of memory in the database.
 
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkedInCounter } from '../../../src/doors/telemetry.ts';
 import { workFigures } from '../../../src/wings/fleet/figures.ts';
+import { checkedInCounter } from '../../../src/wings/fleet/fleet-keeping.ts';
 import { metricReader } from '../../support/metric-reader.ts';
 import { noPostgres, openStores, putStore } from './own-database.ts';
 import { world } from './work/world.ts';
