@@ -34,9 +34,14 @@ export function backupsIn(home: string): string[] {
     .map((name) => join(backupDir(home), name));
 }
 
-/** Whether something was written since the newest copy. */
-export function isBackupDue(home: string): boolean {
+function copyName(at: Date): string {
+  return `nocturne-${at.toISOString().replaceAll(':', '-')}.db`;
+}
+
+/** Whether something was written since the newest copy, and that was made before then. */
+export function isBackupDue(home: string, madeBefore?: Date): boolean {
   const [newest] = backupsIn(home);
+  if (madeBefore && newest !== undefined && basename(newest) > copyName(madeBefore)) return false;
   const path = databasePath(home);
   const writtenMs = Math.max(...[path, `${path}-wal`].map((each) => statNow(each)?.modifiedMs ?? 0));
   return writtenMs > (newest === undefined ? 0 : (statNow(newest)?.modifiedMs ?? 0));
@@ -64,7 +69,7 @@ export async function backUp(home: string, { now, isOnly = false }: { now: Date;
     if (problem !== null) throw new AppError('storage', `Damaged: ${path}: ${problem}.`, { remedy: RESTORE });
     makePrivate(copy);
     syncTree(backupDir(home));
-    const made = join(backupDir(home), `nocturne-${now.toISOString().replaceAll(':', '-')}.db`);
+    const made = join(backupDir(home), copyName(now));
     moveFile(copy, made);
     syncDirectory(backupDir(home));
     for (const each of older.slice(isOnly ? 0 : MOST_KEPT - 1)) if (each !== made) removeFile(each);

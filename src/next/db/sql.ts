@@ -95,7 +95,7 @@ export function marks(values: readonly unknown[]): string {
 }
 
 /** Both engines take more values in a statement than this. */
-const MOST_VALUES = 900;
+export const MOST_VALUES = 900;
 
 /** Inserts rows with the same columns, as few statements as it takes. `or`: what follows, such as `on conflict do nothing`. */
 export async function insert(sql: Sql, table: string, rows: readonly Row[], or = ''): Promise<void> {

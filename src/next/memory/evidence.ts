@@ -7,7 +7,7 @@ import { logDay, logPath, parseLog } from '../../memory/text/daily-log.ts';
 import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from '../../memory/text/topic.ts';
 import type { Evidence } from '../../memory/types.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
-import { isNegated, similarity } from '../../rules/words.ts';
+import { contentWords, isNegated, similarity } from '../../rules/words.ts';
 import { allOf, type Sql } from '../db/sql.ts';
 import { type Actor, headAt } from './file-rows.ts';
 import { type Change, keyFrom, keyOf } from './undo-rows.ts';
@@ -65,16 +65,24 @@ export async function followLines(
   const added = is.filter(({ id }) => !known.has(id));
   if (added.length === 0) return;
   const rests = Map.groupBy(await restsOf(change.sql, memory, file), ({ line }) => line);
-  const gone = was.filter(({ id }) => rests.has(id) && !standing.has(id));
-  for (const line of added) {
-    if (rests.has(line.id)) continue;
-    const former = gone.find((other) => isSameLine(other, line));
-    const elsewhere = 'select distinct source from rests where memory = ? and line = ?';
-    const sources = former
-      ? rests.get(former.id)
-      : await change.sql.all<{ source: string }>(elsewhere, memory, line.id);
-    for (const { source } of sources ?? []) await change.put('rests', { memory, file, line: line.id, source });
-  }
+  const gone = Map.groupBy(
+    was.filter(({ id }) => rests.has(id) && !standing.has(id)),
+    beginningsOf,
+  );
+  // A file may have as many lines as it has bytes: all of them are asked for at once.
+  const elsewhere = await allOf<Omit<Rest, 'file'>>(change.sql, {
+    select: (list) => `select distinct line, source from rests where memory = ? and line in (${list})`,
+    of: added.flatMap(({ id }) => (rests.has(id) ? [] : id)),
+    before: [memory],
+  });
+  const bySame = Map.groupBy(elsewhere, ({ line }) => line);
+  const found = [...new Map(added.map((line) => [line.id, line])).values()].flatMap((line) => {
+    if (rests.has(line.id)) return [];
+    const former = gone.size > 0 && gone.get(beginningsOf(line))?.find((other) => isSameLine(other, line));
+    const sources = former ? rests.get(former.id) : bySame.get(line.id);
+    return (sources ?? []).map(({ source }) => ({ memory, file, line: line.id, source }));
+  });
+  await change.add('rests', found);
 }
 
 /** The same where a change was made by somebody who is known: what a program adds is its word, not the person's. */
@@ -88,9 +96,12 @@ export async function followChange(
   if (actor.kind !== 'api' && actor.kind !== 'session') return;
   const rests = new Set((await restsOf(change.sql, memory, file)).map(({ line }) => line));
   const was = saidIn(path, before);
-  for (const line of saidIn(path, after))
-    if (!was.has(line) && !rests.has(line))
-      await change.put('rests', { memory, file, line, source: `${actor.kind}:${actor.id}` });
+  const said = [...saidIn(path, after)].filter((line) => !was.has(line) && !rests.has(line));
+  const source = `${actor.kind}:${actor.id}`;
+  await change.add(
+    'rests',
+    said.map((line) => ({ memory, file, line, source })),
+  );
 }
 
 const HEADINGS = /^ {0,3}#{1,6}[ \t].*$/gm;
@@ -105,6 +116,11 @@ function saidIn(path: string, text: string): Set<string> {
   const { lines, description } = parseTopic(path, text);
   const headings = text.match(HEADINGS) ?? [];
   return new Set([...lines.map(({ id }) => id), ...[...headings, description].map((each) => lineId(each.trim()))]);
+}
+
+/** The same for lines of the same words: another ending begins behind the fourth letter. */
+function beginningsOf({ text }: TopicLine): string {
+  return [...new Set([...contentWords(text)].map((word) => word.slice(0, 4)))].sort().join(' ');
 }
 
 function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {

@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { isTopicFile, parseTopic } from '../../memory/text/topic.ts';
-import { insert, newId, type Row, type Sql } from '../db/sql.ts';
+import { insert, MOST_VALUES, marks, newId, type Row, type Sql } from '../db/sql.ts';
 import { rowTexts, searchedLines } from './searched-lines.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -146,8 +146,21 @@ async function keepLines(
   sql: Sql,
   { memory, id, was, is }: { memory: string; id: string; was: Set<string>; is: Set<string> },
 ): Promise<void> {
-  for (const text of was.difference(is))
-    await sql.run('delete from line where memory = ? and file = ? and text = ?', memory, id, text);
+  const gone = was.difference(is);
+  // By their ids: PostgreSQL would look for equal texts in the index of all trigrams.
+  const rows =
+    gone.size === 0
+      ? []
+      : await sql.all<{ id: number; text: string }>(
+          'select id, text from line where memory = ? and file = ?',
+          memory,
+          id,
+        );
+  const ids = rows.flatMap((row) => (gone.has(row.text) ? row.id : []));
+  for (let at = 0; at < ids.length; at += MOST_VALUES) {
+    const some = ids.slice(at, at + MOST_VALUES);
+    await sql.run(`delete from line where id in (${marks(some)})`, ...some);
+  }
   const added = [...is.difference(was)].map((text) => ({ memory, file: id, text }));
   await insert(sql, 'line', added);
 }

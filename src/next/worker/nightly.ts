@@ -1,6 +1,6 @@
 // The night: when it is due, what is put into the inbox then, and what keeps a nightly dream from running.
 // Promises: a night is begun once, by whichever worker comes first, and after a downtime over many nights once for all of them; a
-// copy of the database is made before it, and what is older than it is kept is dropped.
+// copy of the database is made before it (and each hour where clients keep stores), and what is older than it is kept is dropped.
 
 import { Cron } from 'croner';
 import type { Config } from '../../base/config/config.ts';
@@ -52,10 +52,16 @@ export async function nightIfDue(
 }
 
 /** Copies the database where something was written since the last copy. PostgreSQL has its own ways. */
-export async function backUpIfDue({ db, config: { home, clock } }: Pick<App, 'db' | 'config'>): Promise<void> {
+async function backUpIfDue({ db, config: { home, clock } }: App, madeBefore?: Date): Promise<void> {
   if (db.engine !== 'sqlite') return;
   const { backUp, isBackupDue } = await import('../db/backup.ts');
-  if (isBackupDue(home)) await backUp(home, { now: clock.now() });
+  if (isBackupDue(home, madeBefore)) await backUp(home, { now: clock.now() });
+}
+
+/** The same each hour where clients keep stores: what they write stands in no directory. */
+export async function backUpHourly(app: App): Promise<void> {
+  const store = await app.db.get("select 1 from memory where scope = 'store' and deleted_at is null limit 1");
+  if (store) await backUpIfDue(app, new Date(app.clock.now().getTime() - HOUR_MS));
 }
 
 /**

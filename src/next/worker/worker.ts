@@ -24,7 +24,7 @@ import { openWake, type Wake } from '../queue/wake.ts';
 import { leaveWorker, queueNamespace, seeWorker } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { CEILINGS, ceilingsSaid, gateOf } from './gate.ts';
-import { backUpIfDue, nextNightly, nightIfDue } from './nightly.ts';
+import { backUpHourly, nextNightly, nightIfDue } from './nightly.ts';
 import { type WorkResult, workItem } from './work-item.ts';
 
 export interface WorkerOptions {
@@ -34,8 +34,6 @@ export interface WorkerOptions {
   ends?: 'idle' | 'hooked';
   /** Begins a night, after a sweep. */
   isNight?: boolean;
-  /** Copies the database every hour. */
-  isServing?: boolean;
   onResult(result: WorkResult): void;
   onError(message: string): void;
 }
@@ -99,7 +97,6 @@ class Loop {
   /** Ends a rest. */
   #rest = new AbortController();
   #caredMs = Number.NEGATIVE_INFINITY;
-  #copiedMs = 0;
   /** When hooks told of something last. */
   #toldMs: number;
   #sweepAtMs: number;
@@ -190,9 +187,7 @@ class Loop {
     if (config.agentMemory.settings.problem) await refreshAgentSettings(config);
     // Where several machines share the database it is not known whose key or ceiling it waits for.
     if (db.engine === 'sqlite') await this.#endWaits();
-    if (!this.#options.isServing || now.getTime() - this.#copiedMs < HOUR_MS) return;
-    this.#copiedMs = now.getTime();
-    await backUpIfDue(this.#app).catch(onAppError(this.#told));
+    if (!this.#options.ends) await backUpHourly(this.#app).catch(onAppError(this.#told));
   }
 
   /** What waits for a key, a login or a ceiling is due where that is another than before: who changes it wants it. */

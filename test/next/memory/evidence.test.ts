@@ -3,8 +3,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fixedClock } from '../../../src/base/time.ts';
+import type { Sql, Value } from '../../../src/next/db/sql.ts';
 import { undo } from '../../../src/next/jobs/undo.ts';
 import { explainLines, historyOf, restingOn, seenOnce, withdrawn } from '../../../src/next/memory/evidence.ts';
+import { Memories } from '../../../src/next/memory/memories.ts';
+import { MemoryFiles } from '../../../src/next/memory/memory-files.ts';
 import { DAY, dream, entryOf, LOG, learn } from '../acts.ts';
 import { ENGINES, inWorld, NOW, skipped, type World } from '../next-memory.ts';
 
@@ -145,5 +149,32 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(await explainLines(db, { memory, path: TOPIC })).toMatchObject([
       { isPersons: false, program: 'api:apikey_1' },
     ]);
+  });
+
+  it('a file of many lines, and one long line, cost few statements, whoever wrote them and takes them away', async (here) => {
+    const { memory, home } = here;
+    let statements = 0;
+    const counted = (sql: Sql): Sql => ({
+      all: <Found>(text: string, ...values: Value[]) =>
+        sql.all<Found>(text, ...values).finally(() => (statements += 1)),
+      get: <Found>(text: string, ...values: Value[]) =>
+        sql.get<Found>(text, ...values).finally(() => (statements += 1)),
+      run: (text, ...values) => sql.run(text, ...values).finally(() => (statements += 1)),
+    });
+    const write = <T>(work: (sql: Sql) => Promise<T>) => here.db.write((sql) => work(counted(sql)));
+    const memories = new Memories({ db: { ...here.db, ...counted(here.db), write }, home, clock: fixedClock(NOW) });
+    const files = new MemoryFiles(memories, await memories.of(memory));
+    const by = { job: 'job_s', actor: { kind: 'session', id: 's' } } as const;
+    const lines = (what: string) => Array.from({ length: 3_000 }, (_, n) => `- ${what} ${n}\n`).join('');
+    await files.create(by, { path: 'many.md', text: lines('first') });
+    await files.write(by, { path: 'many.md', text: lines('second') });
+    writeFileSync(join(here.dir, 'many.md'), lines('third'));
+    await files.list();
+    await files.create(by, { path: 'long.md', text: `${'word '.repeat(20_000)}end` });
+    await files.strReplace(by, { path: 'long.md', old: 'end', new: 'of it' });
+    expect(statements).toBeLessThan(400);
+    expect((await files.search({ query: '"word of it"', limit: 10 })).hits).toMatchObject([{ path: 'long.md' }]);
+    expect(await explainLines(here.db, { memory, path: 'many.md' })).toHaveLength(3_000);
+    await memories.close();
   });
 });

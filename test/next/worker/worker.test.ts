@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runAgent } from '../../../src/agent/loop.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
+import { backupsIn } from '../../../src/next/db/backup.ts';
+import { addMemory } from '../../../src/next/memory/memories.ts';
 import { pause } from '../../../src/next/queue/pauses.ts';
 import { listWork } from '../../../src/next/queue/waiting-work.ts';
 import { openApp } from '../../../src/next/worker/compose.ts';
@@ -70,6 +72,21 @@ test.skipIf(noPostgres).each(ENGINES)(
     if (memory.dir) expect(readFileSync(join(memory.dir, 'MEMORY.md'), 'utf8')).not.toBe('');
   },
 );
+
+test('while a worker stays, what clients keep in stores is copied each hour, and where there are none nothing is', async () => {
+  const { app, home, work } = await world('sqlite');
+  const stay = async (now: string) => {
+    const end = new AbortController();
+    setImmediate(() => end.abort());
+    await work({ ends: undefined, signal: end.signal }, now);
+    return backupsIn(home).length;
+  };
+  expect(await stay('2026-11-21T02:00:00Z')).toBe(0);
+  await addMemory(app.db, { scope: 'store', name: 'notes' }, NOW);
+  const copies = [];
+  for (const now of ['02:00:00', '02:59:59', '03:00:00']) copies.push(await stay(`2026-11-21T${now}Z`));
+  expect(copies).toEqual([1, 1, 2]);
+});
 
 test('what is paused waits, and is worked when the pause is over', async () => {
   const { app, work, spool } = await world('sqlite');
