@@ -44,7 +44,7 @@ const FLOORS = [
 /** The rooms of the next house, from the ground up; each looks down on what stays of this one, too. */
 const NEXT = ['db', 'memory', 'queue', 'jobs', 'worker', 'hook', 'setup', 'tools', 'server', 'page', 'cli'];
 const STAYS =
-  /^src\/(?:base|rules|transcript|agent)\/|^src\/memory\/(?:text\/|types\.ts|store\/(?:confine|edit-text|store-lock)\.ts|history\/line-diff\.ts|home\/(?:paths|projects)\.ts)|^src\/queue\/(?:drivers|redis|spool)\.ts|^src\/doors\/(?:places|team-place|job-bounds|model-programs|memory-words|telemetry|mcp\/(?:server|tool-answers|attached-stores)|cli\/(?:spec|serve-options)|cli\/terminal\/(?:ask|output|phrases)|hook\/hook-input|doctor\/check(?:s|ed)|setup\/(?:agents\/[\w-]+|choose-model|plan|schedules|settings-file))\.ts|^src\/wings\/page\/visits\.ts/;
+  /^src\/(?:base|rules|transcript|agent)\/|^src\/memory\/(?:text\/|types\.ts|store\/(?:confine|edit-text|store-lock)\.ts|history\/line-diff\.ts|home\/(?:paths|projects)\.ts)|^src\/queue\/(?:board|drivers|redis|spool)\.ts|^src\/doors\/(?:places|team-place|job-bounds|model-programs|memory-words|telemetry|mcp\/(?:server|tool-answers|attached-stores)|cli\/(?:spec|serve-options)|cli\/terminal\/(?:ask|output|phrases)|hook\/hook-input|doctor\/check(?:s|ed)|setup\/(?:agents\/[\w-]+|choose-model|plan|schedules|settings-file))\.ts|^src\/wings\/page\/visits\.ts/;
 
 function floorOf(path: string): number {
   return path.startsWith('src/next/') ? FLOORS.length : FLOORS.findIndex((floor) => floor.test(path)) + 1;

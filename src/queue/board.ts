@@ -9,8 +9,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
-import { loadBoard } from './drivers.ts';
-import { PREFIX, type WakeQueueOptions } from './queue.ts';
+import { loadBoard, PREFIX } from './drivers.ts';
 import { openRedis } from './redis.ts';
 
 const UI = '/ui';
@@ -23,7 +22,7 @@ const POLICY =
 const PORTS = [3210, 0];
 
 /** Serves the board of a namespace on this machine. Errors: `bad-input` where there is no queue; those of `openRedis`. */
-export async function startBoard({ url, namespace }: Omit<WakeQueueOptions, 'url'> & { url?: string }) {
+export async function startBoard({ url, namespace }: { url?: string; namespace?: string }) {
   if (url === undefined) {
     throw new AppError(
       'bad-input',

@@ -23,6 +23,9 @@ export async function optionalPackage<T>(names: string[], need: string, load: ()
   }
 }
 
+/** What the keys of every queue begin with: homes share a server by their namespaces. */
+export const PREFIX = 'nocturne';
+
 /** Opens nothing. Errors: `bad-input` for a URL that is none of a Redis. */
 export function checkQueueUrl(url: string): void {
   const protocol = URL.parse(url)?.protocol;

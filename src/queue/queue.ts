@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto';
 import { type Job, Queue, type Telemetry, Worker } from 'bullmq';
 import { AppError } from '../base/errors.ts';
+import { PREFIX } from './drivers.ts';
 import { openRedis, type RedisServer } from './redis.ts';
 
 /** What workers are woken for: a key of one inbox. */
@@ -30,7 +31,6 @@ export interface WakeQueueOptions {
 // Finished jobs are kept for a person who looks, not for the program. `age` is in seconds.
 const KEEP = { removeOnComplete: { count: 100, age: 86_400 }, removeOnFail: { count: 500, age: 7 * 86_400 } };
 
-export const PREFIX = 'nocturne';
 const GRACE_MS = 500;
 /** Wake-ups heard side by side: each is over in a moment. */
 const CONCURRENCY = 10;

@@ -3,12 +3,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ingestSpool } from '../../src/doors/hook/ingest.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp } from '../support/app.ts';
+import { ingestSpool } from '../support/doors.ts';
 import { gitIn } from '../support/git.ts';
 import { filesIn } from '../support/hook.ts';
-import { tempDir } from '../support/temp.ts';
+import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
 
 /** A session begins in `cwd`, and what its hook said is taken in. */
 async function begin({ app, home }: TestApp, cwd: string) {
@@ -40,16 +40,20 @@ function treeWithConflict(): { tree: string; team: string; says(): string } {
   return { tree, team, says: () => readFileSync(join(team, 'hosts.md'), 'utf8') };
 }
 
-test('where a session begins, what a pull left in the team memory is settled, also a second time', async () => {
-  const testing = await testApp();
-  const { tree, team, says } = treeWithConflict();
-  expect(await begin(testing, tree)).toMatchObject({ sessionBegan: true, problems: [] });
-  expect(says()).toBe(SETTLED);
-  expect(await testing.app.home.stores()).toContain(team);
-  writeFileSync(join(team, 'hosts.md'), CONFLICT);
-  await begin(testing, tree);
-  expect(says()).toBe(SETTLED);
-});
+// The next house leaves a conflict to a person: it is named by `check`, and neither read nor changed until it is ended.
+test.skipIf(HOUSE === 'next')(
+  'where a session begins, what a pull left in the team memory is settled, also a second time',
+  async () => {
+    const testing = await testApp();
+    const { tree, team, says } = treeWithConflict();
+    expect(await begin(testing, tree)).toMatchObject({ sessionBegan: true, problems: [] });
+    expect(says()).toBe(SETTLED);
+    expect(await testing.app.home.stores()).toContain(team);
+    writeFileSync(join(team, 'hosts.md'), CONFLICT);
+    await begin(testing, tree);
+    expect(says()).toBe(SETTLED);
+  },
+);
 
 test.each<[string, (at: { tree: string; team: string }) => object]>([
   ['the team is turned off', () => ({ team: 'off' })],
@@ -69,3 +73,17 @@ test('a team memory without a conflict that nobody worked in stays as it is when
   await begin(testing, tree);
   expect(filesIn(team)).toEqual(['hosts.md']);
 });
+
+test.skipIf(HOUSE === 'old')(
+  'a conflict that git left is named by check, and neither recalled nor changed',
+  async () => {
+    const { dir, nocturne } = await testApp();
+    dirWith({ 'hosts.md': CONFLICT, 'MEMORY.md': '# Memory\n\n- Hosts [hosts.md]\n' }, dir);
+    expect(await nocturne('check')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/hosts\.md.*conflict markers that a merge left/s),
+    });
+    expect((await nocturne('recall')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
+    expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(CONFLICT);
+  },
+);

@@ -6,18 +6,19 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
-import { startWith } from '../../src/doors/checkout/start.ts';
 import { aPerson } from '../support/person.ts';
 import { hereWith } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { tempDir } from '../support/temp.ts';
+import { HOUSE, tempDir } from '../support/temp.ts';
 
 const checkout = join(import.meta.dirname, '../..');
+const program = join(checkout, HOUSE === 'next' ? 'src/next/cli/start.ts' : 'src/doors/checkout/start.ts');
+const { startWith }: typeof import('../../src/doors/checkout/start.ts') = await import(program);
 
 /** As a process. */
 function start(words: string[]) {
   const env = { ...aPerson().environment, TMPDIR: tempDir() };
-  return promisify(execFile)(process.execPath, [join(checkout, 'src/doors/checkout/start.ts'), ...words], {
+  return promisify(execFile)(process.execPath, [program, ...words], {
     cwd: checkout,
     env,
   });

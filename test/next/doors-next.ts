@@ -11,7 +11,7 @@ import { declineBefore } from '../../src/next/memory/session-rows.ts';
 import { breakerOf } from '../../src/next/queue/breaker.ts';
 import { take } from '../../src/next/queue/inbox.ts';
 import { spentOn } from '../../src/next/queue/spend.ts';
-import { allWorkers } from '../../src/next/queue/workers.ts';
+import { allWorkers, queueNamespace } from '../../src/next/queue/workers.ts';
 import { type App, openApp as open } from '../../src/next/worker/compose.ts';
 import { announceSession as announce, ingestSpool as ingest } from '../../src/next/worker/ingest.ts';
 import { putWork } from '../../src/next/worker/work-item.ts';
@@ -39,8 +39,10 @@ export function withHome(app: App) {
   const home = {
     days: {
       async spendOf(day: string) {
-        const { tokens, reservedTokens, calls } = await spentOn(db, dayOf(day, 'UTC'));
-        return { reservedTokens, usedTokens: tokens - reservedTokens, calls };
+        const [all, plan] = [await spentOn(db, dayOf(day, 'UTC')), await spentOn(db, dayOf(day, 'UTC'), 'plan')];
+        const { tokens, reservedTokens, microUsd, reservedMicroUsd, calls } = all;
+        const used = { usedTokens: tokens - reservedTokens, usedMicroUsd: microUsd - reservedMicroUsd };
+        return { ...used, reservedTokens, reservedMicroUsd, calls, planRequests: plan.calls };
       },
     },
     workers: { all: () => allWorkers(db) },
@@ -90,6 +92,10 @@ export function storeOf(app: App, memory: MemoryRow) {
       },
     },
   });
+}
+
+export async function wakeQueueOptions({ db, config }: App) {
+  return { url: config.queueUrl ?? '', namespace: await queueNamespace(db, config.home) };
 }
 
 export async function ingestSpool(app: App, { onProblem }: { onProblem(message: string): void }) {

@@ -2,10 +2,9 @@
 
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
-import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import { wakeQueueOptions } from '../../src/doors/worker/worker.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
 import { type TestApp, testApp } from '../support/app.ts';
+import { enqueueExtract, wakeQueueOptions } from '../support/doors.ts';
 import { until } from '../support/run.ts';
 import { aSession } from '../support/session-file.ts';
 import { workerHere } from '../support/worker-here.ts';

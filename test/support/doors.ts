@@ -24,6 +24,8 @@ export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions 
 export const enqueueExtract: typeof enqueueOld = inNext?.enqueueExtract ?? enqueueOld;
 export const rowsIn = (app: compose.App, store: Store): Rows =>
   next ? (next.rowsIn(app as never, store as never) as unknown as Rows) : rowsOf(store);
+/** Where its queue is. */
+export const wakeQueueOptions: typeof workers.wakeQueueOptions = inNext?.wakeQueueOptions ?? workers.wakeQueueOptions;
 export async function enqueueDream(app: compose.App, store: Store): Promise<void> {
   if (next) await next.enqueueDream(app as never, store as never);
   else await put(app, { store, kind: 'dream', key: 'dream' }, {});

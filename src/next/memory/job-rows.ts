@@ -62,6 +62,8 @@ export interface JobUsage {
   cacheWriteTokens: number;
   outputTokens: number;
   microUsd: number;
+  /** How many of the calls an agent's program made on a plan. */
+  onPlan?: number;
 }
 
 /** Enters a job that runs; answers its id. */
@@ -93,15 +95,16 @@ export async function endJob(sql: Sql, id: string, end: JobEnd): Promise<void> {
 }
 
 export async function usageOf(sql: Sql, job: string): Promise<JobUsage> {
-  const found = await sql.get<JobUsage>(
-    `select count(*) as calls, cast(coalesce(sum(input), 0) as bigint) as "inputTokens",
+  const found = await sql.get<Required<JobUsage>>(
+    `select count(*) as calls, cast(coalesce(sum(case when ' ' || scope || ' ' like '% plan %' then 1 else 0 end), 0) as bigint) as "onPlan", cast(coalesce(sum(input), 0) as bigint) as "inputTokens",
        cast(coalesce(sum(cached), 0) as bigint) as "cachedInputTokens",
        cast(coalesce(sum(written), 0) as bigint) as "cacheWriteTokens",
        cast(coalesce(sum(output), 0) as bigint) as "outputTokens", cast(coalesce(sum(micro_usd), 0) as bigint) as "microUsd"
      from call where job = ?`,
     job,
   );
-  return found as JobUsage;
+  const { onPlan, ...usage } = found as Required<JobUsage>;
+  return { ...usage, ...(onPlan > 0 && { onPlan }) };
 }
 
 /** Ends the jobs whose process is gone: their outcome is `interrupted`. What they committed stays. */

@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Queue, Telemetry, Worker } from 'bullmq';
 import { AppError, describeError } from '../../base/errors.ts';
-import { checkQueueUrl } from '../../queue/drivers.ts';
+import { checkQueueUrl, PREFIX } from '../../queue/drivers.ts';
 import type { RedisServer } from '../../queue/redis.ts';
 import type { JobKind } from '../memory/job-rows.ts';
 
@@ -43,8 +43,6 @@ export interface WakeOptions {
 /** Between tries to reach a Redis that was away. */
 const AGAIN_MS = 5_000;
 const GRACE_MS = 500;
-/** As the old house has it: their queues may share a server, by their namespaces. */
-const PREFIX = 'nocturne';
 
 /** Opens nothing yet. Errors: `bad-input` for a URL or a namespace that cannot be one. */
 export function openWake(options: WakeOptions): Wake {

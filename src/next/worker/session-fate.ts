@@ -199,10 +199,12 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
     session = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine, copiesDir }));
     const speakers: Partial<Record<Message['speaker'], number>> = {};
     const opened = session;
+    let abandoned = 0;
     const writes = new Map<string, string>();
     async function* messages() {
       for await (const message of opened.messages()) {
         speakers[message.speaker] = (speakers[message.speaker] ?? 0) + 1;
+        if (message.isAbandoned) abandoned += 1;
         for (const part of message.parts) {
           const path = part.kind === 'call' && isObject(part.input) ? part.input.file_path : undefined;
           if (typeof path === 'string') writes.set(message.id, path);
@@ -223,7 +225,8 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
     const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', writes, why: left?.why ?? 'they wait' });
     const { format, sizeBytes } = opened;
     const offered = await offeredOf(app, sorted);
-    const holds = { format, sizeBytes, speakers, offered, skipped: skippedIn(ranges) };
+    const apart = { lines: opened.unreadableLines, abandoned, byProgram: (speakers.harness ?? 0) - abandoned };
+    const holds = { format, sizeBytes, speakers, offered, skipped: skippedIn(ranges, apart) };
     return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
   } catch (error) {
     if (!isAppError(error)) throw error;

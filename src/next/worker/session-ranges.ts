@@ -104,15 +104,33 @@ function partsOf(
   );
 }
 
-/** Why so many turns, and parts of turns, would not be shown to a model. */
-export function skippedIn(ranges: readonly SessionRange[]): { what: 'turns' | 'parts'; count: number; why: string }[] {
+export interface Skipped {
+  what: 'lines' | 'turns' | 'parts' | 'messages';
+  count: number;
+  why: string;
+}
+
+/** Why so many turns, parts of turns, and what is in no turn, would not be shown to a model. */
+export function skippedIn(
+  ranges: readonly SessionRange[],
+  apart: { lines: number; abandoned: number; byProgram: number },
+): Skipped[] {
   const skipped = ranges.filter(({ state, messages }) => state !== 'pending' && (!messages || state !== 'recorded'));
   const groups = Map.groupBy(skipped, ({ state, messages }) => `${messages ? 'parts' : 'turns'} ${state}`);
-  return [...groups.values()].map((of) => ({
-    what: of[0]?.messages ? 'parts' : 'turns',
-    count: of.reduce((sum, { turns }) => sum + turns, 0),
-    why: of[0]?.why ?? '',
-  }));
+  const inTurns = [...groups.values()].map(
+    (of): Skipped => ({
+      what: of[0]?.messages ? 'parts' : 'turns',
+      count: of.reduce((sum, { turns }) => sum + turns, 0),
+      why: of[0]?.why ?? '',
+    }),
+  );
+  const others: Skipped[] = [
+    { what: 'lines', count: apart.lines, why: 'they cannot be read' },
+    ...inTurns,
+    { what: 'messages', count: apart.abandoned, why: 'abandoned: the session went back to before they were said' },
+    { what: 'messages', count: apart.byProgram, why: 'the program wrote them, not a person or an agent' },
+  ];
+  return others.filter(({ count }) => count > 0);
 }
 
 const stateWord = (word: string) => (word === 'own-write' ? 'main-agent' : word === 'gave_up' ? 'gave-up' : word);
