@@ -13,7 +13,8 @@
 import { join, relative } from 'node:path';
 import { AppError, onAppError } from '../../base/errors.ts';
 import { listFiles } from '../../base/files/directories.ts';
-import { readTextNow, statNow, writeWhole } from '../../base/files/files.ts';
+import { readOverlapping } from '../../base/files/file-pieces.ts';
+import { readTextNow, writeWhole } from '../../base/files/files.ts';
 import { rawText } from '../../memory/store/edit-text.ts';
 import { editLines, parseTopic } from '../../memory/text/topic.ts';
 import { backUp, compact } from '../db/backup.ts';
@@ -55,7 +56,7 @@ export interface RedactRequest {
 
 export interface RedactReport {
   job: string | null;
-  /** Files that were changed, in their memories. */
+  /** Files that were changed, in the directories of their memories. */
   files: string[];
   /** How many versions lost their text. */
   versions: number;
@@ -93,7 +94,8 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
     const lines = await linesAlone(scrub, { memory, said, memories });
     report.lines.push(...lines);
     const changed = { scrub, memory, lines: request.withLines ? lines : [], isDry, job: job ?? '', actor };
-    report.files.push(...(await redactFiles(changed, memories)));
+    const dir = memories.copyOf(memory)?.dir ?? '';
+    for (const path of await redactFiles(changed, memories)) report.files.push(join(dir, path));
   }
   // 3.
   const wiped = await wipeVersions(db, scrub, { ...at, by: actor, now: clock.now(), isDry });
@@ -304,7 +306,8 @@ async function rewrite(marked: string[], { memories: { db, home, clock } }: Reda
   return [];
 }
 
-const MOST_BYTES = 64 * 2 ** 20;
+/** Files are looked through in pieces; what is no longer than `overlap` stands whole in one. */
+const PIECES = { bytes: 4 * 2 ** 20, overlap: 2 ** 16 };
 
 /** Files of the home and of the directories of memories that hold it, databases apart, which are not read as files. */
 async function remainsOf(
@@ -317,13 +320,17 @@ async function remainsOf(
     for (const path of await listFiles(dir)) {
       const absolute = join(dir, path);
       if (/\.db(?:-wal|-shm)?$/.test(path) || relative(dir, absolute).startsWith('.git/')) continue;
-      if ((statNow(absolute)?.bytes ?? 0) > MOST_BYTES) found.push(absolute);
-      else {
-        const read = async () => readTextNow(absolute) ?? '';
-        const text = await read().catch(onAppError(() => ''));
-        if ((await scrub(text)) !== text) found.push(absolute);
-      }
+      const isHeld = await holds(absolute, scrub).catch(onAppError(() => false));
+      if (isHeld) found.push(absolute);
     }
   }
   return [...new Set(found)].sort();
+}
+
+async function holds(path: string, scrub: Scrub): Promise<boolean> {
+  for await (const piece of readOverlapping(path, PIECES)) {
+    const text = piece.toString();
+    if ((await scrub(text)) !== text) return true;
+  }
+  return false;
 }

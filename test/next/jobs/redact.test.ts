@@ -232,7 +232,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(await here.holders(SECRET)).toEqual(before);
     expect(dry).toMatchObject({
       job: null,
-      files: ['hosts.md', LOG, 'notes/mine.md'],
+      files: ['hosts.md', LOG, 'notes/mine.md'].map((path) => join(here.dir, path)),
       home: ['logs/nocturne.log', 'spool/1.json'],
       sessions: ['s9'],
     });
@@ -293,7 +293,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     put(join(dir, '.git/HEAD'), 'ref: refs/heads/main\n');
     put(join(dir, '.git/index.lock'), '');
     const first = await here.match(SECRET);
-    expect(first).toMatchObject({ files: ['a.md'], versions: 0 });
+    expect(first).toMatchObject({ files: [join(dir, 'a.md')], versions: 0 });
     expect(first.remaining).toEqual(['a.md', join(dir, 'a.md')]);
     expect(first.remedies.join()).toContain('once more');
     rmSync(join(dir, '.git/index.lock'));
@@ -322,7 +322,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     const token = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
     put(join(dir, 'keys.md'), `- The token is ${token}.\n`);
     const report = await redact({ scrub: scrubSecrets }, here);
-    expect(report.files).toEqual(['keys.md']);
+    expect(report.files).toEqual([join(dir, 'keys.md')]);
     expect(here.read('keys.md')).toMatch(/^- The token is \[redacted:[\w-]+\]\.\n$/);
     expect(await rowsHolding({ db }, token)).toEqual([]);
   });
