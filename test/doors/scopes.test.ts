@@ -103,11 +103,11 @@ test('forget in a project reaches what was sent to the user scope, and says how 
   expect(forgotten.stdout).toMatch(/entry {2}e_\w+ \(2026-11-20, user scope\): The user prefers tea/);
   const isHeld = () => existsSync(join(user, LOG)) && readFileSync(join(user, LOG), 'utf8').includes(TOLD_TEA);
   expect(isHeld()).toBe(false);
-  const undo = /nocturne (undo --scope .*) does|nocturne (undo .*) brings/
-    .exec(forgotten.stdout)
-    ?.slice(1)
-    .find(Boolean);
-  await runHere(`${undo}`.split(' '), environment);
+  const [, undo = ''] =
+    /nocturne (undo --scope .*) does/.exec(forgotten.stdout) ??
+    /nocturne (undo .*) brings/.exec(forgotten.stdout) ??
+    [];
+  await runHere(undo.split(' '), environment);
   expect(isHeld()).toBe(true);
 });
 

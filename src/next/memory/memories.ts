@@ -142,7 +142,8 @@ export class Memories implements CommitDeps {
 
   /** The memory of a directory, which is made where there is none, with what is in it taken in. */
   async ofDirectory(dir: string, { scope, name }: { scope: Scope; name: string }): Promise<MemoryRow> {
-    makeDirectory(dir);
+    // First: where nothing can be written there is no memory.
+    makeDirectory(join(dir, '.nocturne'));
     const path = canonicalPath(dir);
     if (statNow(join(path, '.nocturne', 'ledger.db'))) {
       throw new AppError('refused', `${path} is worked on by the nocturne of before.`, {

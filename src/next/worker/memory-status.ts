@@ -17,7 +17,7 @@ import { spentOn } from '../queue/spend.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
-import { dreamHolds, inOrder, missingIn, type Need, sayUnread, UNTOLD } from './needs.ts';
+import { dreamHolds, inOrder, missingIn, type Need, oversizedIn, sayUnread, UNTOLD } from './needs.ts';
 import { nextNightly } from './nightly.ts';
 import { type KnownMemory, type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
 import { placeOf } from './whose-memory.ts';
@@ -139,7 +139,7 @@ async function keptOf(app: App, memory: MemoryRow | null) {
     /** What keeps dreams from running, or from coming to their end. */
     dreamHolds: memory ? await dreamHolds(app, memory) : [],
     topics: paths.filter(({ path }) => isTopicPath(path)).length,
-    oversized: [],
+    oversized: memory ? oversizedIn(memory) : [],
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
     waiting: (await workRows(app, id)).flatMap(({ state, id: _, memory: __, code: ___, ...item }) =>
       state === 'waiting' ? [item] : [],

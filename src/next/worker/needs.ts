@@ -1,11 +1,16 @@
 // What needs a person, in a memory and in what crosses memories: each is looked for here, once. `nocturne` tells it with the command
 // that deals with it. Nothing is made or changed.
 
+import { join } from 'node:path';
 import { onAppError, ruleOf } from '../../base/errors.ts';
+import { isDirectory } from '../../base/files/directories.ts';
+import { MOST_MEMORY_BYTES, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
+import { filesByName } from '../../memory/store/confine.ts';
 import { logDay } from '../../memory/text/daily-log.ts';
 import { TELL_AFTER_NIGHTS, unplacedOf, waitingEntries } from '../jobs/dream/night-entries.ts';
 import { lookInto } from '../memory/commit.ts';
+import { gitIsBusy } from '../memory/git-state.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { blockedOf } from '../queue/swept.ts';
@@ -32,6 +37,26 @@ export async function missingIn({ db, memories }: App, { id }: MemoryRow): Promi
   await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
   const rows = await db.all<{ path: string }>(
     'select path from file where memory = ? and missing_since is not null and path is not null order by path',
+    id,
+  );
+  return rows.map(({ path }) => path);
+}
+
+/** Markdown files in its directory that are too large to be read. */
+export function oversizedIn({ dir }: MemoryRow): { path: string; bytes: number }[] {
+  if (dir === null || !isDirectory(dir)) return [];
+  return [...filesByName(dir)].flatMap(([path, spelled]) => {
+    const bytes = path.endsWith('.md') ? (statNow(join(dir, spelled))?.bytes ?? 0) : 0;
+    return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
+  });
+}
+
+/** Files that stay behind what is remembered, now that they were looked at. */
+async function unwrittenIn({ db, machine }: App, { id, dir, machine: of }: MemoryRow): Promise<string[]> {
+  if (dir === null || of !== machine || !isDirectory(dir) || gitIsBusy(dir)) return [];
+  const rows = await db.all<{ path: string }>(
+    `select path from file where memory = ? and placed is not null and placed <> head and path is not null
+       and missing_since is null order by path`,
     id,
   );
   return rows.map(({ path }) => path);
@@ -98,6 +123,16 @@ export async function needsOfMemory(
   const lost = sayMissing(await missingIn(app, memory));
   const accept = whose.command('nocturne dream --accept-missing');
   for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: accept });
+  const check = whose.command('nocturne check');
+  for (const { path, bytes } of oversizedIn(memory)) {
+    const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
+    needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
+  }
+  const [late, ...later] = await unwrittenIn(app, memory);
+  if (late !== undefined) {
+    const what = later.length === 0 ? late : `${late} and ${later.length} more`;
+    needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
+  }
   for (const { why, needsPerson } of await dreamHolds(app, memory)) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
     const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
