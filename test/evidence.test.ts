@@ -13,8 +13,8 @@ import { startModel } from './compare/model.ts';
 import type { Compared } from './compare/report.ts';
 import { chats, ourSessions } from './compare/sets.ts';
 import { factsInLogs } from './compare/systems.ts';
+import { inJobs, type Jobs } from './next/next-jobs.ts';
 import { sized } from './support/depth.ts';
-import { jobsInProcess } from './support/jobs-in-process.ts';
 import { tempDir } from './support/temp.ts';
 import { hasReal } from './support/transcripts.ts';
 
@@ -55,27 +55,29 @@ test('the sessions of this repository cost nocturne what docs/evidence.md says, 
   const model = await startModel({ latencyMs: 0 });
   onTestFinished(() => model.close());
   const access = { apiKey: 'loopback', baseURL: model.url };
-  const jobs = await jobsInProcess(tempDir(), '2026-11-21T02:00:00Z', { all: { model: 'loopback', access } });
   const sessions = [...(await ourSessions(tempDir())), ...(await chats(tempDir(), 20))];
-  for (const { path } of sessions) await jobs.extract(path);
-  const first = model.take();
-  const kept = factsInLogs(jobs.store.dir).length;
-  for (const { path } of sessions) await jobs.extract(path);
-  const again = model.take();
-  await jobs.dream();
-  const night = model.take();
-  const counted = {
-    'requests a session': first.requests / sessions.length,
-    'input tokens a session': first.inputTokens / sessions.length,
-    'output tokens a session': first.outputTokens / sessions.length,
-    'requests of the night after': night.requests,
-    'tokens of the night after': night.inputTokens + night.outputTokens,
-    'facts kept': kept,
-    'same sessions again: requests': again.requests,
-    'same sessions again: facts added': factsInLogs(jobs.store.dir).length - kept,
+  const count = async (jobs: Jobs) => {
+    for (const { path } of sessions) await jobs.extract(path);
+    const first = model.take();
+    const kept = factsInLogs(jobs.dir).length;
+    for (const { path } of sessions) await jobs.extract(path);
+    const again = model.take();
+    await jobs.dream();
+    const night = model.take();
+    const counted = {
+      'requests a session': first.requests / sessions.length,
+      'input tokens a session': first.inputTokens / sessions.length,
+      'output tokens a session': first.outputTokens / sessions.length,
+      'requests of the night after': night.requests,
+      'tokens of the night after': night.inputTokens + night.outputTokens,
+      'facts kept': kept,
+      'same sessions again: requests': again.requests,
+      'same sessions again: facts added': factsInLogs(jobs.dir).length - kept,
+    };
+    for (const [name, value] of Object.entries(counted))
+      expectAsSaid(value, Number(rows.get(name)?.[place]), { system: OURS, name });
   };
-  for (const [name, value] of Object.entries(counted))
-    expectAsSaid(value, Number(rows.get(name)?.[place]), { system: OURS, name });
+  await inJobs('sqlite', count, { server: { access } });
 });
 
 test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is as docs/evidence.md says', () => {

@@ -80,7 +80,7 @@ async function placesOf(sessions: string[], cwds: Map<string, string | null>): P
 }
 
 /** What the model calls. */
-const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
+export const PROPOSAL_TOOL: Extract<ToolDefinition, { kind: 'custom' }> = {
   kind: 'custom',
   name: 'propose_operations',
   description:
