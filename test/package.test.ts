@@ -8,10 +8,9 @@ import { createInterface } from 'node:readline';
 import Anthropic from '@anthropic-ai/sdk';
 import { publint } from 'publint';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../src/base/time.ts';
-import { openHome } from '../src/memory/home/home.ts';
 import { sized } from './support/depth.ts';
-import { tempDir } from './support/temp.ts';
+import { processesWith } from './support/processes.ts';
+import { ASKED, HOUSE, tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');
 // By its place: a test runner is given a package's sources ("development"), which Node does not take from there.
@@ -54,7 +53,7 @@ function install() {
   const [prefix, home] = [tempDir(), tempDir()];
   npm(['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', pack()]);
   const modules = join(prefix, 'lib/node_modules');
-  const env = { PATH: process.env.PATH, HOME: home };
+  const env = { PATH: process.env.PATH, HOME: home, ...ASKED };
   const run = (args: string[], more: object = {}) =>
     spawnSync(join(prefix, 'bin/nocturne'), args, { cwd: home, env: { ...env, ...more }, encoding: 'utf8' });
   return { prefix, home, modules, env, run };
@@ -74,9 +73,12 @@ test.skipIf(isQuick)(
     expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks: ~/.codex/hooks.json');
     expect(run(['doctor']).stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
     // As a library, without the SDK that only whoever calls it may have.
-    const program = `import { memoryTool, openStore } from '${join(modules, 'nocturne/dist/lib/index.js')}';
-      const tool = memoryTool(await openStore('memory'), { mode: 'read-only' });
-      await tool.run({ command: 'create', path: '/memories/a.md', file_text: 'a' }).catch((error) => console.log(error.message));`;
+    const program = `import * as library from '${join(modules, 'nocturne/dist/lib/index.js')}';
+      const opened = library.openStore ? null : await library.openNocturne();
+      const files = opened ? opened.files(await opened.memoryFor()) : await library.openStore('memory');
+      const tool = library.memoryTool(files, { mode: 'read-only' });
+      await tool.run({ command: 'create', path: '/memories/a.md', file_text: 'a' }).catch((error) => console.log(error.message));
+      await opened?.close();`;
     const called = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: home, encoding: 'utf8' });
     expect(called).toMatchObject({ status: 0, stdout: expect.stringContaining('read-only') });
 
@@ -90,6 +92,7 @@ test.skipIf(isQuick)(
       expect([args, said.status, said.stderr]).toEqual([args, 1, expect.stringMatching(pg)]);
     }
     expect(run(['doctor'], database).stdout).toMatch(pg);
+    if (HOUSE === 'next') return;
     const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
     const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
     expect(run(['open', '--board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });
@@ -106,11 +109,9 @@ test.skipIf(isQuick)(
     const server = spawn(join(prefix, 'bin/nocturne'), ['serve', '--port', '0', '--json'], {
       ...{ cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] },
     });
-    onTestFinished(async () => {
+    onTestFinished(() => {
       server.kill();
-      const opened = openHome(join(home, '.nocturne'), systemClock);
-      for (const { process: name } of await opened.workers.all()) process.kill(Number(name.split(':')[1]));
-      await opened.close();
+      for (const pid of processesWith(`HOME=${home}`).keys()) if (pid !== server.pid) process.kill(pid);
     });
     const [line] = await once(createInterface(server.stdout), 'line');
     const { url } = JSON.parse(line) as { url: string };
