@@ -9,14 +9,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { enqueueExtract } from '../../src/doors/cli/commands/enqueue.ts';
-import { compose } from '../../src/doors/compose.ts';
-import { runWorker, untilIdle, wakeQueueOptions } from '../../src/doors/worker/worker.ts';
-import { inboxItem, inboxItems, putInInbox } from '../../src/memory/ledger/inbox.ts';
-import { openWakeQueue } from '../../src/queue/queue.ts';
+import { thisProcess } from '../../src/base/process.ts';
+import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
+import { claim, put, settle } from '../../src/next/queue/inbox.ts';
+import { openWake } from '../../src/next/queue/wake.ts';
+import { queueNamespace } from '../../src/next/queue/workers.ts';
+import { type App, openApp } from '../../src/next/worker/compose.ts';
+import { runWorker } from '../../src/next/worker/worker.ts';
 import { openRedis } from '../../src/queue/redis.ts';
 import { median } from '../support/median.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -57,7 +60,7 @@ async function app(
       ANTHROPIC_BASE_URL: settings.baseURL,
     },
   );
-  return compose({ ...config, concurrency, dayTokens: 1e12 });
+  return openApp({ ...config, concurrency, dayTokens: 1e12 });
 }
 
 /** A bare queue of BullMQ. */
@@ -78,7 +81,10 @@ async function bareQueue(name: string) {
   };
 }
 
-async function forget(name: string): Promise<void> {
+/** Ends an app and leaves nothing of its queue behind. */
+async function closeWhole(app: App): Promise<void> {
+  const name = await queueNamespace(app.db, app.config.home);
+  await app.close();
   await (await bareQueue(name)).remove();
 }
 
@@ -100,37 +106,36 @@ async function bareBull(count: number, concurrency: number): Promise<number> {
   return (count / tookMs) * 1_000;
 }
 
-/** The same through the inbox: put in, rung for, heard, looked up, noted, finished. */
+/** The same through the inbox: put in, rung for, heard, claimed, settled. */
 async function throughInbox(count: number, concurrency: number): Promise<number> {
   const made = await app(`inbox-${concurrency}`, { model: 'offline', concurrency });
-  const store = await made.storeFor({});
-  const options = { ...(await wakeQueueOptions({ config: made.config, keeping: null })), url: given.redis };
-  const queue = await openWakeQueue(options);
-  const now = new Date();
+  const { db, clock, machine, config } = made;
+  const { id: memory } = await made.memoryFor();
+  const now = () => clock.now();
+  const namespace = await queueNamespace(db, config.home);
+  const wake = openWake({ url: given.redis, namespace, now, onError: say });
   const began = performance.now();
   for (let n = 0; n < count; n += 1) {
-    const item = { kind: 'extract', key: `s${n}` } as const;
-    putInInbox(store.ledger, { ...item, payload: { n }, notBefore: now.toISOString() });
-    await queue.notify({ ...item, store: store.dir });
+    const item = { kind: 'extract', key: `s${n}`, memory, payload: { n } } as const;
+    const { news } = await db.write((sql) => put(sql, { ...item, notBefore: now() }, now()));
+    await wake.ring({ ...item, at: now(), news });
   }
-  const { promise: done, resolve } = Promise.withResolvers<void>();
   let left = count;
-  queue.listen(
-    async ({ kind, key }) => {
-      const item = inboxItem(store.ledger, kind, key);
-      if (!item) return;
-      await store.work.noteWork({ kind, key, now });
-      await store.work.finish(item.id);
+  const ending = new AbortController();
+  const work = async () => {
+    while (left > 0) {
+      const item = await claim(db, { owner: thisProcess(), machine, kinds: ['extract'], now: now() });
+      if (!item) break;
+      await settle(db, item, { outcome: 'recorded' }, { now: now() });
       left -= 1;
-      if (left === 0) resolve();
-    },
-    (error) => say(String(error)),
-  );
-  await done;
+    }
+  };
+  await wake.next(1_000, ending.signal);
+  await Promise.all(Array.from({ length: concurrency }, work));
   const tookMs = performance.now() - began;
-  await queue.close();
-  await made.close();
-  await forget(options.namespace);
+  if (left > 0) throw new Error(`${left} were not worked`);
+  await wake.close();
+  await closeWhole(made);
   return (count / tookMs) * 1_000;
 }
 
@@ -222,8 +227,7 @@ async function overhead(): Promise<void> {
   };
   const reading: number[] = [];
   for (const transcript of sessions(20)) {
-    const again = made.store(made.memoryDirOf({}));
-    await again;
+    await made.memoryFor();
     const [first, began] = [model.arrived.length, performance.now()];
     await made.extract({ transcript, ended: true });
     const ended = performance.now();
@@ -243,7 +247,7 @@ async function overhead(): Promise<void> {
   say(`  child start ${(startMs - readMs).toFixed(0)} ms (from the excerpt to the first request on the wire)`);
   say(`  tool call ${median(spans['between requests']).toFixed(0)} ms (checks of the proposed entries)`);
   say(`  commit and end of the child ${median(spans['last reply to end']).toFixed(0)} ms`);
-  await made.close();
+  await closeWhole(made);
   model.close();
 }
 
@@ -252,22 +256,17 @@ async function busySlots(slots: number, count: number): Promise<void> {
   const model = await slowModel(2_000);
   const made = await app('slots', { model: 'bench', baseURL: model.baseURL, concurrency: slots });
   for (const transcript of sessions(count)) await enqueueExtract(made, { transcript, ended: true });
-  const store = await made.storeFor({});
+  const waiting = async () => Number((await made.db.get<{ n: number }>('select count(*) as n from inbox'))?.n);
   const cpuBefore = process.cpuUsage();
   const ending = new AbortController();
-  const working = runWorker(made, { signal: ending.signal, until: untilIdle, onResult() {}, onError: say });
-  const until = (holds: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const timer = setInterval(() => {
-        if (!holds()) return;
-        clearInterval(timer);
-        resolve();
-      }, 10);
-    });
+  const working = runWorker(made, { signal: ending.signal, ends: 'idle', onResult() {}, onError: say });
+  const until = async (holds: () => boolean | Promise<boolean>) => {
+    while (!(await holds())) await pause(10);
+  };
   // From full to the last that could be full: the beginning and the end of a batch are no steady state.
   await until(() => model.arrived.length >= slots);
   const from = { at: performance.now(), busyMs: model.busyMsSince(0) };
-  await until(() => inboxItems(store.ledger).length <= slots * 1.5);
+  await until(async () => (await waiting()) <= slots * 1.5);
   const spanMs = performance.now() - from.at;
   const busy = model.busyMsSince(from.busyMs) / (spanMs * slots);
   await working;
@@ -276,9 +275,7 @@ async function busySlots(slots: number, count: number): Promise<void> {
   say(
     `  over ${(spanMs / 1_000).toFixed(0)} s; the worker itself used ${((cpu.user + cpu.system) / 1e3 / count).toFixed(0)} ms CPU a session`,
   );
-  await made.close();
-  const { namespace: name } = await wakeQueueOptions({ config: made.config, keeping: null });
-  await forget(name);
+  await closeWhole(made);
   model.close();
 }
 

@@ -8,12 +8,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { systemClock } from '../../src/base/time.ts';
-import { type RecallOptions, recallFor } from '../../src/doors/recall-session.ts';
-import { refreshTopics } from '../../src/memory/dream/topic-table.ts';
-import { openStore } from '../../src/memory/open.ts';
 import { buildIndex } from '../../src/memory/text/index-file.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
+import { type RecallOptions, recallFor } from '../../src/next/hook/start-recall.ts';
+import { openApp } from '../../src/next/worker/compose.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { median } from '../support/median.ts';
 
@@ -53,13 +51,22 @@ for (let n = 0; n < 2_000; n++) {
 }
 execFileSync('git', ['init', '-q', tree]);
 execFileSync('git', ['-C', tree, 'add', '.']);
-// Twice, with the time between in which a file counts as just written: the ledger then knows how every file looks.
-(await openStore(dir, { clock: systemClock })).close();
-await new Promise((resolve) => setTimeout(resolve, 2_100));
-(await openStore(dir, { clock: systemClock })).close();
-
-const environment = { PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'home'), NOCTURNE_MEMORY_DIR: dir };
+// Twice, with the time between in which a file counts as just written: the database then knows how every file looks.
+const home = join(root, 'next');
+const environment = {
+  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_NEXT: '1', NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir },
+};
 const config = await loadConfig({}, environment);
+await takeIn(dir);
+await new Promise((resolve) => setTimeout(resolve, 2_100));
+await takeIn(dir);
+
+/** What stands in a directory becomes versions, as at the next job. */
+async function takeIn(memoryDir: string): Promise<void> {
+  const app = await openApp({ ...config, memoryDir });
+  await app.files(await app.memoryFor()).list();
+  await app.close();
+}
 
 async function measure(name: string, options: RecallOptions): Promise<void> {
   const took: number[] = [];
@@ -115,11 +122,8 @@ async function measurePrompts(): Promise<void> {
   const memory = join(root, 'prompts');
   mkdirSync(memory);
   writeMemory(memory, count);
-  const store = await openStore(memory, { clock: systemClock });
-  // As the night before left it.
-  refreshTopics(store.ledger);
-  store.close();
-  writeFileSync(join(root, 'home/config.json'), JSON.stringify({ recallPrompts: true }));
+  await takeIn(memory);
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ recallPrompts: true }));
   const env = { ...environment, NOCTURNE_MEMORY_DIR: memory, NOCTURNE_PROMPT_MS: '60000' };
   const took = (args: string[], input: string) => {
     const start = performance.now();

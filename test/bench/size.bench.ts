@@ -9,10 +9,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/base/time.ts';
-import { openStore } from '../../src/memory/open.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { openApp } from '../../src/next/worker/compose.ts';
+import { fillNext } from '../next/page/filled-next.ts';
 import { median } from '../support/median.ts';
-import { fill } from '../wings/page/filled.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
 const RUNS = 5;
@@ -32,14 +32,20 @@ const [large, empty, transcripts] = [join(root, 'large'), join(root, 'empty'), j
 const AREAS = ['billing', 'search', 'mail', 'login', 'export', 'import', 'report', 'queue', 'cache', 'audit'];
 const areaOf = (n: number) => AREAS[n % AREAS.length] ?? '';
 
+const environmentOn = (memory: string) => ({
+  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'next'), NOCTURNE_MEMORY_DIR: memory },
+  ...{
+    NOCTURNE_NEXT: '1',
+    NOCTURNE_MODEL: 'offline',
+    NOCTURNE_ZONE: 'UTC',
+    NODE_COMPILE_CACHE: join(root, 'compiled'),
+  },
+});
+
 function runMs(args: string[], memory: string): number {
-  const env = {
-    ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'home'), NOCTURNE_MEMORY_DIR: memory },
-    ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_ZONE: 'UTC', NODE_COMPILE_CACHE: join(root, 'compiled') },
-  };
   const start = performance.now();
   const { status, stdout, stderr } = spawnSync(process.execPath, [DOOR, ...args], {
-    ...{ env, cwd: root, maxBuffer: 1 << 28, encoding: 'utf8' },
+    ...{ env: environmentOn(memory), cwd: root, maxBuffer: 1 << 28, encoding: 'utf8' },
   });
   // A search that finds nothing ends with 1.
   if (status !== 0 && args[0] !== 'search')
@@ -86,13 +92,13 @@ function passMs(): number {
 
 try {
   for (const dir of [large, empty, transcripts]) mkdirSync(dir, { mode: 0o700 });
-  const store = await openStore(large, { clock: systemClock });
-  await fill(store, {
+  const app = await openApp(await loadConfig({}, environmentOn(large)));
+  await fillNext(app, await app.memoryFor(), {
     ...{ topics, lines: 4, sessions: topics / 5, nights: topics / 25, proposals: 0, transcripts, now: new Date() },
     topic: (n) => `${areaOf(n)}-${n}`,
     says: (_, n) => `The ${areaOf(n)} service ${n} of team ${n % 37} listens on port ${10_000 + n} in staging.`,
   });
-  store.close();
+  await app.close();
   // The first dream after it makes the index; what it wrote is then no longer fresh.
   for (const dir of [large, empty]) runMs(['dream'], dir);
   spawnSync('sleep', ['2.1']);
