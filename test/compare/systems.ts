@@ -46,7 +46,8 @@ function environment({ dir, url }: At): NodeJS.ProcessEnv {
     ...{
       PATH: process.env.PATH,
       HOME: dir,
-      NOCTURNE_HOME: join(dir, 'home'),
+      NOCTURNE_NEXT: '1',
+      NOCTURNE_HOME: join(dir, 'next'),
       NOCTURNE_MEMORY_DIR: join(dir, 'memory'),
     },
     ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_MODEL: 'loopback', OPENAI_API_KEY: 'loopback' },
@@ -83,9 +84,9 @@ const nocturne: System = {
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   hasInbox: true,
   give(sessions, at) {
-    mkdirSync(join(at.dir, 'home'), { recursive: true });
+    mkdirSync(join(at.dir, 'next'), { recursive: true });
     // As the others: one session at a time.
-    writeFileSync(join(at.dir, 'home/config.json'), JSON.stringify({ concurrency: 1 }));
+    writeFileSync(join(at.dir, 'next/config.json'), JSON.stringify({ concurrency: 1 }));
     const paths = sessions.map(({ path }) => path);
     const given = spawnSync(process.execPath, [DOOR, 'enqueue', 'extract', ...paths], { env: environment(at) });
     if (given.status !== 0) throw new Error(`nocturne took no session: ${given.stderr}`);

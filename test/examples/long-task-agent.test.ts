@@ -7,7 +7,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { testAppNext } from '../next/app-next.ts';
+import { testModel } from '../support/app.ts';
 import { contextOf, type SeenCall, type SeenContext } from '../support/context-editing.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
@@ -50,7 +51,7 @@ function replace(old_str: string, new_str: string): ModelReply {
   return calls('memory', { command: 'str_replace', path: CHECKLIST, old_str, new_str });
 }
 
-function startAgent({ environment }: TestApp, directory: string) {
+function startAgent({ environment }: { environment: NodeJS.ProcessEnv }, directory: string) {
   const child = spawn(process.execPath, [EXAMPLE, directory, TASK], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -80,7 +81,7 @@ test('the agent works with an edited context, and after a kill goes on from memo
       contextManagement: { applied_edits: context.appliedEdits },
     };
   });
-  const testing = await testApp({ server });
+  const testing = await testAppNext({ server });
   const directory = join(tempDir(), 'chapters');
   mkdirSync(directory);
   for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);

@@ -5,7 +5,7 @@
 //   ANTHROPIC_API_KEY=… node test/examples/long-task-agent.ts DIRECTORY "Note for each file what is outdated in it."
 //
 // Started again, after its end or a crash, it begins with an empty conversation and goes on from memory.
-// In a project of your own import from 'nocturne' instead of '../../src/index.ts'.
+// In a project of your own import from 'nocturne' instead of '../../src/next/index.ts'.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import type { BetaContextManagementConfig, BetaMessage } from '@anthropic-ai/sdk/resources/beta';
 import { z } from 'zod';
-import { agentMemory, loadConfig } from '../../src/index.ts';
+import { agentMemory, loadConfig } from '../../src/next/index.ts';
 
 const BETAS = ['context-management-2025-06-27', 'compact-2026-01-12'];
 
@@ -74,7 +74,7 @@ async function work(directory: string, task: string): Promise<string> {
     return (last?.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
   } finally {
     // Every call of the memory tool was a commit of its own: whatever ended this, nothing of it waits to be written.
-    memory.close();
+    await memory.close();
   }
 }
 
