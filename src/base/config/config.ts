@@ -10,6 +10,7 @@ import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
+import { moveUp } from './former-home.ts';
 import { readSettings, type Settings, settingsPath } from './settings.ts';
 
 /**
@@ -92,6 +93,7 @@ export async function loadConfig(
 ): Promise<Config> {
   const userDir = userDirectory(env);
   const home = homeOfUser(env);
+  if (isNextHouse(env)) await moveUp(home);
   const path = settingsPath(home);
   const file = await readSettings(path);
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;

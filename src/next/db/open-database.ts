@@ -57,12 +57,17 @@ export function isCopy(name: string): boolean {
 }
 
 async function openFile(path: string): Promise<Db> {
-  const { connect, inTurn, openSqlite, telling } = await import('./sqlite.ts');
+  const [{ connect, inTurn, openSqlite, telling }, { leaveMark }] = await Promise.all([
+    import('./sqlite.ts'),
+    import('./old-database.ts'),
+  ]);
   makeDirectory(dirname(path));
   if ((statNow(path)?.bytes ?? 0) === 0 && listNames(join(dirname(path), 'backups')).some(isCopy)) {
     const remedy = 'Run nocturne check --restore: it takes the newest good copy.';
     throw new AppError('storage', `${path} is gone or empty, and there are copies of it.`, { remedy });
   }
+  // A program of before would begin a home of its own here.
+  leaveMark(join(dirname(path), 'home.db'));
   // What SQLite puts beside it gets its mode.
   makeFile(path);
   const db = telling(path, () => connect(path));

@@ -11,15 +11,15 @@
 
 import { join } from 'node:path';
 import { canonicalPath } from '../../base/files/directories.ts';
-import { statNow } from '../../base/files/files.ts';
+import { readBytesNow } from '../../base/files/files.ts';
 import { appendEntries, logPath } from '../../memory/text/daily-log.ts';
 import type { Entry, Evidence } from '../../memory/types.ts';
-import { openOld, putAside } from '../db/old-database.ts';
+import { isOld, type OldDatabase, openOld, putAside } from '../db/old-database.ts';
 import type { Row } from '../db/sql.ts';
 import { commit } from '../memory/commit.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
-import { addMemory, type Memories, type MemoryRow, type Scope } from '../memory/memories.ts';
-import { takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
+import { addMemory, type Memories, type MemoryRow, oldLedgerPath, type Scope } from '../memory/memories.ts';
+import { nameIn, projectOf, takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
 
 export interface OldMemory {
   dir: string;
@@ -42,11 +42,6 @@ export interface TakeInReport {
   delivered: number;
 }
 
-/** Where the ledger of before lies in a memory directory. */
-export function oldLedgerPath(dir: string): string {
-  return join(dir, '.nocturne', 'ledger.db');
-}
-
 export async function takeIn(
   of: OldMemory,
   deps: { memories: Memories; zone: string; userMemory?(): Promise<MemoryRow | null> },
@@ -61,6 +56,7 @@ export async function takeIn(
   let undelivered: Undelivered[] = [];
   let id = '';
   try {
+    const kept = old ? snapshotsOf(dir, old) : new Map();
     // 2.
     id = await db.write(async (sql) => {
       const known = of.isStore
@@ -68,16 +64,17 @@ export async function takeIn(
         : await sql.get<{ id: string }>('select id from memory where machine = ? and dir = ?', machine, dir);
       if (known) return known.id;
       const place = of.isStore ? {} : { dir, machine };
-      const made = { ...of.more, ...place, id: of.id, scope: of.scope, name: of.name };
+      const name = (of.scope === 'project' && old && projectOf(old)) || of.name;
+      const made = { ...of.more, ...place, id: of.id, scope: of.scope, name };
       const memory = await addMemory(sql, made, of.createdAt ?? at);
-      if (old) undelivered = await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at });
+      if (old) undelivered = await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at, kept });
       return memory;
     });
   } finally {
     old?.close();
   }
   // 3.
-  const aside = statNow(path) ? putAside(path) : null;
+  const aside = isOld(path) ? putAside(path) : null;
   // 4.
   const memory = of.isStore
     ? ((await db.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow)
@@ -88,7 +85,18 @@ export async function takeIn(
   return { memory, aside, delivered: user ? undelivered.length : 0 };
 }
 
-async function deliver(
+/** What was kept of sessions that wait, for agents that delete theirs. */
+function snapshotsOf(dir: string, old: OldDatabase): Map<string, Buffer[]> {
+  const rows = old.rows<{ key: string; payload: string }>('inbox').flatMap(({ key, payload }) => {
+    const { snapshot, session } = JSON.parse(payload) as { snapshot?: string; session?: string };
+    const bytes = snapshot === undefined ? null : readBytesNow(join(dir, '.nocturne', 'snapshots', snapshot));
+    return bytes ? [[nameIn(key, session), [bytes]] as [string, Buffer[]]] : [];
+  });
+  return new Map(rows);
+}
+
+/** Enters what is about the user into their memory. */
+export async function deliver(
   rows: Undelivered[],
   { memories, user, zone, at }: { memories: Memories; user: MemoryRow; zone: string; at: string },
 ): Promise<void> {

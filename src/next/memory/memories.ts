@@ -2,12 +2,14 @@
 // working copy on one machine. It finds the memory of a directory, follows a directory that was moved, and takes a copied one for
 // a new memory. What is in a memory is memory-files.ts's.
 
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
-import { makeDirectory, makeWhole, readTextNow, statNow, writeWhole } from '../../base/files/files.ts';
+import { makeDirectory, makeWhole, readTextNow, writeWhole } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
+import { isOld } from '../db/old-database.ts';
 import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
 import type { CommitDeps } from './commit.ts';
 import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
@@ -105,10 +107,19 @@ export class Memories implements CommitDeps {
   readonly limits: Limits;
   readonly machine: string;
   readonly home: string;
+  readonly #takeIn: ((dir: string) => Promise<void>) | undefined;
   /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
   readonly #copies = new Map<string, WorkingCopy | null>();
 
-  constructor(of: { db: Db; home: string; clock: Clock; limits?: Partial<Limits> }) {
+  /** `takeIn`: takes in a directory that the nocturne of before worked on; without it such a one is refused. */
+  constructor(of: {
+    db: Db;
+    home: string;
+    clock: Clock;
+    limits?: Partial<Limits>;
+    takeIn?(this: void, dir: string): Promise<void>;
+  }) {
+    this.#takeIn = of.takeIn;
     this.db = of.db;
     this.clock = of.clock;
     this.limits = { ...DEFAULT_LIMITS, ...of.limits };
@@ -135,6 +146,7 @@ export class Memories implements CommitDeps {
   /** The memory of a directory; null where there is none yet. */
   async findDirectory(dir: string): Promise<MemoryRow | null> {
     const path = canonicalPath(dir);
+    if (isOld(oldLedgerPath(path))) await this.#takeIn?.(path);
     const row = await this.#settle(path);
     if (row) await this.#open(row);
     return row ?? null;
@@ -145,7 +157,9 @@ export class Memories implements CommitDeps {
     // First: where nothing can be written there is no memory.
     makeDirectory(join(dir, '.nocturne'));
     const path = canonicalPath(dir);
-    if (statNow(join(path, '.nocturne', 'ledger.db'))) {
+    const isBefore = isOld(oldLedgerPath(path));
+    if (isBefore) await this.#takeIn?.(path);
+    if (isBefore && !this.#takeIn) {
       throw new AppError('refused', `${path} is worked on by the nocturne of before.`, {
         remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
       });
@@ -202,9 +216,10 @@ export class Memories implements CommitDeps {
   }
 
   #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {
+    // Those of before were known by their host's name.
     const select = `select memory.* from place join memory on memory.id = place.memory
-      where place.machine = ? and place.path = ? and memory.deleted_at is null`;
-    return sql.get<MemoryRow>(select, this.machine, path);
+      where place.machine in (?, ?) and place.path = ? and memory.deleted_at is null order by place.machine desc`;
+    return sql.get<MemoryRow>(select, this.machine, `host:${hostname()}`, path);
   }
 
   async close(): Promise<void> {
@@ -266,6 +281,11 @@ export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
 }
 
 const ID = /^memory_[0-9a-f]{24}$/;
+
+/** Where the ledger of the nocturne of before lies in a memory directory. */
+export function oldLedgerPath(dir: string): string {
+  return join(dir, '.nocturne', 'ledger.db');
+}
 
 function idPath(dir: string): string {
   return join(dir, '.nocturne', 'id');

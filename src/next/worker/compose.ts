@@ -1,7 +1,7 @@
 // The only place where the parts of the next house are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { forkAgent } from '../../agent/forked.ts';
 import { requireAccess } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
@@ -43,6 +43,7 @@ import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../me
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
+import { type Describe, standsBeside, takeInBefore, takeInDirectory } from './first-start.ts';
 import { byHand } from './held-claim.ts';
 
 /** What may be asked for with a job. */
@@ -129,18 +130,23 @@ const NO_SPEND: JobUsage = {
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
   const db = await openDatabase({ home: given.home, url: given.databaseUrl });
+  const { home, clock } = given;
+  const userDir = canonicalPath(scopeDir(given, { memory: 'user', cwd: '/' }));
+  const describe: Describe = (dir) =>
+    dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
+  const log = openLog({ home, maxBytes: given.logBytes, clock });
+  const limits = { memoryBytes: given.memoryBytes, memories: given.maxMemories, totalBytes: given.totalMemoryBytes };
+  const takeIn = (dir: string) => takeInDirectory(dir, { memories, zone: given.zone, describe });
+  const memories: Memories = new Memories({ db, home, clock, limits, ...(!standsBeside(home) && { takeIn }) });
+  await takeInBefore(given, { memories, describe, log });
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
     db.engine === 'sqlite' ? given : { ...given, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
-  const { clock, home, concurrency } = config;
-  const limits = { memoryBytes: config.memoryBytes, memories: config.maxMemories, totalBytes: config.totalMemoryBytes };
-  const memories = new Memories({ db, home, clock, limits });
-  const log = openLog({ home, maxBytes: config.logBytes, clock });
+  const { concurrency } = config;
   const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });
   const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
   const startedBy = parts.startedBy ?? 'program';
-  const userDir = canonicalPath(scopeDir(config, { memory: 'user', cwd: '/' }));
 
   const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
   const findAt = (place: string) => {

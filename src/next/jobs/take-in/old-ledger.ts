@@ -2,8 +2,10 @@
 // their ids, which clients know; entries, coverage, what lines rest on, proposals and what waits become what they mean here. What no
 // row here can mean is left: leases, displaced files, and what an undo of a job of before would need.
 
+import { basename, isAbsolute } from 'node:path';
 import { AppError } from '../../../base/errors.ts';
 import type { Day } from '../../../base/time.ts';
+import { gitRoot } from '../../../memory/home/paths.ts';
 import { asToday } from '../../../memory/text/operations.ts';
 import { isArchivePath } from '../../../memory/text/topic.ts';
 import type { Operation } from '../../../rules/dream-context.ts';
@@ -13,6 +15,7 @@ import type { SkipReason, TurnState } from '../../memory/coverage.ts';
 import type { EntryState, GoneReason } from '../../memory/entries.ts';
 import { type Actor, countFiles, enterFile } from '../../memory/file-rows.ts';
 import { PRIORITY } from '../../queue/inbox.ts';
+import { NOTHING_TOLD } from '../dream/dream-landing.ts';
 
 interface OldVersion {
   id: string;
@@ -43,6 +46,8 @@ export interface TakenInto {
   machine: string;
   /** ISO-8601. */
   at: string;
+  /** What was kept of sessions, by their names, where an agent deletes its own or another machine has it. */
+  kept: ReadonlyMap<string, readonly Buffer[]>;
 }
 
 /** Entries about the user that the memory of the user has not got yet. */
@@ -52,22 +57,30 @@ export type Undelivered = Row & { id: string; day: Day };
 export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto): Promise<Undelivered[]> {
   const { memory, machine } = into;
   await takeInFiles(sql, old, into);
-  await insert(sql, 'job', old.rows<Row>('job').map(jobRow(memory)), 'on conflict (id) do nothing');
   const sessions = new Map<string, string>();
-  for (const row of old.rows<Row>('session')) {
-    const { id: name, ...file } = row;
-    const made = { id: newId('session'), name, memory, machine, ...file, created_at: row.modified_at };
-    sessions.set(name as string, made.id);
-    await insert(sql, 'session', [made as Row]);
-  }
-  const sessionId = async (name: string): Promise<string> => {
-    const known =
-      sessions.get(name) ?? (await sql.get<{ id: string }>('select id from session where name = ?', name))?.id;
-    const id = known ?? newId('session');
-    if (!known) await insert(sql, 'session', [{ id, name, memory, created_at: into.at }]);
+  const enter = async (name: string, file: Row = {}) => {
+    const id = newId('session');
     sessions.set(name, id);
+    await insert(sql, 'session', [{ id, name, memory, created_at: into.at, ...file }]);
+    const pieces = into.kept.get(name) ?? [];
+    for (const [n, body] of pieces.entries()) await insert(sql, 'piece', [{ session: id, n, body }]);
     return id;
   };
+  for (const { id, ...file } of old.rows<Row>('session')) {
+    const isHere = isFile(file.path);
+    // What was read of a copy says nothing of the file.
+    const at: Row = isHere ? { machine } : { path: null, read_to: null, prefix_sha: null };
+    await enter(id as string, { ...file, ...at, created_at: file.modified_at as string });
+  }
+  const sessionId = async (name: string): Promise<string> =>
+    sessions.get(name) ??
+    (await sql.get<{ id: string }>('select id from session where memory = ? and name = ?', memory, name))?.id ??
+    (await enter(name));
+  const jobs = old
+    .rows<Row>('job')
+    .map((row) => jobRow({ ...row, memory, session: sessions.get(row.session as string) ?? null }));
+  await insert(sql, 'job', jobs, 'on conflict (id) do nothing');
+  await insert(sql, 'call', jobs.flatMap(callsOf), 'on conflict (id) do nothing');
   for (const row of old.rows<Record<string, string>>('coverage')) {
     const { turn: id, from_message: begins = '', through_message: through = '', became = '', day = '', job = '' } = row;
     const session = await sessionId(row.session ?? '');
@@ -150,22 +163,47 @@ async function takeInFiles(sql: Sql, old: OldDatabase, { memory, hasDirectory, a
   await countFiles(sql, memory, at);
 }
 
-function jobRow(memory: string): (row: Row) => Row {
-  return (row) => ({
-    ...{ id: row.id ?? '', kind: row.kind ?? '', memory, session: row.session ?? null, outcome: row.outcome ?? null },
+/** Of a transcript on a disk, not of a copy that lay somewhere for a while. */
+function isFile(path: unknown): path is string {
+  return typeof path === 'string' && isAbsolute(path) && !path.includes('/sessions/.incoming/');
+}
+
+function jobRow(row: Row): Row {
+  const { id = '', kind = '', memory = null, session = null, outcome = null, code = null, error = null } = row;
+  const { started_by = null, usage = null, undoes = null, created_at = '', ended_at = null } = row;
+  // What a night did stood in its report alone.
+  const output = kind === 'dream' ? JSON.stringify(NOTHING_TOLD) : null;
+  const how = { status: error === null ? 'completed' : 'failed', outcome, code, error, output, usage, undoes };
+  const times = { created_at, started_at: created_at, ended_at: ended_at ?? created_at };
+  return { id, kind, memory, session, ...how, started_by: started_by ?? 'hook', ...times };
+}
+
+interface OldPart {
+  day: Day;
+  model: string;
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  microUsd: number | null;
+}
+
+/** What a job used, by day and model, as if each had been one request: for the cost of a month. */
+function callsOf({ id, usage, ended_at }: Row): Row[] {
+  const { parts = [] } = JSON.parse((usage as string | null) ?? '{}') as { parts?: OldPart[] };
+  return parts.map((part, n) => ({
     ...{
-      code: row.code ?? null,
-      error: row.error ?? null,
-      started_by: row.started_by ?? 'hook',
-      usage: row.usage ?? null,
+      id: `before_${id}_${n}`,
+      day: part.day,
+      scope: '',
+      job: id as string,
+      model: part.model,
+      at: ended_at as string,
     },
-    ...{ status: row.error ? 'failed' : 'completed', undoes: row.undoes ?? null },
-    ...{
-      created_at: row.created_at ?? '',
-      started_at: row.created_at ?? '',
-      ended_at: row.ended_at ?? row.created_at ?? '',
-    },
-  });
+    ...{ reserved_tokens: 0, reserved_usd: 0, settled_at: ended_at as string },
+    ...{ input: part.inputTokens - part.cachedInputTokens, cached: part.cachedInputTokens },
+    ...{ written: part.cacheWriteTokens, output: part.outputTokens, micro_usd: part.microUsd ?? 0 },
+  }));
 }
 
 const FATES: Record<string, { state: TurnState; reason: SkipReason | null }> = {
@@ -237,7 +275,15 @@ async function takeInProposals(
   }
 }
 
-/** What waits, and what was given up. Its tries begin again. */
+interface OldPayload {
+  transcript?: string;
+  session?: string;
+  snapshot?: string;
+  takeDeclined?: boolean;
+  reopenGivenUp?: boolean;
+}
+
+/** What waits, and what was given up. Its tries begin again. What clients asked for is told by their rows (old-clients.ts). */
 async function takeInWork(
   sql: Sql,
   old: OldDatabase,
@@ -248,19 +294,48 @@ async function takeInWork(
     .rows<Record<string, string>>('failure')
     .filter(({ state }) => state === 'failed')
     .map(({ code, message, ...row }) => ({
-      ...row,
-      state: 'failed',
-      code,
-      error: message,
-      not_before: row.at,
-      since: row.at,
+      ...{ ...row, state: 'failed', code, error: message, not_before: row.at, since: row.at },
     }));
   for (const row of [...old.rows<Record<string, string>>('inbox'), ...given] as Record<string, string | null>[]) {
-    const { kind, key, payload, not_before, since, state = 'waiting', code = null, error = null } = row;
+    const { kind, not_before, since, state = 'waiting', code = null, error = null } = row;
+    const key = row.key ?? '';
+    if (/^(?:drm|sesn)_/.test(key)) continue;
     const priority = PRIORITY[kind as keyof typeof PRIORITY] ?? PRIORITY.person;
-    const work = { kind, key: kind === 'dream' ? memory : await sessionId(key ?? ''), memory, machine, payload };
+    const {
+      transcript,
+      session,
+      snapshot: _,
+      takeDeclined,
+      reopenGivenUp,
+      ...asked
+    } = JSON.parse(row.payload ?? '{}') as OldPayload;
+    const takeUp = [...(takeDeclined ? ['declined'] : []), ...(reopenGivenUp ? ['gave_up'] : [])];
+    const isExtract = kind === 'extract';
+    const of = isExtract ? nameIn(key, session) : session;
+    const named = of === undefined ? undefined : await sessionId(of);
+    const id = isExtract ? named : kind === 'dream' ? memory : `${memory} ${named ?? key}`;
+    if (isExtract && isFile(transcript))
+      await sql.run(
+        'update session set path = ?, machine = ? where id = ? and path is null',
+        transcript,
+        machine,
+        named as string,
+      );
+    const payload = { ...asked, ...(isExtract ? takeUp.length > 0 && { takeUp } : { session: named }) };
+    const work = { kind, key: id, memory, payload: JSON.stringify(payload) };
     const how = { state, priority, code, error };
     const times = { since: since ?? at, not_before: not_before ?? at };
     await insert(sql, 'inbox', [{ ...work, ...how, ...times } as Row], 'on conflict do nothing');
   }
+}
+
+/** The name of the project whose sessions it has. */
+export function projectOf(old: OldDatabase): string | undefined {
+  const cwd = old.rows<{ cwd: string | null }>('session').find((row) => row.cwd !== null)?.cwd;
+  return cwd ? basename(gitRoot(cwd) ?? cwd) : undefined;
+}
+
+/** The name of the session that work is about: its key says it, and of which file. */
+export function nameIn(key: string, session?: string): string {
+  return session ?? (key.includes('@') ? key.slice(0, key.lastIndexOf('@')) : key);
 }
