@@ -5,10 +5,12 @@
 // Logs, locks, what is derived and reports of nights were taken out.
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import pg from 'pg';
+import type { Environment } from '../../src/base/config/config.ts';
 import type { MessagesServer } from '../support/messages-server.ts';
 import { asking } from '../support/scripted-model.ts';
 import { tempDir } from '../support/temp.ts';
@@ -44,7 +46,7 @@ export function copyHome(name: 'plain' | 'kim' | 'server' | 'fleet') {
     /** The transcript of the session whose id begins with this digit. */
     session: (digit: string) => join(project, `${digit.repeat(8)}-2222-4333-8444-555555555555.jsonl`),
     /** What a process there has in its environment. */
-    environment: (server: MessagesServer) => ({
+    environment: (server: MessagesServer): Environment => ({
       ...{ PATH: process.env.PATH, HOME: user, NOCTURNE_HOME: home, NOCTURNE_NEXT: '1' },
       ...{ CLAUDE_CONFIG_DIR: join(user, '.claude'), NOCTURNE_ZONE: 'UTC', NOCTURNE_QUEUE_URL: '' },
       ...{ NOCTURNE_NOW: MADE_BY.now, ...asking(server) },
@@ -54,7 +56,8 @@ export function copyHome(name: 'plain' | 'kim' | 'server' | 'fleet') {
       const client = new pg.Client({ connectionString: url });
       await client.connect();
       const sql = gunzipSync(readFileSync(join(FIXTURE, 'fleet/database.sql.gz'))).toString();
-      await client.query(here(sql)).finally(() => client.end());
+      // Directories stand there with the host that they are of.
+      await client.query(here(sql).replaceAll("'vm:", `'${hostname()}:`)).finally(() => client.end());
     },
   };
 }

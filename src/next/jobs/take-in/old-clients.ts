@@ -46,6 +46,12 @@ function renamed(bytes: Buffer, after: number): Buffer {
   return Buffer.from(lines.join('\n'));
 }
 
+/** Stores that dreams made as copies of others: these are taken in first, and keep the ids of their versions. */
+export function copiesIn(old: OldDatabase): Set<string | null> {
+  const dreams = old.rows<{ updates: number; output: string | null }>('dream');
+  return new Set(dreams.flatMap(({ updates, output }) => (updates === 1 ? [] : [output])));
+}
+
 export async function takeInSessions(
   sql: Sql,
   old: OldDatabase,

@@ -11,7 +11,7 @@ import { insert, type Row, type Sql } from '../../db/sql.ts';
 import { addMemory, type Memories, memoryRow, type Scope } from '../../memory/memories.ts';
 import { deliver } from '../take-in.ts';
 import { type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
-import { keptParts } from './old-clients.ts';
+import { copiesIn, keptParts } from './old-clients.ts';
 import { projectOf, takeInLedger, type Undelivered } from './old-ledger.ts';
 
 const HOME_TABLES = [
@@ -64,7 +64,10 @@ export async function takeInFleet({
     const stores = await sql.all<{ id: string; source: string | null; state: string }>(
       "select id, source, state from nocturne.store where state <> 'arriving' order by created_at, id",
     );
-    for (const { id: store, source, state } of stores) {
+    const copies = copiesIn(home);
+    for (const { id: store, source, state } of stores.sort(
+      (a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)),
+    )) {
       const row = known.find(({ id, dir }) => id === store || dir === store);
       const [, host = '', dir = ''] = /^([^:]*):(.*)$/s.exec(source ?? '') ?? [];
       const what = source === null ? { scope: 'store' as const, name: row?.name ?? store } : describe(dir);

@@ -15,7 +15,7 @@ import { openOld, putAside } from '../../db/old-database.ts';
 import type { Memories, MemoryRow, Scope } from '../../memory/memories.ts';
 import { takeIn } from '../take-in.ts';
 import { type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
-import { keptParts } from './old-clients.ts';
+import { copiesIn, keptParts } from './old-clients.ts';
 
 export interface HomeReport {
   /** Directories and stores that were taken in. */
@@ -54,7 +54,10 @@ export async function takeInHome(
   };
   try {
     // 1.
-    const stores = old.rows<OldStore>('memory_store');
+    const copies = copiesIn(old);
+    const stores = old
+      .rows<OldStore>('memory_store')
+      .sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
     for (const store of stores.filter(({ dir }) => dir === null)) {
       const kept = join(home, 'stores', store.removed_at === null ? '' : '.removed', store.id, 'memory');
       await take({ dir: kept, id: store.id, scope: 'store', name: store.name, isStore: true, ...storeRow(store) });

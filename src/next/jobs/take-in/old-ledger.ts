@@ -136,14 +136,14 @@ async function takeInFiles(sql: Sql, old: OldDatabase, { memory, hasDirectory, a
     old.rows<OldVersion>('version').flatMap(({ path, memory: of }) => (isReport(path) ? [of] : [])),
   );
   const versions = old.rows<OldVersion>('version').filter((version) => !reports.has(version.memory));
-  for (const { commit, actor, redacted_by, ...row } of versions) {
-    const { lost: _, ...version } = row as typeof row & { lost?: number };
+  const idOf = await idsFor(sql, versions);
+  for (const { commit, actor, redacted_by, ...version } of versions) {
     const by = actorOf(actor);
     const redactedBy = redacted_by === null ? null : JSON.stringify(actorOf(redacted_by));
     await insert(sql, 'version', [
       {
-        ...{ id: version.id, memory, file: version.memory, change: `before_${memory}_${commit}`, op: version.op },
-        ...{ path: version.path, sha: version.sha, size: version.size, previous: version.previous },
+        ...{ id: idOf(version.id), memory, file: version.memory, change: `before_${memory}_${commit}`, op: version.op },
+        ...{ path: version.path, sha: version.sha, size: version.size, previous: idOf(version.previous) },
         ...{ actor_kind: by.kind, actor: by.id, at: version.at, content: version.content },
         ...{ redacted_at: version.redacted_at, redacted_by: redactedBy },
       },
@@ -156,11 +156,20 @@ async function takeInFiles(sql: Sql, old: OldDatabase, { memory, hasDirectory, a
     const content = version.content;
     const standing = content === null ? null : path;
     const isBehind = behind.has(version.commit);
-    const placed = hasDirectory ? (isBehind ? (version.previous ?? '') : version.id) : null;
-    const row = { memory, id: id ?? '', path: standing ?? null, head: version.id, placed };
+    const now = idOf(version.id) as string;
+    const placed = hasDirectory ? (isBehind ? (idOf(version.previous) ?? '') : now) : null;
+    const row = { memory, id: id ?? '', path: standing ?? null, head: now, placed };
     await enterFile(sql, { ...row, created_at: created_at ?? version.at, updated_at: version.at }, content);
   }
   await countFiles(sql, memory, at);
+}
+
+/** Versions of a store that a dream copied had the ids of those that it was made from; here each has its own. */
+async function idsFor(sql: Sql, versions: OldVersion[]): Promise<(id: string | null) => string | null> {
+  const [first] = versions;
+  const isCopy = first && (await sql.get('select 1 from version where id = ?', first.id));
+  const made = new Map(isCopy ? versions.map(({ id }) => [id, newId(id.split('_')[0] ?? '')]) : []);
+  return (id) => (id === null ? null : (made.get(id) ?? id));
 }
 
 /** Of a transcript on a disk, not of a copy that lay somewhere for a while. */
@@ -271,7 +280,7 @@ async function takeInProposals(
     const state = row.state === 'waiting' ? 'open' : 'rejected';
     const decided = { state, decided_at: state === 'open' ? null : at, because };
     const kept = { id, memory, job, at, plan: JSON.stringify(plan), bases: JSON.stringify(bases), ...decided };
-    await insert(sql, 'proposal', [kept as Row]);
+    await insert(sql, 'proposal', [kept as Row], 'on conflict (id) do nothing');
   }
 }
 
