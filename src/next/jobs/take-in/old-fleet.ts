@@ -122,12 +122,12 @@ async function ledgerOf(sql: Sql, store: string): Promise<OldDatabase> {
     store,
   );
   const ledger = readOld(Buffer.concat(pages.map(({ bytes }) => bytes)));
-  const from = (table: string) => sql.all<Row>(`select * from nocturne.${table} where store = ?`, store);
+  const rowsIn = (table: string) => sql.all<Row>(`select * from nocturne.${table} where store = ?`, store);
   const [waiting, failed, recalled, uses] = [
-    await from('work_inbox'),
-    await from('failure'),
-    await from('recalled'),
-    await from('topic_use'),
+    await rowsIn('work_inbox'),
+    await rowsIn('failure'),
+    await rowsIn('recalled'),
+    await rowsIn('topic_use'),
   ];
   const paths = new Map(ledger.rows<{ id: string; path: string }>('memory').map(({ id, path }) => [id, path]));
   const shown = uses.map(({ store: _, memory, ...use }) => ({ path: paths.get(memory as string) ?? '', ...use }));
