@@ -3,10 +3,12 @@
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { type AppError, isAppError } from '../../src/base/errors.ts';
 import { openWakeQueue } from '../../src/queue/queue.ts';
+import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { enqueueExtract, wakeQueueOptions } from '../support/doors.ts';
 import { until } from '../support/run.ts';
 import { aSession } from '../support/session-file.ts';
+import { HOUSE } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 import { eventually, forget, missing, REDIS, recorder, stopwatch, workshop } from './backends.ts';
 import { lineTo, redisThatSays, refusedPort, silentServer } from './servers.ts';
@@ -25,7 +27,8 @@ async function failure(work: Promise<unknown>): Promise<{ error: AppError; tookM
   return { error, tookMs };
 }
 
-describe('opening', { concurrent: true }, () => {
+// The next house is asked the same beside its own queue (next/queue/wake.test.ts).
+describe.skipIf(HOUSE === 'next')('opening', { concurrent: true }, () => {
   test.each(['amqp://user:hunter2@host', 'hunter2 is no URL'])('refuses the URL %s without showing it', async (url) => {
     const { error } = await failure(openWakeQueue({ url }));
     expect(error.code).toBe('bad-input');
@@ -85,7 +88,7 @@ describe('opening', { concurrent: true }, () => {
 
 const reason = await missing();
 
-test.skipIf(reason)(
+test.skipIf(reason || HOUSE === 'next')(
   `a process that gets no CPU for longer does not take Redis for silent ${reason ?? ''}`,
   async () => {
     const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
@@ -99,56 +102,60 @@ test.skipIf(reason)(
   },
 );
 
-describe.skipIf(reason)(`a queue that goes away${reason ? ` (${reason})` : ''}`, { concurrent: true }, () => {
-  const shop = workshop();
-  afterAll(() => shop.closeAll());
+describe.skipIf(reason || HOUSE === 'next')(
+  `a queue that goes away${reason ? ` (${reason})` : ''}`,
+  { concurrent: true },
+  () => {
+    const shop = workshop();
+    afterAll(() => shop.closeAll());
 
-  async function openOnLine() {
-    const url = new URL(REDIS);
-    const line = await lineTo({ host: url.hostname, port: Number(url.port || 6379) });
-    url.host = `127.0.0.1:${line.port}`;
-    return { queue: await shop.queue(undefined, url.href), line };
-  }
+    async function openOnLine() {
+      const url = new URL(REDIS);
+      const line = await lineTo({ host: url.hostname, port: Number(url.port || 6379) });
+      url.host = `127.0.0.1:${line.port}`;
+      return { queue: await shop.queue(undefined, url.href), line };
+    }
 
-  test('fails to ring within two seconds, and is heard again once it is back', async () => {
-    const { queue, line } = await openOnLine();
-    const { heard, onWake, onError } = recorder();
-    queue.listen(onWake, onError);
-    await queue.notify(wakeUp);
-    await eventually(() => expect(heard).toHaveLength(1));
+    test('fails to ring within two seconds, and is heard again once it is back', async () => {
+      const { queue, line } = await openOnLine();
+      const { heard, onWake, onError } = recorder();
+      queue.listen(onWake, onError);
+      await queue.notify(wakeUp);
+      await eventually(() => expect(heard).toHaveLength(1));
 
-    await line.cut();
-    const { error, tookMs } = await failure(queue.notify(wakeUp));
-    expect(error.code).toBe('queue-unavailable');
-    expect(tookMs).toBeLessThan(2_000);
+      await line.cut();
+      const { error, tookMs } = await failure(queue.notify(wakeUp));
+      expect(error.code).toBe('queue-unavailable');
+      expect(tookMs).toBeLessThan(2_000);
 
-    await line.mend();
-    await eventually(() => queue.notify({ ...wakeUp, key: 'after' }));
-    await eventually(() => expect(heard).toContainEqual({ ...wakeUp, key: 'after' }));
-  });
+      await line.mend();
+      await eventually(() => queue.notify({ ...wakeUp, key: 'after' }));
+      await eventually(() => expect(heard).toContainEqual({ ...wakeUp, key: 'after' }));
+    });
 
-  test('fails to ring within two seconds when it falls silent', async () => {
-    const { queue, line } = await openOnLine();
-    line.silence();
-    const { error, tookMs } = await failure(queue.notify(wakeUp));
-    expect(error.code).toBe('queue-unavailable');
-    expect(tookMs).toBeLessThan(2_000);
-    await line.cut();
-  });
+    test('fails to ring within two seconds when it falls silent', async () => {
+      const { queue, line } = await openOnLine();
+      line.silence();
+      const { error, tookMs } = await failure(queue.notify(wakeUp));
+      expect(error.code).toBe('queue-unavailable');
+      expect(tookMs).toBeLessThan(2_000);
+      await line.cut();
+    });
 
-  test.each(['silence', 'cut'] as const)('closes in time after a %s', async (what) => {
-    const { queue, line } = await openOnLine();
-    const { heard, onWake, onError } = recorder();
-    queue.listen(onWake, onError);
-    await queue.notify(wakeUp);
-    await eventually(() => expect(heard).toHaveLength(1));
-    await line[what]();
-    const took = stopwatch();
-    await queue.close();
-    expect(took()).toBeLessThan(2_200);
-    if (what === 'silence') await line.cut();
-  });
-});
+    test.each(['silence', 'cut'] as const)('closes in time after a %s', async (what) => {
+      const { queue, line } = await openOnLine();
+      const { heard, onWake, onError } = recorder();
+      queue.listen(onWake, onError);
+      await queue.notify(wakeUp);
+      await eventually(() => expect(heard).toHaveLength(1));
+      await line[what]();
+      const took = stopwatch();
+      await queue.close();
+      expect(took()).toBeLessThan(2_200);
+      if (what === 'silence') await line.cut();
+    });
+  },
+);
 
 // One after the other: what a worker here leaves to be done belongs to the test that runs.
 describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, () => {
@@ -179,6 +186,10 @@ describe.skipIf(reason)(`a worker whose Redis${reason ? ` (${reason})` : ''}`, (
     await expectDone(testing, '01');
     line.silence();
     await expectDone(testing, '02');
+    // What a hook tells is rung for.
+    const { id, path } = aSession(['Thanks.']);
+    const told = { v: 1, agent: 'claude-code', event: 'SessionEnd', session: id, transcript: path } as const;
+    writeSpoolItem(testing.home, { ...told, cwd: null, size: null, mtime: null, at: '2026-11-21T02:00:00.000Z' });
     await until(() => /Cannot notify the queue at redis:/.test(worker.said.join('\n')));
     await worker.stop();
     await line.cut();

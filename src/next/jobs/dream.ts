@@ -105,7 +105,8 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     // 1. and 2.
     const news = await newsOf(night);
     const isIdle = !news && (await isIndexCurrent(deps));
-    if (!isIdle) await begin();
+    // Who looks finds out that what failed before does not any more.
+    if (!isIdle || (await hasFailed(deps))) await begin();
     // 3. to 7.
     if (news) {
       await distil(news, night);
@@ -119,7 +120,7 @@ export async function dream(request: DreamRequest, deps: DreamDeps): Promise<Dre
     end = failedBy(error);
   } finally {
     // 8.
-    const { outcome, error } = failure ? { outcome: 'failed', error: failureOf(failure) } : end;
+    const { outcome, error } = failure && !end.error ? { outcome: 'failed', error: failureOf(failure) } : end;
     const progress = night.output.operations.length + night.output.proposals.length;
     const ended = { outcome, error, output: night.output, progress, at: clock.now().toISOString() };
     if (isBegun && !request.isPart) await endJob(db, job, ended).catch(onAppError(() => {}));
@@ -174,6 +175,15 @@ async function newsOf(night: Night): Promise<News | null> {
   const inVain = await habitsInVain({ sql: db, memory: memory.id, files }, { clock, holdDays: deps.holdDays });
   const isNew = fresh.length + withdrawn.length + back.length + inVain.length > 0;
   return isNew ? { fresh, withdrawn, back, files, before, uses } : null;
+}
+
+/** Whether the last dream came to no end. */
+async function hasFailed({ memories, memory }: DreamDeps): Promise<boolean> {
+  const last = await memories.db.get<{ code: string | null }>(
+    `select code from job where memory = ? and kind = 'dream' and ended_at is not null order by ended_at desc limit 1`,
+    memory.id,
+  );
+  return typeof last?.code === 'string';
 }
 
 async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {

@@ -14,7 +14,7 @@ import { isTopicFile, isTopicPath, parseTopic } from '../../memory/text/topic.ts
 import { newId } from '../db/sql.ts';
 import { type By, commit, lookInto } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
-import { editedLogs } from './edited-logs.ts';
+import { editedLogs, lostLogs } from './edited-logs.ts';
 import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
 import { type Head, headsOf, shaOf } from './file-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
@@ -54,7 +54,7 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
 export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
-  const lost = await lostLogs(memories, memory);
+  const lost = await lostLogs(memories.db, memory);
   const how = { isCheckedIn: isCheckedIn(memory), isMeant: (day: Day) => lost.includes(day) };
   await commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, async (sql) => {
     const { changed } = await editedLogs(sql, memory.id, how);
@@ -67,11 +67,6 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
     };
   });
   return [...paths, ...lost.map(logPath)];
-}
-
-async function lostLogs({ db }: Memories, memory: MemoryRow): Promise<Day[]> {
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
-  return (await editedLogs(db, memory.id, how)).lost;
 }
 
 async function missingFiles(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
@@ -89,7 +84,7 @@ async function missingFiles(memories: Memories, memory: MemoryRow): Promise<Find
       apply: async () => copy?.hold(() => copy.restoreMissing()),
     }),
   );
-  const lost = (await lostLogs(memories, memory)).map(
+  const lost = (await lostLogs(memories.db, memory)).map(
     (day): Finding => ({
       kind: 'missing-file',
       where: logPath(day),

@@ -62,6 +62,12 @@ export async function editedLogs(
   return { changed: edits.filter(isSaid), lost: [...new Set(lost.values())] };
 }
 
+/** Days whose logs lost entries by damage, which no person took as meant. */
+export async function lostLogs(sql: Sql, memory: MemoryRow): Promise<Day[]> {
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
+  return (await editedLogs(sql, memory.id, how)).lost;
+}
+
 /** Of entries that a log does not have any more, those that went with a damage, not with an edit; and what the damage left. */
 async function lostAmong(
   sql: Sql,

@@ -216,18 +216,26 @@ async function checkMemory(db: Db, { zone }: Config, memory: MemoryRow): Promise
     const remedy = 'No dream runs: put them back, or run nocturne check --accept-missing there.';
     return [...disk, fail('memory', `${name}: ${sayFirst(missing.map(({ path }) => path))} missing`, remedy)];
   }
-  const last = async (kind: string) => {
-    const select = `select outcome, ended_at from job where memory = ? and kind = ? and ended_at is not null
-      order by created_at desc limit 1`;
-    const job = await db.get<{ outcome: string; ended_at: string }>(select, id, kind);
-    return job ? `last ${kind} ${localTime(job.ended_at, zone)} (${job.outcome})` : `no ${kind} yet`;
-  };
+  const last = (kind: string) =>
+    db.get<{ outcome: string; error: string | null; at: string }>(
+      `select outcome, error, ended_at as at from job where memory = ? and kind = ? and ended_at is not null
+       order by created_at desc limit 1`,
+      ...[id, kind],
+    );
+  const say = (kind: string, job: Awaited<ReturnType<typeof last>>) =>
+    job ? `last ${kind} ${localTime(job.at, zone)} (${job.outcome})` : `no ${kind} yet`;
   const waiting = await listWork(db, { memory: id });
-  const found = `${name}: ${await last('extract')}, ${await last('dream')}, ${waiting.length} waiting`;
+  const dream = await last('dream');
+  const found = `${name}: ${say('extract', await last('extract'))}, ${say('dream', dream)}, ${waiting.length} waiting`;
   const first = waiting.find(({ error }) => error !== null);
   const state = first
     ? warn('memory', `${found}; ${first.kind}: ${first.error}`, 'It is tried again by itself; nocturne says when.')
     : ok('memory', found);
+  if (dream?.outcome === 'refused')
+    return [
+      ...disk,
+      fail('memory', `${name}: the last dream was refused: ${dream.error}`, 'Until then no dream runs.'),
+    ];
   const open = await db.get<{ n: number }>(
     "select count(*) as n from proposal where memory = ? and state = 'open'",
     id,

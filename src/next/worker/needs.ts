@@ -7,9 +7,10 @@ import { isDirectory } from '../../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { filesByName } from '../../memory/store/confine.ts';
-import { logDay } from '../../memory/text/daily-log.ts';
+import { logDay, logPath } from '../../memory/text/daily-log.ts';
 import { TELL_AFTER_NIGHTS, unplacedOf, waitingEntries } from '../jobs/dream/night-entries.ts';
 import { lookInto } from '../memory/commit.ts';
+import { lostLogs } from '../memory/edited-logs.ts';
 import { gitIsBusy } from '../memory/git-state.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
@@ -33,13 +34,15 @@ const SHOWN_LOGS = 20;
 const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
 
 /** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
-export async function missingIn({ db, memories }: App, { id }: MemoryRow): Promise<string[]> {
+export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
+  const { id } = memory;
   await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
   const rows = await db.all<{ path: string }>(
     'select path from file where memory = ? and missing_since is not null and path is not null order by path',
     id,
   );
-  return rows.map(({ path }) => path);
+  const lost = (await lostLogs(db, memory)).map(logPath);
+  return [...new Set([...lost, ...rows.map(({ path }) => path)])].sort();
 }
 
 /** Markdown files in its directory that are too large to be read. */

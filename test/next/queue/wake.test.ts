@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openWake, type Ring, type Wake } from '../../../src/next/queue/wake.ts';
 import { stopwatch } from '../../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
-import { lineTo } from '../../queue/servers.ts';
+import { lineTo, redisThatSays, refusedPort, silentServer } from '../../queue/servers.ts';
 import { until } from '../../support/run.ts';
 
 const LONG_MS = 60_000;
@@ -68,6 +68,35 @@ describe('without a queue', () => {
   });
 });
 
+/** What it says where nothing can be rung, and how long that kept who rang waiting. */
+async function toldBy(url: string): Promise<{ said: string; tookMs: number }> {
+  const { wake, said } = opened(url, 'test');
+  const took = stopwatch();
+  await wake.ring(ring('s1'));
+  return { said: said.join('\n'), tookMs: took() };
+}
+
+test('a Redis that refuses or does not answer is told within two seconds, without its password', async () => {
+  const [port, silent] = [await refusedPort(), await silentServer()];
+  onTestFinished(silent.close);
+  const refused = await toldBy(`redis://user:hunter2@127.0.0.1:${port}/0?password=hunter2`);
+  expect(refused.said).toContain(`redis://user@127.0.0.1:${port}/0`);
+  expect(refused.said).toContain('ECONNREFUSED');
+  expect(refused.said).not.toContain('hunter2');
+  const unanswered = await toldBy(`redis://127.0.0.1:${silent.port}`);
+  expect(unanswered.said).toContain('queue');
+  for (const { tookMs } of [refused, unanswered]) expect(tookMs).toBeLessThan(2_000);
+});
+
+test.each([
+  ['is too old', 'redis_version:6.0.16\r\nmaxmemory_policy:noeviction\r\n', /Redis 6\.0\.16.*Redis/s],
+  ['may evict jobs', 'redis_version:7.2.4\r\nmaxmemory_policy:allkeys-lru\r\n', /allkeys-lru.*Redis/s],
+])('a Redis that %s is told with a remedy', async (_, info, words) => {
+  const redis = await redisThatSays(info);
+  onTestFinished(redis.close);
+  expect((await toldBy(`redis://127.0.0.1:${redis.port}`)).said).toMatch(words);
+});
+
 const reason = noOwnRedis();
 
 describe.skipIf(reason)(`on Redis${reason ? ` (${reason})` : ''}`, () => {
@@ -124,6 +153,17 @@ describe.skipIf(reason)(`on Redis${reason ? ` (${reason})` : ''}`, () => {
     expect(await queue.getJobCounts('waiting', 'delayed')).toEqual({ waiting: 1, delayed: 1 });
     const [later] = await queue.getJobs('delayed');
     expect(later?.opts.delay).toBeGreaterThan(LONG_MS - 5_000);
+  });
+
+  test('a process that gets no CPU for longer does not take Redis for silent', async () => {
+    const stopped = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
+    const { wake, said } = opened(redis.url, namespace());
+    for (const key of ['s1', 's2']) {
+      const ringing = wake.ring(ring(key));
+      stopped();
+      await ringing;
+    }
+    expect(said).toEqual([]);
   });
 
   test('what is due later wakes then, and not before', async () => {
