@@ -2,14 +2,14 @@
 // the guise of the person's, by the checks that an extraction's entries go through. Counted by kind.
 
 import { expect, test } from 'vitest';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
+import { entriesWhere } from '../../src/next/memory/entries.ts';
 import { checkEntry, type EvidenceSource } from '../../src/rules/entry-rules.ts';
 import { CARRIED_SHARE, carriedShare } from '../../src/rules/words.ts';
+import { extractInto } from '../next/next-jobs.ts';
+import { openWorld } from '../next/next-memory.ts';
 import { waysTaken } from '../support/depth.ts';
-import { jobsInProcess } from '../support/jobs-in-process.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
 import { messagesBy, obey } from '../support/obedient.ts';
-import { tempDir } from '../support/temp.ts';
 import { transcriptOf } from '../support/transcripts.ts';
 import { INVENTIONS, type Invention, OWN, TRICKS, type Trick } from './attack-cases.ts';
 
@@ -55,14 +55,15 @@ async function isKept({ file, name, says, quote }: Trick): Promise<boolean> {
       ),
     );
   const server = await startMessagesServer(obey({ record }));
-  const jobs = await jobsInProcess(tempDir(), undefined, { all: { model: 'test-model', access: server.access } });
+  const { world, close } = await openWorld('sqlite');
   try {
-    await jobs.extract(transcriptOf(file, name));
-    return allEntries(jobs.store.ledger).some(
+    const { row } = await world.withDirectory();
+    await extractInto(row, world, { transcript: transcriptOf(file, name) }, { server });
+    return (await entriesWhere(world.db, row.id)).some(
       ({ type, by }) => type === 'feedback' || type === 'user' || by === 'human',
     );
   } finally {
-    jobs.close();
+    await close();
     await server.close();
   }
 }

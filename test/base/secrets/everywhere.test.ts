@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
-import { fixedClock } from '../../../src/base/time.ts';
-import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
-import { testApp, testModel } from '../../support/app.ts';
+import { scrubOf } from '../../../src/next/memory/scrub.ts';
+import { testAppNext } from '../../next/app-next.ts';
+import { testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';
 import { says } from '../../support/messages-server.ts';
 import { type Random, seeded } from '../../support/random.ts';
@@ -54,9 +53,9 @@ describe.each(PLACES)('%s', (place, put) => {
       session.add(prompt, steps);
     }
     const model = await testModel(() => says('Nothing worth keeping.'));
-    const { app, dir, home } = await testApp({ server: model, settings: { excerptTokens: 60_000 } });
+    const { app, dir, home } = await testAppNext({ server: model, settings: { excerptTokens: 60_000 } });
     await app.extract({ transcript: session.path, ended: true });
-    const offline = await testApp({ home: tempDir() });
+    const offline = await testAppNext({ home: tempDir() });
     await offline.app.extract({ transcript: session.path, ended: true });
     const sent = JSON.stringify(model.requests);
     expect(sent.match(/\[redacted:/g)?.length).toBeGreaterThan(secrets.length * 0.5);
@@ -70,7 +69,7 @@ describe.each(PLACES)('%s', (place, put) => {
 
 // Each costs a look through all that nocturne keeps, so the small size takes a seeded twentieth.
 test('nocturne redact --match takes each of them out of a memory that holds it', async () => {
-  const { app, store, dir, home } = await testApp();
+  const { app, store, dir, home } = await testAppNext();
   const every = sized({ quick: 20, deep: 1 });
   const from = seeded(7).below(every);
   const secrets = all(seeded(6)).filter((_, at) => at % every === from);
@@ -85,8 +84,7 @@ test('nocturne redact --match takes each of them out of a memory that holds it',
   );
   await app.remember(store, { text: 'The beta starts on 2026-12-04.', type: 'project' });
   await app.dream(store, {});
-  const place = { store, home, now: fixedClock('2026-11-21T02:00:00Z').now() };
-  for (const { secret } of secrets) expect((await redactMatches(scrubOf(secret), place)).remaining).toEqual([]);
+  for (const { secret } of secrets) expect((await app.redact({ scrub: scrubOf(secret) })).remaining).toEqual([]);
   const left = await textOf(dir, home);
   expect(secrets.filter(({ secret }) => left.includes(secret))).toEqual([]);
 });

@@ -3,7 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { reconcile, sidesOf, tidyFrontmatter, tidyTopic } from '../../../src/memory/conflicts/conflict.ts';
+import {
+  reconcile,
+  sidesOf,
+  tidyFrontmatter,
+  tidyTopic,
+  withoutMarkers,
+} from '../../../src/memory/conflicts/conflict.ts';
 import { sized } from '../../support/depth.ts';
 import { tempDir } from '../../support/temp.ts';
 
@@ -126,4 +132,16 @@ type: reference
   - It has two racks.
 - Live is beta.
 `);
+});
+
+test('a hundred kilobytes of lines that are all alike are reconciled in seconds of CPU', () => {
+  const alike = 'x\n'.repeat(50_000);
+  const last = `${alike}z\n`;
+  const began = process.cpuUsage();
+  const both = `<<<<<<< a\n${alike}=======\n${last}>>>>>>> b\n`;
+  expect(withoutMarkers(both, { path: 'a.md', before: null })?.text).toBe(last);
+  const heads = `---\nname: a\n---\n<<<<<<< a\n- b\n=======\n- c\n>>>>>>> b\n${'name: a\n---\n'.repeat(8_000)}`;
+  expect(withoutMarkers(heads, { path: 'a.md', before: null })?.text).toContain('- b\n- c\n');
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1e6).toBeLessThan(8);
 });

@@ -4,16 +4,16 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { describe, expect, test } from 'vitest';
-import { excerptsOf } from '../../../jobs/extract/show.ts';
-import { sortTurns } from '../../../jobs/extract/sort-turns.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { isAppError } from '../../../src/base/errors.ts';
 import { redact } from '../../../src/base/text/redact.ts';
-import type { Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
+import { sortTurns } from '../../../src/next/jobs/extract/pending-turns.ts';
+import { buildExcerpts, type Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
 import type { ExcerptTurn } from '../../../src/transcript/excerpt/segments.ts';
 import { countO200k } from '../../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
+import { openWorld } from '../../next/next-memory.ts';
 import { SEED, sized } from '../../support/depth.ts';
 import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
 
@@ -44,6 +44,9 @@ async function filesFor(budget: (typeof BUDGETS)[number], pattern = /\.jsonl?$/)
   return files.filter((_, at) => (at + SEED) % EVERY[budget] === 0);
 }
 
+const { world, close } = await openWorld('sqlite');
+afterAll(close);
+
 const shownBefore = new Map<string, Promise<Shown | null>>();
 
 /** What a first extraction of the file would show; null for what is no session. */
@@ -57,20 +60,19 @@ function shownOf(file: string, excerptTokens: number): Promise<Shown | null> {
 async function readTurnsToShow(file: string, excerptTokens: number): Promise<Shown | null> {
   try {
     const session = await openSession(join(real, file));
-    const options = {
-      ledger: null,
-      memories: [],
-      ended: true,
-      now: new Date(),
-      quietMs: 0,
-      reopened: new Set<string>(),
-    };
-    const sorted = await sortTurns(session, options);
+    const sorted = await sortTurns(session, {
+      ...{ memories: world.memories, memory: 'mem_none', row: undefined, writable: [], job: null },
+      ...{ ended: true, quietMs: 0, reopened: new Set(), takeUp: [] },
+    });
     const offered = new Set(sorted.shown.flatMap(offeredIds));
     const humans = (await collect(session.messages())).filter(
       (message) => offered.has(message.id) && message.speaker === 'human' && !message.isSidechain,
     );
-    return { file, humans, excerpts: await collect(excerptsOf(sorted, { excerptTokens, zone: 'UTC' })) };
+    return {
+      file,
+      humans,
+      excerpts: await collect(buildExcerpts(sorted.shown, { budgetTokens: excerptTokens, redact, zone: 'UTC' })),
+    };
   } catch (error) {
     if (isAppError(error, 'unknown-format')) return null;
     throw error;
