@@ -75,6 +75,19 @@ test('a home is taken in once, with what was learned, pinned, paused, proposed a
   ).toEqual([true, true]);
 });
 
+test('the first session that starts after it is told what was learned before', async () => {
+  const old = copyHome('plain');
+  const { environment } = await begin(old);
+  const stdin = JSON.stringify({
+    hook_event_name: 'SessionStart',
+    source: 'startup',
+    session_id: 'a',
+    cwd: '/home/kim/orchard',
+  });
+  const told = await runHere(['recall', '--hook', '--agent', 'codex'], environment, { stdin });
+  expect(told).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(PNPM) });
+});
+
 test('what waited in a home is worked once, and what is done after that can be undone', async () => {
   const old = copyHome('kim');
   const { server, run, json, at, kept } = await begin(old);
@@ -154,6 +167,13 @@ test('a home of `next` alone moves up whole: versions, undo, what was forgotten,
   expect(await json('undo', '--last', ...at)).toMatchObject({ outcome: 'undone', kind: 'forget' });
   expect((await run('recall', ...at)).stdout).toContain('at noon');
   expect(server.requests).toHaveLength(asked);
+  // Schedules and agents' settings may name it still.
+  const inner = join(old.home, 'next');
+  expect((await runHere(['recall', ...at], { ...environment, NOCTURNE_HOME: inner })).stdout).toContain('at noon');
+  mkdirSync(join(inner, 'spool'), { recursive: true });
+  writeFileSync(join(inner, 'spool/0.json'), '{}');
+  expect((await run('list', ...at)).code).toBe(0);
+  expect(existsSync(inner)).toBe(false);
 });
 
 test('a home of `next` beside one of before: both are taken in, each once, and of each ceiling the lower counts', async () => {

@@ -3,14 +3,14 @@
 // default. Of a repository's files only one word is read, by which it may turn memory off (`readProjectSwitch`).
 
 import { homedir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
-import { moveUp } from './former-home.ts';
+import { hasMovedUp, moveUp } from './former-home.ts';
 import { readSettings, type Settings, settingsPath } from './settings.ts';
 
 /**
@@ -253,7 +253,8 @@ async function readAgentFile<T>(
 
 /** Where the home is; also known where the settings in it cannot be read. The next house has one of its own in it, `next`. */
 export function homeOfUser(env: Environment = process.env): string {
-  const home = homeDir(env.NOCTURNE_HOME, userDirectory(env));
+  const given = homeDir(env.NOCTURNE_HOME, userDirectory(env));
+  const home = hasMovedUp(given) ? dirname(given) : given;
   return isNextHouse(env) && basename(home) !== 'next' ? join(home, 'next') : home;
 }
 

@@ -2,7 +2,7 @@
 // belongs to it, what hooks left there, settings. Promises: nothing is overwritten; broken off, it goes on where it was, and whoever
 // reads the settings has moved it up whole before; where both have settings, those of `next` count, and of each ceiling the lower.
 
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDirectory, listNames, removeTree } from '../files/directories.ts';
 import { makeDirectory, moveFile, readTextNow, statNow, writeWhole } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
@@ -10,6 +10,11 @@ import { parseWithComments } from '../text/json.ts';
 const DATABASE = 'nocturne.db';
 const SETTINGS = 'config.json';
 const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'jobTokens', 'planRequests'];
+
+/** Whether it is a home of `next` that moved up: schedules and agents' settings may name it still. */
+export function hasMovedUp(home: string): boolean {
+  return basename(home) === 'next' && !statNow(join(home, DATABASE)) && statNow(join(dirname(home), DATABASE)) !== null;
+}
 
 export async function moveUp(home: string): Promise<void> {
   const from = join(home, 'next');

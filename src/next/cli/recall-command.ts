@@ -1,11 +1,14 @@
 // recall: what is remembered, as a section for an agent's prompt; by hand, or as a hook of an agent that
 // starts.
 
+import { join } from 'node:path';
+import type { Config } from '../../base/config/config.ts';
 import { describeError } from '../../base/errors.ts';
 import type { CommandSpec } from '../../doors/cli/spec.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import { plainly } from '../../doors/cli/terminal/phrases.ts';
 import { readHookJson } from '../../doors/hook/hook-input.ts';
+import { isOld } from '../db/old-database.ts';
 import { answerHook, MAX_CHARACTERS, type RecallOptions, recallFor } from '../hook/start-recall.ts';
 import { type CommonOptions, configFor, countUpTo, MEMORY } from './cli-options.ts';
 
@@ -41,7 +44,7 @@ const recall: CommandSpec<Given> = {
   examples: ['recall --query "how do we deploy"'],
   async run({ options: given }) {
     if (given.hook) return answerAgent(given);
-    const config = await configFor(given);
+    const config = await settledFor(given);
     const result = await recallFor(config, optionsOf(given));
     if (given.json) return print(result);
     if (result.text !== '') return print(result.text);
@@ -54,12 +57,22 @@ const recall: CommandSpec<Given> = {
   },
 };
 
+/** At the first start what people have of before is taken in, so that it is recalled. */
+async function settledFor(given: Given): Promise<Config> {
+  const config = await configFor(given);
+  if (config.databaseUrl === undefined && isOld(join(config.home, 'home.db'))) {
+    const { openApp } = await import('../worker/compose.ts');
+    await (await openApp(config)).close();
+  }
+  return config;
+}
+
 /** An agent that starts must not be kept from it: what goes wrong is said on stderr, and the answer is nothing. */
 async function answerAgent(given: Given): Promise<void> {
   try {
     const input = await readHookJson(process.stdin);
     if (!input) return;
-    const config = await configFor(given);
+    const config = await settledFor(given);
     const answer = await answerHook(config, { input, options: optionsOf(given) });
     if (answer !== '') print(answer);
   } catch (error) {
