@@ -14,7 +14,8 @@ import {
 import { join } from 'node:path';
 import Anthropic, { AuthenticationError } from '@anthropic-ai/sdk';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Environment } from '../../src/base/config/config.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { openApp } from '../../src/next/worker/compose.ts';
 import { testModel } from '../support/app.ts';
 import { noPostgres, ownDatabase } from '../support/own-database.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -113,6 +114,16 @@ test('broken off before its databases were put aside it goes on, and nothing is 
   expect((await run('list', ...at)).code).toBe(0);
   for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
   expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+});
+
+test('of two processes that start at once one takes a home in, and both have it', async () => {
+  const old = copyHome('kim');
+  const { environment, json, at, kept } = await begin(old);
+  const config = await loadConfig({}, environment);
+  for (const app of await Promise.all([openApp(config), openApp(config), openApp(config)])) await app.close();
+  for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
+  expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+  expect(readdirSync(old.home).filter((name) => name.startsWith('home.db'))).toEqual(['home.db', 'home.db.before']);
 });
 
 test('a directory that no home knows is taken in when it is opened; what a person wrote since is an edit of theirs', async () => {
