@@ -143,15 +143,17 @@ async function showListing(app: App, { memory, topics, waiting }: Listing): Prom
 /** What is said where there is no topic and no entry: a program may keep memories in folders alone. */
 async function instead(app: App, place: string): Promise<string> {
   const isOther = (path: string) => path.includes('/') && logDay(path) === null && !isArchivePath(path);
-  const paths = (await textsOf(app, await app.findMemory())).map(({ path }) => path).filter(isOther);
+  const memory = await app.findMemory();
+  const paths = (await textsOf(app, memory)).map(({ path }) => path).filter(isOther);
   const [first] = paths;
   if (first === undefined) return `Nothing is remembered in ${place} yet.`;
+  const of = memory?.scope === 'store' ? '--store' : '--memory';
   const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
   return [
     `There are no topics in ${place}, only memories in folders (${paths.length}):`,
     ...paths.slice(0, NAMED).map((path) => `  ${path}`),
     ...more,
-    `To see one: nocturne show ${shellPath(first, app.config)} --memory ${shellPath(place, app.config)}`,
+    `To see one: nocturne show ${shellPath(first, app.config)} ${of} ${shellPath(place, app.config)}`,
   ].join('\n');
 }
 

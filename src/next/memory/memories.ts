@@ -78,9 +78,9 @@ export async function memoriesBehind(sql: Sql, machine: string): Promise<string[
 
 /** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, or never was. */
 export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
-  await sql.run('update memory set deleted_at = null where id = ?', id);
+  const restored = await sql.run('update memory set deleted_at = null where id = ? and deleted_at is not null', id);
   const row = await memoryRow(sql, id);
-  if (row) return row;
+  if (row && restored > 0) return row;
   throw new AppError('bad-input', `No memory that was deleted has the id ${id}.`, {
     remedy: 'nocturne stores list --removed lists those that can be brought back.',
   });

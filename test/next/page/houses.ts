@@ -3,12 +3,16 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Environment } from '../../../src/base/config/config.ts';
+import { systemClock } from '../../../src/base/time.ts';
 import { openHome } from '../../../src/memory/home/home.ts';
+import { openDatabase } from '../../../src/next/db/open-database.ts';
 import { newId } from '../../../src/next/db/sql.ts';
 import type { MemoryRow } from '../../../src/next/memory/memories.ts';
 import * as nextTickets from '../../../src/next/page/page-tickets.ts';
 import { pause } from '../../../src/next/queue/pauses.ts';
 import { spendOf } from '../../../src/next/queue/spend.ts';
+import { allWorkers } from '../../../src/next/queue/workers.ts';
 import type { App } from '../../../src/next/worker/compose.ts';
 import { lookedAt as lookedAtNext } from '../../../src/next/worker/overview.ts';
 import { memoryId } from '../../../src/wings/page/shell.ts';
@@ -104,6 +108,22 @@ export async function rememberOfUser(world: Pick<Served, 'app'>, text: string): 
   const second = await app.store(join(app.config.claudeDir, 'memory'));
   await app.home.addStore(second.dir);
   await app.remember(second, { text, type: 'feedback' });
+}
+
+/** The processes that are workers of a home. */
+export async function workersOf({ NOCTURNE_HOME: home = '', NOCTURNE_DATABASE_URL: url }: Environment) {
+  const pidOf = ({ process }: { process: string }) => Number(process.split(':')[1]);
+  if (HOUSE === 'old') {
+    const opened = openHome(home, systemClock);
+    return opened.workers
+      .all()
+      .then((all) => all.map(pidOf))
+      .finally(() => opened.close());
+  }
+  const db = await openDatabase({ home, url });
+  return allWorkers(db)
+    .then((all) => all.map(pidOf))
+    .finally(() => db.close());
 }
 
 /** So many tokens were used on a day of this month. */

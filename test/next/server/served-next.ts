@@ -7,6 +7,7 @@ import { expect, onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../../src/agent/loop.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { isCheckedInDir } from '../../../src/memory/home/paths.ts';
+import { insert, newId } from '../../../src/next/db/sql.ts';
 import { markCanceled } from '../../../src/next/jobs/client-dream.ts';
 import type { ExtractRequest } from '../../../src/next/jobs/extract/extract-report.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
@@ -86,6 +87,14 @@ export async function servedNext({ app: of = {}, ...options }: ServedOptions) {
       return pieces.map(({ body }) => body.toString());
     },
     beginCancel: (id) => markCanceled(id, memories),
+    tenantOf: async (id) => (await memories.of(id)).tenant || null,
+    openBreaker: () =>
+      insert(db, 'job', [
+        {
+          ...{ id: newId('job'), kind: 'extract', status: 'failed', outcome: 'failed', started_by: 'worker' },
+          ...{ code: 'network', error: 'Nobody answers.', created_at: now(), started_at: now(), ended_at: now() },
+        },
+      ]),
     async putSession({ id: name, path }) {
       const session = await openSession(path, { id: name });
       const memory = await app.memoryFor();

@@ -2,12 +2,10 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
-import { systemClock } from '../../../src/base/time.ts';
-import { openHome } from '../../../src/memory/home/home.ts';
+import { workersOf } from '../../next/page/houses.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { start, until } from '../../support/run.ts';
-import { tempDir } from '../../support/temp.ts';
-import { all, clientOf, keyIn, send } from './served.ts';
+import { all, clientOf, keyIn, machine, send } from './served.ts';
 
 const MEMORIES = sized({ quick: 8, deep: 40 });
 const SAID_AGAIN = sized({ quick: 3, deep: 10 });
@@ -25,14 +23,8 @@ const THINGS =
 const factOf = (at: number) => `The ${THINGS[at]} service listens on port ${4_000 + at}.`;
 
 /** The processes of a home: a server, and the worker that it starts. */
-async function processesOf(environment: Environment) {
-  const home = environment.NOCTURNE_HOME as string;
-  const workers = async () => {
-    const opened = openHome(home, systemClock);
-    const pids = (await opened.workers.all()).map(({ process: name }) => Number(name.split(':')[1]));
-    await opened.close();
-    return pids;
-  };
+function processesOf(environment: Environment) {
+  const workers = () => workersOf(environment);
   const killWorkers = async () => {
     for (const pid of await workers()) process.kill(pid, 'SIGKILL');
   };
@@ -46,12 +38,9 @@ async function processesOf(environment: Environment) {
 }
 
 test('of what sessions say each new thing stands once and nothing twice, what callers wrote is untouched, on a second dream too, whoever is killed on the way', async () => {
-  const home = tempDir();
-  const environment: Environment = {
-    ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' },
-  };
-  const key = await keyIn(home);
-  const { workers, killWorkers, serve } = await processesOf(environment);
+  const environment = await machine();
+  const key = await keyIn(environment);
+  const { workers, killWorkers, serve } = processesOf(environment);
   let { server, url } = await serve();
   const sdk = () => clientOf({ url, ...key }).sdk.beta;
   const { id: store } = await sdk().memoryStores.create({ name: 'notes' });

@@ -7,7 +7,7 @@ import { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node'
 import { afterEach, expect, test, vi } from 'vitest';
 import { sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
-import { tempDir } from '../../support/temp.ts';
+import { ON_POSTGRES, tempDir } from '../../support/temp.ts';
 import { all, served } from './served.ts';
 
 const FILES = sized({ quick: 12, deep: 200 });
@@ -39,13 +39,15 @@ async function mount(sdk: Anthropic, store: string) {
 test('two mounts and edits by hand come to the same files, lose no text, and a file that is refused is sent once', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-21T02:00:00Z') });
   const random = seeded(17);
-  const at = await served();
-  const { sdk, sent } = await at.client({}, { logLevel: 'off' });
+  const at = await served({ withProjects: true });
+  const store = await at.stores.adopt(at.dir);
+  const { sdk, sent } = await at.client({ stores: [store.id] }, { logLevel: 'off' });
   const { memoryStores } = sdk.beta;
-  const store = await memoryStores.create({ name: 'notes' });
-  const own = (await at.server.deps.stores.find(store.id))?.dir as string;
   const written = new Set<string>();
   const sides = [await mount(sdk, store.id), await mount(sdk, store.id)] as const;
+  // Where memory has no directory, a third mount is in its place.
+  const third = ON_POSTGRES ? await mount(sdk, store.id) : null;
+  const own = third?.dir ?? at.dir;
   const write = (dir: string, path: string, text: string) => {
     written.add(text);
     writeFileSync(join(dir, path), text);
@@ -57,7 +59,7 @@ test('two mounts and edits by hand come to the same files, lose no text, and a f
   // As often as a deletion on one side needs until it is done on the other.
   const sync = async (times = 4) => {
     for (let time = 0; time < times; time += 1) {
-      for (const { mounted } of sides) {
+      for (const { mounted } of third ? [...sides, third] : sides) {
         vi.setSystemTime(Date.now() + MINUTE_MS);
         await mounted.syncIfDue();
       }
@@ -88,7 +90,7 @@ test('two mounts and edits by hand come to the same files, lose no text, and a f
   expect(sent.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`)).toEqual(
     Array(sent.length).fill(`GET /v1/memory_stores/${store.id}/memories`),
   );
-  for (const { mounted } of sides) await mounted.finish();
+  for (const side of [...sides, third]) await side?.mounted.finish();
   const stood = Object.fromEntries(
     (await all(memoryStores.memories.list(store.id, { view: 'full' }))).map((item) => [
       item.path.slice(1),

@@ -2,25 +2,25 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import type { Environment } from '../../../src/base/config/config.ts';
-import { systemClock } from '../../../src/base/time.ts';
-import type { StoreRow } from '../../../src/doors/clients/stores.ts';
-import { openStore } from '../../../src/memory/open.ts';
 import { start, stop, until } from '../../support/run.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
-import { keyIn } from './served.ts';
+import { keyIn, machine, served } from './served.ts';
 
-function homeOf(): Environment & { NOCTURNE_HOME: string } {
-  const home = tempDir();
-  return { PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline', NOCTURNE_QUEUE_URL: '' };
+interface StoreRow {
+  id: string;
+  name: string;
+  /** None in the next house, which names a store by its id. */
+  dir: string | null;
 }
+
+const placeOf = ({ dir, id }: StoreRow) => dir ?? id;
 
 /** A key and a certificate for this machine, signed by itself. */
 function selfSigned(): { cert: string; key: string } {
@@ -32,7 +32,7 @@ function selfSigned(): { cert: string; key: string } {
 }
 
 test('serve is refused without a key, where others could read along, and with half of what TLS needs', async () => {
-  const environment = homeOf();
+  const environment = await machine();
   const refused = await runHere(['serve', '--port', '0'], environment);
   expect([refused.code, refused.stdout]).toEqual([2, '']);
   expect(refused.stderr).toContain('nocturne keys create');
@@ -43,7 +43,7 @@ test('serve is refused without a key, where others could read along, and with ha
 });
 
 test('over TLS it is served to other machines too; told to end it takes nothing new, lets what is under way come to its end, and leaves nothing held', async () => {
-  const environment = homeOf();
+  const environment = await machine();
   const { id, key } = await jsonHere<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment);
   const pair = selfSigned();
   const tls = ['--host', '0.0.0.0', '--tls-cert', pair.cert, '--tls-key', pair.key];
@@ -95,17 +95,13 @@ test('over TLS it is served to other machines too; told to end it takes nothing 
   expect([ended.code, ended.signal]).toEqual([0, null]);
 
   // Memories of the store are those of every other command, which need not wait.
-  const [row] = await jsonHere<StoreRow[]>(['stores', 'list'], environment);
-  const freed = await openStore(row?.dir as string, { clock: systemClock, lockWaitMs: 0 });
-  await freed.missing();
-  freed.close();
   const named = await runHere(['show', 'late.md', '--history', '--store', 'notes'], environment);
   expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
 });
 
 test('a socket of the file system is for this user alone, and answers under any name', async () => {
-  const environment = homeOf();
-  const { key } = await keyIn(environment.NOCTURNE_HOME);
+  const environment = await machine();
+  const { key } = await keyIn(environment);
   const socket = join(tempDir(), 'serve.sock');
   const server = start(['serve', '--no-worker', '--socket', socket], environment);
   await until(() => server.stdout().includes(socket));
@@ -120,46 +116,42 @@ test('a socket of the file system is for this user alone, and answers under any 
 });
 
 test('two stores of one name are told apart by their ids, and a deleted one comes back by undo', async () => {
-  const environment = homeOf();
+  const { environment, stores } = await served();
   const [one, two] = [
     await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
     await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
   ];
-  writeFileSync(join(one.dir, 'a.md'), 'kept\n');
+  await stores.putByHand(one.id, 'a.md', 'kept\n');
   const unclear = await runHere(['list', '--store', 'notes'], environment);
   expect(unclear.code).toBe(2);
   for (const { id } of [one, two]) expect(unclear.stderr).toContain(id);
-  expect((await runHere(['list', '--store', two.id], environment)).stdout).toContain(two.dir);
+  expect((await runHere(['list', '--store', two.id], environment)).stdout).toContain(placeOf(two));
   expect((await runHere(['list', '--store', 'none'], environment)).code).toBe(1);
 
   expect(await runHere(['stores', 'delete', one.id], environment)).toMatchObject({
     code: 0,
     stdout: `${one.name} was deleted; nocturne undo ${one.id} brings it back.\n`,
   });
-  expect((await jsonHere<StoreRow[]>(['stores', 'list'], environment)).map(({ id }) => id)).toEqual([two.id]);
-  expect((await runHere(['undo', one.id], environment)).stdout).toContain(one.dir);
-  expect(readFileSync(join(one.dir, 'a.md'), 'utf8')).toBe('kept\n');
+  const left = (await jsonHere<StoreRow[]>(['stores', 'list'], environment)).filter(({ name }) => name === 'notes');
+  expect(left.map(({ id }) => id)).toEqual([two.id]);
+  expect((await runHere(['undo', one.id], environment)).stdout).toContain(placeOf(one));
+  expect((await runHere(['show', 'a.md', '--store', one.id], environment)).stdout).toBe('kept\n');
   expect((await runHere(['undo', one.id], environment)).code).toBe(1);
 });
 
 test('a store that has memories in folders alone says that they are there, and which command shows one', async () => {
-  const environment = homeOf();
-  const { dir } = await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment);
+  const { environment, stores } = await served();
+  const store = await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment);
+  const put = (path: string, text: string) => stores.putByHand(store.id, path, text);
   const list = async () => (await runHere(['list', '--store', 'notes'], environment)).stdout;
   // A day's log and what a dream put away are none of a program's memories.
-  for (const [path, text] of [
-    ['logs/2026/11/2026-11-20.md', '# 2026-11-20\n'],
-    ['archive/old.md', '- It was so.\n'],
-  ] as const) {
-    mkdirSync(join(dir, path, '..'), { recursive: true });
-    writeFileSync(join(dir, path), text);
-  }
-  expect(await list()).toBe(`Nothing is remembered in ${dir} yet.\n`);
-  mkdirSync(join(dir, 'people'));
-  for (let at = 10; at < 22; at += 1) writeFileSync(join(dir, `people/${at}.md`), `person ${at}\n`);
+  await put('logs/2026/11/2026-11-20.md', '# 2026-11-20\n');
+  await put('archive/old.md', '- It was so.\n');
+  expect(await list()).toBe(`Nothing is remembered in ${placeOf(store)} yet.\n`);
+  for (let at = 10; at < 22; at += 1) await put(`people/${at}.md`, `person ${at}\n`);
   const lines = (await list()).trimEnd().split('\n');
   expect(lines.slice(0, 2)).toEqual([
-    `There are no topics in ${dir}, only memories in folders (12):`,
+    `There are no topics in ${placeOf(store)}, only memories in folders (12):`,
     '  people/10.md',
   ]);
   expect(lines.at(-2)).toBe('  … and 2 more');
@@ -167,6 +159,6 @@ test('a store that has memories in folders alone says that they are there, and w
   const words = String(command).replace('~/', `${environment.HOME}/`).split(' ');
   expect((await runHere(words, environment)).stdout).toBe('person 10\n');
   // Once there is a topic, topics are listed.
-  writeFileSync(join(dir, 'rules.md'), '- Always use pnpm.\n');
+  await put('rules.md', '- Always use pnpm.\n');
   expect(await list()).toMatch(/^rules\t.*\n$/);
 });

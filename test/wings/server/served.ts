@@ -1,22 +1,22 @@
 // A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
 import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
-import { systemClock } from '../../../src/base/time.ts';
-import { type Caller, Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
+import type { Environment } from '../../../src/base/config/config.ts';
+import { type Caller, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
-import { openHome } from '../../../src/memory/home/home.ts';
 import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
 import { findLedger } from '../../../src/memory/ledger/ledger.ts';
 import { openPages } from '../../../src/wings/page/page.ts';
 import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
-import { HOUSE, tempDir } from '../../support/temp.ts';
+import { jsonHere } from '../../support/run-here.ts';
+import { ASKED, HOUSE, ON_POSTGRES, tempDir } from '../../support/temp.ts';
 
 /** A request as the SDK sent it. */
 export interface Sent {
@@ -51,6 +51,10 @@ export interface StoresAtHand {
   sentTexts(): Promise<string[]>;
   /** As far as a server comes that is killed in the middle of a cancel. */
   beginCancel(dream: string): Promise<unknown>;
+  /** Whose it is; null where it is nobody's of several. */
+  tenantOf(id: string): Promise<string | null>;
+  /** So many jobs failed that no model is asked for a while. */
+  openBreaker(): Promise<unknown>;
   /** Enters a session of this machine that waits to be learned from, later. */
   putSession(of: { id: string; path: string }): Promise<unknown>;
 }
@@ -150,7 +154,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
 /** How a file looked is noted by whoever reads it first after the disk's clock moved on. */
 const withoutLooks = (row: object) => ({ ...row, seen_modified: null, seen_changed: null });
 
-function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps']): StoresAtHand {
+function storesOf({ app, home, store }: TestApp, { stores, dreams }: Running['deps']): StoresAtHand {
   const dirOf = async (id: string) => (await stores.find(id))?.dir as string;
   return {
     create: (of) => stores.create(of),
@@ -158,7 +162,11 @@ function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps'])
     restore: (id) => stores.restore(id),
     dropRemoved: (days) => stores.dropRemoved(days),
     removed: () => stores.removed(),
-    putByHand: async (id, path, text) => writeFileSync(join(await dirOf(id), path), text),
+    async putByHand(id, path, text) {
+      const file = join(await dirOf(id), path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    },
     async dump(id) {
       const ledger = findLedger(await dirOf(id));
       const tables = "select name from sqlite_schema where type = 'table' order by name";
@@ -173,6 +181,8 @@ function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps'])
         item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
       ),
     beginCancel: (id) => dreams.cancel(id),
+    tenantOf: async (id) => (await stores.find(id))?.tenant ?? null,
+    openBreaker: async () => app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
     async putSession({ id, path }) {
       putInInbox(store.ledger, {
         ...{ kind: 'extract', key: id, notBefore: '2026-12-01T00:00:00.000Z' },
@@ -182,16 +192,20 @@ function storesOf({ home, store }: TestApp, { stores, dreams }: Running['deps'])
   };
 }
 
-/** A key with every right of a home that no server has open, made as `nocturne keys create` makes it. */
-export async function keyIn(home: string, of: Partial<Caller> = {}): Promise<{ id: string; key: string }> {
-  const opened = openHome(home, systemClock);
-  try {
-    const all = { name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null };
-    const { key, row } = await new Keys(opened.database, systemClock).create({ ...all, ...of });
-    return { id: row.id, key };
-  } finally {
-    await opened.close();
-  }
+/** The environment of a home of its own for processes of nocturne; memory in PostgreSQL where a test asks that. */
+export async function machine(more: Environment = {}): Promise<Environment & { NOCTURNE_HOME: string }> {
+  const home = tempDir();
+  const database = ON_POSTGRES ? await ownDatabase() : undefined;
+  onTestFinished(() => database?.drop());
+  return {
+    ...{ ...ASKED, PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline' },
+    ...{ NOCTURNE_QUEUE_URL: '', ...(database && { NOCTURNE_DATABASE_URL: database.url }), ...more },
+  };
+}
+
+/** A key with every right, of a home that no server need have open. */
+export function keyIn(environment: Environment): Promise<{ id: string; key: string }> {
+  return jsonHere(['keys', 'create', '--name', 'test'], environment);
 }
 
 /** With several URLs each request goes to the next of them. */

@@ -1,18 +1,13 @@
 // Whose a key is, and with it the stores that it makes; and how many sessions may wait before further ones are refused.
 
 import { expect, test } from 'vitest';
-import { takeIn } from '../../../src/doors/clients/client-work.ts';
-import type { KeyRow } from '../../../src/doors/clients/keys.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { tempDir } from '../../support/temp.ts';
-import { ask, type Client, type Served, served, work } from './served.ts';
+import { ask, asking, type Client, machine, send as sendSession, served, work } from './served.ts';
 
 const TALK = JSON.stringify([
   { role: 'user', content: 'Please remember: we ship on Fridays.' },
   { role: 'assistant', content: 'Noted.' },
 ]);
-
-const tenantOf = async (at: Served, id: string) => (await at.server.deps.stores.find(id))?.tenant;
 
 test('a store belongs to the tenant of the key that makes it, whatever its metadata says, and its copies to who asks for them', async () => {
   const at = await served();
@@ -20,29 +15,34 @@ test('a store belongs to the tenant of the key that makes it, whatever its metad
   const make = async ({ sdk }: Client, metadata = {}) =>
     (await sdk.beta.memoryStores.create({ name: 'notes', metadata })).id;
   const [theirs, nobodys] = [await make(acme, { tenant: 'other' }), await make(nobody, { tenant: 'acme' })];
-  expect([await tenantOf(at, theirs), await tenantOf(at, nobodys)]).toEqual(['acme', null]);
+  expect([await at.stores.tenantOf(theirs), await at.stores.tenantOf(nobodys)]).toEqual(['acme', null]);
   await nobody.sdk.beta.memoryStores.update(nobodys, { metadata: { tenant: 'acme' } });
-  expect(await tenantOf(at, nobodys)).toBeNull();
-  const { stores } = at.server.deps;
-  const of = await stores.find(nobodys);
-  await stores.copy(await at.app.store(of?.dir as string), 'memstore_copy', { of: of as never, owner: acme.id });
-  expect(await tenantOf(at, 'memstore_copy')).toBe('acme');
+  expect(await at.stores.tenantOf(nobodys)).toBeNull();
+  const { id: session } = (await sendSession(at, acme, theirs, JSON.parse(TALK))).body;
+  const copyOf = async ({ sdk }: Client) => {
+    const { id } = await sdk.beta.dreams.create(asking(theirs, [session]));
+    await work(at);
+    return (await sdk.beta.dreams.retrieve(id)).outputs[0]?.memory_store_id as string;
+  };
+  const copies = [await copyOf(acme), await copyOf(nobody)];
+  expect(await Promise.all(copies.map((copy) => at.stores.tenantOf(copy)))).toEqual(['acme', null]);
 });
 
 test('keys create --tenant is shown where keys are listed, and takes only letters, digits, _, - and dots', async () => {
-  const home = tempDir();
-  const environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_QUEUE_URL: '' };
+  const environment = await machine();
   const create = (...more: string[]) => runHere(['keys', 'create', '--name', 'ci', ...more], environment);
-  const made = await jsonHere<KeyRow>(['keys', 'create', '--name', 'ci', '--tenant', 'acme_2.eu-west'], environment);
+  const made = await jsonHere<{ tenant: string }>(
+    ['keys', 'create', '--name', 'ci', '--tenant', 'acme_2.eu-west'],
+    environment,
+  );
   expect(made.tenant).toBe('acme_2.eu-west');
   expect((await create()).code).toBe(0);
   for (const wrong of ['', 'a b', 'ä', 'a'.repeat(65), 'a/b']) {
     expect(await create('--tenant', wrong)).toMatchObject({ code: 2, stdout: '' });
   }
-  expect((await jsonHere<KeyRow[]>(['keys', 'list'], environment)).map(({ tenant }) => tenant)).toEqual([
-    'acme_2.eu-west',
-    null,
-  ]);
+  expect(
+    (await jsonHere<{ tenant: string | null }[]>(['keys', 'list'], environment)).map(({ tenant }) => tenant),
+  ).toEqual(['acme_2.eu-west', null]);
   expect((await runHere(['keys', 'list'], environment)).stdout).toContain('ci  of acme_2.eu-west  ');
 });
 
@@ -87,8 +87,6 @@ test('while too many sessions of a tenant wait, or of all, further ones are refu
     true,
     'true',
   ]);
-  // In an inbox they wait all the same.
-  expect(await takeIn(at.app)).toBe(true);
   expect(await send(acme, 'sesn_more')).toMatchObject({ status: 503 });
   await work(at);
   for (const by of [acme, nobody, other]) expect(await send(by, 'sesn_more')).toMatchObject({ status: 200 });

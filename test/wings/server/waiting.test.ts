@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { testModel } from '../../support/app.ts';
 import { obey } from '../../support/obedient.ts';
-import { asking, type Client, clientOf, type Served, send, served, work } from './served.ts';
+import { asking, type Client, clientOf, HOUSE, type Served, send, served, work } from './served.ts';
 
 const TALK = [
   { role: 'user', content: 'Please remember: we ship on Fridays.' },
@@ -26,9 +26,16 @@ async function world(settings: object) {
 }
 
 test('what the dreams of a key may cost in a day holds the next one back until the day is over, and no other key’s', async () => {
-  const prices = { 'test-model': { input: 1_000, cacheRead: 1_000, cacheWrite: 1_000, output: 1_000 } };
+  const prices = { 'test-model': { input: 0, cacheRead: 0, cacheWrite: 0, output: 1_000 } };
   const { at, model, ask, later } = await world({ prices });
-  const [frugal, other] = [await at.client({ dayMicroUsd: 1 }), await at.client()];
+  const other = await at.client();
+  const before = await ask(other, 'sesn_before');
+  await work(at);
+  const { usage } = await other.sdk.beta.dreams.retrieve(before.id);
+  // What a request may cost at most counts before it is sent: there is room for one dream, and not for the next one's first.
+  const most = 1_000 * ((model.requests[0]?.max_tokens ?? 0) + usage.output_tokens) - 1;
+  model.requests.length = 0;
+  const frugal = await at.client({ dayMicroUsd: HOUSE === 'old' ? 1 : most });
   const first = await ask(frugal, 'sesn_first');
   await work(at);
   // It was begun before anything was spent; what it costs is known by now.
@@ -36,7 +43,8 @@ test('what the dreams of a key may cost in a day holds the next one back until t
   expect(asked).toBeGreaterThan(0);
   const second = await ask(frugal, 'sesn_second');
   const free = await ask(other, 'sesn_other');
-  expect(await work(at)).toContainEqual(expect.stringContaining(`What the key ${frugal.id} may cost in a day`));
+  const why = new RegExp(`What the key ${frugal.id} may cost in a day|Raise the key's ceiling`);
+  expect(await work(at)).toContainEqual(expect.stringMatching(why));
   const status = async ({ sdk }: Client, id: string) => (await sdk.beta.dreams.retrieve(id)).status;
   expect([await status(frugal, second.id), await status(other, free.id)]).toEqual(['running', 'completed']);
   const tomorrow = await later('2026-11-22T00:00:01Z');
@@ -50,30 +58,30 @@ test.each([
   [
     'while the breaker is open',
     { breakerAfter: 1 },
-    async ({ app }: Served) =>
-      await app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
-    /No model is asked after/,
+    ({ stores }: Served) => stores.openBreaker(),
+    // Then the next house takes up nothing: what holds it is told of the breaker alone.
+    HOUSE === 'old' ? /No model is asked after/ : null,
   ],
-] as const)(
-  'a dream waits %s as running, and has failed with a timeout after dreamHours',
-  async (_, settings, hold, why) => {
-    const { at, model, ask, later } = await world(settings);
-    await hold(at);
-    const client = await at.client();
-    const { id } = await ask(client, 'sesn_waits');
-    const timers = vi.spyOn(globalThis, 'setInterval');
-    onTestFinished(() => timers.mockRestore());
-    expect(await work(at)).toContainEqual(expect.stringMatching(why));
-    // Nothing is left that looks, once a second, whether what is worked was canceled.
-    const looking = timers.mock.results.filter((_, call) => timers.mock.calls[call]?.[1] === 1_000);
-    expect(looking.filter(({ value }) => (value as { _destroyed: boolean })._destroyed === false)).toEqual([]);
-    expect(model.requests).toEqual([]);
-    const running = await client.sdk.beta.dreams.retrieve(id);
-    expect(running).toMatchObject({ status: 'running', error: null, ended_at: null });
-    const almost = await later('2026-11-22T01:59:59Z');
-    const then = ({ url }: Served) => clientOf({ url, key: client.key, id: client.id }).sdk.beta.dreams;
-    expect((await then(almost).retrieve(id)).status).toBe('running');
-    const after = await later('2026-11-22T02:00:01Z');
-    expect(await then(after).retrieve(id)).toMatchObject({ status: 'failed', error: { type: 'timeout' } });
-  },
-);
+] as const)('a dream waits %s, and has failed with a timeout after dreamHours', async (_, settings, hold, why) => {
+  const { at, model, ask, later } = await world(settings);
+  await hold(at);
+  const client = await at.client();
+  const { id } = await ask(client, 'sesn_waits');
+  const timers = vi.spyOn(globalThis, 'setInterval');
+  onTestFinished(() => timers.mockRestore());
+  const waits = await work(at);
+  if (why) expect(waits).toContainEqual(expect.stringMatching(why));
+  else expect(waits).toEqual([]);
+  // Nothing is left that looks, once a second, whether what is worked was canceled.
+  const looking = timers.mock.results.filter((_, call) => timers.mock.calls[call]?.[1] === 1_000);
+  expect(looking.filter(({ value }) => (value as { _destroyed: boolean })._destroyed === false)).toEqual([]);
+  expect(model.requests).toEqual([]);
+  const running = await client.sdk.beta.dreams.retrieve(id);
+  const waiting = why ? 'running' : 'pending';
+  expect(running).toMatchObject({ status: waiting, error: null, ended_at: null });
+  const almost = await later('2026-11-22T01:59:59Z');
+  const then = ({ url }: Served) => clientOf({ url, key: client.key, id: client.id }).sdk.beta.dreams;
+  expect((await then(almost).retrieve(id)).status).toBe(waiting);
+  const after = await later('2026-11-22T02:00:01Z');
+  expect(await then(after).retrieve(id)).toMatchObject({ status: 'failed', error: { type: 'timeout' } });
+});
