@@ -1,6 +1,6 @@
 // What tests of the page do beside it, in whichever house they ask: as a person, an editor or another process does.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
@@ -9,6 +9,7 @@ import { openHome } from '../../../src/memory/home/home.ts';
 import { openDatabase } from '../../../src/next/db/open-database.ts';
 import { newId } from '../../../src/next/db/sql.ts';
 import type { MemoryRow } from '../../../src/next/memory/memories.ts';
+import { dropOld } from '../../../src/next/memory/versions.ts';
 import * as nextTickets from '../../../src/next/page/page-tickets.ts';
 import { pause } from '../../../src/next/queue/pauses.ts';
 import { spendOf } from '../../../src/next/queue/spend.ts';
@@ -17,7 +18,7 @@ import type { App } from '../../../src/next/worker/compose.ts';
 import { lookedAt as lookedAtNext } from '../../../src/next/worker/overview.ts';
 import { memoryId } from '../../../src/wings/page/shell.ts';
 import * as tickets from '../../../src/wings/page/visits.ts';
-import { HOUSE } from '../../support/temp.ts';
+import { HOUSE, ON_POSTGRES } from '../../support/temp.ts';
 import { fill, type Plan } from '../../wings/page/filled.ts';
 import type { Served } from '../../wings/server/served.ts';
 import { fillNext } from './filled-next.ts';
@@ -60,6 +61,15 @@ export async function write(world: Pick<Served, 'app' | 'store'>, path: string, 
   }
 }
 
+/** An editor adds to the end of a file; where memory has no directory, another process does. */
+export async function append(world: Pick<Served, 'app' | 'store' | 'dir'>, path: string, text: string): Promise<void> {
+  if (!ON_POSTGRES) return appendFileSync(join(world.dir, path), text);
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  await appNext(world)
+    .files(rowOf(world))
+    .changeAll(by, [{ path, make: (before) => `${before ?? ''}${text}` }]);
+}
+
 /** Words of a file are others, by an editor. */
 export function editOutside({ dir }: Pick<Served, 'dir'>, path: string, old: string, text: string): void {
   const before = readFileSync(join(dir, path), 'utf8');
@@ -67,7 +77,12 @@ export function editOutside({ dir }: Pick<Served, 'dir'>, path: string, old: str
 }
 
 /** All that stands in the files of a memory. */
-export function saidIn({ dir }: Pick<Served, 'dir'>): string {
+export async function saidIn(world: Pick<Served, 'app' | 'store' | 'dir'>): Promise<string> {
+  const { dir } = world;
+  if (ON_POSTGRES) {
+    const { items } = await appNext(world).files(rowOf(world)).list({ content: true, limit: 1_000 });
+    return items.map((item) => ('text' in item ? item.text : '')).join('\n');
+  }
   const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => /^[^.].*\.md$/.test(path));
   return paths.map((path) => readFileSync(join(dir, path), 'utf8')).join('\n');
 }
@@ -108,6 +123,24 @@ export async function rememberOfUser(world: Pick<Served, 'app'>, text: string): 
   const second = await app.store(join(app.config.claudeDir, 'memory'));
   await app.home.addStore(second.dir);
   await app.remember(second, { text, type: 'feedback' });
+}
+
+/** What a prompt's hook answers. */
+export async function answerPrompt({ app }: Asked, input: object): Promise<string> {
+  const [old, next] = ['../../../src/doors/recall-prompt.ts', '../../../src/next/hook/prompt-recall.ts'];
+  const door = (await import(HOUSE === 'old' ? old : next)) as typeof import('../../../src/next/hook/prompt-recall.ts');
+  return door.answerPrompt(app.config, { input: { ...input }, isOver: () => false });
+}
+
+/** All versions go but the last of each file. */
+export async function dropOldVersions(world: Pick<Served, 'app' | 'store'>, now: Date): Promise<void> {
+  if (HOUSE === 'next') await dropOld(appNext(world).db, { now, versionDays: 1, versionsKept: 1 });
+  else
+    (await import('../../../src/memory/history/versions.ts')).dropOldVersions(world.store.ledger, {
+      now,
+      days: 1,
+      kept: 1,
+    });
 }
 
 /** The processes that are workers of a home. */

@@ -1,11 +1,9 @@
 // What an open page is told of changes, also of those that came while it slept; and what it shows while the page, a worker
 // and a person's editor change one memory at the same time.
 
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { elsewhere, idOf, know, saidIn, write } from '../../next/page/houses.ts';
+import { append, elsewhere, idOf, know, saidIn, write } from '../../next/page/houses.ts';
 import { sized } from '../../support/depth.ts';
 import { served } from '../server/served.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';
@@ -27,7 +25,7 @@ interface Event {
 /** A server, and one who listens to it: each call of `next` waits for another event. */
 async function listening() {
   const world = await served();
-  writeFileSync(join(world.dir, 'a.md'), '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
+  await append(world, 'a.md', '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
   await know(world);
   const { cookie } = await enter(world);
   const headers = { ...OURS, cookie };
@@ -63,9 +61,9 @@ async function listening() {
 
 test('a change of a file, of a ledger and of the home is told once each, by where it is and never by what it says', async () => {
   const world = await listening();
-  const { listen, mark, dir, id, others } = world;
+  const { listen, mark, id, others } = world;
   const { next } = await listen({ after: await mark() });
-  appendFileSync(join(dir, 'a.md'), '- Two.\n');
+  await append(world, 'a.md', '- Two.\n');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.1$/), memory: id });
   await others.pause('/somewhere');
   expect(await next()).toEqual({ id: expect.stringMatching(/\.2$/), memory: 'home' });
@@ -74,13 +72,14 @@ test('a change of a file, of a ledger and of the home is told once each, by wher
 });
 
 test('who comes back with the last id it had is told what changed while nobody listened, and no more', async () => {
-  const { listen, mark, dir, id, others } = await listening();
+  const world = await listening();
+  const { listen, mark, id, others } = world;
   const before = await mark();
   const first = await listen({ after: before });
-  appendFileSync(join(dir, 'a.md'), '- Two.\n');
+  await append(world, 'a.md', '- Two.\n');
   const { id: lastId } = await first.next();
   first.stop();
-  appendFileSync(join(dir, 'a.md'), '- Three.\n');
+  await append(world, 'a.md', '- Three.\n');
   await others.pause('/somewhere');
   const again = await listen({ after: before, lastId });
   expect([(await again.next()).memory, (await again.next()).memory].sort()).toEqual([id, 'home'].sort());
@@ -113,7 +112,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await go('/cost');
     const reading = await tab(`/memory/${world.id}/topic/a.md`);
     await world.others.enterWorker();
-    appendFileSync(join(world.dir, 'a.md'), '- What an editor saved.\n');
+    await append(world, 'a.md', '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
     expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');
     await context.unroute('**/live*');
@@ -143,7 +142,7 @@ function timersLate(): () => number {
 
 test('what the page, a worker and an editor write at once is all there, and the page shows it within two seconds', async () => {
   const world = await served();
-  const { app, store, dir, url } = world;
+  const { app, store, url } = world;
   await write(world, PATH, '---\nname: shared\ndescription: Of all\ntype: project\n---\n\n- page 0\n');
   const { cookie } = await enter({ app, url });
   const headers = { ...OURS, origin: url, cookie };
@@ -178,7 +177,7 @@ test('what the page, a worker and an editor write at once is all there, and the 
   const asEditor = async () => {
     while (!isOver()) {
       counts.editor += 1;
-      appendFileSync(join(dir, PATH), `- editor ${counts.editor}\n`);
+      await append(world, PATH, `- editor ${counts.editor}\n`);
       await pause(90);
     }
   };
@@ -215,15 +214,15 @@ test('what the page, a worker and an editor write at once is all there, and the 
   expect(Math.max(0, ...late)).toBeLessThan(2_000 + lateness());
   await app.dream(store, {});
   for (const count of Object.values(counts)) expect(count).toBeGreaterThanOrEqual(CHANGES);
-  const lines = readFileSync(join(dir, PATH), 'utf8').split('\n');
+  const said = await saidIn(world);
+  const lines = said.split('\n');
   const missing = Array.from({ length: counts.editor }, (_, at) => `- editor ${at + 1}`).filter(
     (each) => !lines.includes(each),
   );
   expect(missing).toEqual([]);
   expect(lines).toContain(`- page ${counts.page}`);
-  const said = saidIn(world);
   expect(texts.filter((text) => !said.includes(text))).toEqual([]);
-  appendFileSync(join(dir, PATH), '- the last word\n');
+  await append(world, PATH, '- the last word\n');
   const end = `${topic}?page=${Math.ceil((counts.editor + 2) / LINES_SHOWN)}`;
   expect(await (await fetch(end, { headers })).text()).toContain('the last word');
 });

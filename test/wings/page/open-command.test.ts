@@ -3,18 +3,18 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { openPages } from '../../../src/wings/page/page.ts';
-import { startServer } from '../../../src/wings/server/serve.ts';
 import { testApp } from '../../support/app.ts';
 import { run } from '../../support/run.ts';
+import { HOUSE } from '../../support/temp.ts';
 
 test('where the page cannot begin, open says why and ends: nothing goes on listening', async () => {
   const { app, home, environment } = await testApp();
-  await (await startServer(app, { port: 0, openPages })).close();
   await app.close();
   // As on a disk that is full or read-only, where what is noted of the page cannot be written.
-  const database = new Database(join(home, 'home.db'));
-  database.exec(`create trigger full before insert on page_server begin select raise(abort, 'disk full'); end`);
+  const [file, noted] =
+    HOUSE === 'old' ? ['home.db', 'page_server'] : ['nocturne.db', "setting when new.key like 'page:%'"];
+  const database = new Database(join(home, file as string));
+  database.exec(`create trigger full before insert on ${noted} begin select raise(abort, 'disk full'); end`);
   database.close();
   const { code, stdout, stderr } = await run(['open', '--no-browser'], environment);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -3,18 +3,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { answerPrompt } from '../../../src/doors/recall-prompt.ts';
-import { recallFor } from '../../../src/doors/recall-session.ts';
-import { explainLines } from '../../../src/memory/dream/provenance.ts';
-import { redactMatches } from '../../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../../src/memory/history/redact/scrub.ts';
-import { dropOldVersions } from '../../../src/memory/history/versions.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
+import { answerPrompt, dropOldVersions } from '../../next/page/houses.ts';
 import { testModel } from '../../support/app.ts';
 import { calls, type MessagesRequest, says } from '../../support/messages-server.ts';
 import { entriesShown, shown } from '../../support/obedient.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { served } from './served.ts';
+import { HOUSE, served } from './served.ts';
 
 const topic = (description: string, ...lines: string[]) =>
   `---\nname: x\ndescription: ${description}\ntype: project\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;
@@ -25,7 +20,7 @@ const MARKED = `- [written by a program] ${BY_KEY}`;
 /** The memory of a project, with a topic of a person's into which a key wrote, and one that is the key's alone. */
 async function written(options: Parameters<typeof served>[0] = {}) {
   const at = await served({ withProjects: true, ...options });
-  const { id } = await at.server.deps.stores.adopt(at.dir);
+  const { id } = await at.stores.adopt(at.dir);
   const key = await at.client({ stores: [id] });
   const { memories } = key.sdk.beta.memoryStores;
   writeFileSync(join(at.dir, 'releases.md'), topic('When releases are cut', BY_HAND));
@@ -37,14 +32,16 @@ async function written(options: Parameters<typeof served>[0] = {}) {
   await memories.update((own as { id: string }).id, { memory_store_id: id, content });
   await memories.create(id, { path: '/ports.md', content: topic('Ports', 'The shop listens on port 8443.') });
   const recalled = async () => {
-    const { text } = await recallFor(at.app.config, { cwd: at.home, isAlone: true });
-    return text;
+    const { stdout } = await runHere(['recall'], at.environment);
+    return stdout;
   };
   return { ...at, id, key, memories, recalled, file: (path: string) => readFileSync(join(at.dir, path), 'utf8') };
 }
 
 test('at recall the words of a key are a program’s, line by line, whatever becomes of their file and its versions', async () => {
-  const { recalled, dir, app, store, home } = await written({ app: { settings: { recallPrompts: true } } });
+  const { recalled, dir, app, store, home, memories, id, environment } = await written({
+    app: { settings: { recallPrompts: true } },
+  });
   const text = await recalled();
   expect(text).toContain('- When releases are cut [releases.md]\n- [written by a program] Ports [ports.md]\n');
   expect(text).toContain(
@@ -54,7 +51,7 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
     '### ports.md (project, last changed today, written by a program): Ports\n- The shop listens on port 8443.\n\n> A program wrote this, not the user',
   );
   const input = { hook_event_name: 'UserPromptSubmit', session_id: 's', cwd: home, prompt: 'When are releases cut?' };
-  const prompted = JSON.parse(await answerPrompt(app.config, { input, isOver: () => false }));
+  const prompted = JSON.parse(await answerPrompt({ app }, input));
   expect(prompted.hookSpecificOutput.additionalContext).toContain(MARKED);
 
   // A person says it in words of their own, and moves the rest to another file, by hand.
@@ -62,9 +59,9 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
   writeFileSync(join(dir, 'releases.md'), topic('When releases are cut', BY_HAND, 'Releases are cut on Tuesdays.'));
   writeFileSync(join(dir, 'calendar.md'), topic('The calendar', BY_KEY));
   writeFileSync(join(dir, 'MEMORY.md'), '- [releases.md]\n- [services.md]\n- [calendar.md]\n');
-  await store.missing();
-  dropOldVersions(store.ledger, { now: new Date('2028-11-21T02:00:00Z'), days: 1, kept: 1 });
-  await redactMatches(scrubOf('8443'), { store, home, now: new Date('2026-11-21T02:00:00Z') });
+  await memories.list(id);
+  await dropOldVersions({ app, store }, new Date('2028-11-21T02:00:00Z'));
+  expect((await runHere(['redact', '--match', '8443', '--memory', dir], environment)).code).toBe(0);
   const later = await recalled();
   expect(later).toContain(`\n- ${BY_HAND}\n- Releases are cut on Tuesdays.\n`);
   expect(later).toContain(MARKED);
@@ -74,19 +71,19 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
 });
 
 test('why tells what a key wrote from what a person did, and says so of what the key changed', async () => {
-  const { dir, store, key, environment } = await written();
-  const lines = await explainLines(store, { path: 'releases.md' });
-  expect(lines).toMatchObject([
+  const { dir, key, environment } = await written();
+  const program = HOUSE === 'old' ? { actor: `tool:${key.id}` } : `api:${key.id}`;
+  expect(await jsonHere(['why', 'releases.md', '--memory', dir], environment)).toMatchObject([
     { text: BY_HAND, isPersons: true, program: null },
-    { text: BY_KEY, isPersons: false, program: { actor: `tool:${key.id}`, at: '2026-11-21T02:00:00.000Z' } },
+    { text: BY_KEY, isPersons: false, program },
   ]);
   const said = await runHere(['why', 'releases.md', '--memory', dir], environment);
   expect(said.stdout).toContain(`${BY_HAND}\n  written by a person or by the main agent\n`);
   expect(said.stdout).toMatch(
-    new RegExp(`${BY_KEY}\\n  written by a program \\(${key.id}\\), .*; it is no word of yours`),
+    new RegExp(`${BY_KEY}\\n  written by a program \\(${key.id}\\)(?:, .*)?; it is no word of yours`),
   );
   expect(await jsonHere(['why', 'releases.md:7', '--memory', dir], environment)).toMatchObject([
-    { isPersons: false, program: { actor: `tool:${key.id}` } },
+    { isPersons: false, program },
   ]);
 });
 
