@@ -1,13 +1,16 @@
-// npm run chaos: five minutes of chaos on each backend, or as told; ends with 1 where a promise was broken. --publish takes
+// npm run chaos: minutes of chaos on one machine on each backend, and of a fleet (fleet/chaos.ts), or as told; ends with 1 where a
+// promise was broken. --publish takes
 // a plan and a seed that are always the same, and writes what was counted into docs/evidence.md.
 
 import { parseArgs } from 'node:util';
 import { measuredOn, publishPart } from '../compare/evidence.ts';
 import type { ChaosPlan, ChaosReport } from './chaos.ts';
+import { PLANS } from './fleet/plans.ts';
 
 // Of the next house, where that is asked for.
 if (process.env.NOCTURNE_NEXT) process.env.NOCTURNE_TEST_NEXT ??= 'sqlite';
 const { PUBLISHED, runChaos } = await import('./chaos.ts');
+const { runFleetChaos } = await import('./fleet/chaos.ts');
 
 const { values } = parseArgs({
   options: {
@@ -25,13 +28,21 @@ const plan = values.publish ? { ...PUBLISHED } : usual;
 for (const name of ['seed', 'sessions', 'directories'] as const) plan[name] = Number(values[name] ?? plan[name]);
 if (values.seconds !== undefined) plan.disturbForMs = Number(values.seconds) * 1_000;
 const reports = new Map<string, ChaosReport>();
-for (const backend of (values.backend ?? ['redis', 'polling']) as ChaosPlan['backend'][]) {
-  const report = await runChaos({ ...plan, backend }, (line) => process.stderr.write(`${line}\n`));
-  reports.set(backend, report);
-  const { violations, ...counts } = report;
+const told = ({ violations, ...counts }: { violations: string[] }, backend: string) => {
   process.stdout.write(`${backend}: ${JSON.stringify(counts)}\n`);
   for (const violation of violations) process.stdout.write(`  ${violation}\n`);
   if (violations.length > 0) process.exitCode = 1;
+};
+const all = values.publish ? ['redis', 'polling'] : ['redis', 'polling', 'fleet'];
+for (const backend of (values.backend ?? all) as (ChaosPlan['backend'] | 'fleet')[]) {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  if (backend === 'fleet') {
+    told(await runFleetChaos({ ...PLANS.deep, seed: plan.seed, queue: 'redis' }, say), backend);
+    continue;
+  }
+  const report = await runChaos({ ...plan, backend }, say);
+  reports.set(backend, report);
+  told(report, backend);
 }
 if (values.publish) publishPart('chaos', table());
 

@@ -7,6 +7,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Environment } from '../../src/base/config/config.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
+const CLOCK = join(import.meta.dirname, 'clock-ahead.js');
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/nocturne-test');
 const STDERR_TAIL_CHARS = 4_000;
 const START_MS = 60_000;
@@ -17,6 +18,8 @@ export interface Program {
   name: string;
   args: string[];
   home: string;
+  /** So far its clock is ahead. */
+  aheadMs?: number;
 }
 
 export interface Ended {
@@ -67,11 +70,12 @@ export function supervise<P extends Program>(
   let isStopping = false;
 
   const open = (program: P, at: number) => {
-    const { name, args, home } = program;
+    const { name, args, home, aheadMs = 0 } = program;
     const child = spawn(process.execPath, [DOOR, ...args], {
       env: {
         ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, HOME: home, NOCTURNE_HOME: home },
         ...environment,
+        ...(aheadMs !== 0 && { NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_AHEAD_MS: String(aheadMs) }),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

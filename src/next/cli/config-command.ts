@@ -3,6 +3,7 @@
 import { homeOfUser, loadConfig } from '../../base/config/config.ts';
 import { settingsPath } from '../../base/config/settings.ts';
 import { onAppError } from '../../base/errors.ts';
+import { dayOf } from '../../base/time.ts';
 import type { Call, CommandSpec } from '../../doors/cli/spec.ts';
 import { note, print } from '../../doors/cli/terminal/output.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../../doors/setup/settings-file.ts';
@@ -21,6 +22,9 @@ const WINNING: Record<string, string> = {
   queueUrl: 'NOCTURNE_QUEUE_URL',
   databaseUrl: 'NOCTURNE_DATABASE_URL',
 };
+
+/** Where several machines share a database, they have these in common. */
+const SHARED = ['dayTokens', 'dayMoneyUsd', 'zone'] as const;
 
 const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | undefined]> = {
   name: 'config',
@@ -50,6 +54,7 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   const isWritten = options.unset || value !== undefined;
   const read = readSettingsOf(home, name === undefined ? [] : [name]);
   const settings = await (isWritten ? read.catch(onAppError(({ message }) => note(message) ?? [])) : read);
+  if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
   else if (name === undefined) print('All settings are as by default. docs/settings.md lists them.');
@@ -57,6 +62,27 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   for (const { name } of settings) {
     const variable = WINNING[name] ?? '';
     if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);
+  }
+}
+
+/** It counts on all machines, and what waits for it is due. */
+async function shareCeilings(name: (typeof SHARED)[number]): Promise<void> {
+  const config = await loadConfig();
+  if (config.databaseUrl === undefined) return;
+  const [{ openDatabase }, { ceilingsOf, reopenDay, setCeilings }, { release }] = await Promise.all([
+    import('../db/open-database.ts'),
+    import('../queue/spend.ts'),
+    import('../queue/waiting-work.ts'),
+  ]);
+  const db = await openDatabase({ home: config.home, url: config.databaseUrl });
+  try {
+    const shared = { ...(await ceilingsOf(db, config)), [name]: config[name] };
+    await setCeilings(db, shared);
+    await reopenDay(db, dayOf(config.clock.now(), shared.zone));
+    await release(db, ['ceiling'], config.clock.now());
+    note(`It counts on all machines that share ${db.name}.`);
+  } finally {
+    await db.close();
   }
 }
 

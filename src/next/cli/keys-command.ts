@@ -139,6 +139,40 @@ async function oneStore({ db }: App, given: string): Promise<MemoryRow> {
   throw new AppError('bad-input', `${what} ${JSON.stringify(given)}.`, { remedy });
 }
 
+type MoveOptions = CommonOptions & { toDatabase?: boolean; toHome?: boolean };
+
+const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
+  name: 'stores move',
+  about: 'take a memory into the database that machines share, or out of it',
+  group: GROUP,
+  args: [['[store]', "its id, its name or its directory (default: the project's)"]],
+  options: [
+    ['--to-database', 'into the database at NOCTURNE_DATABASE_URL'],
+    ['--to-home', "out of it, into this machine's home", { conflicts: 'toDatabase' }],
+  ],
+  json: '{ memory, name, files, rows, sent, dir }',
+  more:
+    'Every row is compared before it counts. What it was taken from keeps it as what was deleted, until versionDays are over, and ' +
+    'its directory keeps its files. A move that was broken off goes on where it is called again.',
+  examples: ['stores move notes --to-database', 'stores move notes --to-home'],
+  async run({ args: [given], options, wrong }) {
+    if (!options.toDatabase && !options.toHome) wrong('say which way: --to-database or --to-home');
+    const { configFor, requirePerson } = await import('./cli-options.ts');
+    const config = await configFor({});
+    requirePerson(config, 'stores move');
+    if (config.databaseUrl === undefined) {
+      const remedy = 'Set NOCTURNE_DATABASE_URL=postgres://….';
+      throw new AppError('bad-input', 'There is no database that machines share.', { remedy });
+    }
+    const { betweenDatabases } = await import('../jobs/move.ts');
+    const report = await betweenDatabases(given, config, options.toDatabase ? 'database' : 'home');
+    if (options.json) return print(report);
+    const where = options.toDatabase ? 'the database' : (report.dir ?? "this machine's home");
+    print(`moved: ${report.name}, ${report.files} files and ${report.rows} rows, is in ${where} now`);
+    note(`Where it was it is put aside, until versionDays are over.`);
+  },
+};
+
 const MICRO_USD = 1_000_000;
 const KEY_SHAPE = '{ id, name, tenant, stores, rights, dayUsd, createdAt, revokedAt, isOff }';
 
@@ -280,6 +314,7 @@ export const commands = [
   list,
   create,
   remove,
+  moveStore,
   keys,
   createKey,
   listKeys,

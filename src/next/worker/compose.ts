@@ -10,7 +10,7 @@ import { type AppError, failureOf, isAppError, onAppError } from '../../base/err
 import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
 import { keySource } from '../../base/key.ts';
 import { type Log, openLog } from '../../base/logger.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, systemClock } from '../../base/time.ts';
 import { boundRun, lanesFor, type Parts, wallOf, withUsage } from '../../doors/job-bounds.ts';
 import { enablementFor, memoriesOf, memoryDirFor, scopeDir } from '../../doors/places.ts';
 import { tracing } from '../../doors/telemetry.ts';
@@ -127,10 +127,22 @@ const NO_SPEND: JobUsage = {
   microUsd: 0,
 };
 
+/** A clock that is as far from this machine's as the database's is: claims of others are measured by it. */
+async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock> {
+  if (clock !== systemClock) return clock;
+  const ms = 'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as ms';
+  const before = clock.now().getTime();
+  const there = (await db.get<{ ms: number }>(ms))?.ms ?? before;
+  const aheadMs = there - Math.round((before + clock.now().getTime()) / 2);
+  return { now: () => new Date(clock.now().getTime() + aheadMs) };
+}
+
 export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   boundDecompression(given.decompressedBytes);
   const db = await openDatabase({ home: given.home, url: given.databaseUrl });
-  const { home, clock } = given;
+  const { home } = given;
+  // The clocks of machines that share it may be apart.
+  const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
   const userDir = canonicalPath(scopeDir(given, { memory: 'user', cwd: '/' }));
   const describe: Describe = (dir) =>
     dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
@@ -141,7 +153,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   await takeInBefore(given, { memories, describe, log });
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
-    db.engine === 'sqlite' ? given : { ...given, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
+    db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
   const { concurrency } = config;
   const spans = tracing(config.telemetry);
   const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });

@@ -6,21 +6,31 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as after } from 'node:timers/promises';
 import pg from 'pg';
+import { looksIntoNext } from '../../next/fleet-looks-next.ts';
+import { HOUSE } from '../../support/temp.ts';
 
 export interface KeptStore {
   /** As its clients know it. */
   id: string;
   /** Of every file, by path. */
   texts: Map<string, string>;
-  ledger: DatabaseSync;
+  /** How many commits there are; `told` of what two of them wrote, and of what is not whole. */
+  commits(tell: (violation: string) => void): number;
 }
 
 const AGAIN_MS = 200;
 const GIVE_UP_MS = 60_000;
 
-export type Looks = ReturnType<typeof looksInto>;
+export type Looks = ReturnType<typeof looksIntoOld>;
 
-export function looksInto(url: string, scratch: string) {
+export function looksInto(url: string, scratch: string): Looks {
+  return HOUSE === 'next' ? looksIntoNext(asking(url)) : looksIntoOld(url, scratch);
+}
+
+export type Asking = ReturnType<typeof asking>;
+
+/** Asks again while the server is being restarted. */
+function asking(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
   pool.on('error', () => {});
   // biome-ignore lint/suspicious/noExplicitAny: rows of whatever is asked
@@ -38,6 +48,11 @@ export function looksInto(url: string, scratch: string) {
     }
   }
   const count = async (sql: string) => Number((await ask(sql))[0].count);
+  return { ask, count, close: () => pool.end() };
+}
+
+function looksIntoOld(url: string, scratch: string) {
+  const { ask, count, close } = asking(url);
   return {
     /** How many items of a store wait or are worked. */
     async itemsOf(id: string) {
@@ -84,7 +99,7 @@ export function looksInto(url: string, scratch: string) {
       const rows = await ask('select store, kind, key, state, message from nocturne.failure');
       return rows.map(({ store, kind, key, state, message }) => `${kind} ${key} of ${store} ${state}: ${message}`);
     },
-    async store(id: string) {
+    async store(id: string): Promise<KeptStore> {
       const [row] = await ask('select coalesce(dir, id) as place from nocturne_home.memory_store where id = $1', [id]);
       const files = await ask('select path, bytes from nocturne.file where store = $1', [row.place]);
       const pages = await ask('select bytes from nocturne.page where store = $1 order by number', [row.place]);
@@ -94,11 +109,28 @@ export function looksInto(url: string, scratch: string) {
       writeFileSync(path, Buffer.concat(pages.map(({ bytes }) => bytes)));
       const ledger = new DatabaseSync(path);
       const texts = new Map<string, string>(files.map(({ path: of, bytes }) => [of, String(bytes)]));
-      return { id, texts, ledger };
+      return { id, texts, commits: (tell) => commitsOf(ledger, tell) };
     },
     async close() {
-      await pool.end();
+      await close();
       rmSync(scratch, { recursive: true, force: true });
     },
   };
+}
+
+/** The ledger is whole, no turn was covered and no entry made by two commits, all are applied. */
+function commitsOf(ledger: DatabaseSync, tell: (violation: string) => void): number {
+  const [check] = ledger.prepare('pragma integrity_check').all() as { integrity_check: string }[];
+  if (check?.integrity_check !== 'ok') tell(`${check?.integrity_check}`);
+  const twice = ledger
+    .prepare(
+      `select tbl, key, count(distinct "commit") as commits from undo
+       where tbl = 'coverage' or (tbl = 'entry' and before is null) group by tbl, key having commits > 1`,
+    )
+    .all();
+  for (const row of twice) tell(`${row.commits} commits wrote ${row.tbl} ${row.key}.`);
+  const [row] = ledger.prepare('select count(*) as n, sum(applied = 0) as unapplied from "commit"').all();
+  if (row?.unapplied) tell(`${row.unapplied} commits are not applied.`);
+  ledger.close();
+  return Number(row?.n ?? 0);
 }

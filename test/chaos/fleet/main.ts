@@ -2,8 +2,12 @@
 // where a promise was broken. `nocturne` is run as it was built.
 
 import { parseArgs } from 'node:util';
-import { type FleetPlan, runFleetChaos } from './chaos.ts';
+import type { FleetPlan } from './chaos.ts';
 import { PLANS } from './plans.ts';
+
+// Of the next house, where that is asked for.
+if (process.env.NOCTURNE_NEXT) process.env.NOCTURNE_TEST_NEXT ??= 'postgres';
+const { runFleetChaos } = await import('./chaos.ts');
 
 const { values } = parseArgs({
   options: {

@@ -6,6 +6,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { refusedPort } from '../../queue/servers.ts';
 import type { Random } from '../../support/random.ts';
+import { HOUSE } from '../../support/temp.ts';
 import { isWorking, type Program, type Supervised, supervise } from '../supervised.ts';
 
 const START_MS = 60_000;
@@ -36,9 +37,12 @@ export interface Fleet extends Supervised<Member> {
   disturb(random: Random, mostStopMs: number): void;
 }
 
+/** Every other machine's clock is right, the others' are minutes ahead or behind. */
+const aheadOf = (nth: number) => (HOUSE === 'next' && nth % 2 === 1 ? (nth % 4 === 1 ? 1 : -1) * 240_000 : 0);
+
 export async function startFleet({ root, workers, servers, environment, settings }: FleetOptions): Promise<Fleet> {
   const homeOf = (name: string) => {
-    const home = join(root, name);
+    const home = join(root, name, HOUSE === 'next' ? 'next' : '');
     mkdirSync(home, { recursive: true });
     writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
     return home;
@@ -46,12 +50,19 @@ export async function startFleet({ root, workers, servers, environment, settings
   const members: Member[] = [];
   for (let nth = 0; nth < workers; nth += 1) {
     const name = `worker-${nth}`;
-    members.push({ name, kind: 'worker', home: homeOf(name), args: ['worker'] });
+    members.push({ name, kind: 'worker', home: homeOf(name), args: ['worker'], aheadMs: aheadOf(nth) });
   }
   for (let nth = 0; nth < servers; nth += 1) {
     const [name, port] = [`server-${nth}`, String(await refusedPort())];
     const args = ['serve', '--no-worker', '--port', port, '--creates', '0', '--reads', '0'];
-    members.push({ name, kind: 'server', home: homeOf(name), url: `http://127.0.0.1:${port}`, args });
+    members.push({
+      name,
+      kind: 'server',
+      home: homeOf(name),
+      url: `http://127.0.0.1:${port}`,
+      args,
+      aheadMs: aheadOf(nth),
+    });
   }
   const urls = members.flatMap(({ url }) => url ?? []);
   const answers = (url: string) =>

@@ -8,8 +8,10 @@ import { systemClock } from '../../../src/base/time.ts';
 import { Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
 import { Home } from '../../../src/memory/home/home.ts';
 import { PostgresHome } from '../../../src/wings/fleet/home/postgres-home.ts';
+import { homeOfNext } from '../../next/fleet-looks-next.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
+import { HOUSE } from '../../support/temp.ts';
 import { type Client, clientOf } from './client.ts';
 import { type Looks, looksInto } from './counted.ts';
 import { type Asked, type ChaosModel, startModel } from './model.ts';
@@ -74,20 +76,16 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       ...{ NOCTURNE_DATABASE_URL: databaseUrl, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
       ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
+      ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
     };
     const settings = {
       ...{ dayTokens: PLENTY, breakerAfter: 1_000, wallMs: 20_000, requestMs: 15_000, maxOutputTokens: 2_000 },
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
     };
-    const database = new PostgresHome(databaseUrl);
-    const home = new Home(join(root, 'here'), { database, clock: systemClock, zone: 'UTC' });
+    const home = await (HOUSE === 'next' ? homeOfNext : homeOfOld)(databaseUrl, root);
     ends.push(() => home.close());
-    const made = new Keys(home.database, systemClock);
     const keys: string[] = [];
-    for (const tenant of options.tenants) {
-      const of = { name: tenant, rights: RIGHTS, stores: [], dayMicroUsd: null, tenant };
-      keys.push((await made.create(of)).key);
-    }
+    for (const tenant of options.tenants) keys.push(await home.keyOf(tenant));
     const fleet = await startFleet({ ...options, root, environment, settings });
     ends.push(() => fleet.stop());
     const looks = looksInto(databaseUrl, join(root, 'counted'));
@@ -101,10 +99,29 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       const random = seeded(options.seed + 1 + nth);
       return clientOf({ tenant, key: keys[nth] as string, urls: fleet.urls, random, onRetry });
     });
-    const limit = (dayTokens: number) => home.days.setLimits({ dayTokens, zone: 'UTC' });
-    return { root, postgres, redis, model, fleet, looks, clients, retries, limit, close };
+    return { root, postgres, redis, model, fleet, looks, clients, retries, limit: home.limit, close };
   } catch (error) {
     await close({ isKept: false });
     throw error;
   }
+}
+
+/** What is asked of all machines' home. */
+export interface FleetHome {
+  /** A key of a tenant with every right. */
+  keyOf(tenant: string): Promise<string>;
+  limit(dayTokens: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function homeOfOld(url: string, root: string): Promise<FleetHome> {
+  const home = new Home(join(root, 'here'), { database: new PostgresHome(url), clock: systemClock, zone: 'UTC' });
+  const keys = new Keys(home.database, systemClock);
+  return {
+    async keyOf(tenant) {
+      return (await keys.create({ name: tenant, rights: RIGHTS, stores: [], dayMicroUsd: null, tenant })).key;
+    },
+    limit: (dayTokens) => home.days.setLimits({ dayTokens, zone: 'UTC' }),
+    close: async () => home.close(),
+  };
 }

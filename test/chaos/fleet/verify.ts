@@ -31,10 +31,9 @@ export async function verify(world: World, looks: Looks): Promise<Verdict> {
     const marks = world.marks(store);
     verdict.sessions += store.sessions.length;
     verdict.turns += marks.length;
-    verdict.commits += commitsOf(kept, verdict.violations);
+    verdict.commits += kept.commits((violation) => verdict.violations.push(`${store.id}: ${violation}`));
     countMarks(kept, { marks, verdict });
     if (store.dream) judgeDream(kept, { store, status: dreams.get(store.dream.id), violations: verdict.violations });
-    kept.ledger.close();
   }
   return verdict;
 }
@@ -71,20 +70,4 @@ function judgeDream(
   const topics = new Set(stationsIn(kept, (path) => /^[^/]+\.md$/.test(path)));
   const missing = store.dream?.marks.filter((mark) => !topics.has(mark)) ?? [];
   if (missing.length > 0) violations.push(`${kept.id}: no topic has ${missing.join(', ')}, though it was dreamt of.`);
-}
-
-/** The ledger is whole, no turn was covered and no entry made by two commits, all are applied. Answers how many there are. */
-function commitsOf({ id, ledger }: KeptStore, violations: string[]): number {
-  const [check] = ledger.prepare('pragma integrity_check').all() as { integrity_check: string }[];
-  if (check?.integrity_check !== 'ok') violations.push(`${id}: ${check?.integrity_check}`);
-  const twice = ledger
-    .prepare(
-      `select tbl, key, count(distinct "commit") as commits from undo
-       where tbl = 'coverage' or (tbl = 'entry' and before is null) group by tbl, key having commits > 1`,
-    )
-    .all();
-  for (const row of twice) violations.push(`${id}: ${row.commits} commits wrote ${row.tbl} ${row.key}.`);
-  const [row] = ledger.prepare('select count(*) as n, sum(applied = 0) as unapplied from "commit"').all();
-  if (row?.unapplied) violations.push(`${id}: ${row.unapplied} commits are not applied.`);
-  return Number(row?.n ?? 0);
 }
