@@ -218,5 +218,5 @@ export function syncTree(dir: string): void {
 
 /** Whether a place of memory is no directory: a store of the database, by its id. */
 export function isStoreId(place: string, { databaseUrl }: { databaseUrl?: string }): boolean {
-  return databaseUrl !== undefined && /^memstore_\w+$/.test(place);
+  return databaseUrl !== undefined && /^(?:memstore_\w+|memory_[0-9a-f]{24})$/.test(place);
 }

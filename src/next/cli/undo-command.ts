@@ -47,7 +47,7 @@ undo can be undone too. What an undone extraction covered is extracted again by 
       requirePerson(app.config, 'undo');
       if (id !== undefined && (options.last || options.any))
         throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
-      if (id?.startsWith('memstore_')) {
+      if (id && /^mem(?:store|ory)_/.test(id)) {
         const { name, dir } = await restoreMemory(app.db, id);
         const said = `${id} ${name} is back${dir === null ? '.' : `: ${dir}`}`;
         return print(options.json ? { outcome: 'undone', job: null, undo: id } : said);

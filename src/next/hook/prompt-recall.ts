@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../../base/config/config.ts';
-import { canonicalPath } from '../../base/files/directories.ts';
+import { canonicalPath, isStoreId } from '../../base/files/directories.ts';
 import { statNow } from '../../base/files/files.ts';
 import { textOf } from '../../base/text/json.ts';
 import { enablementFor, scopeDir, scopesBeside } from '../../doors/places.ts';
@@ -59,12 +59,13 @@ async function recallPromptFor(
   const now = config.clock.now();
   const { db } = opened;
   if (!(await enablementFor(config, { pauses: await pausesOf(db, now), cwd })).enabled) return '';
-  const memory = canonicalPath(scopeDir(config, { memory: 'project', cwd }));
+  const place = scopeDir(config, { memory: 'project', cwd });
+  const memory = isStoreId(place, config) ? place : canonicalPath(place);
   const isElsewhere = config.databaseUrl !== undefined;
-  const own = { ...(await findPlace({ config, opened }, memory)), scope: 'project' };
+  const own = { ...(await findPlace({ config, opened }, memory, { cwd })), scope: 'project' };
   const places = [own];
   for (const { scope, dir } of scopesBeside(config, { cwd, memory, isElsewhere }))
-    places.push({ ...(await findPlace({ config, opened }, dir, scope === 'local')), scope });
+    places.push({ ...(await findPlace({ config, opened }, dir, { isForeign: scope === 'local' })), scope });
   // Where recall at the beginning of a session notes it, too.
   const keeper = (own.isThere ? own : places.find(({ scope }) => scope === 'user'))?.row?.id;
   if (keeper === undefined || isOver()) return '';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { isDirectory, isStoreId } from '../../base/files/directories.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
+import { originOf } from '../../memory/home/projects.ts';
 import type { Db } from '../db/sql.ts';
 import { type Memories, type MemoryRow, memoryRow } from '../memory/memories.ts';
 import type { RecallPlace } from '../memory/recall/recall.ts';
@@ -24,13 +25,13 @@ export interface FoundPlace extends RecallPlace {
   isThere: boolean;
 }
 
-/** `place`: the canonical path of a directory, or an id. `isForeign`: see `RecallPlace`; default: whether a repository carries it. */
+/** `place`: the canonical path of a directory, or an id. `isForeign`: see `RecallPlace`; default: whether a repository carries it. `cwd`: of the project whose it is. */
 export async function findPlace(
   { config, opened }: { config: Config; opened: Opened | null },
   place: string,
-  isForeign = isCheckedInDir(place),
+  { isForeign = isCheckedInDir(place), cwd }: { isForeign?: boolean; cwd?: string } = {},
 ): Promise<FoundPlace> {
-  const row = opened && (await rowOf(config, opened, place));
+  const row = opened && (await rowOf(config, opened, { place, cwd }));
   if (!opened || !row) {
     // What lies in a directory is not what is kept in a database.
     const dir = config.databaseUrl === undefined || isForeign ? place : join(config.home, 'none');
@@ -43,7 +44,12 @@ export async function findPlace(
   return { source, called: dir ?? elsewhere, id: dir ?? row.id, isForeign, row, isThere: true };
 }
 
-async function rowOf(config: Config, { db, memories }: Opened, place: string): Promise<MemoryRow | null> {
+async function rowOf(
+  config: Config,
+  { db, memories }: Opened,
+  { place, cwd }: { place: string; cwd?: string },
+): Promise<MemoryRow | null> {
   if (isStoreId(place, config)) return (await memoryRow(db, place)) ?? null;
-  return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
+  if (db.engine === 'sqlite') return memories.findDirectory(place);
+  return memories.findPlace(place, cwd === undefined || config.memoryDir !== undefined ? null : originOf(cwd));
 }

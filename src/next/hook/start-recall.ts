@@ -37,6 +37,7 @@ export const MAX_CHARACTERS = 10_000;
 /** Asking git is worth so much waiting at the start of a session. */
 const TREE_TIMEOUT_MS = 1_000;
 /** What takes longer is not waited for: the database is away, or others write to it. */
+const REACHED_WITHIN_MS = 1_000;
 const ALL_WITHIN_MS = 5_000;
 const NOTED_WITHIN_MS = 1_000;
 
@@ -102,7 +103,11 @@ async function recallAndSign(config: Config, options: RecallOptions): Promise<Si
 async function withDatabase<T>(config: Config, work: (opened: Opened | null) => Promise<T>): Promise<T> {
   const { home, databaseUrl: url, clock } = config;
   if (url === undefined && statNow(databasePath(home)) === null) return work(null);
-  const db = await openDatabase({ home, url });
+  const opening = openDatabase({ home, url });
+  const db = await (url === undefined ? opening : within(REACHED_WITHIN_MS, opening)).catch((error) => {
+    void opening.then((late) => late.close()).catch(() => {});
+    throw error;
+  });
   const memories = new Memories({ db, home, clock });
   return work({ db, memories }).finally(() => memories.close().then(() => db.close()));
 }
@@ -145,16 +150,14 @@ async function build(
   const isElsewhere = config.databaseUrl !== undefined;
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
   const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory, isElsewhere });
-  const own = await findPlace({ config, opened }, memory);
+  const own = await findPlace({ config, opened }, memory, scope === 'project' ? { cwd } : {});
   const tree =
     scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut: [memory, ...dirs.map(({ dir }) => dir)] });
   const beside = [];
   for (const { scope, dir } of dirs) {
-    const found = await findPlace(
-      { config, opened: scope === 'local' && isElsewhere ? null : opened },
-      dir,
-      scope === 'local',
-    );
+    const found = await findPlace({ config, opened: scope === 'local' && isElsewhere ? null : opened }, dir, {
+      isForeign: scope === 'local',
+    });
     beside.push({ ...found, scope, tree: scope === 'user' ? undefined : tree });
   }
   const result = nothingOf(own.id, standing);

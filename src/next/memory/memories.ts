@@ -186,9 +186,13 @@ export class Memories implements CommitDeps {
     return row;
   }
 
-  /** The memory that a directory of this machine stands for, where memory is kept in the database alone; null: there is none. */
-  async findPlace(path: string): Promise<MemoryRow | null> {
-    const row = await this.#ofPlace(this.db, canonicalPath(path));
+  /**
+   * The memory that a directory of this machine stands for, where memory is kept in the database alone; null: there is none.
+   * `origin`: of the repository that it is the project's memory of.
+   */
+  async findPlace(path: string, origin: string | null = null): Promise<MemoryRow | null> {
+    const known = await this.#ofPlace(this.db, canonicalPath(path));
+    const row = known ?? (await this.#ofOrigin(this.db, { origin, scope: 'project' }));
     if (row) await this.#open(row);
     return row ?? null;
   }
@@ -203,8 +207,7 @@ export class Memories implements CommitDeps {
     const row = await this.db.write(async (sql) => {
       const found = await this.#ofPlace(sql, place);
       if (found) return found;
-      const select = "select id from memory where origin = ? and scope = ? and tenant = '' and deleted_at is null";
-      const shared = origin === null ? undefined : await sql.get<{ id: string }>(select, origin, scope);
+      const shared = await this.#ofOrigin(sql, { origin, scope });
       const memory = shared?.id ?? (await addMemory(sql, { scope, name, origin }, at));
       const or = 'on conflict (machine, path) do update set memory = excluded.memory';
       await insert(sql, 'place', [{ machine: this.machine, path: place, memory }], or);
@@ -213,6 +216,11 @@ export class Memories implements CommitDeps {
     if (!row) throw new Error(`no memory of ${place}`);
     await this.#open(row);
     return row;
+  }
+
+  async #ofOrigin(sql: Sql, { origin, scope }: { origin: string | null; scope: Scope }) {
+    const select = "select * from memory where origin = ? and scope = ? and tenant = '' and deleted_at is null";
+    return origin === null || origin === '' ? undefined : sql.get<MemoryRow>(select, origin, scope);
   }
 
   #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {

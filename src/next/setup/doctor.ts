@@ -61,6 +61,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       checkNode(),
       checkHome(config),
       ...trouble,
+      ...(await of((db) => checkShared(db, config))),
       ...(await of((db) => checkWorked(db, config))),
       ...(attempt(() => void nextNightly(config, now), failed('settings')) ?? []),
       ...checkHooks(config),
@@ -153,6 +154,21 @@ async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> 
       ? ok('queue', 'redis answers')
       : fail('queue', problem, 'Nothing is lost: the work waits in the inbox.'),
   ];
+}
+
+const CLOCKS_APART_MS = 60_000;
+
+/** The database that several machines share, and how far their clocks are apart. */
+async function checkShared(db: Db, { clock, environment }: Config): Promise<Checked[]> {
+  if (db.engine === 'sqlite') return [];
+  const sql = 'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as ms';
+  const apartMs = environment.NOCTURNE_NOW ? 0 : ((await db.get<{ ms: number }>(sql))?.ms ?? 0) - clock.now().getTime();
+  const found = [ok('database', `${db.name}; it keeps all memory, and no file of this machine counts`)];
+  if (Math.abs(apartMs) > CLOCKS_APART_MS) {
+    const said = `this machine's clock is ${Math.round(Math.abs(apartMs) / 1_000)} s ${apartMs < 0 ? 'ahead of' : 'behind'} the database's`;
+    found.push(warn('clock', said, "Set it right; until then nocturne goes by the database's."));
+  }
+  return found;
 }
 
 async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Promise<Checked[]> {

@@ -161,16 +161,19 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const startedBy = parts.startedBy ?? 'program';
 
   const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
-  const findAt = (place: string) => {
+  /** The repository whose clones stand for one memory; a directory that is named stands for itself. */
+  const sharedBy = (cwd = '') => (config.memoryDir === undefined && originOf(cwd)) || null;
+  const findAt = (place: string, { cwd = process.cwd() }: At = {}) => {
     if (isStoreId(place, config)) return memories.of(place);
-    return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
+    if (db.engine === 'sqlite') return memories.findDirectory(place);
+    return memories.findPlace(place, place === userDir ? null : sharedBy(cwd));
   };
   const memoryAt = async (place: string, { scope, cwd }: At & { scope: 'project' | 'user' }) => {
     if (isStoreId(place, config)) return memories.of(place);
     const root = cwd === undefined ? null : gitRoot(cwd);
     const name = scope === 'user' ? 'user' : basename(root ?? cwd ?? place);
     if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name });
-    return memories.ofPlace(place, { scope, name, origin: (scope === 'project' && originOf(cwd ?? '')) || null });
+    return memories.ofPlace(place, { scope, name, origin: scope === 'project' ? sharedBy(cwd) : null });
   };
   const memoryFor = async ({ cwd }: At = {}) => {
     const place = memoryDirOf({ cwd });
@@ -179,7 +182,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
   /** Without a key no memory is made for a job that cannot be done. */
   const memoryForWork = async (at: At) => {
-    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at))) === null) requireAccess(config);
+    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at), at)) === null) requireAccess(config);
     return memoryFor(at);
   };
   const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
@@ -302,7 +305,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   return {
     ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
     ...{ memoryDirOf, memoryFor, userMemory, standing, standingOf, writableFor },
-    findMemory: async (at) => findAt(memoryDirOf(at)),
+    findMemory: async (at) => findAt(memoryDirOf(at), at),
     files: (memory) => new MemoryFiles(memories, memory),
     extract: (request, options = {}) => extractBy('extract', request, options),
     async dream(memory, { review = config.review, ...request }, options = {}) {
