@@ -14,8 +14,8 @@ import { refusedPort } from '../../queue/servers.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { COMPILED, start, stop, until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
-import { tempDir } from '../../support/temp.ts';
-import { noPostgres, ownDatabase } from './own-database.ts';
+import { noPostgres, ownDatabase } from '../../support/own-database.ts';
+import { HOUSE, tempDir } from '../../support/temp.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -149,6 +149,7 @@ test.skipIf(lacking)(
           `127.0.0.1:${redisPort}`,
         ),
         NOCTURNE_MODEL: 'offline',
+        ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
       };
       const command = (service.command ?? (JSON.parse(image) as string[])).map(at);
       return { service, environment, command, check: service.healthcheck.test.map(at) };
@@ -163,7 +164,7 @@ test.skipIf(lacking)(
         if (command[2] === 'serve') await makeKey(environment);
         const running = start(command.slice(2), environment, { cwd: root });
         // It is asked by a process of its own each time: for the first time once it says that it is there.
-        const log = join(environment.HOME as string, '.nocturne/logs/nocturne.log');
+        const log = join(environment.HOME as string, '.nocturne', HOUSE === 'next' ? 'next' : '', 'logs/nocturne.log');
         const hasBegun = () =>
           running.stdout() !== '' || (existsSync(log) && /worker-started/.test(readFileSync(log, 'utf8')));
         const healthy = until(hasBegun).then(() => until(() => isHealthy(check, environment)));
