@@ -12,9 +12,9 @@ import type { Environment } from '../../../src/base/config/config.ts';
 import { noOwnRedis } from '../../queue/own-redis.ts';
 import { refusedPort } from '../../queue/servers.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
+import { noPostgres, ownDatabase } from '../../support/own-database.ts';
 import { COMPILED, start, stop, until } from '../../support/run.ts';
 import { runHere } from '../../support/run-here.ts';
-import { noPostgres, ownDatabase } from '../../support/own-database.ts';
 import { HOUSE, tempDir } from '../../support/temp.ts';
 
 const root = join(import.meta.dirname, '../../..');
