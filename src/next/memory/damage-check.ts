@@ -107,15 +107,14 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
     ...[memory.id, path],
   );
   const idsIn = (text: string) => new Set(parseLog(text, day).map(({ id }) => id));
-  const whole = versions
-    .filter(({ content }) => isText(content))
-    .map(({ content }) => content.toString())
-    .find((text) => new Set(known).isSubsetOf(idsIn(text)));
+  const texts = versions.filter(({ content }) => isText(content)).map(({ content }) => content.toString());
+  const whole = texts.find((text) => new Set(known).isSubsetOf(idsIn(text)));
   if (whole === undefined) return;
+  const written = new Set([...rows.map((row) => row.id), ...texts.flatMap((text) => [...idsIn(text)])]);
   const make = (current: string | null) => {
     // What damage left of a line is no line of a person's.
     const debris = parseLog(current ?? '', day).filter(
-      ({ kind, text }) => kind === 'adopted' || /\p{Cc}|\uFFFD/u.test(text),
+      ({ id, kind, text }) => kind === 'adopted' || !written.has(id) || /\p{Cc}|\uFFFD/u.test(text),
     );
     return joinLogs(whole, current ?? '', { day, leftOut: new Set(debris.map(({ id }) => id)) });
   };
