@@ -1,11 +1,13 @@
-// What the server knows after home.db was damaged and made anew: what could be read, and of stores at least that they are.
+// What the server knows after its database was damaged: of the old house what could be read, and of stores at least that they are;
+// of the next one what the newest copy holds, once a person has let its keys in again.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthenticationError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
+import { backUp } from '../../../src/next/db/backup.ts';
 import { jsonHere, runHere } from '../../support/run-here.ts';
-import { all, asking, clientOf, send, served } from './served.ts';
+import { all, asking, clientOf, HOUSE, send, served } from './served.ts';
 
 /** A home with a store, a key, a session and a dream, which nobody has open any more. */
 async function before() {
@@ -22,7 +24,7 @@ async function before() {
   await at.server.close(0);
   await at.app.close();
   const damage = (how: (bytes: Buffer) => Buffer) => {
-    const path = join(at.home, 'home.db');
+    const path = join(at.home, HOUSE === 'old' ? 'home.db' : 'nocturne.db');
     const bytes = how(readFileSync(path));
     for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
     writeFileSync(path, bytes);
@@ -31,44 +33,80 @@ async function before() {
   return { at, client, store, memory, gone: gone.id, dream, damage, again };
 }
 
-test('where the rows of the server can still be read, stores, keys, sessions and dreams are as they were', async () => {
-  const { client, store, memory, gone, dream, damage, again } = await before();
-  // The page that tells workers where memory directories are.
-  damage((bytes) => {
-    const page = Math.floor(bytes.lastIndexOf(join('stores', store, 'memory')) / 4096) * 4096;
-    expect(page).toBeGreaterThan(0);
-    return bytes.fill(0xff, page, page + 12);
-  });
-  const { url, app, environment } = await again();
-  expect((await app.home.damage())?.lost).toEqual(['store']);
-  expect(await app.home.stores()).toContain(join(app.home.dir, 'stores', store, 'memory'));
-  const { memoryStores, dreams } = clientOf({ url, key: client.key, id: client.id }).sdk.beta;
-  expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'notes', metadata: { team: 'a' } });
-  const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
-  expect(found).toMatchObject({ content: 'Kept.\n', content_sha256: memory.content_sha256 });
-  expect((await dreams.retrieve(dream.id)).status).toBe('pending');
-  const session = await fetch(`${url}/nocturne/v1/sessions/sesn_a`, { headers: { 'x-api-key': client.key } });
-  expect(session.status).toBe(200);
-  await app.close();
-  expect((await runHere(['stores', 'list', '--removed'], environment)).stdout).toContain(gone);
-});
+const inOld = test.skipIf(HOUSE === 'next');
 
-test('where nothing can be read, keys are gone, and stores are found again by their ids, the deleted ones too', async () => {
-  const { client, store, memory, gone, damage, again, ...was } = await before();
-  damage(() => Buffer.from('no database '.repeat(1_000)));
-  // Not at a terminal and without a key it ends, and has said what happened.
-  const serve = await runHere(['serve', '--port', '0'], was.at.environment);
-  expect([serve.code, serve.stderr]).toEqual([2, expect.stringMatching(/damaged[\s\S]*found again, under their ids/)]);
-  const { at, url, environment } = await again().then((served) => ({ at: served, ...served }));
-  const old = clientOf({ url, key: client.key, id: client.id }).sdk.beta.memoryStores;
-  await expect(old.retrieve(store)).rejects.toBeInstanceOf(AuthenticationError);
-  const { memoryStores } = (await at.client({ stores: 'all' })).sdk.beta;
-  expect((await all(memoryStores.list())).map(({ id, name }) => [id, name])).toEqual([[store, store]]);
-  const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
-  expect(found).toMatchObject({ path: '/a.md', content: 'Kept.\n' });
-  await at.server.close(0);
-  at.app.close();
-  const removed = await jsonHere<{ id: string }[]>(['stores', 'list', '--removed'], environment);
-  expect(removed.map(({ id }) => id)).toEqual([gone]);
-  expect((await runHere(['undo', gone], environment)).stdout).toContain('is back');
-});
+inOld(
+  'where the rows of the server can still be read, stores, keys, sessions and dreams are as they were',
+  async () => {
+    const { client, store, memory, gone, dream, damage, again } = await before();
+    // The page that tells workers where memory directories are.
+    damage((bytes) => {
+      const page = Math.floor(bytes.lastIndexOf(join('stores', store, 'memory')) / 4096) * 4096;
+      expect(page).toBeGreaterThan(0);
+      return bytes.fill(0xff, page, page + 12);
+    });
+    const { url, app, environment } = await again();
+    expect((await app.home.damage())?.lost).toEqual(['store']);
+    expect(await app.home.stores()).toContain(join(app.home.dir, 'stores', store, 'memory'));
+    const { memoryStores, dreams } = clientOf({ url, key: client.key, id: client.id }).sdk.beta;
+    expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'notes', metadata: { team: 'a' } });
+    const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
+    expect(found).toMatchObject({ content: 'Kept.\n', content_sha256: memory.content_sha256 });
+    expect((await dreams.retrieve(dream.id)).status).toBe('pending');
+    const session = await fetch(`${url}/nocturne/v1/sessions/sesn_a`, { headers: { 'x-api-key': client.key } });
+    expect(session.status).toBe(200);
+    await app.close();
+    expect((await runHere(['stores', 'list', '--removed'], environment)).stdout).toContain(gone);
+  },
+);
+
+inOld(
+  'where nothing can be read, keys are gone, and stores are found again by their ids, the deleted ones too',
+  async () => {
+    const { client, store, memory, gone, damage, again, ...was } = await before();
+    damage(() => Buffer.from('no database '.repeat(1_000)));
+    // Not at a terminal and without a key it ends, and has said what happened.
+    const serve = await runHere(['serve', '--port', '0'], was.at.environment);
+    expect([serve.code, serve.stderr]).toEqual([
+      2,
+      expect.stringMatching(/damaged[\s\S]*found again, under their ids/),
+    ]);
+    const { at, url, environment } = await again().then((served) => ({ at: served, ...served }));
+    const old = clientOf({ url, key: client.key, id: client.id }).sdk.beta.memoryStores;
+    await expect(old.retrieve(store)).rejects.toBeInstanceOf(AuthenticationError);
+    const { memoryStores } = (await at.client({ stores: 'all' })).sdk.beta;
+    expect((await all(memoryStores.list())).map(({ id, name }) => [id, name])).toEqual([[store, store]]);
+    const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
+    expect(found).toMatchObject({ path: '/a.md', content: 'Kept.\n' });
+    await at.server.close(0);
+    at.app.close();
+    const removed = await jsonHere<{ id: string }[]>(['stores', 'list', '--removed'], environment);
+    expect(removed.map(({ id }) => id)).toEqual([gone]);
+    expect((await runHere(['undo', gone], environment)).stdout).toContain('is back');
+  },
+);
+
+test.skipIf(HOUSE === 'old')(
+  'where the database is damaged, the newest copy has stores, memories, sessions and dreams, and a key when it is confirmed',
+  async () => {
+    const { at, client, store, memory, gone, dream, damage, again } = await before();
+    await backUp(at.home, { now: new Date('2026-11-21T02:00:00Z') });
+    damage(() => Buffer.from('no database '.repeat(1_000)));
+    const serve = await runHere(['serve', '--port', '0'], at.environment);
+    expect([serve.code, serve.stderr]).toEqual([1, expect.stringContaining('nocturne check --restore')]);
+    expect((await runHere(['check', '--restore'], at.environment)).code).toBe(0);
+    const restored = await again();
+    const { memoryStores, dreams } = clientOf({ url: restored.url, key: client.key, id: client.id }).sdk.beta;
+    await expect(memoryStores.retrieve(store)).rejects.toBeInstanceOf(AuthenticationError);
+    expect((await runHere(['keys', 'confirm', client.id], at.environment)).code).toBe(0);
+    expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'notes', metadata: { team: 'a' } });
+    const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
+    expect(found).toMatchObject({ content: 'Kept.\n', content_sha256: memory.content_sha256 });
+    expect((await dreams.retrieve(dream.id)).status).toBe('pending');
+    const session = await fetch(`${restored.url}/nocturne/v1/sessions/sesn_a`, {
+      headers: { 'x-api-key': client.key },
+    });
+    expect(session.status).toBe(200);
+    expect((await runHere(['stores', 'list', '--removed'], at.environment)).stdout).toContain(gone);
+  },
+);
