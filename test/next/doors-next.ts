@@ -7,7 +7,7 @@ import type { Parts } from '../../src/doors/job-bounds.ts';
 import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
 import { beginJob as begin } from '../../src/next/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/next/memory/memories.ts';
-import { declineBefore } from '../../src/next/memory/session-rows.ts';
+import { declineBefore, enterSession } from '../../src/next/memory/session-rows.ts';
 import { breakerOf } from '../../src/next/queue/breaker.ts';
 import { take } from '../../src/next/queue/inbox.ts';
 import { spentOn } from '../../src/next/queue/spend.ts';
@@ -117,6 +117,14 @@ export async function announceSession(app: App, { transcript, cwd, ...news }: Ne
 
 export async function enqueueDream(app: App, memory: MemoryRow): Promise<void> {
   await putWork(app, { kind: 'dream', key: memory.id, memory, payload: {} });
+}
+
+export async function ranIn(
+  { db, machine }: App,
+  { id: memory }: MemoryRow,
+  session: Parameters<typeof enterSession>[2],
+): Promise<void> {
+  await db.write((sql) => enterSession(sql, { memory, machine, at: session.modifiedAt }, session));
 }
 
 export async function workElsewhere(app: App, { id }: MemoryRow, transcript?: string): Promise<void> {

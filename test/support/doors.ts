@@ -7,6 +7,7 @@ import * as compose from '../../src/doors/compose.ts';
 import * as hooks from '../../src/doors/hook/ingest.ts';
 import * as sweeps from '../../src/doors/hook/sweep.ts';
 import * as workers from '../../src/doors/worker/worker.ts';
+import { writeSession } from '../../src/memory/ledger/coverage.ts';
 import { beginJob as beginJobOld, takeLease } from '../../src/memory/ledger/job-rows.ts';
 import type { Store } from '../../src/memory/store/store.ts';
 import { type Rows, rowsOf } from './rows.ts';
@@ -29,6 +30,20 @@ export const wakeQueueOptions: typeof workers.wakeQueueOptions = inNext?.wakeQue
 export async function enqueueDream(app: compose.App, store: Store): Promise<void> {
   if (next) await next.enqueueDream(app as never, store as never);
   else await put(app, { store, kind: 'dream', key: 'dream' }, {});
+}
+
+/** A session of it ran there. */
+export async function ranIn(app: compose.App, store: Store, cwd: string): Promise<void> {
+  const session = {
+    id: cwd,
+    cwd,
+    path: '/gone',
+    format: 'claude-code' as const,
+    sizeBytes: 0,
+    modifiedAt: '2026-11-20T09:00:00Z',
+  };
+  if (next) return next.ranIn(app as never, store as never, session);
+  await store.commit({ actor: 'person' }, () => ({ files: [], rows: (sql) => void writeSession(sql, session) }));
 }
 
 /** Another process is at work on a session of it; default: one that nobody knows. */

@@ -227,6 +227,15 @@ export function copyFile(from: string, to: string): void {
   attempt('copy', from, () => fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE));
 }
 
+/** By the numbers that Linux gives them: NFS, SMB, CIFS, SMB 2, AFS, Ceph, 9p. */
+const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0xc36400, 0x1021997]);
+
+/** Whether a directory is on a file system of another machine, as far as that can be told. */
+export function isOnNetwork(path: string): boolean {
+  if (process.platform !== 'linux') return false;
+  return absentNowAsNull(path, () => NETWORK.has(fs.statfsSync(path).type >>> 0)) ?? false;
+}
+
 /** Makes names that were added to or taken from a directory survive a power loss, where the system can. */
 export function syncDirectory(path: string): void {
   if (process.platform !== 'win32') attempt('sync', path, () => withFile(path, 'r', fs.fsyncSync));

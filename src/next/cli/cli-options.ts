@@ -5,11 +5,11 @@ import { CommanderError, InvalidArgumentError } from 'commander';
 import type { Config } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
 import { listNames } from '../../base/files/directories.ts';
-import { statNow } from '../../base/files/files.ts';
+import { isOnNetwork, statNow } from '../../base/files/files.ts';
 import { agentOfShell } from '../../base/process.ts';
 import type { Call, OptionSpec } from '../../doors/cli/spec.ts';
 import { EXIT, exitFor, note, print, tellProgress } from '../../doors/cli/terminal/output.ts';
-import { shellWord } from '../../doors/cli/terminal/phrases.ts';
+import { NETWORK_RISK, shellWord } from '../../doors/cli/terminal/phrases.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../../doors/places.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
@@ -69,6 +69,8 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
   }
   const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
   const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
+  if (app.db.engine === 'sqlite' && isOnNetwork(config.home))
+    note(`nocturne: ${config.home} is on a network file system. ${NETWORK_RISK}`);
   try {
     return await work(options.store === undefined ? app : await ofStore(app, options.store));
   } finally {
@@ -87,7 +89,7 @@ export function withMemory<T>(call: CalledWith, work: (app: App, memory: MemoryR
 async function memoryToLookAt(app: App): Promise<MemoryRow | null> {
   const known = await app.findMemory();
   const dir = app.memoryDirOf();
-  return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor() : null);
+  return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor({ isLook: true }) : null);
 }
 
 /** Of this memory, or with `--all` of all that are known here. */

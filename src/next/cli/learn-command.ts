@@ -199,9 +199,12 @@ async function dreamNow(app: App, memory: MemoryRow, options: DreamOptions): Pro
   const { instructions, review } = options;
   const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);
   const bar = progress('dreaming');
-  const report = await app.dream(memory, { instructions, acceptMissing, review }).finally(() => bar.stop());
-  await printDream(app, { memory, report }, options);
-  process.exitCode = exitFor([report.outcome]);
+  const shareFrom = options.share ? process.cwd() : undefined;
+  const dreaming = app.dream(memory, { instructions, acceptMissing, review }, { shareFrom });
+  const { shared, ...report } = await dreaming.finally(() => bar.stop());
+  const more = shared ? await (await import('./share-command.ts')).sayShare(app, shared) : [];
+  await printDream(app, { memory, report }, { ...options, shared, more });
+  process.exitCode = exitFor([report.outcome, ...(shared ? [shared.outcome] : [])]);
 }
 
 function acceptedDays(given: true | string[]): true | Day[] {

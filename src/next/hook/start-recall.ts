@@ -4,7 +4,7 @@
 // Promises: no file and no memory is made; where the database is damaged or away, that is told, and no session is kept waiting.
 
 import { hash } from 'node:crypto';
-import { relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, describeError, isAppError, onAppError } from '../../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId } from '../../base/files/directories.ts';
@@ -29,6 +29,7 @@ import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { countLines } from '../memory/recall/recall-section.ts';
+import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, findPlace, type Opened } from './recalled-places.ts';
 
@@ -187,7 +188,8 @@ async function build(
   const before = opened && kept && !isAnew ? await recalledBefore(opened.db, kept) : null;
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
   const offers = isAlone || notice !== undefined ? [] : await offersTo(own.row, { cwd, opened });
-  const found = await recall({ ...request, ...own, tree, beside, now, notes: [...notes, ...offers] });
+  const conflicts = isAlone ? [] : [own, ...beside].filter(({ isForeign }) => isForeign).flatMap(sayConflicts);
+  const found = await recall({ ...request, ...own, tree, beside, now, notes: [...notes, ...conflicts, ...offers] });
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
@@ -206,6 +208,14 @@ async function offersTo(row: MemoryRow | null, { cwd, opened }: { cwd: string; o
   const { offeredSnapshot } = await import('../jobs/snapshot.ts');
   const offer = await offeredSnapshot(tree, opened && row && { sql: opened.db, id: row.id });
   return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
+}
+
+/** What git left in conflict in a memory that it carries. */
+function sayConflicts({ id: dir }: FoundPlace): string[] {
+  return conflictedIn(dir).map(
+    (path) =>
+      `nocturne: git left conflict markers in ${join(dir, path)}, so it is neither recalled as it stands nor changed. Tell the user, who ends the conflict in the file.`,
+  );
 }
 
 /** A topic that somebody wrote a moment ago has no row yet. */

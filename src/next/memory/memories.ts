@@ -9,6 +9,7 @@ import { canonicalPath, isDirectory } from '../../base/files/directories.ts';
 import { makeDirectory, makeWhole, readTextNow, writeWhole } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
 import { isCheckedInDir } from '../../memory/home/paths.ts';
+import { refuseLinkedState } from '../../memory/store/confine.ts';
 import { isOld } from '../db/old-database.ts';
 import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
 import type { CommitDeps } from './commit.ts';
@@ -140,6 +141,10 @@ export class Memories implements CommitDeps {
       });
     }
     await this.#open(row);
+    // What another program took away with all that git does not keep.
+    const { dir, machine } = row;
+    if (dir !== null && machine === this.machine && isDirectory(dir) && readTextNow(idPath(dir)) === null)
+      await this.#mark(dir, id);
     return row;
   }
 
@@ -152,10 +157,16 @@ export class Memories implements CommitDeps {
     return row ?? null;
   }
 
-  /** The memory of a directory, which is made where there is none, with what is in it taken in. */
-  async ofDirectory(dir: string, { scope, name }: { scope: Scope; name: string }): Promise<MemoryRow> {
+  /**
+   * The memory of a directory, which is made where there is none, with what is in it taken in. `isLook`: nothing is made in the
+   * directory.
+   */
+  async ofDirectory(
+    dir: string,
+    { scope, name, isLook = false }: { scope: Scope; name: string; isLook?: boolean },
+  ): Promise<MemoryRow> {
     // First: where nothing can be written there is no memory.
-    makeDirectory(join(dir, '.nocturne'));
+    if (!isLook) makeDirectory(join(dir, '.nocturne'));
     const path = canonicalPath(dir);
     const isBefore = isOld(oldLedgerPath(path));
     if (isBefore) await this.#takeIn?.(path);
@@ -168,8 +179,14 @@ export class Memories implements CommitDeps {
     const isMade = row === undefined;
     if (!row) {
       const at = this.clock.now().toISOString();
-      const made = { scope, name, dir: path, machine: this.machine };
       const marked = readTextNow(idPath(path))?.trim() ?? '';
+      const made = {
+        scope,
+        name,
+        dir: path,
+        machine: this.machine,
+        ...(isLook && marked === '' && { flags: UNMARKED }),
+      };
       await this.db.write(async (sql) => {
         // Another process may have been faster.
         if (await this.#at(sql, path)) return;
@@ -180,9 +197,11 @@ export class Memories implements CommitDeps {
       row = await this.#at(this.db, path);
     }
     if (!row) throw new Error(`no memory at ${path}`);
-    this.#mark(path, row.id);
+    const isUnmarked = row.flags === UNMARKED;
+    if (!(isLook && isUnmarked)) await this.#mark(path, row.id);
     await this.#open(row);
-    if (isMade && isDirectory(join(path, 'logs'))) await takeInHistory(this, row.id, 'external');
+    const isNew = isLook ? isMade && !isUnmarked : isMade || isUnmarked;
+    if (isNew && isDirectory(join(path, 'logs'))) await takeInHistory(this, row.id, 'external');
     return row;
   }
 
@@ -257,11 +276,13 @@ export class Memories implements CommitDeps {
     return this.#at(this.db, path);
   }
 
-  #mark(dir: string, id: string): void {
+  async #mark(dir: string, id: string): Promise<void> {
+    refuseLinkedState(dir);
     if (isMarked(dir, id)) return;
     makeDirectory(join(dir, '.nocturne'));
     writeWhole(join(dir, '.nocturne', '.gitignore'), '*\n');
     writeWhole(idPath(dir), `${id}\n`);
+    await this.db.run("update memory set flags = '{}' where id = ? and flags = ?", id, UNMARKED);
   }
 
   async #forget(id: string): Promise<void> {
@@ -271,15 +292,16 @@ export class Memories implements CommitDeps {
   }
 
   /** Its copy, where its row says that it is by now. */
-  async #open({ id, dir, machine }: MemoryRow): Promise<void> {
+  async #open({ id, dir, machine, flags }: MemoryRow): Promise<void> {
     const isHere = dir !== null && machine === this.machine;
     const copy = this.#copies.get(id);
     if (copy !== undefined && (copy?.dir ?? null) === (isHere ? dir : null)) return;
     if (copy) await this.#forget(id);
-    // What another program took away with all that git does not keep.
-    if (isHere && isDirectory(dir) && readTextNow(idPath(dir)) === null) this.#mark(dir, id);
     const of = { memory: id, home: this.home, db: this.db, clock: this.clock };
-    this.#copies.set(id, isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir) }) : null);
+    this.#copies.set(
+      id,
+      isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir), isUnmarked: flags === UNMARKED }) : null,
+    );
   }
 }
 
@@ -288,6 +310,8 @@ export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
   return dir !== null && isCheckedInDir(dir);
 }
 
+/** `flags` of a memory whose directory was only looked at: nothing was made in it. */
+const UNMARKED = '{"unmarked":true}';
 const ID = /^memory_[0-9a-f]{24}$/;
 
 /** Where the ledger of the nocturne of before lies in a memory directory. */

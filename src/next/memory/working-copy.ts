@@ -5,10 +5,11 @@
 // Both run under the copy's lock. While git works, or the directory is not there, nothing is touched; no link is followed.
 
 import { dirname, join } from 'node:path';
-import { AppError, isAppError } from '../../base/errors.ts';
-import { removeEmptyParents } from '../../base/files/directories.ts';
+import { AppError, attempt, isAppError } from '../../base/errors.ts';
+import { isDirectory, kindOf, removeEmptyParents } from '../../base/files/directories.ts';
 import { linkNew, makeDirectory, readTextNow, removeFile, statNow, syncDirectory } from '../../base/files/files.ts';
 import type { Clock } from '../../base/time.ts';
+import { refuseLinkedState } from '../../memory/store/confine.ts';
 import type { Db } from '../db/sql.ts';
 import { CopyLock } from './copy-lock.ts';
 import {
@@ -51,10 +52,21 @@ export class WorkingCopy {
   readonly #displaced: DisplacedFiles;
   readonly #edits: ExternalEdits;
   #recoveredMs = Number.NEGATIVE_INFINITY;
+  /** It has only been looked at, so no id stands in it. */
+  readonly #isUnmarked: boolean;
 
   /** `isCheckedIn`: git keeps what was there, so files that are gone were removed. */
-  constructor(of: { memory: string; dir: string; home: string; db: Db; clock: Clock; isCheckedIn?: boolean }) {
-    const { memory, dir, db, isCheckedIn = false } = of;
+  constructor(of: {
+    memory: string;
+    dir: string;
+    home: string;
+    db: Db;
+    clock: Clock;
+    isCheckedIn?: boolean;
+    isUnmarked?: boolean;
+  }) {
+    const { memory, dir, db, isCheckedIn = false, isUnmarked = false } = of;
+    this.#isUnmarked = isUnmarked;
     this.memory = memory;
     this.dir = dir;
     this.#db = db;
@@ -81,7 +93,10 @@ export class WorkingCopy {
   async look(paths?: readonly string[]): Promise<void> {
     if (!this.#isThere()) return;
     await this.#recover({ isDue: !paths });
-    await this.#edits.takeInAll(await this.#survey(paths));
+    const found = await this.#survey(paths);
+    // To note what is as it was takes the disk's time, by a file.
+    const isBare = !this.#isOurs();
+    await this.#edits.takeInAll(isBare ? { ...found, unchanged: [] } : found);
   }
 
   /** Brings the files to their heads, where these are not placed yet; held. */
@@ -157,7 +172,18 @@ export class WorkingCopy {
 
   /** Whether this is the memory's directory, and git leaves it alone. */
   #isThere(): boolean {
-    return readTextNow(join(this.dir, '.nocturne', 'id'))?.trim() === this.memory && !gitIsBusy(this.dir);
+    const isLooked = this.#isUnmarked && isDirectory(this.dir) && kindOf(join(this.dir, '.nocturne')) === null;
+    return (isLooked || this.#isOurs()) && !gitIsBusy(this.dir);
+  }
+
+  #isOurs(): boolean {
+    if (readTextNow(join(this.dir, '.nocturne', 'id'))?.trim() !== this.memory) return false;
+    // A repository may have brought a link that leads elsewhere.
+    return attempt(
+      () => refuseLinkedState(this.dir) === undefined,
+      () => false,
+      'refused',
+    );
   }
 
   #survey(paths?: readonly string[]) {

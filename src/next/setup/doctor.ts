@@ -7,9 +7,10 @@ import type { AgentPorts } from '../../agent/types.ts';
 import type { Config } from '../../base/config/config.ts';
 import { type AppError, attempt, describeError, onAppError } from '../../base/errors.ts';
 import { canLink, isDirectory } from '../../base/files/directories.ts';
-import { isPrivate, statNow } from '../../base/files/files.ts';
+import { isOnNetwork, isPrivate, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { localTime } from '../../base/time.ts';
+import { NETWORK_RISK } from '../../doors/cli/terminal/phrases.ts';
 import { type Checked, fail, ok, sayFirst, warn } from '../../doors/doctor/checked.ts';
 import {
   asAtNight,
@@ -62,6 +63,9 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       checkHome(config),
       ...trouble,
       ...(await of((db) => checkShared(db, config))),
+      ...(url === undefined && isOnNetwork(home)
+        ? [warn('home', `${home} is on a network file system`, NETWORK_RISK)]
+        : []),
       ...(await of((db) => checkWorked(db, config))),
       ...(attempt(() => void nextNightly(config, now), failed('settings')) ?? []),
       ...checkHooks(config),

@@ -33,6 +33,7 @@ import type { LearnAgainRequest } from '../jobs/learn-again.ts';
 import type { RedactReport, RedactRequest } from '../jobs/redact.ts';
 import type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 import type { Decided, ReviewRequest } from '../jobs/review.ts';
+import type { ShareReport } from '../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { Actor } from '../memory/file-rows.ts';
@@ -64,6 +65,8 @@ export interface JobOptions {
   keepsUserMemory?: boolean;
   /** A ceiling of who asked for it. */
   ceiling?: KeyCeiling;
+  /** A directory in the working tree with whose team a dream shares what it changed; default: as `team` in the settings says. */
+  shareFrom?: string;
   /** Told of each session that is learned again. */
   onReport?(report: ExtractReport): void;
 }
@@ -86,8 +89,8 @@ export interface App {
   memoryDirOf(at?: At): string;
   /** The memory of a project, or the one for all; null where nothing is kept of it. Nothing is made. */
   findMemory(at?: At): Promise<MemoryRow | null>;
-  /** The same, made where there is none. */
-  memoryFor(at?: At): Promise<MemoryRow>;
+  /** The same, made where there is none; `isLook`: in the database alone. */
+  memoryFor(at?: At & { isLook?: boolean }): Promise<MemoryRow>;
   /** The user's in all projects, made where there is none; null where that scope is off. */
   userMemory(): Promise<MemoryRow | null>;
   files(memory: MemoryRow): MemoryFiles;
@@ -102,7 +105,7 @@ export interface App {
     memory: MemoryRow,
     request: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
     options?: JobOptions,
-  ): Promise<DreamReport>;
+  ): Promise<DreamReport & { shared?: ShareReport }>;
   /** What a dream would send now, and about what it would cost. */
   estimateDream(memory: MemoryRow, request: { instructions?: string }): Promise<DreamEstimate>;
   learnAgain(memory: MemoryRow, request: LearnAgainRequest, options?: JobOptions): Promise<ExtractReport[]>;
@@ -168,16 +171,19 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     if (db.engine === 'sqlite') return memories.findDirectory(place);
     return memories.findPlace(place, place === userDir ? null : sharedBy(cwd));
   };
-  const memoryAt = async (place: string, { scope, cwd }: At & { scope: 'project' | 'user' }) => {
+  const memoryAt = async (
+    place: string,
+    { scope, cwd, isLook }: At & { scope: 'project' | 'user'; isLook?: boolean },
+  ) => {
     if (isStoreId(place, config)) return memories.of(place);
     const root = cwd === undefined ? null : gitRoot(cwd);
     const name = scope === 'user' ? 'user' : basename(root ?? cwd ?? place);
-    if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name });
+    if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name, isLook });
     return memories.ofPlace(place, { scope, name, origin: scope === 'project' ? sharedBy(cwd) : null });
   };
-  const memoryFor = async ({ cwd }: At = {}) => {
+  const memoryFor = async ({ cwd, isLook }: At & { isLook?: boolean } = {}) => {
     const place = memoryDirOf({ cwd });
-    return memoryAt(place, { scope: place === userDir ? 'user' : 'project', cwd: cwd ?? process.cwd() });
+    return memoryAt(place, { scope: place === userDir ? 'user' : 'project', cwd: cwd ?? process.cwd(), isLook });
   };
   const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
   /** Without a key no memory is made for a job that cannot be done. */
@@ -301,6 +307,10 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       }, 'conflict'),
     );
   };
+  const shareAfter = async (memory: MemoryRow, job: string | null, cwd?: string) => {
+    if (job === null || (config.team !== 'write' && cwd === undefined)) return undefined;
+    return (await import('./sharing.ts')).shareChanged({ config, db, memories }, memory, { job, cwd });
+  };
   const self = { db, clock, config };
   return {
     ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
@@ -326,7 +336,8 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
         options.claim
           ? run(options)
           : byHand(self, item, { signal: options.signal, work }).catch(onAppError(busy, 'conflict'));
-      return told('dream', dreamed, { id: memory.id });
+      const report = await told('dream', dreamed, { id: memory.id });
+      return { ...report, shared: await shareAfter(memory, report.job, options.shareFrom) };
     },
     async estimateDream(memory, request) {
       const { estimateDream } = await import('../jobs/dream/dream-estimate.ts');
@@ -352,8 +363,13 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     editInPlace: async (of) => (await import('../jobs/edit.ts')).editInPlace(of, { memories }),
     pin: async (of) => (await import('../jobs/edit.ts')).pin(of, { memories }),
     restore: async (of) => (await import('../jobs/edit.ts')).restore(of, { memories }),
-    review: async (memory, request) =>
-      (await import('../jobs/review.ts')).review(request, { memories, memory, requestTokens: config.excerptTokens }),
+    async review(memory, request) {
+      const { review } = await import('../jobs/review.ts');
+      const decided = await review(request, { memories, memory, requestTokens: config.excerptTokens });
+      const isDone = ({ outcome }: Decided) => outcome === 'accepted' || outcome === 'edited';
+      for (const { job } of decided.filter(isDone)) await shareAfter(memory, job);
+      return decided;
+    },
     redact: async (request) => (await import('../jobs/redact.ts')).redact(request, { memories }),
     async close() {
       forked.close();

@@ -1,15 +1,23 @@
 // A memory is shared with the team of the working tree one stands in: what a person names, or what a dream changed.
 
+import type { Config } from '../../base/config/config.ts';
 import { isIgnored } from '../../base/files/working-tree.ts';
 import { authorIn, teamDirFor, treeOf } from '../../doors/team-place.ts';
 import { gitRoot } from '../../memory/home/paths.ts';
+import type { Db } from '../db/sql.ts';
 import { orFailed, type ShareReport, type ShareRequest, share, sourcesOfDream } from '../jobs/share.ts';
-import type { MemoryRow } from '../memory/memories.ts';
-import type { App } from './compose.ts';
+import type { Memories, MemoryRow } from '../memory/memories.ts';
+
+/** What of an app sharing needs. */
+interface Sharing {
+  config: Config;
+  db: Db;
+  memories: Memories;
+}
 
 /** `cwd`: a directory in the working tree whose team it is. Errors: `bad-input` where there is no team to share with. */
 export async function shareWithTeam(
-  { config, memories }: App,
+  { config, memories }: Sharing,
   own: MemoryRow,
   request: ShareRequest,
   { cwd, withEmail }: { cwd: string; withEmail?: boolean },
@@ -27,7 +35,7 @@ export async function shareWithTeam(
  * repository that all sessions of the memory ran in; undefined: there is nothing, or no such.
  */
 export async function shareChanged(
-  app: App,
+  app: Sharing,
   own: MemoryRow,
   { job, cwd }: { job: string; cwd?: string },
 ): Promise<ShareReport | undefined> {
@@ -38,7 +46,7 @@ export async function shareChanged(
 }
 
 /** A memory that serves several repositories tells one team nothing of another's by itself. */
-async function onlyRepository({ db }: App, { id }: MemoryRow): Promise<string | undefined> {
+async function onlyRepository({ db }: Sharing, { id }: MemoryRow): Promise<string | undefined> {
   const rows = await db.all<{ cwd: string | null }>('select distinct cwd from session where memory = ?', id);
   const roots = new Set(rows.map(({ cwd }) => (cwd === null ? null : gitRoot(cwd))));
   const [root] = roots;

@@ -120,3 +120,6 @@ const FATES: Partial<Record<Disposition, string>> = {
 export function sayFate(fate: Disposition | undefined | null): string {
   return (fate && FATES[fate]) ?? 'nothing worth keeping';
 }
+
+/** What a person hears of a home on another machine's disk. */
+export const NETWORK_RISK = "SQLite's locks may fail there. Set NOCTURNE_HOME to a disk of this machine.";

@@ -77,6 +77,12 @@ function readFrom(dir: string, paths: readonly string[]) {
   return { found, conflicted };
 }
 
+/** Files right in a directory that git left in conflict. */
+export function conflictedIn(dir: string): string[] {
+  const names = listNames(dir).filter((name) => name.endsWith('.md'));
+  return readFrom(dir, names).conflicted;
+}
+
 function fileAt(dir: string, path: string): string | null {
   // A name right in the directory needs no closer look than at itself: it leads nowhere else.
   if (/^[!-.0-~]+$/.test(path) && isMemoryPath(path)) return statNow(join(dir, path))?.isFile ? join(dir, path) : null;
