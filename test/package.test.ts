@@ -92,7 +92,6 @@ test.skipIf(isQuick)(
       expect([args, said.status, said.stderr]).toEqual([args, 1, expect.stringMatching(pg)]);
     }
     expect(run(['doctor'], database).stdout).toMatch(pg);
-    if (HOUSE === 'next') return;
     const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
     const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
     expect(run(['open', '--board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });

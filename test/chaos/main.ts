@@ -8,7 +8,6 @@ import type { ChaosPlan, ChaosReport } from './chaos.ts';
 import { PLANS } from './fleet/plans.ts';
 
 // Of the next house, where that is asked for.
-if (process.env.NOCTURNE_NEXT) process.env.NOCTURNE_TEST_NEXT ??= 'sqlite';
 const { PUBLISHED, runChaos } = await import('./chaos.ts');
 const { runFleetChaos } = await import('./fleet/chaos.ts');
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { type ChaosStore, KEPT } from '../next/chaos-house.ts';
+import { type ChaosStore, KEPT } from './chaos-house.ts';
 import { type ChaosSession, isAboutUser, markOf, type World } from './world.ts';
 
 export interface Verdict {

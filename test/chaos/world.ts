@@ -4,10 +4,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
-import { chaosHouse } from '../next/chaos-house.ts';
+import { chaosHouse } from './chaos-house.ts';
 import type { Random } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
-import { ASKED } from '../support/temp.ts';
 
 export interface WorldOptions {
   root: string;
@@ -56,7 +55,6 @@ export async function makeWorld(options: WorldOptions, random: Random) {
     NOCTURNE_MODEL: 'offline',
     NOCTURNE_QUEUE_URL: options.queueUrl,
     NOCTURNE_ZONE: 'UTC',
-    ...ASKED,
   };
   const app = await chaosHouse.open(environment);
   const projects = Array.from({ length: options.directories }, (_, index) => {

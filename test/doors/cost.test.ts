@@ -4,22 +4,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
-import type { asJson } from '../../src/doors/cli/commands/cost-command.ts';
-import { openHome } from '../../src/memory/home/home.ts';
-import { findLedger } from '../../src/memory/ledger/ledger.ts';
+import type { MonthCost } from '../../src/next/queue/month-cost.ts';
 import { environmentIn, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PRICE = { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 };
 /** Of one request below: 10,000 tokens in, 1,000 out. */
 const MICRO_USD = 30_000;
 
-type Cost = ReturnType<typeof asJson>;
+type Cost = MonthCost;
 
-const homeIn = (user: string) => join(user, HOUSE === 'next' ? '.nocturne/next' : '.nocturne');
 
 /** A home with a session a day: two in a shop, one by a model without a price in an api. */
 async function spent() {
@@ -28,8 +25,8 @@ async function spent() {
     usage: { input_tokens: 10_000, output_tokens: 1_000 },
   }));
   const user = tempDir();
-  mkdirSync(homeIn(user), { recursive: true });
-  writeFileSync(join(homeIn(user), 'config.json'), JSON.stringify({ prices: { priced: PRICE } }));
+  mkdirSync(join(user, '.nocturne'), { recursive: true });
+  writeFileSync(join(join(user, '.nocturne'), 'config.json'), JSON.stringify({ prices: { priced: PRICE } }));
   const { apiKey: ANTHROPIC_API_KEY, baseURL: ANTHROPIC_BASE_URL } = server.access;
   const reach = { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, NOCTURNE_ZONE: 'Europe/Berlin' };
   const at = (now: string) => environmentIn(user, { ...reach, NOCTURNE_NOW: now });
@@ -84,22 +81,9 @@ test('a month is told by day, project, job and model; all of them sum up to what
 
 /** A process that was killed leaves what it had reserved, and no usage in the row of its job. */
 async function leaveUnfinished(user: string): Promise<void> {
-  if (HOUSE === 'next') return leaveUnfinishedNext(homeIn(user));
-  const home = openHome(join(user, '.nocturne'), fixedClock('2026-11-20T12:00:00Z'), 'Europe/Berlin');
-  const limits = { dayTokens: 1e9, zone: 'Europe/Berlin' };
-  await home.days.reserve({ tokens: 5_000, microUsd: 7_000, at: new Date('2026-11-20T12:00:00Z'), limits });
-  const shop = (await home.stores()).find((dir) => dir.includes('shop')) ?? '';
-  await home.close();
-  // What the version before wrote of a job's spend.
-  const ledger = findLedger(shop);
-  ledger?.run("update job set usage = json_remove(usage, '$.parts') where id = (select min(id) from job)");
-  ledger?.close();
-}
-
-async function leaveUnfinishedNext(home: string): Promise<void> {
   const { openDatabase } = await import('../../src/next/db/open-database.ts');
   const { spendOf } = await import('../../src/next/queue/spend.ts');
-  const db = await openDatabase({ home });
+  const db = await openDatabase({ home: join(user, '.nocturne') });
   const ceilings = { jobTokens: 1e9, dayTokens: 1e9, zone: 'Europe/Berlin' };
   const prices = { priced: { ...PRICE, output: 1.4, input: 1.12 } };
   const spend = spendOf(
@@ -117,9 +101,7 @@ test('what no job says is shown as unfinished requests, older rows as before the
   expect(cost.unfinished).toEqual({ usd: 0.007, tokens: 5_000, requests: 1 });
   expect(cost.total).toMatchObject({ usd: 0.067, tokens: 38_000 });
   const models = JSON.stringify(cost.models.map(({ model, usd }) => [model, usd]));
-  // The next house has no rows of before.
-  for (const each of HOUSE === 'next' ? ['["priced",0.06]'] : ['["priced",0.03]', '[null,0.03]', '["unpriced",0]'])
-    expect(models).toContain(each);
+  expect(models).toContain('["priced",0.06]');
   const { stdout, code } = await runHere(['cost'], at('2026-11-21T08:00:00Z'));
   expect(code).toBe(0);
   for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
@@ -127,7 +109,6 @@ test('what no job says is shown as unfinished requests, older rows as before the
   expect(stdout).toMatch(/^ {2}Fri 20 Nov +\$0\.04 +27,000 +3\n {4}of it unfinished requests +\$0\.0070 +5,000 +1$/m);
   expect(stdout).toMatch(/^ {2}~\/code\/shop +\$0\.06 +22,000 +2$/m);
   expect(stdout).toMatch(/^ {2}learning from sessions \(3\) +\$0\.06 +33,000 +3\n {2}unfinished requests +/m);
-  if (HOUSE === 'old') expect(stdout).toMatch(/^ {2}before 0\.1\.0 +\$0\.03 +11,000 +1$/m);
   // In tokens only.
   expect(stdout).toMatch(/^ {2}unpriced +– +11,000 +1$/m);
   expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|\dT\d\d:/);

@@ -10,11 +10,11 @@ import { says } from '../support/messages-server.ts';
 import { isIdle, memoryOf, sixSessions } from '../support/nights.ts';
 import { agentsOf } from '../support/processes.ts';
 import { type Running, run, start, until, whileRuns } from '../support/run.ts';
-import { dirWith, HOUSE } from '../support/temp.ts';
+import { dirWith } from '../support/temp.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
-/** The next house writes most of what it does into its one database, by which no step is counted. */
-const STEPS = HOUSE === 'old' ? sized({ quick: 75, deep: 13 }) : sized({ quick: 12, deep: 3 });
+/** Most of what is done is written into the one database, by which no step is counted. */
+const STEPS = sized({ quick: 12, deep: 3 });
 const onLinux = process.platform === 'linux';
 const sessions = sixSessions();
 

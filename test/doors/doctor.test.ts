@@ -7,21 +7,16 @@ import { keepKey } from '../../src/base/key.ts';
 import { systemClock } from '../../src/base/time.ts';
 import type { Checked } from '../../src/doors/doctor/checked.ts';
 import { checkNode, nodeIn } from '../../src/doors/doctor/checks.ts';
-import { checkMemoryDirectory } from '../../src/doors/doctor/examine.ts';
 import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
 import { findPrograms } from '../../src/doors/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/doors/setup/agents/installing.ts';
-import { openHome } from '../../src/memory/home/home.ts';
-import { putInInbox } from '../../src/memory/ledger/inbox.ts';
-import { beginJob, endJob } from '../../src/memory/ledger/job-rows.ts';
 import { openDatabase } from '../../src/next/db/open-database.ts';
-import { examine } from '../next/examined.ts';
+import { examine } from '../../src/next/setup/doctor.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { run } from '../support/run.ts';
 import { runJsonHere } from '../support/run-here.ts';
-import { HOUSE } from '../support/temp.ts';
 
 async function doctor(person: Person, more: Environment = {}, { isOnline = false } = {}) {
   const config = await loadConfig({}, { ...person.environment, ...more });
@@ -35,7 +30,7 @@ async function doctor(person: Person, more: Environment = {}, { isOnline = false
 
 /** What is kept beside the files is there. */
 async function makeRows(home: string): Promise<void> {
-  await (HOUSE === 'next' ? await openDatabase({ home }) : openHome(home, systemClock)).close();
+  await (await openDatabase({ home })).close();
 }
 
 async function installed(person: Person, agent: AgentName): Promise<Config> {
@@ -136,19 +131,10 @@ test('of a home that is damaged or no directory, doctor says what it is and goes
   const person = aPerson();
   const home = person.home;
   mkdirSync(home, { mode: 0o700, recursive: true });
-  writeFileSync(join(home, HOUSE === 'next' ? 'nocturne.db' : 'home.db'), 'no database at all');
+  writeFileSync(join(home, 'nocturne.db'), 'no database at all');
   const damaged = await doctor(person);
-  if (HOUSE === 'next') {
-    const remedy = 'Run nocturne check --restore.';
-    expect(damaged.of('database')).toMatchObject([{ state: 'fail', remedy }]);
-  } else {
-    // It was put aside and made anew; what was paused is not known.
-    expect(damaged.of('home').at(-1)).toMatchObject({
-      state: 'warn',
-      remedy: expect.stringMatching(/nocturne pause --off/),
-    });
-    expect(damaged.of('memory')).toHaveLength(1);
-  }
+  const remedy = 'Run nocturne check --restore.';
+  expect(damaged.of('database')).toMatchObject([{ state: 'fail', remedy }]);
   rmSync(home, { recursive: true });
   writeFileSync(home, '');
   expect((await doctor(person)).of('home')).toMatchObject([{ state: 'fail', found: `${home} is no directory` }]);
@@ -173,59 +159,6 @@ test('--online asks the model with one small request, and says what it refused',
   expect(refused.of('model')).toMatchObject([{ state: 'fail', found: expect.stringContaining('no such key') }]);
   expect(refused.text).not.toContain(model.access.apiKey);
 });
-
-test.skipIf(HOUSE === 'next')(
-  'of a memory directory doctor tells the last jobs, what fails, open modes and a damaged ledger',
-  async () => {
-    const { app, store, dir, rows } = await testApp();
-    const now = new Date('2026-11-21T01:00:00Z');
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'ok', found: `${dir}: no extract yet, no dream yet, 0 waiting` },
-    ]);
-    endJob(store.ledger, beginJob(store.ledger, { kind: 'extract', now }), { outcome: 'recorded', usage: null, now });
-    putInInbox(store.ledger, { kind: 'dream', key: 'dream', payload: {}, notBefore: now.toISOString() });
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'ok', found: `${dir}: last extract 2026-11-21 01:00 (recorded), no dream yet, 1 waiting` },
-    ]);
-    const keyless = { home: app.home, config: { ...app.config, model: 'test-model', access: {} } };
-    expect(await checkMemoryDirectory(dir, keyless)).toMatchObject([
-      { state: 'warn', found: `${dir}: there is no key for the model`, remedy: 'nocturne setup asks for one.' },
-    ]);
-    const [item] = await rows('waiting');
-    await store.work.postpone(item?.id ?? 0, { notBefore: now.toISOString(), attempts: 0, failure: 'no key' });
-    chmodSync(dir, 0o755);
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'warn', remedy: `Run chmod -R go= ${dir}.` },
-      { state: 'warn', found: expect.stringContaining('; dream: no key') },
-    ]);
-    store.close();
-    writeFileSync(join(dir, '.nocturne', 'ledger.db'), 'no database at all');
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'fail', remedy: expect.stringContaining('check --repair') },
-    ]);
-  },
-);
-
-test.skipIf(HOUSE === 'next')(
-  'doctor names files that were gone at once, for no dream runs until they are back',
-  async () => {
-    const { store, dir } = await testApp();
-    const names = ['a.md', 'b.md', 'c.md'];
-    for (const name of names) writeFileSync(join(dir, name), '- A line.\n');
-    expect(await store.missing()).toEqual([]);
-    for (const name of names) rmSync(join(dir, name));
-    expect(await store.missing()).toEqual(names);
-    const remedy = expect.stringContaining('--accept-missing');
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'fail', found: `${dir}: 3 files are missing or empty at once, a.md among them`, remedy },
-    ]);
-    for (const name of names.slice(1)) writeFileSync(join(dir, name), '- A line.\n');
-    expect(await store.missing()).toEqual(['a.md']);
-    expect(await checkMemoryDirectory(dir)).toMatchObject([
-      { state: 'fail', found: `${dir}: a.md is missing or empty, as others were that are back`, remedy },
-    ]);
-  },
-);
 
 test.each([
   ['22.17.1', 'fail'],

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { recordIn } from '../next/recalling.ts';
+import { recordIn } from '../support/recalling.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
 import { entriesShown } from '../support/obedient.ts';
@@ -74,16 +74,6 @@ test('a log that is gone is named by status, which ends with 3, and accepted by 
   expect(unfit.stderr).toContain('"yesterday" is no day');
   expect((await testing.nocturne('dream', '--accept-missing', '2026-11-20')).code).toBe(0);
   expect((await runJsonHere<Status>(['status'], testing.environment)).values[0]?.missing).toEqual([]);
-});
-
-// Of the one database of the next house: next/cli/damage.test.ts.
-test.skipIf(HOUSE === 'next')('status tells the rest where a ledger cannot be read, and what to do', async () => {
-  const testing = await dreamed();
-  testing.store.close();
-  writeFileSync(join(testing.dir, '.nocturne/ledger.db'), 'no database at all');
-  const status = await runJsonHere<Status>(['status'], testing.environment);
-  expect(status.code).toBe(3);
-  expect(status.values[0]?.attention[0]).toContain('nocturne check --repair');
 });
 
 test('status tells of an entry once no dream could place it for three nights, and no longer when one has', async () => {

@@ -150,7 +150,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect(readable(mended.stdout)).toContain('  - Always use pnpm instead of npm.\n');
   expect(mended.stdout).not.toContain('Waits for you');
   // What a setting asks for is there after the next set-up.
-  const own = HOUSE === 'next' ? '.nocturne/next' : '.nocturne';
+  const own = '.nocturne/next';
   writeFileSync(join(home, own, 'config.json'), '{ "recallPrompts": true }');
   const asked = await runHere([], at('2026-11-22T08:40:00Z'));
   expect(asked.stdout).toMatch(/recallPrompts is on, and its hook is not\s+in\s+~\/.claude\/settings.json/);

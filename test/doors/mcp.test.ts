@@ -10,8 +10,8 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import type { Output } from '../../src/doors/mcp/server.ts';
-import type { Store } from '../../src/memory/store/store.ts';
 import { waysTaken } from '../support/depth.ts';
+import type { TestApp } from '../support/app.ts';
 import { openApp, rowsIn } from '../support/doors.ts';
 import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
 import type { Rows } from '../support/rows.ts';
@@ -32,7 +32,6 @@ function world(settings: object = {}) {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: tempDir(),
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
-    ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/nocturne-test'),
   };
   return { home, environment };
@@ -42,7 +41,7 @@ function world(settings: object = {}) {
 async function worked<T>(
   dir: string,
   environment: Environment,
-  work: (store: Store, rows: Rows) => Promise<T>,
+  work: (store: TestApp['store'], rows: Rows) => Promise<T>,
 ): Promise<T> {
   const app = await openApp(await loadConfig({}, environment));
   try {

@@ -4,48 +4,53 @@ import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, expect, test } from 'vitest';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
 import { fixedClock } from '../../src/base/time.ts';
-import { listVersions, type MemoryTool, type MemoryToolOptions, memoryTool, openStore } from '../../src/index.ts';
-import { viewMemory } from '../../src/memory/store/memory-view.ts';
+import { openDatabase } from '../../src/next/db/open-database.ts';
+import { Memories } from '../../src/next/memory/memories.ts';
+import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
+import { viewMemory } from '../../src/next/memory/memory-views.ts';
+import { type MemoryToolOptions, memoryTool } from '../../src/next/tools/memory-tool.ts';
+import { ownDatabase } from '../support/own-database.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { type MessagesServer, says, startMessagesServer, toolResults } from '../support/messages-server.ts';
-import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
+import { dirWith, ON_POSTGRES, tempDir } from '../support/temp.ts';
 
-const [isNext, clock] = [HOUSE === 'next', fixedClock('2026-11-20T10:00:00Z')];
 const open: { close(): unknown }[] = [];
 
 afterEach(async () => {
   for (const thing of open.splice(0)) await thing.close();
 });
 
-/** A memory over these files, which stood there before it was opened; as both houses have one. */
-interface Subject {
-  dir: string;
-  tool(options: MemoryToolOptions): MemoryTool;
-  view(path: string, range?: number[]): Promise<string>;
-  list(): Promise<string[]>;
-  /** `mem_…` */
-  idAt(path: string): Promise<string | undefined>;
-  /** By whom each of its commits was, edits past nocturne apart. */
-  commits(): Promise<unknown[]>;
-  /** What was done to a file that stood there. */
-  operations(path: string): Promise<string[]>;
-}
+type Subject = Awaited<ReturnType<typeof storeWith>>;
 
-const COMMITS = `select actor from "commit" where actor <> 'external' order by id`;
-
-async function storeWith(files: Record<string, string | Buffer> = {}): Promise<Subject> {
-  const dir = dirWith(files);
-  if (isNext) return (await import('../next/tools/memory-tool-next.ts')).subjectAt(dir, (thing) => open.push(thing));
-  const store = await openStore(dir, { clock });
-  open.push(store);
+/** A memory over these files, which stood there before it was opened. */
+async function storeWith(of: Record<string, string | Buffer> = {}) {
+  const dir = dirWith(of);
+  const home = tempDir();
+  const database = ON_POSTGRES ? await ownDatabase() : undefined;
+  const db = await openDatabase({ home, url: database?.url });
+  const memories = new Memories({ db, home, clock: fixedClock('2026-11-20T10:00:00Z') });
+  open.push({
+    async close() {
+      await memories.close();
+      await db.close();
+      await database?.drop();
+    },
+  });
+  const row = await memories.ofDirectory(dir, { scope: 'project', name: 'project' });
+  const files = new MemoryFiles(memories, row);
+  const infos = async () => (await files.list()).items.flatMap((item) => ('path' in item ? [item] : []));
   return {
-    dir: store.dir,
-    tool: (options) => memoryTool(store, options),
-    view: (path, range) => viewMemory(store, { path, range }),
-    list: () => store.list(),
-    idAt: async (path) => (await store.lookUp(path))?.id,
-    commits: async () => store.ledger.all(COMMITS).map(({ actor }) => `${actor}`.replace('tool:', '')),
-    operations: async (path) => listVersions(store.ledger, { path }).versions.map(({ operation }) => operation),
+    dir: row.dir as string,
+    tool: (options: MemoryToolOptions) => memoryTool(files, options),
+    view: (path: string, range?: number[]) => viewMemory(files, { path, range }),
+    list: async () => (await infos()).map(({ path }) => path),
+    idAt: async (path: string) => (await infos()).find((item) => item.path === path)?.id,
+    async commits() {
+      const by = `select distinct c.n, v.actor from version v join change c on c.id = v.change
+        where v.memory = ? and v.actor_kind <> 'external' order by c.n`;
+      return (await db.all<{ actor: string }>(by, row.id)).map(({ actor }) => actor);
+    },
+    operations: async (path: string) => (await files.versions({ path })).items.map(({ op }) => op),
   };
 }
 
@@ -112,7 +117,7 @@ test('of two parallel creates of one file one wins and the other is told', async
 
 test('the request carries the memory tool as the API knows it, and the store the actor it was given', async () => {
   const store = await storeWith();
-  const options = { mode: 'read-write', actor: isNext ? 'main' : 'tool:main' } as MemoryToolOptions;
+  const options = { mode: 'read-write', actor: 'main' } as MemoryToolOptions;
   expect(store.tool(options)).toMatchObject({ type: 'memory_20250818', name: 'memory' });
   await call(store, create('/a.md'), options);
   expect(await store.commits()).toEqual(['main']);
@@ -141,10 +146,8 @@ test('view lists two levels with sizes, names what lies deeper, and hides what i
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:",
     '2.5K\t/memories',
     '1.5K\t/memories/MEMORY.md',
-    ...(isNext ? [] : ['0B\t/memories/empty/']),
     '1K\t/memories/logs/',
     '1K\t/memories/logs/2026/',
-    ...(isNext ? [] : ['0B\t/memories/notes.txt']),
     'Directories with files deeper than that (view one to list its files):',
     '1K\t/memories/logs/2026/11/ (2 files)',
   ]);
@@ -154,7 +157,7 @@ test('view lists two levels with sizes, names what lies deeper, and hides what i
     '512B\t/memories/logs/2026/11/2026-11-21.md',
   ]);
   // Where memory is rows a directory is what is in it.
-  expect(empty?.text).toContain(isNext ? '/memories/empty does not exist' : '0B\t/memories/empty');
+  expect(empty?.text).toContain('/memories/empty does not exist');
 });
 
 test('view shows a file with line numbers, whole or a range of it, and says that an empty one is there', async () => {
@@ -265,8 +268,8 @@ test('delete leaves what it cannot see, and says so; of a directory with what is
   expect(content(store, 'd/.hidden')).toBe('h');
   const { text } = await call(store, remove('/pic'));
   // Where memory is rows only what can be one is of a directory; a picture stays where it is.
-  expect(text).toContain(isNext ? 'were left in it.' : 'pic/a.png is not UTF-8 text');
-  expect(await store.list()).toEqual(isNext ? [] : ['pic/b.md']);
+  expect(text).toContain('were left in it.');
+  expect(await store.list()).toEqual([]);
   expect(readFileSync(join(store.dir, 'pic/a.png'))).toEqual(picture);
 });
 

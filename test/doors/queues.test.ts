@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { openWakeQueue } from '../../src/queue/queue.ts';
+import { openWake } from '../../src/next/queue/wake.ts';
 import { forget, missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';
@@ -184,12 +184,13 @@ async function openBoard({ environment }: TestApp, queueUrl: string) {
 test('it shows the queue, on this machine alone, asks nobody else, and changes nothing', async () => {
   const testing = await testApp();
   const options = { ...(await wakeQueueOptions(testing.app)), url: REDIS };
-  const queue = await openWakeQueue(options);
+  const now = () => new Date();
+  const wake = openWake({ ...options, now, onError: (message) => expect.fail(message) });
   onTestFinished(async () => {
-    await queue.close();
+    await wake.close();
     await forget(REDIS, options.namespace);
   });
-  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' }, { delayMs: 3_600_000 });
+  await wake.ring({ kind: 'extract', key: 'session', at: new Date(now().getTime() + 3_600_000), news: 1 });
   const { board, url } = await openBoard(testing, REDIS);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
   const page = await get(url);

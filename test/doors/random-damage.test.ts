@@ -1,12 +1,10 @@
-// Damages of ledger, home, logs and index: by seed, and of one page or row. Every command ends in time, in words and without a
+// Damages of the database, logs and index, by seed. Every command ends in time, in words and without a
 // stack trace, `check --repair` heals what needs no guess, and no entry is lost or stands twice.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeError } from '../../src/base/errors.ts';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { ledgerDamage, openLedger } from '../../src/memory/ledger/ledger.ts';
 import { environmentIn, type TestApp, testApp } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { type Random, seeded } from '../support/random.ts';
@@ -137,10 +135,7 @@ function targets({ home, dir }: World): string[] {
   const logs = readdirSync(join(dir, 'logs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
   );
-  const databases =
-    HOUSE === 'next'
-      ? [join(home, 'nocturne.db'), join(home, 'nocturne.db')]
-      : [join(dir, '.nocturne/ledger.db'), join(dir, '.nocturne/ledger.db'), join(home, 'home.db')];
+  const databases = [join(home, 'nocturne.db'), join(home, 'nocturne.db')];
   return [...databases, ...logs.map((name) => join(dir, 'logs', name)).slice(0, 2), join(dir, 'MEMORY.md')];
 }
 
@@ -176,7 +171,7 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     const repaired = await nocturne(world, 'check', '--repair');
     expectWords(`${about}, check --repair`, repaired, startedMs);
     // What a person says where spend and pauses could not be read.
-    if (isDatabase && !path.endsWith('ledger.db'))
+    if (isDatabase)
       for (const args of [
         ['pause', '--off'],
         ['retry', '--failed'],
@@ -189,69 +184,6 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     expect((await nocturne(world, 'check')).stdout, `${about}\n${repaired.stdout}`).toMatch(/: fine\n$/);
   },
 );
-
-async function closed(): Promise<TestApp> {
-  const testing = await testApp();
-  const session = aSession(['Always use pnpm instead of npm.', 'I prefer short answers.']);
-  await testing.app.extract({ transcript: session.path, ended: true });
-  await testing.app.dream(testing.store, {});
-  testing.store.close();
-  return testing;
-}
-
-const COMMANDS = [
-  ['status'],
-  ['list'],
-  ['check'],
-  ['recall'],
-  ['dream'],
-  ['list', '--day'],
-  ['show', '--history'],
-  ['doctor'],
-];
-
-const OF_THE_LEDGER: [string, (dir: string) => void][] = [
-  [
-    'a page of its entries is damaged',
-    (dir) => {
-      const path = join(dir, '.nocturne/ledger.db');
-      const bytes = readFileSync(path);
-      const page = Math.floor(bytes.lastIndexOf('Always use pnpm') / 4096) * 4096;
-      bytes.fill(0xff, page, page + 12);
-      writeFileSync(path, bytes);
-    },
-  ],
-  [
-    'the evidence of an entry is no JSON',
-    (dir) => {
-      const ledger = openLedger(dir);
-      ledger.run("update entry set evidence = substr(evidence, 1, 20) where text like '%pnpm%'");
-      ledger.close();
-    },
-  ],
-];
-
-// Of the one database of the next house: next/cli/damage.test.ts.
-describe.skipIf(HOUSE === 'next')('a ledger', () => {
-  test.each(OF_THE_LEDGER)('where %s, commands say what to do, and check --repair rebuilds', async (_, damage) => {
-    const testing = await closed();
-    damage(testing.dir);
-    expect(ledgerDamage(testing.dir)).not.toEqual([]);
-    const said: string[] = [];
-    for (const command of COMMANDS) {
-      const { code, stderr, stdout } = await testing.nocturne(...command);
-      expect(stderr + stdout, command.join(' ')).not.toMatch(/\n {4}at |SyntaxError|Nobody planned/);
-      if (code !== 0) said.push(stderr + stdout);
-    }
-    expect(said.length).toBeGreaterThan(1);
-    expect(said.filter((text) => !text.includes('--repair'))).toEqual([]);
-    const repaired = await testing.nocturne('check', '--repair');
-    expect(repaired).toMatchObject({ code: 0, stdout: expect.stringContaining('mended') });
-    const ledger = openLedger(testing.dir);
-    expect(allEntries(ledger).map(({ state }) => state)).toEqual(['distilled', 'distilled']);
-    ledger.close();
-  });
-});
 
 test('what a driver throws is told in words, whatever it is', () => {
   expect(describeError({ code: '57P03', message: 'the database system is starting up' })).toBe(

@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { useKeeping } from '../../src/doors/keeping.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../src/transcript/session.ts';
-import { keepInDatabase } from '../../src/wings/fleet/fleet-keeping.ts';
-import { answerHook, answerPrompt, recordIn, takeIn } from '../next/recalling.ts';
+import { answerHook } from '../../src/next/hook/start-recall.ts';
+import { answerPrompt } from '../../src/next/hook/prompt-recall.ts';
+import { recordIn, takeIn } from '../support/recalling.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
-import { HOUSE } from '../support/temp.ts';
 
 const ON = { recallPrompts: true };
 const topic = (description: string, type: string, lines: string[]) =>
@@ -169,16 +168,15 @@ test('nothing is said while nocturne is paused, nor when it is too late, which n
 
 test('it waits for no job that is writing: then nothing is shown, as what cannot be noted', async () => {
   const { ask, dir, home } = await promptWorld();
-  const other = new Database(HOUSE === 'next' ? join(home, 'nocturne.db') : join(dir, '.nocturne/ledger.db'));
+  const other = new Database(join(home, 'nocturne.db'));
   other.exec('begin immediate');
   const said = await ask('When may I cut the next release?').catch((error: Error) => error.message);
-  expect(said).toMatch(HOUSE === 'next' ? /^$/ : /database is locked/);
+  expect(said).toMatch(/^$/);
   other.exec('rollback');
   other.close();
 });
 
 test("the user's memory answers beside the project's, and where the project has none", async () => {
-  useKeeping(keepInDatabase);
   const world = await recallWorld({ userScope: true, ...ON });
   fill(world.user, 'plums', { 'taste.md': topic('Taste', 'user', ['Likes plums in autumn best.']) });
   await world.open(world.user);
@@ -205,8 +203,8 @@ test('the hook answers a prompt on stdout, and is silent and successful where an
     SILENT,
   );
   expect(hookLog(home)).toEqual([]);
-  await (HOUSE === 'next' ? app : store).close();
-  const database = HOUSE === 'next' ? join(home, 'nocturne.db') : join(dir, '.nocturne/ledger.db');
+  await (app).close();
+  const database = join(home, 'nocturne.db');
   for (const end of ['-shm', '-wal']) rmSync(`${database}${end}`, { force: true });
   writeFileSync(database, 'no database');
   expect(await runHook({ ...input, session_id: 's3' }, inTime)).toMatchObject(SILENT);

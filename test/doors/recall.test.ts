@@ -5,14 +5,15 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import { agentMemory, loadConfig } from '../../src/index.ts';
-import { answerHook } from '../next/recalling.ts';
+import { agentMemory } from '../../src/next/tools/own-agent.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { answerHook } from '../../src/next/hook/start-recall.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { rowsOf } from '../support/rows.ts';
 import { COMPILED, DOOR } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const SESSION = '11111111-2222-4333-8444-555555555555';
 
@@ -89,19 +90,13 @@ test('nocturne recall prints the section; --json tells what is in it', async () 
 
 test('where the disk does not let the rows be opened, recall goes by the files; of the old house list and search, too', async () => {
   const { app, dir, home, environment, store } = await filledApp();
-  const database = HOUSE === 'next' ? join(home, 'nocturne.db') : join(dir, '.nocturne/ledger.db');
-  await (HOUSE === 'next' ? app : store).close();
+  const database = join(home, 'nocturne.db');
+  await (app).close();
   for (const end of ['-shm', '-wal', '']) rmSync(`${database}${end}`, { force: true });
   // What cannot be opened as a file, also by those whom no mode stops.
   mkdirSync(database);
   expect(await answer(environment)).toContain('- Cut them on Fridays.');
-  if (HOUSE === 'next') return;
-  expect(await runHere(['list'], environment)).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('releases'),
-    stderr: expect.stringContaining('what the files alone say'),
-  });
-  expect(await runHere(['search', 'Fridays'], environment)).toMatchObject({ code: 0 });
+});
 });
 
 test('search --all finds what any known memory says, and where; a typo is asked about', async () => {
@@ -348,7 +343,7 @@ test('who turned the agent’s memory off to use nocturne says so once', async (
   expect(await answer(off)).toContain('Cut them on Fridays');
 });
 
-test.skipIf(HOUSE === 'next')(
+test(
   'agentMemory gives an agent its words and its tool over the directory of the scope',
   async () => {
     const { environment, dir, home, app } = await filledApp();

@@ -1,17 +1,16 @@
 // What failed stays listed, is explained, and is tried again or dismissed when a person says so.
 
+import type { SessionFate } from '../../src/next/worker/session-fate.ts';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Explanation, explainSessions } from '../../src/doors/cli/terminal/explain-session.ts';
-import type { App } from '../../src/doors/compose.ts';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
 import { jsonHere, runJsonHere } from '../support/run-here.ts';
 import { aSession, RULE, type SessionFile, sessionFile } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** A session that the model found too long, so that it was given up at its first try. */
 async function givenUp() {
@@ -36,7 +35,7 @@ test('what was given up is in status, which ends with 3, and why says all about 
     needs: [{ command: 'nocturne retry --failed' }],
     all: { pending: 0, failures: { oversize: 1 }, failed: [{ store: testing.dir, code: 'oversize', kind: 'extract' }] },
   });
-  const why = await runJsonHere<Explanation>(['why', session.id.slice(0, 8)], testing.environment);
+  const why = await runJsonHere<SessionFate>(['why', session.id.slice(0, 8)], testing.environment);
   expect(why.code).toBe(0);
   expect(why.values[0]).toMatchObject({
     session: session.id,
@@ -76,7 +75,7 @@ test.each([
 test('what is dismissed is off the list, and why tells its failure until a person has it done after all', async () => {
   const { testing, session, mend } = await givenUp();
   const explained = async () => {
-    const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
+    const { values } = await runJsonHere<SessionFate>(['why', session.id], testing.environment);
     const { stdout } = await testing.nocturne('why', session.id);
     return { ...values[0], isTold: /^failed /m.test(stdout) };
   };
@@ -112,7 +111,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
   const session = aSession();
   await workSession(testing, session.path);
-  const ask = () => testing.json<Explanation>('why', session.id);
+  const ask = () => testing.json<SessionFate>('why', session.id);
   expect(await ask()).toMatchObject({
     ranges: [{ state: 'pending' }],
     waiting: [{ why: expect.stringContaining('invalid x-api-key') }],
@@ -136,11 +135,11 @@ test('why says of each range what became of it and why it was skipped, also befo
     { says: 'Done.' },
   ]);
   session.add('Thanks.');
-  const before = await runJsonHere<Explanation>(['why', session.path], testing.environment);
+  const before = await runJsonHere<SessionFate>(['why', session.path], testing.environment);
   expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
   expect(before.values[0]?.next).toContain('nocturne enqueue extract');
   await workSession(testing, session.path);
-  const { values } = await runJsonHere<Explanation>(['why', session.id], testing.environment);
+  const { values } = await runJsonHere<SessionFate>(['why', session.id], testing.environment);
   expect(values[0]?.ranges).toMatchObject([
     { state: 'recorded', job: expect.stringMatching(/^job_/) },
     { state: 'private', why: expect.stringContaining('private') },
@@ -170,7 +169,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
     { from: turn, state: last, messages: { from: session.message(7), through: session.message(7) }, wrote: null },
     { from: session.turn(2), turns: 1, messages: null },
   ];
-  const ask = async () => (await testing.json<Explanation>('why', session.path)).ranges;
+  const ask = async () => (await testing.json<SessionFate>('why', session.path)).ranges;
   const before = await ask();
   expect(before).toMatchObject(expected('pending'));
   await testing.app.extract({ transcript: session.path, ended: true });
@@ -214,25 +213,10 @@ function hookTells({ home }: TestApp, { id, path }: SessionFile): void {
 test('why finds a session that no ledger knows by its id on this disk, and says whether a hook told of it', async () => {
   const testing = await testApp();
   const session = sessionOnDisk(testing);
-  const ask = async () => (await testing.json<Explanation>('why', '33333333')).next;
+  const ask = async () => (await testing.json<SessionFate>('why', '33333333')).next;
   expect(await ask()).toContain(`nocturne enqueue extract ${session.path}`);
   hookTells(testing, session);
   expect(await ask()).toMatch(/^A hook has told of it/);
-});
-
-test.skipIf(HOUSE === 'next')('why misses no session that a worker takes out of the spool while it looks', async () => {
-  const testing = await testApp();
-  const session = sessionOnDisk(testing);
-  hookTells(testing, session);
-  const meanwhile: App = {
-    ...testing.app,
-    memoryDirOf(named) {
-      rmSync(join(testing.home, 'spool'), { recursive: true });
-      return testing.app.memoryDirOf(named);
-    },
-  };
-  const [found] = await explainSessions(meanwhile, { what: session.id });
-  expect(found?.next).toMatch(/^A hook has told of it/);
 });
 
 test('why says of a copy under another id that its turns are covered', async () => {
@@ -243,7 +227,7 @@ test('why says of a copy under another id that its turns are covered', async () 
   const text = readFileSync(session.path, 'utf8');
   writeFileSync(copy, text.replaceAll(`"sessionId":"33333333`, `"sessionId":"44444444`));
   for (const what of [copy, '44444444']) {
-    expect(await testing.json<Explanation>('why', what)).toMatchObject({
+    expect(await testing.json<SessionFate>('why', what)).toMatchObject({
       ranges: [{ state: 'recorded' }, { state: 'nothing' }],
       next: 'Nothing: all of it is covered.',
     });
@@ -253,22 +237,7 @@ test('why says of a copy under another id that its turns are covered', async () 
 test('why says that a session is left alone where nocturne is off', async () => {
   const testing = await testApp({ settings: { excludedPaths: ['/home/kim/orchard'] } });
   const session = sessionOnDisk(testing);
-  const { next } = await testing.json<Explanation>('why', session.id);
+  const { next } = await testing.json<SessionFate>('why', session.id);
   expect(next).toContain('/home/kim/orchard is under the excluded path');
   expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
 });
-
-// Of the next house what waits is in the one database of its home.
-test.skipIf(HOUSE === 'next')(
-  'why tells what waits for a session also where the home does not know its directory',
-  async () => {
-    const testing = await testApp();
-    const session = sessionOnDisk(testing);
-    await testing.nocturne('enqueue', 'extract', session.path);
-    const home = tempDir();
-    cpSync(join(testing.home, '.claude'), join(home, '.claude'), { recursive: true });
-    const environment = { ...testing.environment, HOME: home, NOCTURNE_HOME: home };
-    const { next } = await jsonHere<Explanation>(['why', session.id], environment);
-    expect(next).toBe('A worker extracts it as soon as it runs.');
-  },
-);

@@ -3,13 +3,12 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
-import type { ReviewReport } from '../../jobs/review.ts';
+import type { ShownProposal } from '../../src/next/jobs/review/shown-proposals.ts';
 import type { App as NextApp } from '../../src/next/worker/compose.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const PROMPTS = [
   'Always use pnpm instead of npm.',
@@ -91,7 +90,7 @@ test('scripts list, show, accept, reject and reword by id', async () => {
   const list = await runHere(['review'], environment);
   expect(list.stdout.split('\n')).toContain(`${facts}  add to project-facts.md: The release deadline is 2026-12-04.`);
   expect((await runHere(['review', '--show', facts], environment)).stdout).toContain('+++ project-facts.md');
-  expect(await jsonHere<ReviewReport>(['review', '--accept', facts, profile], environment)).toMatchObject({
+  expect(await jsonHere(['review', '--accept', facts, profile], environment)).toMatchObject({
     outcome: 'reviewed',
     decided: [
       { id: facts, outcome: 'accepted' },
@@ -148,9 +147,8 @@ test('words that cannot be a line, and an editor that failed, leave the question
 
 /** While another process dreams there. */
 async function whileDreaming<T>(testing: TestApp, work: () => Promise<T>): Promise<T> {
-  if (HOUSE === 'old') return (await testing.app.withLease(testing.store, 'dream', work)) as T;
   const { take } = await import('../../src/next/queue/inbox.ts');
-  const app = testing.app as unknown as NextApp;
+  const { app } = testing;
   const { id } = await app.memoryFor();
   const item = { kind: 'dream', key: id, memory: id, payload: {} } as const;
   await take(app.db, { owner: 'elsewhere:1:1', item, now: app.clock.now() });

@@ -40,21 +40,6 @@ function treeWithConflict(): { tree: string; team: string; says(): string } {
   return { tree, team, says: () => readFileSync(join(team, 'hosts.md'), 'utf8') };
 }
 
-// The next house leaves a conflict to a person: it is named by `check`, and neither read nor changed until it is ended.
-test.skipIf(HOUSE === 'next')(
-  'where a session begins, what a pull left in the team memory is settled, also a second time',
-  async () => {
-    const testing = await testApp();
-    const { tree, team, says } = treeWithConflict();
-    expect(await begin(testing, tree)).toMatchObject({ sessionBegan: true, problems: [] });
-    expect(says()).toBe(SETTLED);
-    expect(await testing.app.home.stores()).toContain(team);
-    writeFileSync(join(team, 'hosts.md'), CONFLICT);
-    await begin(testing, tree);
-    expect(says()).toBe(SETTLED);
-  },
-);
-
 test.each<[string, (at: { tree: string; team: string }) => object]>([
   ['the team is turned off', () => ({ team: 'off' })],
   ['the project is turned off', ({ tree }) => ({ excludedPaths: [tree] })],
@@ -74,7 +59,7 @@ test('a team memory without a conflict that nobody worked in stays as it is when
   expect(filesIn(team)).toEqual(['hosts.md']);
 });
 
-test.skipIf(HOUSE === 'old')(
+test(
   'a conflict that git left is named by check, and neither recalled nor changed',
   async () => {
     const { dir, nocturne } = await testApp();

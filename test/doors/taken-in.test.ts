@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
+import type { ShownProposal } from '../../src/next/jobs/review/shown-proposals.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { testModel } from '../support/app.ts';
 import { type Before, copyBefore, MADE_BY } from '../support/before.ts';

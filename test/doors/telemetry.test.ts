@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openWakeQueue } from '../../src/queue/queue.ts';
+import { openWake } from '../../src/next/queue/wake.ts';
 import { forget, REDIS } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';
@@ -95,13 +95,15 @@ test('with telemetry off there are no spans, whoever registered an SDK', async (
 
 test('ringing and hearing a wake-up are spans of one trace', async () => {
   const namespace = `telemetry-${process.pid}`;
-  const queue = await openWakeQueue({ url: REDIS, namespace, telemetry: true });
+  const said: string[] = [];
+  const now = () => new Date();
+  const wake = openWake({ url: REDIS, namespace, telemetry: true, now, onError: (message) => said.push(message) });
   onTestFinished(() => forget(REDIS, namespace));
-  const heard = Promise.withResolvers<void>();
-  queue.listen(() => heard.resolve(), heard.reject);
-  await queue.notify({ kind: 'extract', store: '/memory', key: 'session' });
-  await heard.promise;
-  await queue.close();
+  const heard = wake.next(60_000, new AbortController().signal);
+  await wake.ring({ kind: 'extract', key: 'session', at: new Date(now().getTime() + 100), news: 1 });
+  await heard;
+  await wake.close();
+  expect(said).toEqual([]);
   const traces = new Set(
     exporter
       .getFinishedSpans()

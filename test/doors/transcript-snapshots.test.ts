@@ -3,9 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { redact } from '../../src/base/text/redact.ts';
-import { dropSnapshots, snapshotPath, takeSnapshot } from '../../src/doors/transcripts.ts';
-import { workKey } from '../../src/doors/worker/work.ts';
-import { inboxItem } from '../../src/memory/ledger/inbox.ts';
 import { openSession, openSnapshot, snapshotLines } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
@@ -19,22 +16,10 @@ import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../su
 const TOKEN = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
 const NOW = '2026-11-21T02:00:00.000Z';
 
-function snapshotsIn(dir: string): string[] {
-  return readdirSync(join(dir, '.nocturne', 'snapshots'));
-}
-
-/** What is kept of sessions: files of the old house, rows of the next. */
-async function keptIn({ app, dir }: TestApp): Promise<string[]> {
-  if (HOUSE === 'old')
-    return snapshotsIn(dir).map((name) => readFileSync(join(dir, '.nocturne', 'snapshots', name), 'utf8'));
-  const { db } = app as unknown as import('../../src/next/worker/compose.ts').App;
-  return (await db.all<{ body: Uint8Array }>('select body from piece')).map(({ body }) => Buffer.from(body).toString());
-}
-
-/** The name that the waiting work gives. */
-function snapshotFor({ ledger }: TestApp['store'], key: string): string {
-  const payload = inboxItem(ledger, 'extract', key)?.payload;
-  return (payload as { snapshot: string }).snapshot;
+/** What is kept of sessions. */
+async function keptIn({ app }: TestApp): Promise<string[]> {
+  const pieces = await app.db.all<{ body: Uint8Array }>('select body from piece');
+  return pieces.map(({ body }) => Buffer.from(body).toString());
 }
 
 function withSecrets() {
@@ -51,15 +36,12 @@ async function enqueued(testing: TestApp, transcript: string) {
   return { waiting, work: async () => (await workDue(testing))[0] };
 }
 
-test('a snapshot holds no secret and is for its owner alone', async () => {
+test('a snapshot holds no secret', async () => {
   const testing = await testApp();
   await enqueued(testing, withSecrets().path);
   const text = (await keptIn(testing)).join('');
   expect(text).toContain('Always use pnpm instead of npm.');
   expect(text).not.toMatch(/ghp_a1B2|hunter2/);
-  if (HOUSE === 'next' || process.platform === 'win32') return;
-  const [name = ''] = snapshotsIn(testing.dir);
-  expect(statSync(join(testing.dir, '.nocturne', 'snapshots', name)).mode & 0o777).toBe(0o600);
 });
 
 test('a session that is gone is extracted from its snapshot, and not again', async () => {
@@ -68,8 +50,8 @@ test('a session that is gone is extracted from its snapshot, and not again', asy
   const { work } = await enqueued(testing, session.path);
   renameSync(session.path, `${session.path}.away`);
   expect(await work()).toMatchObject({ outcome: 'recorded', delayedUntil: null });
-  // The next house keeps it as long as versions, for who asks what a line rests on.
-  expect(await keptIn(testing)).toHaveLength(HOUSE === 'old' ? 0 : 1);
+  // It is kept as long as versions, for who asks what a line rests on.
+  expect(await keptIn(testing)).toHaveLength(1);
   renameSync(`${session.path}.away`, session.path);
   const again = await testing.app.extract({ transcript: session.path, ended: true });
   expect(again).toMatchObject({ outcome: 'nothing-new', session: session.id });
@@ -82,7 +64,7 @@ test('a session that is still there is read itself', async () => {
   session.add('The release deadline is 2026-12-04.');
   expect(await work()).toMatchObject({ outcome: 'recorded' });
   expect(readFileSync(join(testing.dir, 'logs/2026/11/2026-11-20.md'), 'utf8')).toContain('2026-12-04');
-  expect(await keptIn(testing)).toHaveLength(HOUSE === 'old' ? 0 : 1);
+  expect(await keptIn(testing)).toHaveLength(1);
 });
 
 test('work that waits for another try keeps its snapshot', async () => {
@@ -93,56 +75,6 @@ test('work that waits for another try keeps its snapshot', async () => {
   rmSync(session.path);
   expect(await work()).toMatchObject({ outcome: 'failed', delayedUntil: expect.any(String) });
   expect(await keptIn(testing)).toHaveLength(1);
-});
-
-test.skipIf(HOUSE === 'next')(
-  'new input that comes while a session is worked keeps its snapshot; the one it replaces goes',
-  async () => {
-    let second: Promise<unknown> = Promise.resolve();
-    const session = withSecrets();
-    const model = await testModel(async () => {
-      second = enqueued(testing, session.path);
-      await second;
-      return says('Nothing worth keeping.');
-    });
-    const testing = await testApp({ server: model });
-    const { waiting } = await enqueued(testing, session.path);
-    const [first] = snapshotsIn(testing.dir);
-    await workKey(testing.app, waiting);
-    await second;
-    const left = snapshotsIn(testing.dir);
-    expect(left).toHaveLength(1);
-    expect(left).not.toContain(first);
-    const [item] = await testing.rows('waiting');
-    expect(item?.payload).toMatchObject({ snapshot: left[0] });
-  },
-);
-
-test.skipIf(HOUSE === 'next')(
-  'a snapshot that is being written stays; one whose writer died goes after a day',
-  async () => {
-    const { store, dir } = await testApp();
-    const session = await openSession(withSecrets().path);
-    await takeSnapshot(store, { session, key: 'k', payload: { transcript: '/gone', ended: true }, notBefore: NOW });
-    writeFileSync(snapshotPath(store, 'new.jsonl.tmp'), '');
-    writeFileSync(snapshotPath(store, 'old.jsonl.tmp'), '');
-    writeFileSync(snapshotPath(store, 'forgotten.jsonl'), '');
-    const now = new Date(statSync(snapshotPath(store, 'new.jsonl.tmp')).mtimeMs + 1_000);
-    utimesSync(snapshotPath(store, 'old.jsonl.tmp'), 0, new Date(now.getTime() - 25 * 60 * 60_000));
-    await dropSnapshots(store, now);
-    expect(snapshotsIn(dir).sort()).toEqual([snapshotFor(store, 'k'), 'new.jsonl.tmp'].sort());
-  },
-);
-
-test.skipIf(HOUSE === 'next')('a snapshot that cannot be finished leaves neither a file nor work', async () => {
-  const { store, dir } = await testApp();
-  const path = withSecrets().path;
-  const session = await openSession(path);
-  rmSync(path);
-  const item = { session, key: 'k', payload: {}, notBefore: NOW };
-  await expect(takeSnapshot(store, item)).rejects.toMatchObject({ code: 'storage' });
-  expect(snapshotsIn(dir)).toEqual([]);
-  expect(inboxItem(store.ledger, 'extract', 'k')).toBeUndefined();
 });
 
 /** Everything that coverage and entries rest on. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { Explanation } from '../../src/doors/cli/terminal/explain-session.ts';
+import type { SessionFate } from '../../src/next/worker/session-fate.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
@@ -26,7 +26,7 @@ function hasEnded(path: string): void {
   utimesSync(path, at, at);
 }
 
-const toldOf = (path: string, environment: Environment) => jsonHere<Explanation>(['why', path], environment);
+const toldOf = (path: string, environment: Environment) => jsonHere<SessionFate>(['why', path], environment);
 
 test('why of a session file tells what would be offered, without a model and without a memory', async () => {
   const parent = tempDir();
@@ -36,7 +36,6 @@ test('why of a session file tells what would be offered, without a model and wit
     NOCTURNE_HOME: join(parent, 'home'),
     NOCTURNE_MEMORY_DIR: memory,
     NOCTURNE_NOW: '2026-11-21T02:00:00Z',
-    ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
   };
   const session = withTools();
   hasEnded(session.path);

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { recallFor } from '../../src/doors/recall-session.ts';
+import { recallFor } from '../../src/next/hook/start-recall.ts';
 import { findFaults } from '../../src/memory/history/check.ts';
 import { projectMemoryDir } from '../../src/memory/home/paths.ts';
 import { coverageWhere } from '../../src/memory/ledger/coverage.ts';

@@ -3,9 +3,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { RememberReport } from '../../jobs/remember.ts';
-import type { ShareReport } from '../../jobs/share.ts';
-import { shutGate } from '../../src/doors/worker/hold.ts';
+import type { RememberReport } from '../../src/next/jobs/remember.ts';
+import type { ShareReport } from '../../src/next/jobs/share.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { ranIn } from '../support/doors.ts';
 import { gitIn } from '../support/git.ts';
@@ -61,40 +60,7 @@ async function world(settings: object = {}) {
   };
 }
 
-test.skipIf(HOUSE === 'next')(
-  'a ledger that came with the repository is not worked with until it is taken out of it',
-  async () => {
-    const at = await world();
-    writeFileSync(join(at.dir, 'hosts.md'), HOSTS);
-    await at.here('share', 'hosts');
-    at.tree.run('add', '--force', '.claude');
-    at.tree.run('commit', '-qm', 'memory');
-    // Where nocturne made it itself, it goes on.
-    expect((await at.here('list', '--scope', 'local')).code).toBe(0);
-    expect((await at.here('remember', '--share', 'Live is gamma.')).code).toBe(0);
-
-    const { dir, environment } = await testApp();
-    writeFileSync(join(dir, 'hosts.md'), HOSTS);
-    const other = (...args: string[]) => {
-      vi.spyOn(process, 'cwd').mockReturnValue(at.tree.dir);
-      return runHere(args, environment);
-    };
-    for (const command of [
-      ['share', 'hosts'],
-      ['check', '--scope', 'local'],
-      ['dream', '--scope', 'local'],
-    ]) {
-      expect(await other(...command)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('came with the repository'),
-      });
-    }
-    at.tree.run('rm', '-qf', '.claude/memory/.nocturne/ledger.db');
-    expect((await other('share', 'hosts')).code).toBe(0);
-  },
-);
-
-test.each(['.nocturne', '.nocturne/aside', ...(HOUSE === 'old' ? ['.nocturne/lock.db'] : [])])(
+test.each(['.nocturne', '.nocturne/aside', ...([])])(
   'a repository whose %s is a link is not shared with, and nothing is written where it leads',
   async (link) => {
     const { here, dir, team } = await world();
@@ -133,7 +99,7 @@ ssh alpha
   expect(shared('MEMORY.md')).toBe('# Memory\n\n## Reference\n- Where things run [hosts.md]\n');
   expect(tree.run('check-attr', 'merge', '.claude/memory/hosts.md')).toContain('merge: union');
   expect(tree.run('status', '--porcelain', '-uall').match(/\S+$/gm)).toEqual(
-    ['.gitattributes', ...(HOUSE === 'old' ? ['.nocturne/.gitignore'] : []), 'MEMORY.md', 'hosts.md'].map(
+    ['.gitattributes', ...([]), 'MEMORY.md', 'hosts.md'].map(
       (path) => `.claude/memory/${path}`,
     ),
   );
@@ -222,22 +188,6 @@ test('remember --share keeps the words and shares them at once; with a secret it
   expect(shared('working-agreements.md')).not.toContain('key');
   expect(await store.read('logs/2026/11/2026-11-21.md')).toContain('My key is [redacted:github].');
 });
-
-test.skipIf(HOUSE === 'next')(
-  'redact tells where the team has what it takes out of one’s own memory, and takes it out there when asked',
-  async () => {
-    const { here, shared, store } = await world();
-    await here('remember', '--share', 'The codeword is aardvark.');
-    const own = await here('redact', '--match', 'aardvark');
-    expect(own.stderr).toMatch(/team's memory, too: \S*working-agreements\.md\. The same with --scope local/);
-    expect(await store.read('logs/2026/11/2026-11-21.md')).not.toContain('aardvark');
-    expect(shared('working-agreements.md')).toContain('aardvark');
-    const teams = await here('redact', '--match', 'aardvark', '--scope', 'local');
-    expect([teams.code, teams.stderr]).toEqual([0, '']);
-    expect(shared('working-agreements.md')).not.toContain('aardvark');
-    expect((await here('redact', '--match', 'aardvark')).stderr).toBe('');
-  },
-);
 
 test.each(['.claude', '.claude/memory'])(
   'where %s is a link, sharing is refused and the message says so',
@@ -373,18 +323,6 @@ test('a memory of two repositories shares nothing by itself', async () => {
   expect(await at.app.dream(at.store, {})).toMatchObject({ outcome: 'dreamed' });
   expect([existsSync(at.team), existsSync(join(other.dir, '.claude'))]).toEqual([false, false]);
 });
-
-test.skipIf(HOUSE === 'next')(
-  'the night leaves a team’s memory alone; who uses it as the only one is dreamed for',
-  async () => {
-    const at = await world();
-    await at.here('remember', '--scope', 'local', 'Use pnpm.');
-    const team = await at.app.store(at.team);
-    expect(await shutGate(at.app, { store: team, payload: { isNightly: true } })).toContain('team');
-    const { app } = await testApp({ dir: at.team });
-    expect(await shutGate(app, { store: team, payload: { isNightly: true } })).toBeNull();
-  },
-);
 
 test('what one session only showed is not shared', async () => {
   const { dir, json, shared } = await world();

@@ -47,7 +47,7 @@ export function copyHome(name: 'plain' | 'kim' | 'server' | 'fleet') {
     session: (digit: string) => join(project, `${digit.repeat(8)}-2222-4333-8444-555555555555.jsonl`),
     /** What a process there has in its environment. */
     environment: (server: MessagesServer): Environment => ({
-      ...{ PATH: process.env.PATH, HOME: user, NOCTURNE_HOME: home, NOCTURNE_NEXT: '1' },
+      ...{ PATH: process.env.PATH, HOME: user, NOCTURNE_HOME: home },
       ...{ CLAUDE_CONFIG_DIR: join(user, '.claude'), NOCTURNE_ZONE: 'UTC', NOCTURNE_QUEUE_URL: '' },
       ...{ NOCTURNE_NOW: MADE_BY.now, ...asking(server) },
     }),

@@ -1,4 +1,4 @@
-// The jobs of the next house over a memory of their own, for plays that both houses take part in.
+// The jobs over a memory of their own, for plays.
 
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dream } from '../../src/next/jobs/dream.ts';

@@ -1,8 +1,7 @@
-// The Redis that the tests can reach, and queues with a namespace of their own on it.
+// The Redis that the tests can reach, and what they measure there.
 
 import { Queue } from 'bullmq';
 import { vi } from 'vitest';
-import { openWakeQueue, type WakeQueue, type WakeUp } from '../../src/queue/queue.ts';
 import { openRedis } from '../../src/queue/redis.ts';
 
 export const REDIS = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379';
@@ -20,22 +19,6 @@ export async function missing(): Promise<string | null> {
   }
 }
 
-/** Queues, each with a namespace of its own where none is given; `closeAll()` leaves nothing of them behind. */
-export function workshop() {
-  const opened = new Map<WakeQueue, string>();
-  return {
-    async queue(namespace = `test-${process.pid}-${Math.random().toString(36).slice(2)}`, url = REDIS) {
-      const queue = await openWakeQueue({ url, namespace });
-      opened.set(queue, namespace);
-      return queue;
-    },
-    async closeAll(): Promise<void> {
-      await Promise.all([...opened.keys()].map((queue) => queue.close()));
-      for (const name of new Set(opened.values())) await forget(REDIS, name);
-    },
-  };
-}
-
 /** Takes a namespace off a server, with all that waits in it. */
 export async function forget(url: string, namespace: string): Promise<void> {
   const redis = await openRedis(url);
@@ -43,18 +26,6 @@ export async function forget(url: string, namespace: string): Promise<void> {
   await queue.obliterate({ force: true });
   await queue.close();
   redis.close();
-}
-
-/** Notes what it was woken for, and what went wrong. */
-export function recorder() {
-  const heard: WakeUp[] = [];
-  const errors: unknown[] = [];
-  return {
-    heard,
-    errors,
-    onWake: (wakeUp: WakeUp) => void heard.push(wakeUp),
-    onError: (error: unknown) => void errors.push(error),
-  };
 }
 
 /** Until `check` no longer throws. */

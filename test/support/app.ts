@@ -1,17 +1,19 @@
-// An app on a home and a memory directory of its own, wired as the doors wire it.
+// An app on a home and a memory of its own, wired as the doors wire it; on SQLite, or on PostgreSQL where NOCTURNE_TEST_ENGINE
+// says so.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { compose } from '../../src/doors/compose.ts';
+import { openApp, storeOf } from './doors.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
+import { ownDatabase } from './own-database.ts';
 import { rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
 import { jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
-import { ASKED, HOUSE, tempDir } from './temp.ts';
+import { ON_POSTGRES, tempDir } from './temp.ts';
 
 export interface TestAppOptions {
   /** Where to reach the model; default: the scripted model of all tests. */
@@ -31,42 +33,42 @@ export interface TestAppOptions {
 /** What a process of somebody has in its environment whose home that is, without a queue. */
 export const environmentIn = (home: string, more: Environment = {}): Environment => ({
   ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, HOME: home, NOCTURNE_MODEL: 'offline' },
-  ...ASKED,
   ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
 });
 
-export type TestApp = Awaited<ReturnType<typeof testAppOf>>;
+export type TestApp = Awaited<ReturnType<typeof testApp>>;
 
-/** In the house that the test asks: of the next one `app` is what its own doors have, and there is no `store`. */
-export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
-  if (HOUSE === 'old') return testAppOf(options);
-  const { testAppNext } = await import('../next/app-next.ts');
-  return (await testAppNext(options)) as unknown as TestApp;
-}
+/** Where the memory of a home is kept, where that is PostgreSQL. */
+const databases = new Map<string, string>();
 
-async function testAppOf(options: TestAppOptions) {
-  const home = options.home ?? tempDir();
-  const dir = options.dir ?? tempDir();
+export async function testApp(options: TestAppOptions = {}) {
+  const [home, dir] = [options.home ?? tempDir(), options.dir ?? tempDir()];
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
+  const isOwn = ON_POSTGRES && !databases.has(home);
+  const database = isOwn ? await ownDatabase() : undefined;
+  if (database) databases.set(home, database.url);
+  const url = databases.get(home);
   const environment = environmentIn(home, {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,
+    ...(url && { NOCTURNE_DATABASE_URL: url }),
     ...(options.now !== undefined && { NOCTURNE_NOW: options.now }),
     ...asking(options.server ?? (await scriptedModel())),
     ...options.variables,
   });
   const runAgent = options.isForked ? undefined : loopInProcess;
-  const app = compose(await loadConfig({}, environment), { runAgent });
-  (options.whenDone ?? onTestFinished)(() => app.close());
-  const store = await app.storeFor({});
+  const app = await openApp(await loadConfig({}, environment), { runAgent });
+  (options.whenDone ?? onTestFinished)(async () => {
+    await app.close();
+    await database?.drop();
+  });
+  const memory = await app.memoryFor();
   return {
-    ...{ app, store, home },
-    /** The memory directory. */
-    dir,
-    /** What a process of the same settings has in its environment. */
-    environment,
+    ...{ app, home, dir, environment },
+    /** The memory, with what tests ask of it beside its row. */
+    store: { ...storeOf(app, memory), dir },
     /** What its memory keeps beside the files. */
-    rows: rowsOf(store),
+    rows: rowsOf(app, memory),
     /** Runs `nocturne ARGS` with that, in this process (run-here.ts has more); `json`: reads its stdout as one JSON value. */
     nocturne: (...args: string[]) => runHere(args, environment),
     json: <T>(...args: string[]) => jsonHere<T>(args, environment),

@@ -1,69 +1,146 @@
-// Functions behind the doors that tests call without a door, in the house that is asked.
+// Functions behind the doors that tests call without a door; and an app with what tests ask of a home and of a memory.
 
-import { thisProcess } from '../../src/base/process.ts';
-import { enqueueExtract as enqueueOld, put } from '../../src/doors/cli/commands/enqueue.ts';
-import * as mcp from '../../src/doors/cli/commands/mcp-command.ts';
-import * as compose from '../../src/doors/compose.ts';
-import * as hooks from '../../src/doors/hook/ingest.ts';
-import * as sweeps from '../../src/doors/hook/sweep.ts';
-import * as workers from '../../src/doors/worker/worker.ts';
-import { writeSession } from '../../src/memory/ledger/coverage.ts';
-import { beginJob as beginJobOld, takeLease } from '../../src/memory/ledger/job-rows.ts';
-import type { Store } from '../../src/memory/store/store.ts';
-import { type Rows, rowsOf } from './rows.ts';
+import type { Config } from '../../src/base/config/config.ts';
+import { type ProcessName, thisProcess } from '../../src/base/process.ts';
+import { dayOf } from '../../src/base/time.ts';
+import type { Parts } from '../../src/doors/job-bounds.ts';
+import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
+import { beginJob as begin } from '../../src/next/memory/job-rows.ts';
+import type { MemoryRow } from '../../src/next/memory/memories.ts';
+import { declineBefore, enterSession } from '../../src/next/memory/session-rows.ts';
+import { breakerOf } from '../../src/next/queue/breaker.ts';
+import { take } from '../../src/next/queue/inbox.ts';
+import { spentOn } from '../../src/next/queue/spend.ts';
+import { allWorkers, queueNamespace } from '../../src/next/queue/workers.ts';
+import { type App, openApp as open } from '../../src/next/worker/compose.ts';
+import { announceSession as announce, ingestSpool as ingest } from '../../src/next/worker/ingest.ts';
+import { putWork } from '../../src/next/worker/work-item.ts';
+import { runWorker, type WorkerOptions } from '../../src/next/worker/worker.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { rowsOf } from './rows.ts';
 import type { SessionFile } from './session-file.ts';
-import { HOUSE } from './temp.ts';
 
-const next = HOUSE === 'old' ? null : await import('../next/doors-next.ts');
-const inNext = next as unknown as Record<string, never> | null;
+export { serveMemory } from '../../src/next/cli/mcp-command.ts';
+export { sweepSessions } from '../../src/next/worker/sweep.ts';
+export { enqueueExtract };
 
-export const openApp: typeof compose.openApp = inNext?.openApp ?? compose.openApp;
-export const serveMemory: typeof mcp.serveMemory = inNext?.serveMemory ?? mcp.serveMemory;
-export const ingestSpool: typeof hooks.ingestSpool = inNext?.ingestSpool ?? hooks.ingestSpool;
-export const announceSession: typeof hooks.announceSession = inNext?.announceSession ?? hooks.announceSession;
-export const sweepSessions: typeof sweeps.sweepSessions = inNext?.sweepSessions ?? sweeps.sweepSessions;
-export const enqueueExtract: typeof enqueueOld = inNext?.enqueueExtract ?? enqueueOld;
-export const rowsIn = (app: compose.App, store: Store): Rows =>
-  next ? (next.rowsIn(app as never, store as never) as unknown as Rows) : rowsOf(store);
+export const rowsIn = (app: App, memory: MemoryRow) => rowsOf(app, memory);
+
+const USER = { job: 'job_user', actor: { kind: 'user', id: null } } as const;
+
+export async function openApp(config: Config, parts: Parts = {}) {
+  return withHome(await open(config, parts));
+}
+
+/** An app with what tests ask of a home. */
+export function withHome(app: App) {
+  const { db, clock, config } = app;
+  const setting = async (key: string) =>
+    (await db.get<{ value: string }>('select value from setting where key = ?', key))?.value;
+  const home = {
+    days: {
+      async spendOf(day: string) {
+        const [all, plan] = [await spentOn(db, dayOf(day, 'UTC')), await spentOn(db, dayOf(day, 'UTC'), 'plan')];
+        const { tokens, reservedTokens, microUsd, reservedMicroUsd, calls } = all;
+        const used = { usedTokens: tokens - reservedTokens, usedMicroUsd: microUsd - reservedMicroUsd };
+        return { ...used, reservedTokens, reservedMicroUsd, calls, planRequests: plan.calls };
+      },
+    },
+    workers: { all: () => allWorkers(db) },
+    breaker: { read: () => breakerOf(db, { after: config.breakerAfter, now: clock.now() }) },
+    decline: (until: Date) => declineBefore(db, until),
+    lastNightAt: () => setting('night'),
+    addStore: async () => {},
+    async stores() {
+      const rows = await db.all<{ place: string }>(
+        'select coalesce(dir, id) as place from memory where deleted_at is null',
+      );
+      return rows.map(({ place }) => place);
+    },
+  };
+  const store = async (dir: string) => {
+    const of = { scope: 'project', name: 'other', origin: null } as const;
+    return storeOf(
+      app,
+      await (db.engine === 'sqlite' ? app.memories.ofDirectory(dir, of) : app.memories.ofPlace(dir, of)),
+    );
+  };
+  const hasMemory = async (at: { cwd?: string }) => (await app.findMemory(at)) !== null;
+  return Object.assign(app, {
+    home,
+    hasMemory,
+    store,
+    storeFor: async (at: { cwd?: string }) => storeOf(app, await app.memoryFor(at)),
+  });
+}
+
+/** A memory with what tests ask of a store. */
+export function storeOf(app: App, memory: MemoryRow) {
+  const files = () => app.files(memory);
+  return Object.assign(memory, {
+    list: async () => (await files().list()).items.flatMap((file) => ('path' in file ? [file.path] : [])),
+    read: async (path: string) => (await files().read({ path }))?.text ?? null,
+    write: (_: object, file: { path: string; text: string }) => files().write(USER, file),
+    work: {
+      /** Why nights passed it by, the latest first, and how often. */
+      async skips() {
+        const rows = await app.db.all<{ output: string; at: string }>(
+          "select output, ended_at as at from job where memory = ? and outcome = 'skipped' order by ended_at desc",
+          memory.id,
+        );
+        const reasons = Map.groupBy(rows, ({ output }) => JSON.parse(output).reason as string);
+        return [...reasons].map(([reason, of]) => ({ reason, times: of.length }));
+      },
+    },
+  });
+}
+
 /** Where its queue is. */
-export const wakeQueueOptions: typeof workers.wakeQueueOptions = inNext?.wakeQueueOptions ?? workers.wakeQueueOptions;
-export async function enqueueDream(app: compose.App, store: Store): Promise<void> {
-  if (next) await next.enqueueDream(app as never, store as never);
-  else await put(app, { store, kind: 'dream', key: 'dream' }, {});
+export async function wakeQueueOptions({ db, config }: App) {
+  return { url: config.queueUrl ?? '', namespace: await queueNamespace(db, config.home) };
+}
+
+export async function ingestSpool(app: App, { onProblem }: { onProblem(message: string): void }) {
+  const ingested = await ingest(app, onProblem);
+  return { ...ingested, announced: ingested.announced.length };
+}
+
+interface News {
+  transcript: string;
+  cwd?: string;
+  ended: boolean;
+  isDueNow?: boolean;
+}
+
+export async function announceSession(app: App, { transcript, cwd, ...news }: News) {
+  const session = await openSession(transcript, { isLive: true });
+  return announce(app, { ...news, session: Object.assign(session, cwd !== undefined && { cwd }) });
 }
 
 /** A session of it ran there. */
-export async function ranIn(app: compose.App, store: Store, cwd: string): Promise<void> {
-  const session = {
-    id: cwd,
-    cwd,
-    path: '/gone',
-    format: 'claude-code' as const,
-    sizeBytes: 0,
-    modifiedAt: '2026-11-20T09:00:00Z',
-  };
-  if (next) return next.ranIn(app as never, store as never, session);
-  await store.commit({ actor: 'person' }, () => ({ files: [], rows: (sql) => void writeSession(sql, session) }));
+export async function ranIn({ db, machine }: App, { id: memory }: MemoryRow, cwd: string): Promise<void> {
+  const at = '2026-11-20T09:00:00Z';
+  const session = { id: cwd, cwd, path: '/gone', format: 'claude-code', sizeBytes: 0, modifiedAt: at } as const;
+  await db.write((sql) => enterSession(sql, { memory, machine, at }, session));
 }
 
-/** Another process is at work on a session of it; default: one that nobody knows. */
-export async function workElsewhere({ config, ...app }: compose.App, store: Store, session?: SessionFile) {
-  if (next) return next.workElsewhere({ config, ...app } as never, store as never, session?.path);
-  const taking = { now: config.clock.now(), ttlMs: 600_000, owner: `${thisProcess()}/x` };
-  const key = `session:${session?.id ?? 'elsewhere'}`;
-  if (!takeLease(store.ledger, { ...taking, key })) throw new Error('it is leased');
+export async function enqueueDream(app: App, memory: MemoryRow): Promise<void> {
+  await putWork(app, { kind: 'dream', key: memory.id, memory, payload: {} });
+}
+
+/** Another process is at work on a session of it; default: on any. */
+export async function workElsewhere(app: App, { id }: MemoryRow, of?: SessionFile): Promise<void> {
+  const { key } = of ? await enqueueExtract(app, { transcript: of.path, ended: true }) : { key: 'session_elsewhere' };
+  const item = { kind: 'extract', key, memory: id, payload: { ended: true } } as const;
+  await take(app.db, { owner: thisProcess(), item, now: app.clock.now(), forMs: 600_000 });
 }
 
 /** An extraction that runs since an hour; default: in this process. Answers its id. */
-export async function beginJob({ config, ...app }: compose.App, store: Store, process?: string): Promise<string> {
-  const now = new Date(config.clock.now().getTime() - 3_600_000);
-  if (next) return next.beginJob(app as never, { memory: store as never, process, now });
-  const id = beginJobOld(store.ledger, { kind: 'extract', now });
-  if (process !== undefined) store.ledger.run('update job set process = ? where id = ?', process, id);
-  return id;
+export function beginJob({ db, clock }: App, { id: memory }: MemoryRow, process?: string): Promise<string> {
+  const at = { memory, startedBy: 'person', at: new Date(clock.now().getTime() - 3_600_000).toISOString() } as const;
+  return begin(db, { kind: 'extract', ...at, process: process as ProcessName });
 }
-/** Works what is due, as `worker --once` does. */
-export const workUntilIdle = (app: compose.App, told: Pick<workers.WorkerOptions, 'onResult' | 'onError'>) =>
-  next
-    ? next.workUntilIdle(app as never, told as never)
-    : workers.runWorker(app, { ...told, until: workers.untilIdle, signal: new AbortController().signal });
+
+export function workUntilIdle(app: App, told: Pick<WorkerOptions, 'onResult' | 'onError'>): Promise<void> {
+  return runWorker(app, { ...told, ends: 'idle', signal: new AbortController().signal });
+}

@@ -1,10 +1,10 @@
-// Works what is due in a test's memory directory, in this process, at any instant.
+// Works what is due in a test's memory, in this process, at any instant.
 
-import { dueItems } from '../../src/doors/worker/desk.ts';
-import { type WorkResult, workKey } from '../../src/doors/worker/work.ts';
+import { replace } from '../../src/next/db/sql.ts';
+import type { WorkResult } from '../../src/next/worker/work-item.ts';
+import { runWorker } from '../../src/next/worker/worker.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 import { enqueueExtract } from './doors.ts';
-import { HOUSE } from './temp.ts';
 
 /** The same home and memory directory, as a process sees them that begins at `now`. */
 export function laterApp(testing: TestApp, now: string | number, options: TestAppOptions = {}): Promise<TestApp> {
@@ -12,13 +12,23 @@ export function laterApp(testing: TestApp, now: string | number, options: TestAp
   return testApp({ ...options, home, dir, now: new Date(now).toISOString() });
 }
 
-export async function workDue({ app, store }: TestApp): Promise<WorkResult[]> {
-  if (HOUSE === 'next') return (await import('../next/due-work-next.ts')).workDueNext(app as never) as never;
+/** Works what is due, as `worker --once` does. */
+export async function workDue({ app }: Pick<TestApp, 'app'>): Promise<WorkResult[]> {
   const results: WorkResult[] = [];
-  for (let [item] = await dueItems(app, store); item; [item] = await dueItems(app, store)) {
-    const result = await workKey(app, { store, kind: item.kind, key: item.key });
-    if (result) results.push(result);
-  }
+  const { config, clock, db } = app;
+  // No night is due: tests of nights use the worker itself.
+  const night = clock.now().toISOString();
+  await replace(db, 'setting', ['key'], { key: 'night', value: night });
+  await runWorker(
+    { ...app, config: { ...config, concurrency: 1 } },
+    {
+      ...{ signal: new AbortController().signal, ends: 'idle' },
+      onResult: (result) => void results.push(result),
+      onError(message) {
+        throw new Error(message);
+      },
+    },
+  );
   return results;
 }
 

@@ -3,14 +3,14 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMPILED } from './run.ts';
-import { ASKED, OWN_HOME, tempDir } from './temp.ts';
+import { tempDir } from './temp.ts';
 
 export type Person = ReturnType<typeof aPerson>;
 
 /** `hasSystemd`: there is a user manager that answers; a container often has none. */
 export function aPerson({ hasSystemd = false } = {}) {
   const user = tempDir();
-  const home = join(user, OWN_HOME);
+  const home = join(user, '.nocturne');
   const bin = join(user, 'bin');
   mkdirSync(bin);
   const systemctlCalls = join(bin, 'systemctl-calls');
@@ -34,7 +34,6 @@ export function aPerson({ hasSystemd = false } = {}) {
       HOME: user,
       // Said, too: what runs inside of a test must never reach the directories of whoever runs the tests.
       NOCTURNE_HOME: home,
-      ...ASKED,
       CLAUDE_CONFIG_DIR: join(user, '.claude'),
       PATH: bin,
       NOCTURNE_ZONE: 'UTC',

@@ -5,18 +5,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
-import type { RecallOptions } from '../../src/doors/recall-session.ts';
-import { redactMatches } from '../../src/memory/history/redact/redaction.ts';
-import { scrubOf } from '../../src/memory/history/redact/scrub.ts';
-import { openStore } from '../../src/memory/open.ts';
-import { topicUses } from '../../src/memory/recall/recall-uses.ts';
+import { type RecallOptions, recallFor } from '../../src/next/hook/start-recall.ts';
 import { openDatabase } from '../../src/next/db/open-database.ts';
 import { redact } from '../../src/next/jobs/redact.ts';
 import { Memories } from '../../src/next/memory/memories.ts';
 import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
-import { scrubOf as scrubOfNext } from '../../src/next/memory/scrub.ts';
-import { recallFor } from '../next/recalling.ts';
-import { dirWith, HOUSE, tempDir } from './temp.ts';
+import { scrubOf } from '../../src/next/memory/scrub.ts';
+import { dirWith, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */
 export function fill(dir: string, says: string, more: Record<string, string> = {}): string {
@@ -60,20 +55,11 @@ export async function recallWorld(settings: object = { userScope: true }, make =
     user: join(home, '.claude/memory'),
     local: join(root, '.claude/memory'),
     ask: (options = {}) => recallFor(config, { cwd: root, ...options }),
-    open: (dir) => (HOUSE === 'next' ? openNext : openBefore)(config, dir),
+    open: (dir) => open(config, dir),
   };
 }
 
-async function openBefore({ home, clock }: Config, dir: string): Promise<KnownMemory> {
-  const store = await openStore(dir, { clock });
-  onTestFinished(() => store.close());
-  return {
-    redact: (words) => redactMatches(scrubOf(words), { store, home, now: new Date() }),
-    uses: async (path) => topicUses(store.ledger).get(path),
-  };
-}
-
-async function openNext({ home, clock }: Config, dir: string): Promise<KnownMemory> {
+async function open({ home, clock }: Config, dir: string): Promise<KnownMemory> {
   const db = await openDatabase({ home });
   const memories = new Memories({ db, home, clock });
   onTestFinished(async () => {
@@ -83,7 +69,7 @@ async function openNext({ home, clock }: Config, dir: string): Promise<KnownMemo
   const { id } = await memories.ofDirectory(dir, { scope: 'project', name: 'test' });
   await new MemoryFiles(memories, await memories.of(id)).list();
   return {
-    redact: (words) => redact({ scrub: scrubOfNext(words), memories: [id] }, { memories }),
+    redact: (words) => redact({ scrub: scrubOf(words), memories: [id] }, { memories }),
     uses: (path) =>
       db.get(
         'select shown, used from topic_use join file on file.id = topic_use.file where topic_use.memory = ? and path = ?',

@@ -3,7 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ShownProposal } from '../../jobs/review/waiting-proposals.ts';
+import type { ShownProposal } from '../../src/next/jobs/review/shown-proposals.ts';
 import { allEntries, type EntryState } from '../../src/memory/ledger/entries.ts';
 import { jobsInProcess } from './jobs-in-process.ts';
 import { tempDir } from './temp.ts';

@@ -1,42 +1,76 @@
 // What is kept beside the files, as tests of the doors look at it: the one place among them that knows how it is kept.
 
-import { coverageWhere } from '../../src/memory/ledger/coverage.ts';
-import { allEntries, outboxRows } from '../../src/memory/ledger/entries.ts';
-import { type FailureRow, inboxItems } from '../../src/memory/ledger/inbox.ts';
-import { lastJobs } from '../../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../../src/memory/ledger/ledger.ts';
-import { topicUses } from '../../src/memory/recall/recall-uses.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import { entriesWhere } from '../../src/next/memory/entries.ts';
+import type { MemoryRow } from '../../src/next/memory/memories.ts';
+import type { App } from '../../src/next/worker/compose.ts';
+
+/** What became of a turn. */
+const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
 
 const QUERIES = {
-  coverage: (ledger: Ledger) => coverageWhere(ledger),
-  /** What became of each turn. */
-  fates: (ledger: Ledger) => coverageWhere(ledger).map(({ disposition }) => disposition),
-  entries: allEntries,
-  /** What waits to be worked. */
-  waiting: inboxItems,
-  /** The latest first. */
-  jobs: (ledger: Ledger) => lastJobs(ledger, 1_000),
-  /** What failed, the latest first, without its words. */
-  failures(ledger: Ledger): Omit<FailureRow, 'payload' | 'message' | 'key' | 'at'>[] {
-    const rows = ledger.all<FailureRow>('select * from failure order by at desc, key');
-    return rows.map(({ payload: _, message: __, key: ___, at: ____, ...row }) => row);
+  async coverage({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<Record<string, string>>(
+      `select s.name as session, t.id as turn, t.begins as "from", t.through as "throughMessage", t.day, t.job,
+         case t.state when 'done' then case when exists (select 1 from entry e where e.session = t.session and e.turn = t.id
+           and e.state <> 'gone') then 'recorded' else 'nothing' end when 'skipped' then t.reason else t.state end as fate
+       from turn t join session s on s.id = t.session where t.memory = ? order by s.name, t.through`,
+      id,
+    );
+    return rows.map(({ fate = '', ...row }) => ({ ...row, disposition: FATES[fate] ?? fate }));
   },
-  outbox: outboxRows,
-  /** Every state that a file was in, the earliest first, with who made it and in which commit. */
-  versions: (ledger: Ledger) =>
-    ledger.all<{ content: unknown; actor: string; commit: number }>(
-      'select content, actor, "commit" from version order by id',
+  fates: async (app: App, memory: MemoryRow) =>
+    (await QUERIES.coverage(app, memory)).map(({ disposition }) => disposition),
+  async entries({ db }: App, { id }: MemoryRow) {
+    const names = new Map(
+      (await db.all<{ id: string; name: string }>('select id, name from session')).map((row) => [row.id, row.name]),
+    );
+    const entries = await entriesWhere(db, id);
+    return entries.map((entry) => ({ ...entry, session: entry.session && names.get(entry.session) }));
+  },
+  async waiting({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<Record<string, string | number>>(
+      `select i.id, i.kind, i.key, i.payload, i.not_before as "notBefore", i.attempts, i.error as failure, i.since, s.path as transcript
+       from inbox i left join session s on i.kind = 'extract' and s.id = i.key
+       where i.memory = ? and i.state = 'waiting' order by i.not_before, i.id`,
+      id,
+    );
+    return rows.map(({ payload, transcript, ...row }) => {
+      const { size: _, ...said } = JSON.parse(`${payload}`);
+      return { ...row, payload: { ...(transcript !== null && { transcript }), ...said } };
+    });
+  },
+  jobs: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select job.id, kind, case status when 'running' then 'running' else 'ended' end as status, outcome, error, code,
+         s.name as session, job.created_at as "createdAt", ended_at as "endedAt", undoes
+       from job left join session s on s.id = job.session where job.memory = ? order by job.created_at desc, job.id desc`,
+      id,
     ),
-  /** What each line of a topic rests on. */
-  support: (ledger: Ledger) => ledger.all('select * from support order by path, line, entry'),
-  leases: (ledger: Ledger) => ledger.all<{ until: string }>('select until from lease where owner is not null'),
-  /** How often each topic was shown and used, by its path. */
-  uses: topicUses,
+  failures: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select kind, case state when 'failed' then 'failed' else 'retrying' end as state, code, attempts, failures from inbox
+       where memory = ? and code is not null order by id desc`,
+      id,
+    ),
+  outbox: async () => [],
+  versions: ({ db }: App, { id }: MemoryRow) =>
+    db.all(
+      `select content, actor_kind || ':' || coalesce(actor, '') as actor, change as "commit" from version where memory = ? order by seq`,
+      id,
+    ),
+  support: ({ db }: App, { id }: MemoryRow) =>
+    db.all('select file as path, line, source as entry from rests where memory = ? order by file, line, source', id),
+  leases: ({ db }: App) => db.all('select until from inbox where owner is not null'),
+  async uses({ db }: App, { id }: MemoryRow) {
+    const rows = await db.all<{ path: string }>(
+      `select file.path, shown, used, shown_at as "shownAt", used_at as "usedAt" from topic_use
+       join file on file.memory = topic_use.memory and file.id = topic_use.file where topic_use.memory = ?`,
+      id,
+    );
+    return new Map(rows.map((row) => [row.path, row]));
+  },
 };
 
-export type Rows = <Query extends keyof typeof QUERIES>(query: Query) => Promise<ReturnType<(typeof QUERIES)[Query]>>;
-
-export function rowsOf({ ledger }: Store): Rows {
-  return async (query) => QUERIES[query](ledger) as ReturnType<(typeof QUERIES)[typeof query]>;
+export function rowsOf(app: App, memory: MemoryRow) {
+  return (query: keyof typeof QUERIES) => QUERIES[query](app, memory);
 }

@@ -7,8 +7,7 @@ import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { agentOfShell } from '../../src/base/process.ts';
-import { main } from '../../src/doors/cli/cli.ts';
-import { HOUSE } from './temp.ts';
+import { main } from '../../src/next/cli/cli.ts';
 
 export interface EndedHere {
   code: number;
@@ -49,8 +48,7 @@ export async function hereWith(
   { stdin = '', answer, isTerminal = false, columns = 80, cwd }: HereOptions = {},
 ): Promise<EndedHere> {
   for (const name of Object.keys(process.env).filter(isOurs)) vi.stubEnv(name, undefined);
-  const house = HOUSE === 'next' ? { NOCTURNE_NEXT: '1' } : {};
-  for (const [name, value] of Object.entries({ ...house, ...environment })) vi.stubEnv(name, value);
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const written = { stdout: '', stderr: '' };
   const input = Object.assign(new Readable({ read() {} }), { isTTY: isTerminal });
   if (stdin !== '') input.push(stdin);

@@ -4,14 +4,9 @@
 
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
-import { useKeeping } from '../../src/doors/keeping.ts';
-import { keepInDatabase } from '../../src/wings/fleet/fleet-keeping.ts';
 import { SEED } from './depth.ts';
 import { removeTempDirs } from './temp.ts';
 
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
 
 afterAll(removeTempDirs);
-
-// For tests that use the core without its command line.
-useKeeping(keepInDatabase);

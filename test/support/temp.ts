@@ -11,22 +11,18 @@ const opened: (() => void)[] = [];
 
 if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
-/** Which house a test asks. */
-export const HOUSE = process.env.NOCTURNE_TEST_NEXT ? 'next' : 'old';
 /** What says so to a process that is started. */
-export const ASKED: Record<string, string> = HOUSE === 'next' ? { NOCTURNE_NEXT: '1' } : {};
+export const ASKED: Record<string, string> = {};
 /** Where nocturne keeps its own, in the directory of its user. */
-export const OWN_HOME = HOUSE === 'next' ? '.nocturne/next' : '.nocturne';
-/** Whether that keeps memory in PostgreSQL, without directories. */
-export const ON_POSTGRES = process.env.NOCTURNE_TEST_NEXT === 'postgres';
+export const OWN_HOME = '.nocturne';
+export const HOUSE = 'next' as 'next' | 'old';
+/** Whether memory is kept in PostgreSQL, without directories. */
+export const ON_POSTGRES = process.env.NOCTURNE_TEST_ENGINE === 'postgres';
 
-/** A new directory under the system's temporary one, by its canonical path. For the next house it is called as its home is. */
+/** A new directory under the system's temporary one, by its canonical path. */
 export function tempDir(parent = tmpdir()): string {
-  const top = realpathSync(mkdtempSync(join(parent, 'nocturne-test-')));
-  made.push(top);
-  if (HOUSE === 'old') return top;
-  const dir = join(top, 'next');
-  mkdirSync(dir);
+  const dir = realpathSync(mkdtempSync(join(parent, 'nocturne-test-')));
+  made.push(dir);
   return dir;
 }
 

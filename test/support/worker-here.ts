@@ -4,12 +4,9 @@
 import { onTestFinished } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { openApp } from '../../src/doors/compose.ts';
-import { openIntake } from '../../src/doors/hook/intake.ts';
-import { observeFigures } from '../../src/doors/telemetry.ts';
-import { figuresOf } from '../../src/doors/worker/known-work.ts';
-import { runWorker } from '../../src/doors/worker/worker.ts';
-import { HOUSE } from './temp.ts';
+import { sessionRow } from '../../src/next/memory/session-rows.ts';
+import { openApp } from '../../src/next/worker/compose.ts';
+import { runWorker } from '../../src/next/worker/worker.ts';
 
 /** Does what `nocturne worker` does with this environment. */
 export async function workerHere(environment: Environment) {
@@ -18,24 +15,7 @@ export async function workerHere(environment: Environment) {
   /** What became of each piece of work, and what went wrong; in order. */
   const said: string[] = [];
   const onError = (message: string) => void said.push(message);
-  const work = async () => {
-    if (HOUSE === 'next') return (await import('../next/due-work-next.ts')).workNext(environment, signal, onError);
-    const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
-    const intake = openIntake(app, { signal, onError, isResident: true });
-    const { telemetry, clock } = app.config;
-    const endMetrics = telemetry ? await observeFigures(() => figuresOf(app), clock) : undefined;
-    try {
-      return await runWorker(app, {
-        ...{ signal, takeIn: intake.takeIn, onError },
-        onResult: ({ kind, key, outcome }) => void said.push(`${kind} ${key}: ${outcome}`),
-      });
-    } finally {
-      endMetrics?.();
-      await intake.end();
-      await app.close();
-    }
-  };
-  const ended = work();
+  const ended = workUntil(environment, signal, onError);
   // Told by `stop`.
   ended.catch(() => undefined);
   /** Ends it in order. */
@@ -47,4 +27,28 @@ export async function workerHere(environment: Environment) {
     await stop();
   });
   return { said, stop };
+}
+
+/** Does what `nocturne worker` does with this environment, until `signal`. */
+async function workUntil(environment: Environment, signal: AbortSignal, say: (line: string) => void) {
+  const app = await openApp(await loadConfig({}, environment), { runAgent, startedBy: 'program' });
+  let saying = Promise.resolve();
+  const work = async () => {
+    try {
+      await runWorker(app, {
+        signal,
+        onError: say,
+        onResult({ kind, key, outcome }) {
+          saying = saying.then(async () => {
+            const session = kind === 'extract' ? await sessionRow(app.db, key) : undefined;
+            say(`${kind} ${session?.name ?? key}: ${outcome}`);
+          });
+        },
+      });
+    } finally {
+      await saying;
+      await app.close();
+    }
+  };
+  return work();
 }

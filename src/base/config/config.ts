@@ -93,7 +93,7 @@ export async function loadConfig(
 ): Promise<Config> {
   const userDir = userDirectory(env);
   const home = homeOfUser(env);
-  if (isNextHouse(env)) await moveUp(home);
+  await moveUp(home);
   const path = settingsPath(home);
   const file = await readSettings(path);
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
@@ -251,15 +251,11 @@ async function readAgentFile<T>(
   }
 }
 
-/** Where the home is; also known where the settings in it cannot be read. The next house has one of its own in it, `next`. */
+/** Where the home is; also known where the settings in it cannot be read. */
 export function homeOfUser(env: Environment = process.env): string {
   const given = homeDir(env.NOCTURNE_HOME, userDirectory(env));
-  const home = hasMovedUp(given) ? dirname(given) : given;
-  return isNextHouse(env) && basename(home) !== 'next' ? join(home, 'next') : home;
+  return hasMovedUp(given) ? dirname(given) : given;
 }
-
-/** Whether the house that takes over is asked for. */
-export const isNextHouse = (env: Environment = process.env): boolean => env.NOCTURNE_NEXT === '1';
 
 /** The directory of the user, which `~` stands for, and agents and schedulers look into. */
 export function userDirectory({ HOME, USERPROFILE }: Environment): string {

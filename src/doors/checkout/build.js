@@ -5,8 +5,8 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
 /** Without comments and blanks; names stay, so that what failed can be told. */
@@ -43,14 +43,11 @@ const declarations = once(
 );
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-// What is started as a thread of its own.
-const threads = globSync('src/wings/*/*-thread.ts').map((path) => [basename(path, '.ts'), path]);
 const library = await build({
   input: {
-    cli: 'src/doors/cli/cli.ts',
+    cli: 'src/cli/cli.ts',
     index: 'src/index.ts',
     'forked-child': 'src/agent/forked-child.ts',
-    ...Object.fromEntries(threads),
   },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies })
@@ -72,37 +69,27 @@ const hook = await build({
   logLevel: 'warn',
 });
 // What the hook loads to answer a prompt, for which a person waits: all in one file, without what a database needs.
-const prompts = ['src/doors/hook/prompt.js', 'src/next/hook/prompt-door.js'].map((input) =>
-  build({
-    input,
-    platform: 'node',
-    external: ['better-sqlite3', 'pg', 'bullmq', 'ioredis'],
-    plugins: [
-      withoutItsYaml,
-      {
-        name: 'fleet-when-asked',
-        resolveId: (id, from, { kind }) =>
-          kind === 'dynamic-import' && /[\\/]wings[\\/]fleet[\\/]/.test(from ?? '') ? { id, external: true } : null,
-      },
-    ],
-    checks: { eval: false },
-    output: { file: join('dist', basename(input)), format: 'esm', codeSplitting: false, minify: true },
-    logLevel: 'warn',
-  }),
-);
+const prompt = await build({
+  input: 'src/next/hook/prompt-door.js',
+  platform: 'node',
+  external: ['better-sqlite3', 'pg', 'bullmq', 'ioredis'],
+  plugins: [withoutItsYaml],
+  checks: { eval: false },
+  output: { file: 'dist/prompt-door.js', format: 'esm', codeSplitting: false, minify: true },
+  logLevel: 'warn',
+});
 chmodSync('dist/hook.js', 0o755);
 cpSync('src/doors/setup/agents/opencode-module.js', 'dist/opencode-module.js');
 cpSync('src/agent/programs/group-leader.js', 'dist/lib/group-leader.js');
 cpSync('src/next/db/schema.sql', 'dist/lib/schema.sql');
 // What the page sends to a browser.
-for (const dir of globSync('src/wings/*/assets'))
-  cpSync(dir, join('dist', basename(dirname(dir))), { recursive: true });
+cpSync('src/page/assets', 'dist/page', { recursive: true });
 const door = readFileSync('src/doors/cli/nocturne.js', 'utf8').replace('./cli.ts', './lib/cli.js');
 const [failed] = await declarations;
 if (failed !== 0) process.exit(1);
 keepDeclarationsOf('dist/src/index.d.ts');
 writeThirdParties(
-  [library, hook, ...(await Promise.all(prompts))].flatMap(({ output }) =>
+  [library, hook, prompt].flatMap(({ output }) =>
     output.flatMap((each) => each.moduleIds ?? []),
   ),
 );

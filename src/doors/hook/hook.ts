@@ -4,10 +4,10 @@
 // and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
 // Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
 // does nothing in a process that a worker has started. Loads nothing but Node's own modules: it is bundled to one file.
-// Only a prompt is answered, by a module of its own (prompt.js), within 300 ms of the start or not at all.
+// Only a prompt is answered, by a module of its own (prompt-door.js), within 300 ms of the start or not at all.
 
 import { homedir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../../base/errors.ts';
 import { homeDir } from '../../base/files/directories.ts';
@@ -24,10 +24,7 @@ process.on('uncaughtException', (error) => end(error));
 /** A person waits for it: from the start of this process. On a slow machine one may give it more. */
 const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
 
-const homeOfAll = homeDir(process.env.NOCTURNE_HOME, homedir());
-const isNext = process.env.NOCTURNE_NEXT === '1';
-/** The next house has one of its own in it. */
-const home = isNext && basename(homeOfAll) !== 'next' ? join(homeOfAll, 'next') : homeOfAll;
+const home = homeDir(process.env.NOCTURNE_HOME, homedir());
 const compiled = join(home, 'compiled');
 const args = process.argv.slice(2);
 
@@ -64,11 +61,10 @@ function readPrompt(text: string): object | null {
 
 /** Beside this file; a checkout's sources take longer than there is, so there the build answers, where one is. */
 function promptDoor(): URL {
-  const name = isNext ? 'prompt-door.js' : 'prompt.js';
-  const built = new URL(`../../../dist/${name}`, import.meta.url);
+  const built = new URL('../../dist/prompt-door.js', import.meta.url);
   const isSource = import.meta.url.endsWith('.ts');
   if (isSource && statNow(fileURLToPath(built)) !== null) return built;
-  return new URL(isSource && isNext ? `../../next/hook/${name}` : `./${name}`, import.meta.url);
+  return new URL('./prompt-door.js', import.meta.url);
 }
 
 async function answer(input: object): Promise<void> {
@@ -130,7 +126,7 @@ function startWorker(): string | undefined {
       cwd: home,
       detached: true,
       // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
-      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: homeOfAll, NOCTURNE_WORKER: '1' },
+      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: home, NOCTURNE_WORKER: '1' },
       stdio: ['ignore', log, log],
       windowsHide: true,
     },

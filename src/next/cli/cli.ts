@@ -1,8 +1,10 @@
-// The command line of the next house: which commands there are. What each is says its spec, by subject; a file of them is loaded
+// The command line: which commands there are and how they end. What each is says its spec, by subject; a file of them is loaded
 // only when one of its names is asked for, and all for the help and a word that is no command.
 
 import type { Command } from 'commander';
-import { type CalledAt, type CommandModule, exitOf, programOf } from '../../doors/cli/spec.ts';
+import { packagePath, readTextNow } from '../../base/files/files.ts';
+import type { CommandModule } from '../../doors/cli/spec.ts';
+import type { Parts } from '../../doors/job-bounds.ts';
 
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
@@ -33,19 +35,26 @@ const MODULES: CommandModule[] = [
   { names: ['open'], load: () => import('./open-command.ts') },
 ];
 
-type Called = Partial<CalledAt> & { version: string };
-
-/** Runs the command line and sets the exit code. */
-export async function main(argv: string[], called: Called): Promise<void> {
+/** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
+export async function main(argv: string[], parts: Parts = {}): Promise<void> {
+  const [asked, ...rest] = argv.slice(2);
+  // Programs ask this before they ask anything else: it loads nothing.
+  if ((asked === '--version' || asked === '-V') && rest.length === 0)
+    return (await import('../../doors/cli/terminal/output.ts')).print(version());
   try {
-    if (argv.length <= 2) return await (await import('./status-command.ts')).home(called.parts);
-    await (await programFor(argv, called)).parseAsync(argv);
+    if (asked === undefined) return await (await import('./status-command.ts')).home(parts);
+    await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
-    process.exitCode = exitOf(error);
+    process.exitCode = (await import('../../doors/cli/spec.ts')).exitOf(error);
   }
 }
 
 /** The program with the command that `argv` names, or with all of them. */
-export function programFor(argv: string[], { parts = {}, version }: Called): Promise<Command> {
-  return programOf(MODULES, argv, { parts, version });
+export async function programFor(argv: string[], parts: Parts = {}): Promise<Command> {
+  return (await import('../../doors/cli/spec.ts')).programOf(MODULES, argv, { parts, version: version() });
+}
+
+function version(): string {
+  const found: unknown = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
+  return String((found as { version?: unknown }).version ?? 'unknown');
 }

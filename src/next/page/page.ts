@@ -54,7 +54,7 @@ const HEADERS = {
 const MOST_BODY = 512 * 1024;
 const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
 const ASSETS = import.meta.url.endsWith('.ts')
-  ? packagePath('src', 'wings', 'page', 'assets')
+  ? packagePath('src', 'page', 'assets')
   : packagePath('dist', 'page');
 
 /** The pages of an app, which stays its opener's. */

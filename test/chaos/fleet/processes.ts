@@ -38,11 +38,11 @@ export interface Fleet extends Supervised<Member> {
 }
 
 /** Every other machine's clock is right, the others' are minutes ahead or behind. */
-const aheadOf = (nth: number) => (HOUSE === 'next' && nth % 2 === 1 ? (nth % 4 === 1 ? 1 : -1) * 240_000 : 0);
+const aheadOf = (nth: number) => (nth % 2 === 1 ? (nth % 4 === 1 ? 1 : -1) * 240_000 : 0);
 
 export async function startFleet({ root, workers, servers, environment, settings }: FleetOptions): Promise<Fleet> {
   const homeOf = (name: string) => {
-    const home = join(root, name, HOUSE === 'next' ? 'next' : '');
+    const home = join(root, name);
     mkdirSync(home, { recursive: true });
     writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
     return home;

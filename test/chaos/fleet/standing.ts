@@ -5,13 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { systemClock } from '../../../src/base/time.ts';
-import { Keys, RIGHTS } from '../../../src/doors/clients/keys.ts';
-import { Home } from '../../../src/memory/home/home.ts';
-import { PostgresHome } from '../../../src/wings/fleet/home/postgres-home.ts';
-import { homeOfNext } from '../../next/fleet-looks-next.ts';
+import { openDatabase } from '../../../src/next/db/open-database.ts';
+import { setCeilings } from '../../../src/next/queue/spend.ts';
+import { ApiKeys, RIGHTS } from '../../../src/next/server/api-keys.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
 import { seeded } from '../../support/random.ts';
-import { HOUSE } from '../../support/temp.ts';
 import { type Client, clientOf } from './client.ts';
 import { type Looks, looksInto } from './counted.ts';
 import { type Asked, type ChaosModel, startModel } from './model.ts';
@@ -76,19 +74,18 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       ...{ NOCTURNE_DATABASE_URL: databaseUrl, NOCTURNE_MODEL: MODEL, NOCTURNE_ZONE: 'UTC' },
       ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
-      ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
     };
     const settings = {
       ...{ dayTokens: PLENTY, breakerAfter: 1_000, wallMs: 20_000, requestMs: 15_000, maxOutputTokens: 2_000 },
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
     };
-    const home = await (HOUSE === 'next' ? homeOfNext : homeOfOld)(databaseUrl, root);
+    const home = await homeOf(databaseUrl, root);
     ends.push(() => home.close());
     const keys: string[] = [];
     for (const tenant of options.tenants) keys.push(await home.keyOf(tenant));
     const fleet = await startFleet({ ...options, root, environment, settings });
     ends.push(() => fleet.stop());
-    const looks = looksInto(databaseUrl, join(root, 'counted'));
+    const looks = looksInto(databaseUrl);
     ends.push(() => looks.close());
     await fleet.ready();
     const retries: Record<string, number> = {};
@@ -114,14 +111,14 @@ export interface FleetHome {
   close(): Promise<void>;
 }
 
-async function homeOfOld(url: string, root: string): Promise<FleetHome> {
-  const home = new Home(join(root, 'here'), { database: new PostgresHome(url), clock: systemClock, zone: 'UTC' });
-  const keys = new Keys(home.database, systemClock);
+async function homeOf(url: string, root: string): Promise<FleetHome> {
+  const db = await openDatabase({ home: join(root, 'here'), url });
+  const keys = new ApiKeys(db, systemClock);
   return {
     async keyOf(tenant) {
-      return (await keys.create({ name: tenant, rights: RIGHTS, stores: [], dayMicroUsd: null, tenant })).key;
+      return (await keys.create({ name: tenant, rights: RIGHTS, memories: [], dayMicroUsd: null, tenant })).key;
     },
-    limit: (dayTokens) => home.days.setLimits({ dayTokens, zone: 'UTC' }),
-    close: async () => home.close(),
+    limit: (dayTokens) => setCeilings(db, { dayTokens, zone: 'UTC' }),
+    close: () => db.close(),
   };
 }

@@ -66,11 +66,6 @@ const CALLS: Record<string, (string | number)[][]> = {
   'snapshot apply': [['snapshot', 'apply']],
   check: [['check']],
   // Without a database each says that there is none.
-  ...(HOUSE === 'old' && {
-    'fleet status': [['fleet', 'status', 1]],
-    'fleet limits': [['fleet', 'limits', 1]],
-    'fleet restored': [['fleet', 'restored', 1]],
-  }),
 };
 
 /** They wait for clients until they are ended; their wings' own tests run them. */

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { SweepReport } from '../../../src/doors/hook/sweep.ts';
+import type { SweepReport } from '../../../src/next/worker/sweep.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { enqueueExtract, openApp, sweepSessions } from '../../support/doors.ts';
 import { keepAwake, runHook } from '../../support/hook.ts';

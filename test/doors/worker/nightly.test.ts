@@ -4,8 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { fixedClock } from '../../../src/base/time.ts';
-import { nextNightly } from '../../../src/doors/worker/hold.ts';
-import { openHome } from '../../../src/memory/home/home.ts';
+import { nextNightly } from '../../../src/next/worker/nightly.ts';
 import { type TestApp, testApp } from '../../support/app.ts';
 import { announceSession, workElsewhere, workUntilIdle } from '../../support/doors.ts';
 import { run, until } from '../../support/run.ts';
@@ -48,12 +47,7 @@ test.each([
   const config = { ...(await loadConfig({}, {})), zone, dreamCron };
   const found: string[] = [];
   for (let last = from; found.length < nights.length; last = `${found.at(-1)}Z`) {
-    const home = openHome(tempDir(), fixedClock(last));
-    found.push(
-      nextNightly(config, await home.nightlyAt())
-        .toISOString()
-        .slice(0, 19),
-    );
+    found.push(nextNightly(config, new Date(last)).toISOString().slice(0, 19));
   }
   expect(found).toEqual(nights);
 });

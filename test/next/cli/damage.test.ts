@@ -34,7 +34,7 @@ beforeAll(async () => {
   top = tempDir();
   aside = tempDir();
   [home, dir] = [join(top, 'home/next'), join(top, 'memory')];
-  const own = { NOCTURNE_NEXT: '1', NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
+  const own = { NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
   environment = environmentIn(top, { ...own, ...asking(await scriptedModel()) });
   mkdirSync(join(top, 'sessions'));
   const said = [RULES, [SECRET_WISH, 'Thanks.'], [LATER]];

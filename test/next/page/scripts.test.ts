@@ -12,10 +12,10 @@ import { inlineMarkdown, markdown } from '../../../src/next/page/markdown-html.t
 import { put } from '../../../src/next/queue/inbox.ts';
 import { SEED, sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
-import { HOUSE, tempDir } from '../../support/temp.ts';
+import { tempDir } from '../../support/temp.ts';
 import { enter, OURS } from '../../wings/page/enter.ts';
 import { servedNext } from '../server/served-next.ts';
-import { appNext, fillMemory } from './houses.ts';
+import { appNext, fillMemory } from '../../wings/page/beside-page.ts';
 
 const WAYS = sized({ quick: 400, deep: 2_000 });
 
@@ -186,7 +186,7 @@ test(`none of ${WAYS} scripts is live in Markdown, as a line or as a text`, () =
         expect({ text, strange: strange(String(shown)) }).toEqual({ text, strange: [] });
 });
 
-test.skipIf(HOUSE === 'old')(`none of ${WAYS} scripts is live in any field that the page prints`, async () => {
+test(`none of ${WAYS} scripts is live in any field that the page prints`, async () => {
   const world = await servedNext({});
   const app = appNext(world as never);
   const memory = world.store as unknown as MemoryRow;

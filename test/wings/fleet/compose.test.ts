@@ -149,7 +149,6 @@ test.skipIf(lacking)(
           `127.0.0.1:${redisPort}`,
         ),
         NOCTURNE_MODEL: 'offline',
-        ...(HOUSE === 'next' && { NOCTURNE_NEXT: '1' }),
       };
       const command = (service.command ?? (JSON.parse(image) as string[])).map(at);
       return { service, environment, command, check: service.healthcheck.test.map(at) };
@@ -164,7 +163,7 @@ test.skipIf(lacking)(
         if (command[2] === 'serve') await makeKey(environment);
         const running = start(command.slice(2), environment, { cwd: root });
         // It is asked by a process of its own each time: for the first time once it says that it is there.
-        const log = join(environment.HOME as string, '.nocturne', HOUSE === 'next' ? 'next' : '', 'logs/nocturne.log');
+        const log = join(environment.HOME as string, '.nocturne', 'next', 'logs/nocturne.log');
         const hasBegun = () =>
           running.stdout() !== '' || (existsSync(log) && /worker-started/.test(readFileSync(log, 'utf8')));
         const healthy = until(hasBegun).then(() => until(() => isHealthy(check, environment)));

@@ -1,6 +1,6 @@
 // A visit without a browser: the cookie as a browser gets it, and the token of its forms.
 
-import { ticketTo } from '../../next/page/houses.ts';
+import { ticketTo } from './beside-page.ts';
 import type { Served } from '../server/served.ts';
 
 export const OURS = { 'sec-fetch-site': 'same-origin' };

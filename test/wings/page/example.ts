@@ -4,7 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { rememberOfUser, spend } from '../../next/page/houses.ts';
+import { rememberOfUser, spend } from './beside-page.ts';
 import type { TestAppOptions } from '../../support/app.ts';
 import { gitIn } from '../../support/git.ts';
 import { tempDir } from '../../support/temp.ts';

@@ -4,18 +4,19 @@
 
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Proposal } from '../../../src/memory/dream/proposals.ts';
-import { pinEntry, proposalId, putProposal } from '../../../src/memory/dream/proposals.ts';
-import { coverRange, writeSession } from '../../../src/memory/ledger/coverage.ts';
-import { addSupport, writeEntry } from '../../../src/memory/ledger/entries.ts';
-import { beginJob, endJob, rememberJob } from '../../../src/memory/ledger/job-rows.ts';
-import { shaOf } from '../../../src/memory/ledger/version-rows.ts';
 import { isMemoryPath } from '../../../src/memory/store/confine.ts';
-import type { Store } from '../../../src/memory/store/store.ts';
 import { appendEntries, entryId, logPath } from '../../../src/memory/text/daily-log.ts';
-import { appendJsonReport, type ReportedRow, reportPath } from '../../../src/memory/text/dream-report.ts';
-import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
+import { parseTopic } from '../../../src/memory/text/topic.ts';
 import { MEMORY_TYPES } from '../../../src/memory/types.ts';
+import { newId } from '../../../src/next/db/sql.ts';
+import { commit, lookInto } from '../../../src/next/memory/commit.ts';
+import { putEntry } from '../../../src/next/memory/entries.ts';
+import { headsOf } from '../../../src/next/memory/file-rows.ts';
+import { beginJob, endJob } from '../../../src/next/memory/job-rows.ts';
+import type { MemoryRow } from '../../../src/next/memory/memories.ts';
+import { entryBase, putProposal } from '../../../src/next/memory/proposals.ts';
+import { enterSession } from '../../../src/next/memory/session-rows.ts';
+import type { App } from '../../../src/next/worker/compose.ts';
 import { sessionFile } from '../../support/session-file.ts';
 
 export interface Plan {
@@ -107,71 +108,99 @@ export function writeFilled(dir: string, plan: Plan) {
   };
 }
 
-type Filled = ReturnType<typeof writeFilled>;
-
-export async function fill(store: Store, plan: Plan): Promise<void> {
-  const { now, nights, says, topics, lines } = plan;
-  const filled = writeFilled(store.dir, plan);
-  const { days, sessions, entries, supports, proposed, texts, put } = filled;
-  await store.commit({ actor: 'person' }, () => ({
+/** Its files are taken in as edits are, all else is written as jobs would have left it. */
+export async function fillMemory(
+  { app, store: memory }: { app: App; store: MemoryRow },
+  plan: Plan,
+): Promise<void> {
+  const { memories, db, machine } = app;
+  const { now, says, topics, lines, nights } = plan;
+  const filled = writeFilled(memory.dir as string, plan);
+  const { days, sessions, entries, supports } = filled;
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const files = new Map((await headsOf(db, memory.id)).map((head) => [head.path, head]));
+  const at = now.toISOString();
+  const night = (n: number) => `job_night${String(n).padStart(7, '0')}`;
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  await commit(memories, { memory: memory.id, paths: [] }, by, async (sql) => ({
     files: [],
-    rows(transaction) {
-      const { ledger } = transaction;
+    async rows(change) {
+      const ids: string[] = [];
       for (const session of sessions) {
-        session.job = beginJob(ledger, { kind: 'extract', session: session.name, now });
-        endJob(ledger, session.job, { outcome: 'extracted', usage: null, now });
-        writeSession(transaction, {
-          ...{ id: session.name, path: session.path, format: 'claude-code', cwd: '/home/kim/orchard' },
-          ...{ sizeBytes: 0, modifiedAt: now.toISOString() },
-        });
+        const row = await enterSession(
+          sql,
+          { memory: memory.id, machine, at },
+          {
+            ...{ id: session.name, path: session.path, format: 'claude-code', cwd: '/home/kim/orchard' },
+            ...{ sizeBytes: 0, modifiedAt: at },
+          },
+        );
+        ids.push(row.id);
+        const of = { kind: 'extract', memory: memory.id, session: row.id, startedBy: 'hook', at } as const;
+        session.job = await beginJob(sql, of);
+        await endJob(sql, session.job, { outcome: 'recorded', at });
       }
-      for (const [n, { isPlaced, ...entry }] of entries.entries()) {
+      for (const [n, { isPlaced, session: _, ...entry }] of entries.entries()) {
+        const session = ids[n % ids.length] as string;
         const { job } = sessions[n % sessions.length] as (typeof sessions)[number];
-        writeEntry(transaction, { ...entry, job, state: isPlaced ? 'distilled' : 'new' });
-        const support = supports.get(entry.id);
-        if (support) addSupport(transaction, { ...support, entry: entry.id });
-        const turn = { id: entry.turn, messageIds: [entry.turn] };
-        const { session, day } = entry;
-        coverRange(transaction, turn, {
+        const row = {
+          ...entry,
+          memory: memory.id,
           session,
-          from: '',
-          throughMessage: entry.turn,
-          disposition: 'recorded',
-          day,
           job,
+          state: isPlaced ? 'placed' : 'new',
+          reason: null,
+        } as const;
+        await putEntry(change, row);
+        const support = supports.get(entry.id);
+        const file = support && files.get(support.path)?.id;
+        if (file) await change.put('rests', { memory: memory.id, file, line: support.line, source: entry.id });
+        const range = { session, id: entry.turn, begins: '', memory: memory.id, through: entry.turn };
+        await change.put('turn', { ...range, state: 'done', reason: null, day: entry.day, job });
+        if (n < topics * lines) continue;
+        const place = n - topics * lines;
+        const path = filled.pathProposed(place);
+        const line = { text: says('line', n).slice(0, 900), entries: [entry.id] };
+        const operation = {
+          kind: 'put' as const,
+          reason: says('reason', place),
+          topic: filled.nameProposed(place),
+          in: [line],
+        };
+        const head = files.get(path);
+        await putProposal(change, memory.id, {
+          ...{
+            id: `prop_${String(place).padStart(12, '0')}`,
+            job: 'job_proposed',
+            at,
+            madeBy: 'model',
+            archiving: null,
+          },
+          operations: [operation],
+          files: [{ path, file: head?.id ?? null, sha: head?.sha ?? null, description: null, lines: [] }],
+          entries: [entryBase({ ...entry }, false)],
+          ...{ state: 'open', decidedAt: null, because: null },
         });
       }
-      for (const [n, entry] of proposed.entries()) putProposal(transaction, proposalFor(entry, n));
+      for (const [n, day] of days.slice(0, nights).entries()) {
+        const id = night(n);
+        const begun = `${day}T03:30:00.000Z`;
+        await beginJob(sql, { id, kind: 'dream', memory: memory.id, startedBy: 'hook', at: begun });
+        const operations = entries.flatMap((entry, of) => {
+          const support = supports.get(entry.id);
+          if (entry.day !== day || !support) return [];
+          const told = { kind: 'add' as const, entries: [entry.id], topic: support.path, reason: says('reason', of) };
+          return [{ ...told, came: [entry.text] }];
+        });
+        const output = { operations, proposals: [], refused: [], left: [], index: null };
+        await endJob(sql, id, { outcome: 'dreamed', output, progress: operations.length, at: begun });
+      }
     },
   }));
-  function proposalFor(entry: Filled['entries'][number], n: number): Proposal {
-    const path = filled.pathProposed(n);
-    const text = texts.get(path) as string;
-    const name = filled.nameProposed(n);
-    const line = { text: says('line', topics * lines + n).slice(0, 900), entries: [entry.id] };
-    const operation = { kind: 'put' as const, reason: says('reason', n), topic: name, in: [line] };
-    const made = { operations: [operation], archiving: null };
-    const description = lineId(parseTopic(path, text).description);
-    return {
-      ...{ id: proposalId(made), job: 'job_proposed', at: now.toISOString(), madeBy: 'model', ...made },
-      topics: [{ path, sha: shaOf(text), description, lines: [] }],
-      ...{ entries: [pinEntry({ ...entry, job: '', state: 'new' }, false)], state: 'waiting', because: null },
-    };
-  }
-  for (const [night, day] of days.slice(0, nights).entries()) {
-    const job = `job_night${String(night).padStart(7, '0')}`;
-    rememberJob(store.ledger, { id: job, kind: 'dream', day, now: now.toISOString() });
-    const rows = entries.flatMap((entry, n): ReportedRow[] => {
-      const support = supports.get(entry.id);
-      if (entry.day !== day || !support) return [];
-      const row = { job, entry: entry.id, op: 'add', topic: support.path, lines: [support.line] };
-      return [{ ...row, reason: says('reason', n), operation: n, text: entry.text }];
-    });
-    put(reportPath(day, 'json'), appendJsonReport(null, rows));
-    if (night < nights - 1) continue;
-    // What the last one wrote can be seen, and taken back.
-    await store.commit({ actor: `job:${job}` }, () => ({
-      files: filled.changed.map((path, n) => ({ path, change: (text) => `${text}${filled.lineAtLast(n)}` })),
-    }));
-  }
+  if (nights === 0) return;
+  // What the last one wrote can be seen, and taken back.
+  const job = night(nights - 1);
+  await commit(memories, { memory: memory.id, paths: 'all' }, { job, actor: { kind: 'job', id: job } }, async () => ({
+    files: filled.changed.map((path, n) => ({ path, make: (text) => `${text}${filled.lineAtLast(n)}` })),
+  }));
 }

@@ -1,7 +1,7 @@
 // What strangers who wrote into a memory, a conversation or a file's name can do on the page: nothing.
 
 import { expect, test } from 'vitest';
-import { fillMemory, know } from '../../next/page/houses.ts';
+import { know } from './beside-page.ts';
 import { SEED, sized } from '../../support/depth.ts';
 import { seeded } from '../../support/random.ts';
 import { tempDir } from '../../support/temp.ts';

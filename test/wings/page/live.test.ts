@@ -3,7 +3,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { append, elsewhere, idOf, know, saidIn, write } from '../../next/page/houses.ts';
+import { append, elsewhere, idOf, know, saidIn, write } from '../../wings/page/beside-page.ts';
 import { sized } from '../../support/depth.ts';
 import { served } from '../server/served.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';

@@ -12,7 +12,7 @@ test('where the page cannot begin, open says why and ends: nothing goes on liste
   await app.close();
   // As on a disk that is full or read-only, where what is noted of the page cannot be written.
   const [file, noted] =
-    HOUSE === 'old' ? ['home.db', 'page_server'] : ['nocturne.db', "setting when new.key like 'page:%'"];
+    ['nocturne.db', "setting when new.key like 'page:%'"];
   const database = new Database(join(home, file as string));
   database.exec(`create trigger full before insert on ${noted} begin select raise(abort, 'disk full'); end`);
   database.close();

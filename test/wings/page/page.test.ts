@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { editOutside, lookedAt, teamDir } from '../../next/page/houses.ts';
+import { editOutside, lookedAt, teamDir } from './beside-page.ts';
 import { SEED, sized, waysTaken } from '../../support/depth.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
 import { useExample } from './example.ts';

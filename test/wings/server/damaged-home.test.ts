@@ -24,7 +24,7 @@ async function before() {
   await at.server.close(0);
   await at.app.close();
   const damage = (how: (bytes: Buffer) => Buffer) => {
-    const path = join(at.home, HOUSE === 'old' ? 'home.db' : 'nocturne.db');
+    const path = join(at.home, 'nocturne.db');
     const bytes = how(readFileSync(path));
     for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
     writeFileSync(path, bytes);
@@ -33,60 +33,8 @@ async function before() {
   return { at, client, store, memory, gone: gone.id, dream, damage, again };
 }
 
-const inOld = test.skipIf(HOUSE === 'next');
 
-inOld(
-  'where the rows of the server can still be read, stores, keys, sessions and dreams are as they were',
-  async () => {
-    const { client, store, memory, gone, dream, damage, again } = await before();
-    // The page that tells workers where memory directories are.
-    damage((bytes) => {
-      const page = Math.floor(bytes.lastIndexOf(join('stores', store, 'memory')) / 4096) * 4096;
-      expect(page).toBeGreaterThan(0);
-      return bytes.fill(0xff, page, page + 12);
-    });
-    const { url, app, environment } = await again();
-    expect((await app.home.damage())?.lost).toEqual(['store']);
-    expect(await app.home.stores()).toContain(join(app.home.dir, 'stores', store, 'memory'));
-    const { memoryStores, dreams } = clientOf({ url, key: client.key, id: client.id }).sdk.beta;
-    expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'notes', metadata: { team: 'a' } });
-    const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
-    expect(found).toMatchObject({ content: 'Kept.\n', content_sha256: memory.content_sha256 });
-    expect((await dreams.retrieve(dream.id)).status).toBe('pending');
-    const session = await fetch(`${url}/nocturne/v1/sessions/sesn_a`, { headers: { 'x-api-key': client.key } });
-    expect(session.status).toBe(200);
-    await app.close();
-    expect((await runHere(['stores', 'list', '--removed'], environment)).stdout).toContain(gone);
-  },
-);
-
-inOld(
-  'where nothing can be read, keys are gone, and stores are found again by their ids, the deleted ones too',
-  async () => {
-    const { client, store, memory, gone, damage, again, ...was } = await before();
-    damage(() => Buffer.from('no database '.repeat(1_000)));
-    // Not at a terminal and without a key it ends, and has said what happened.
-    const serve = await runHere(['serve', '--port', '0'], was.at.environment);
-    expect([serve.code, serve.stderr]).toEqual([
-      2,
-      expect.stringMatching(/damaged[\s\S]*found again, under their ids/),
-    ]);
-    const { at, url, environment } = await again().then((served) => ({ at: served, ...served }));
-    const old = clientOf({ url, key: client.key, id: client.id }).sdk.beta.memoryStores;
-    await expect(old.retrieve(store)).rejects.toBeInstanceOf(AuthenticationError);
-    const { memoryStores } = (await at.client({ stores: 'all' })).sdk.beta;
-    expect((await all(memoryStores.list())).map(({ id, name }) => [id, name])).toEqual([[store, store]]);
-    const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
-    expect(found).toMatchObject({ path: '/a.md', content: 'Kept.\n' });
-    await at.server.close(0);
-    at.app.close();
-    const removed = await jsonHere<{ id: string }[]>(['stores', 'list', '--removed'], environment);
-    expect(removed.map(({ id }) => id)).toEqual([gone]);
-    expect((await runHere(['undo', gone], environment)).stdout).toContain('is back');
-  },
-);
-
-test.skipIf(HOUSE === 'old')(
+test(
   'where the database is damaged, the newest copy has stores, memories, sessions and dreams, and a key when it is confirmed',
   async () => {
     const { at, client, store, memory, gone, dream, damage, again } = await before();

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, utimesS
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { write } from '../../next/page/houses.ts';
+import { write } from '../../wings/page/beside-page.ts';
 import { tempDir } from '../../support/temp.ts';
 import { ask, refusal, served } from './served.ts';
 

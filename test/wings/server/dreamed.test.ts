@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../../src/base/config/config.ts';
-import { workersOf } from '../../next/page/houses.ts';
+import { workersOf } from '../../wings/page/beside-page.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { start, until } from '../../support/run.ts';
 import { all, clientOf, keyIn, machine, send } from './served.ts';

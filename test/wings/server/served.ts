@@ -1,22 +1,33 @@
-// A server in this process on a home of its own, and the official SDK that speaks to it over a real socket.
+// A server in this process on a home of its own, on SQLite, or on PostgreSQL where NOCTURNE_TEST_ENGINE says so; and the
+// official SDK that speaks to it over a real socket.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
 import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams';
-import { afterAll, expect, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest';
-import type { Environment } from '../../../src/base/config/config.ts';
-import { type Caller, RIGHTS } from '../../../src/doors/clients/keys.ts';
-import { runWorker, untilIdle } from '../../../src/doors/worker/worker.ts';
-import { putInInbox } from '../../../src/memory/ledger/inbox.ts';
-import { findLedger } from '../../../src/memory/ledger/ledger.ts';
-import { openPages } from '../../../src/wings/page/page.ts';
-import { type Running, type ServeOptions, startServer } from '../../../src/wings/server/serve.ts';
-import { type TestApp, type TestAppOptions, testApp } from '../../support/app.ts';
-import { noPostgres, type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { runAgent as loopInProcess } from '../../../src/agent/loop.ts';
+import { type Environment, loadConfig } from '../../../src/base/config/config.ts';
+import { isCheckedInDir } from '../../../src/memory/home/paths.ts';
+import { insert, newId } from '../../../src/next/db/sql.ts';
+import { markCanceled } from '../../../src/next/jobs/client-dream.ts';
+import type { ExtractRequest } from '../../../src/next/jobs/extract/extract-report.ts';
+import { addMemory, removedMemories, restoreMemory } from '../../../src/next/memory/memories.ts';
+import { enterSession } from '../../../src/next/memory/session-rows.ts';
+import { dropOld } from '../../../src/next/memory/versions.ts';
+import { pagesOf } from '../../../src/next/page/page.ts';
+import { put } from '../../../src/next/queue/inbox.ts';
+import { type NewKey, RIGHTS } from '../../../src/next/server/api-keys.ts';
+import { type ServeOptions, startServer } from '../../../src/next/server/serve.ts';
+import { type App, openApp } from '../../../src/next/worker/compose.ts';
+import { runWorker } from '../../../src/next/worker/worker.ts';
+import { openSession } from '../../../src/transcript/session.ts';
+import { environmentIn, type TestApp, type TestAppOptions } from '../../support/app.ts';
+import { type OwnDatabase, ownDatabase } from '../../support/own-database.ts';
+import { rowsOf } from '../../support/rows.ts';
 import { jsonHere } from '../../support/run-here.ts';
-import { ASKED, HOUSE, ON_POSTGRES, tempDir } from '../../support/temp.ts';
+import { asking as askingModel, scriptedModel } from '../../support/scripted-model.ts';
+import { ON_POSTGRES, tempDir } from '../../support/temp.ts';
 
 /** A request as the SDK sent it. */
 export interface Sent {
@@ -60,7 +71,6 @@ export interface StoresAtHand {
 }
 
 export interface Served extends TestApp {
-  server: Pick<Running, 'url' | 'close'> & { deps: Running['deps'] };
   url: string;
   stores: StoresAtHand;
   /** A client with a key of its own; default: every right, and the stores that it makes. */
@@ -84,110 +94,97 @@ export function servedForAll(): () => Promise<Served> {
   };
 }
 
-/** Which house a test asks; what it asks of `next` is a part of what is here. */
-export { HOUSE } from '../../support/temp.ts';
-
-/** How many servers answer, request by request in turn: two have homes of their own, and share one database. */
-const SERVERS = Number(process.env.NOCTURNE_TEST_SERVERS ?? 1);
-export const isOne = SERVERS === 1;
-
-/** The database by the home of the first server, which a test may start anew. */
+/** By home, which a test may open again. */
 const databases = new Map<string, OwnDatabase>();
 
-async function databaseOf(home: string, whenDone: (end: () => Promise<void>) => unknown): Promise<OwnDatabase> {
-  if (noPostgres) TestRunner.getCurrentTest<RunnerTestCase | undefined>()?.context.skip(noPostgres);
-  const before = databases.get(home);
-  if (before) return before;
-  const made = await ownDatabase();
-  databases.set(home, made);
-  whenDone(() => made.drop());
-  return made;
-}
-
-/** As it was built: its start costs half of what its source does. */
-const THREAD = pathToFileURL(join(import.meta.dirname, '../../../dist/lib/server-thread.js'));
-
-/**
- * A server of the test's own, or two. Unless these are given, without limits on requests, and with one thread for stores: the
- * start of one is most of what a test costs.
- */
-export async function served(options: ServedOptions = {}): Promise<Served> {
-  if (HOUSE === 'next') {
-    const { servedNext } = await import('../../next/server/served-next.ts');
-    return (await servedNext(options)) as unknown as Served;
+/** A server of the test's own; unless these are given, without limits on requests. */
+export async function served({ app: of = {}, ...options }: ServedOptions = {}) {
+  const whenDone = of.whenDone ?? onTestFinished;
+  const [home, dir] = [of.home ?? tempDir(), of.dir ?? tempDir()];
+  if (of.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(of.settings));
+  if (ON_POSTGRES && !databases.has(home)) {
+    const made = await ownDatabase();
+    databases.set(home, made);
+    whenDone(() => made.drop());
   }
-  const whenDone = options.app?.whenDone ?? onTestFinished;
-  const cheap = { port: 0, createsPerMinute: 0, readsPerMinute: 0, storeThreads: 1 };
-  const start = async (of: TestAppOptions | undefined) => {
-    const app = await testApp(of);
-    // What machines share is loaded from where this process has it.
-    const threadEntry = app.app.shared ? undefined : THREAD;
-    const server = await startServer(app.app, { ...cheap, threadEntry, openPages, ...options });
-    whenDone(() => server.close(0));
-    return { app, server };
-  };
-  const home = options.app?.home ?? tempDir();
-  const database = isOne ? null : await databaseOf(home, whenDone);
-  const settings = { ...options.app?.settings, ...(database && { databaseUrl: database.url }) };
-  const first = await start({ ...options.app, home, settings });
-  const others = [];
-  for (let nth = 1; nth < SERVERS; nth += 1) others.push(await start({ ...options.app, home: tempDir(), settings }));
-  const urls = [first, ...others].map(({ server }) => server.url);
-  return {
-    ...first.app,
-    server: first.server,
-    stores: storesOf(first.app, first.server.deps),
-    get url() {
-      urls.push(urls.shift() as string);
-      return urls[0] as string;
+  const url = databases.get(home)?.url;
+  const environment = environmentIn(home, {
+    ...{ NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir, ...(url && { NOCTURNE_DATABASE_URL: url }) },
+    ...(of.now !== undefined && { NOCTURNE_NOW: of.now }),
+    ...askingModel(of.server ?? (await scriptedModel())),
+    ...of.variables,
+  });
+  const app = await openApp(await loadConfig({}, environment), { runAgent: loopInProcess });
+  const { config, log, memories, db, clock } = app;
+  // As whoever worked there did.
+  const memory = await app.memoryFor();
+  const pages = { openPages: pagesOf(app), port: 0, createsPerMinute: 0, readsPerMinute: 0 };
+  const server = await startServer({ config, log, memories }, { ...pages, ...options });
+  whenDone(async () => {
+    await server.close(0);
+    await app.close();
+  });
+  const now = () => clock.now().toISOString();
+  const stores: StoresAtHand = {
+    async create({ name, allowsSecrets }) {
+      const flags = JSON.stringify({ allowsSecrets });
+      return { id: await addMemory(db, { scope: 'store', name, flags }, now()) };
     },
-    client: async (of = {}, more = {}) => {
-      const { key, row } = await first.server.deps.keys.create({
-        ...{ name: 'test', rights: RIGHTS, stores: [], dayMicroUsd: null },
-        ...of,
-      });
-      return clientOf({ url: urls, key, id: row.id }, more);
+    async adopt(at) {
+      const kind = isCheckedInDir(at) ? 'team' : 'project';
+      const row = at === dir ? memory : await memories.ofDirectory(at, { scope: kind, name: 'adopted' });
+      return { ...row, kind };
     },
-  };
-}
-
-/** How a file looked is noted by whoever reads it first after the disk's clock moved on. */
-const withoutLooks = (row: object) => ({ ...row, seen_modified: null, seen_changed: null });
-
-function storesOf({ app, home, store }: TestApp, { stores, dreams }: Running['deps']): StoresAtHand {
-  const dirOf = async (id: string) => (await stores.find(id))?.dir as string;
-  return {
-    create: (of) => stores.create(of),
-    adopt: (dir) => stores.adopt(dir),
-    restore: (id) => stores.restore(id),
-    dropRemoved: (days) => stores.dropRemoved(days),
-    removed: () => stores.removed(),
-    async putByHand(id, path, text) {
-      const file = join(await dirOf(id), path);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
+    restore: (id) => restoreMemory(db, id),
+    async dropRemoved(days) {
+      const later = new Date(clock.now().getTime() + 1);
+      await dropOld(db, { now: later, versionDays: days, versionsKept: 10 });
     },
+    removed: () => removedMemories(db),
+    putByHand: async (id, path, text) =>
+      app
+        .files(await memories.of(id))
+        .changeAll({ job: 'job_hand', actor: { kind: 'user', id: null } }, [{ path, make: () => text }]),
     async dump(id) {
-      const ledger = findLedger(await dirOf(id));
-      const tables = "select name from sqlite_schema where type = 'table' order by name";
-      const rows = ledger
-        ?.all<{ name: string }>(tables)
-        .map(({ name }) => [name, ledger.all<object>(`select * from "${name}"`).map(withoutLooks)]);
-      ledger?.close();
-      return rows;
+      const tables = ['memory', 'file', 'version', 'turn', 'entry', 'rests', 'line'];
+      const column = (table: string) => (table === 'memory' ? 'id' : 'memory');
+      return Promise.all(tables.map((table) => db.all(`select * from ${table} where ${column(table)} = ?`, id)));
     },
-    sentTexts: async () =>
-      readdirSync(join(home, 'sessions'), { recursive: true, withFileTypes: true }).flatMap((item) =>
-        item.isFile() ? [readFileSync(join(item.parentPath, item.name), 'utf8')] : [],
-      ),
-    beginCancel: (id) => dreams.cancel(id),
-    tenantOf: async (id) => (await stores.find(id))?.tenant ?? null,
-    openBreaker: async () => app.home.breaker.fail({ code: 'network', message: 'Nobody answers.' }, { after: 1 }),
-    async putSession({ id, path }) {
-      putInInbox(store.ledger, {
-        ...{ kind: 'extract', key: id, notBefore: '2026-12-01T00:00:00.000Z' },
-        payload: { transcript: path, session: id, ended: true },
+    async sentTexts() {
+      const pieces = await db.all<{ body: Buffer }>('select body from piece order by session, n');
+      return pieces.map(({ body }) => body.toString());
+    },
+    beginCancel: (id) => markCanceled(id, memories),
+    tenantOf: async (id) => (await memories.of(id)).tenant || null,
+    openBreaker: () =>
+      insert(db, 'job', [
+        {
+          ...{ id: newId('job'), kind: 'extract', status: 'failed', outcome: 'failed', started_by: 'worker' },
+          ...{ code: 'network', error: 'Nobody answers.', created_at: now(), started_at: now(), ended_at: now() },
+        },
+      ]),
+    async putSession({ id: name, path }) {
+      const session = await openSession(path, { id: name });
+      const memory = await app.memoryFor();
+      await db.write(async (sql) => {
+        const of = { memory: memory.id, machine: memories.machine, at: now() };
+        const { id: key } = await enterSession(sql, of, session);
+        const item = { kind: 'extract', key, memory: memory.id, payload: { ended: true } } as const;
+        await put(sql, { ...item, notBefore: new Date('2026-12-01T00:00:00.000Z') }, clock.now());
       });
+    },
+  };
+  return {
+    app: { ...app, extract: (request: ExtractRequest, more = {}) => app.extract(request, { memory, ...more }) },
+    ...{ home, dir, environment, store: { ...memory, dir }, rows: rowsOf(app, memory) },
+    server,
+    url: server.url,
+    stores,
+    async client(key: { stores?: 'all' | string[] } & Partial<NewKey> = {}, more = {}) {
+      const { stores: memories = [], ...rest } = key;
+      const made = { name: 'test', rights: RIGHTS, memories, dayMicroUsd: null, ...rest };
+      const created = await server.deps.keys.create(made);
+      return clientOf({ url: server.url, key: created.key, id: created.row.id }, more);
     },
   };
 }
@@ -198,7 +195,7 @@ export async function machine(more: Environment = {}): Promise<Environment & { N
   const database = ON_POSTGRES ? await ownDatabase() : undefined;
   onTestFinished(() => database?.drop());
   return {
-    ...{ ...ASKED, PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline' },
+    ...{ PATH: process.env.PATH, HOME: home, NOCTURNE_HOME: home, NOCTURNE_MODEL: 'offline' },
     ...{ NOCTURNE_QUEUE_URL: '', ...(database && { NOCTURNE_DATABASE_URL: database.url }), ...more },
   };
 }
@@ -254,10 +251,9 @@ export async function ask(
 
 /** Works what waits, as a worker does. Answers what was put off, and why. */
 export async function work({ app }: Pick<Served, 'app'>): Promise<string[]> {
-  if (HOUSE === 'next') return (await import('../../next/server/served-next.ts')).workNext(app as never);
   const waits: string[] = [];
   await runWorker(app, {
-    until: untilIdle,
+    ends: 'idle',
     signal: new AbortController().signal,
     onResult: ({ delayedUntil, reason }) => delayedUntil && waits.push(`${reason}`),
     onError: (message) => expect.fail(message),

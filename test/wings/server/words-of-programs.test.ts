@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
-import { answerPrompt, dropOldVersions } from '../../next/page/houses.ts';
+import { answerPrompt, dropOldVersions } from '../../wings/page/beside-page.ts';
 import { testModel } from '../../support/app.ts';
 import { calls, type MessagesRequest, says } from '../../support/messages-server.ts';
 import { entriesShown, shown } from '../../support/obedient.ts';
@@ -72,7 +72,7 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
 
 test('why tells what a key wrote from what a person did, and says so of what the key changed', async () => {
   const { dir, key, environment } = await written();
-  const program = HOUSE === 'old' ? { actor: `tool:${key.id}` } : `api:${key.id}`;
+  const program = `api:${key.id}`;
   expect(await jsonHere(['why', 'releases.md', '--memory', dir], environment)).toMatchObject([
     { text: BY_HAND, isPersons: true, program: null },
     { text: BY_KEY, isPersons: false, program },

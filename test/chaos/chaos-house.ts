@@ -1,7 +1,7 @@
-// The next house in a chaos run (chaos-house.ts).
+// What a chaos run asks of the house itself: its app, its memories, what waits, and how commits stand.
 
 import { join } from 'node:path';
-import { loadConfig } from '../../src/base/config/config.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { canonicalPath } from '../../src/base/files/directories.ts';
 import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
 import { lookInto } from '../../src/next/memory/commit.ts';
@@ -10,11 +10,40 @@ import type { MemoryRow } from '../../src/next/memory/memories.ts';
 import { listWork } from '../../src/next/queue/waiting-work.ts';
 import { openApp } from '../../src/next/worker/compose.ts';
 import { putWork } from '../../src/next/worker/work-item.ts';
-import type { ChaosHouse } from './chaos-house.ts';
-import { rowsOfNext } from './rows-next.ts';
+import { rowsOf } from '../support/rows.ts';
 
-export const nextHouse: ChaosHouse = {
-  homeIn: (root) => join(root, 'home', 'next'),
+export interface ChaosStore {
+  dir: string;
+  /** Of the memory, as the ledger or the rows have it. */
+  entries(): Promise<number>;
+  coverage(): Promise<{ session: string; turn: string; disposition: string }[]>;
+  /** How many commits there are; `told` of each turn or entry that two of them wrote, and of what is not finished. */
+  commits(tell: (violation: string) => void): Promise<number>;
+}
+
+export interface ChaosHouse {
+  /** The home in a directory. */
+  homeIn(root: string): string;
+  open(environment: Environment): Promise<ChaosApp>;
+}
+
+export interface ChaosApp {
+  user: string;
+  announce(transcript: string): Promise<void>;
+  stores(): Promise<ChaosStore[]>;
+  dreamEverywhere(): Promise<void>;
+  waiting(): Promise<number>;
+  /** Looks at what a swap keeps for a minute, as of `now`, and removes it. */
+  tidy(now: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a memory directory may hold. */
+export const KEPT =
+  /^(?:[^/]+\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[\d-]+\.md|\.nocturne\/(?:\.gitignore|id|aside\/mem_\w+\.[0-9a-f]{64}\.\d+|(?:ledger|lock)\.db(?:-wal|-shm|-journal)?|dreams\/[\d-]+\.(?:md|json)))$/;
+
+export const chaosHouse: ChaosHouse = {
+  homeIn: (root) => join(root, 'home'),
   async open(environment) {
     const app = await openApp(await loadConfig({}, environment));
     const { db } = app;
@@ -26,7 +55,7 @@ export const nextHouse: ChaosHouse = {
         return (await memories()).map((memory) => ({
           dir: memory.dir ?? memory.id,
           entries: async () => (await entriesWhere(db, memory.id)).filter(isInLog).length,
-          coverage: async () => (await rowsOfNext(app, memory)('coverage')) as never,
+          coverage: async () => (await rowsOf(app, memory)('coverage')) as never,
           async commits(tell) {
             const of = `from undo join change on change.id = undo.change where change.id in
               (select change from version where memory = ?)`;
