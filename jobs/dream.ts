@@ -1,225 +1,348 @@
-// Dream: the logs' undistilled entries become topic files, and the index is rebuilt.
+// Dream: the entries that wait become topic files, and the index is rebuilt. Who calls it holds the claim of (dream, memory), which is
+// the lease: each commit asks for it.
 //
-// 1. Take the directory's dream lease.
-// 2. Load the entries: join the logs with the ledger. Too much missing: stop.
-// 3. Write down in the ledger what the logs say.
-// 4. Change what needs no model: retire what rested on withdrawn entries alone, and drop what the project's own files say, or memories that are no topics.
-// 5. Slice by slice, select the topics that its entries may touch, let the model propose operations, check them, and
-//    commit what code lets through: topics, index, what became of each entry, the report. What it does not is asked for
-//    again, and what is left waits for another night. Where operations need approval, they wait instead (dream/approval.ts).
-// 6. Archive, by code, what is past, long unused, or was seen once and never again.
-// 7. Where nothing was committed, rebuild the index alone, for topics that a person added.
-// 8. End the job, and report.
+// 1. Look at all files, and take what a person made of the logs at their word.
+// 2. Too much missing: stop. Nothing new and nothing gone: the index alone.
+// 3. By code: lines go that rest on what is gone alone; what the project's own files say is dropped.
+// 4. Slice by slice: the entries, and the topics near them.
+// 5. A model proposes what becomes of each entry; code checks it, and asks once more for what it refuses.
+// 6. One commit per slice: topics, index, what lines rest on, what became of each entry. What is left waits for another night.
+// 7. Put away what is past, long unused, or was seen once and never again.
+// 8. End the job, whose row tells what was done, refused and left.
 
-import { costMicroUsd, type Price } from '../src/base/config/prices.ts';
-import { ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
-import { type Day, dayOf } from '../src/base/time.ts';
-import { noteLeft } from '../src/memory/dream/habits.ts';
-import type { IndexSize } from '../src/memory/dream/index-change.ts';
-import { markHistoryRead, statHistory } from '../src/memory/history/log-items.ts';
-import { Guidance } from '../src/memory/home/projects.ts';
-import type { SpentTotal } from '../src/memory/home/spend.ts';
-import { beginJob, endJob, type Lease, lastDreamJob } from '../src/memory/ledger/job-rows.ts';
-import type { Store } from '../src/memory/store/store.ts';
-import { reportPath } from '../src/memory/text/dream-report.ts';
-import { entryIds, type ToldKind, toldKind } from '../src/rules/dream-context.ts';
-import { estimateTokens } from '../src/transcript/excerpt/tokens.ts';
-import { proposeArchiving, proposeOperations } from './dream/approval.ts';
-import { type ArchiveAfterDays, commitArchiving, dropSaid, findArchivable, retireWithdrawn } from './dream/by-code.ts';
-import { type Checked, type CommitAt, commitOperations, rebuildIndex, reportOnly } from './dream/commit.ts';
-import { commitLoaded, type Loaded, loadEntries, readEntries } from './dream/load.ts';
-import { checkedOf, type ProposeDeps, propose, proposedFor, requestFor } from './dream/propose.ts';
-import { Slices, select, slicesOf } from './dream/select.ts';
-import type { ShareReport } from './share.ts';
+import type { Spend } from '../src/agent/run-with-tools.ts';
+import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
+import type { Day } from '../src/base/time.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
+import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';
+import { editedLogs, isMassWithdrawal } from '../src/memory/edited-logs.ts';
+import { putEntry } from '../src/memory/entries.ts';
+import { beginJob, endJob, type StartedBy } from '../src/memory/job-rows.ts';
+import { isCheckedIn } from '../src/memory/memories.ts';
+import { INDEX } from '../src/memory/memory-index.ts';
+import { Guidance } from '../src/memory/projects.ts';
+import { linesDecided } from '../src/memory/proposals.ts';
+import { logDay } from '../src/memory/text/daily-log.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
+import {
+  type ArchiveAfterDays,
+  findArchivable,
+  habitsInVain,
+  landArchiving,
+  type TopicUses,
+  topicUses,
+} from './dream/archiving.ts';
+import { dropSaid, retire } from './dream/code-operations.ts';
+import { proposeArchiving, proposeOperations, waitingNow, writeWaiting } from './dream/dream-approval.ts';
+import {
+  type Checked,
+  type DreamOutput,
+  isIndexCurrent,
+  type LandAt,
+  landOperations,
+  landTopics,
+  NOTHING_TOLD,
+  settleEntries,
+  toldMore,
+} from './dream/dream-landing.ts';
+import { nothingStands, type ProposeDeps, propose } from './dream/dream-proposal.ts';
+import { halved, type Slice, select, slicesOf } from './dream/dream-slices.ts';
+import { entriesHolding, isResting, type NightEntry, unplacedOf, waitingEntries } from './dream/night-entries.ts';
+import { contextOf, type StandingFiles, standingFiles } from './dream/topic-draft.ts';
 
 export interface DreamRequest {
-  /** As which session its job is told, to whoever asked for it. */
-  session?: string;
+  startedBy: StartedBy;
+  /** Id of a job that was entered before; default: a new one, where there is something to do. */
+  job?: string;
+  /** Who asks begins and ends that job. */
+  isPart?: boolean;
+  claim?: Claim;
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
-  /**
-   * Take it as meant that many entries are missing from the logs, or files from the directory; a list: that the logs of
-   * these days are.
-   */
+  /** Take it as meant that files are missing, or entries from the logs; a list: from the logs of these days. */
   acceptMissing?: boolean | Day[];
 }
 
-interface DreamDeps extends ProposeDeps {
+export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
+  /** Counts what a job uses. */
+  spendOf(job: string): Spend;
+  /** Tokens of entries, and of topics, that one request is shown. */
+  requestTokens: number;
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   archiveAfterDays: ArchiveAfterDays;
   /** What would change waits for a person's word. */
   needsApproval: boolean;
-  withLease<T>(store: Store, key: string, work: (lease: Lease) => Promise<T>): Promise<T | null>;
 }
 
-/** `proposed`: at least some of it waits for a person. */
 type DreamEnd =
-  | { outcome: 'dreamed' | 'proposed' | 'nothing-new' | 'busy'; error?: undefined }
-  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure };
+  | { outcome: 'dreamed' | 'proposed' | 'nothing-new'; error?: undefined }
+  | { outcome: 'ceiling' | 'refused' | 'failed'; error: Failure }
+  /** Another process is at work on it. */
+  | { outcome: 'busy'; error: Failure };
 
-export type DreamOutcome = DreamEnd['outcome'];
-
-/** What every dream tells, however it ended. */
-export interface DreamFacts {
-  operations: { kind: ToldKind | 'archive'; entries: string[]; topic: string | null; reason: string }[];
-  /** Of those, what waits for a person. */
-  proposals: string[];
-  /** What code refused of the model's proposals, and why. */
-  refused: string[];
-  /** Entries that wait for another night, with what stood in their way. */
-  left: { entry: string; reason: string }[];
-  /** The topic files after the dream. */
-  topics: string[];
-  indexLines: number;
-  indexBytes: number;
-  /** Its id in the ledger; null where there was nothing to do. */
-  job: string | null;
-  spend: SpentTotal;
-  /** What of it went to the team, where that was asked for or set. */
-  shared?: ShareReport;
-}
-
-export type DreamReport = DreamEnd & DreamFacts;
-
-/** What one commit did, or let wait. */
-type Committed = Pick<DreamReport, 'operations' | 'proposals' | 'refused' | 'left'> & { index: IndexSize | null };
-type Ended = DreamEnd & { job: string | null; committed: Committed[] };
+/** What every dream tells, however it ended; `job`: null where there was nothing to do. */
+export type DreamReport = DreamEnd & DreamOutput & { job: string | null };
 
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function dream(request: DreamRequest, deps: DreamDeps): Promise<DreamReport> {
-  let ended: Ended = { outcome: 'busy', job: null, committed: [] };
-  try {
-    // 1.
-    await deps.withLease(deps.store, 'dream', async (lease) => {
-      ended = await dreamWithLease(request, { ...deps, lease });
-      return true;
-    });
-  } catch (error) {
-    ended = { ...ended, ...failedBy(error) };
-  }
-  await noteEnd(ended, deps);
-  return reportOf(ended, deps);
-}
-
-type Night = DreamDeps & { lease: Lease };
-
-async function dreamWithLease(request: DreamRequest, deps: Night): Promise<Ended> {
-  const { store, clock, lease } = deps;
-  // 2.
-  const loaded = await loadEntries(deps, { acceptMissing: request.acceptMissing, lease });
-  const { instructions, session } = request;
-  const begun = { kind: 'dream', instructions, session } as const;
-  const now = clock.now();
-  const job = loaded.isIdle ? null : await store.enterRows((ledger) => beginJob(ledger, { ...begun, now }));
-  const committed: Committed[] = [];
+  const { memories, memory } = deps;
+  const { db, clock } = memories;
+  const job = request.job ?? newId('job');
+  let isBegun = request.isPart ?? false;
+  const begin = async () => {
+    if (isBegun) return;
+    const { startedBy, instructions } = request;
+    const at = clock.now().toISOString();
+    await beginJob(db, { id: job, kind: 'dream', memory: memory.id, startedBy, request: { instructions }, at });
+    isBegun = true;
+  };
+  const night: Night = { request, deps, job, begin, output: NOTHING_TOLD };
   let end: DreamEnd = { outcome: 'nothing-new' };
   let failure: unknown;
   try {
-    // 3.
-    if (job) await commitLoaded(loaded, { ...deps, job });
-    markHistoryRead(store, loaded.history);
-    // 4. to 6.
-    if (job && loaded.hasNews) {
-      const add = (done: Committed) => committed.push(done);
-      await distil({ ...loaded, instructions }, { ...deps, job }, add);
-      const isProposed = committed.some(({ proposals }) => proposals.length > 0);
-      end = { outcome: isProposed ? 'proposed' : 'dreamed' };
+    if (request.job !== undefined) await begin();
+    // 1. and 2.
+    const news = await newsOf(night);
+    const isIdle = !news && (await isIndexCurrent(deps));
+    // Who looks finds out that what failed before does not any more.
+    if (!isIdle || (await hasFailed(deps))) await begin();
+    // 3. to 7.
+    if (news) {
+      await distil(news, night);
+      end = { outcome: night.output.proposals.length > 0 ? 'proposed' : 'dreamed' };
     }
-    // 7.
-    if (!committed.some(({ index }) => index)) {
-      const index = await rebuildIndex(deps, { lease, actor: job ? `job:${job}` : 'job:index' });
-      committed.push({ ...NOTHING, index });
-    }
+    if (night.output.index === null && !isIdle) await land(night, (at) => landTopics(at, [], async () => NO_CHANGES));
   } catch (error) {
     failure = error;
-    if (job) await reportFailure(error, { ...deps, job });
+    // Who was refused before it began is a job all the same, so that whoever looks finds out why.
+    await begin().catch(onAppError(() => {}));
     end = failedBy(error);
   } finally {
     // 8.
-    const result = failure ? { outcome: 'failed', error: failureOf(failure) } : { outcome: end.outcome };
-    const ended = { ...result, usage: deps.spend.record(), now: clock.now() };
-    if (job) await store.enterRows((ledger) => endJob(ledger, job, ended));
+    const { outcome, error } = failure && !end.error ? { outcome: 'failed', error: failureOf(failure) } : end;
+    const progress = night.output.operations.length + night.output.proposals.length;
+    const ended = { outcome, error, output: night.output, progress, at: clock.now().toISOString() };
+    if (isBegun && !request.isPart) await endJob(db, job, ended).catch(onAppError(() => {}));
   }
-  return { ...end, job, committed };
+  return { ...end, ...night.output, job: isBegun ? job : null };
+}
+
+interface Night {
+  request: DreamRequest;
+  deps: DreamDeps;
+  job: string;
+  /** Enters the job, once. */
+  begin(): Promise<void>;
+  /** What was done so far. */
+  output: DreamOutput;
+}
+
+interface News extends Slice {
+  files: StandingFiles;
+  /** They were gone and are back, with their lines. */
+  back: NightEntry[];
+  /** What stood in the way of these in earlier nights. */
+  before: Map<string, string>;
+  uses: TopicUses;
+}
+
+/** Looks at the memory; null where nothing is new. Errors: `refused` where so much is missing that it looks like an accident. */
+async function newsOf(night: Night): Promise<News | null> {
+  const { request, deps } = night;
+  const { memories, memory } = deps;
+  const { db, clock } = memories;
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  // What no topic could be committed for is found before a model is asked.
+  await lookInto(memories, { memory: memory.id, paths: [INDEX] });
+  await refuseMissing(deps, request);
+  await takeInLogs(night);
+  const files = await standingFiles(db, memory.id);
+  const waits = await keepWaiting(night, files);
+  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
+  const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
+  const waiting = await waitingEntries(db, memory.id);
+  const held = await entriesHolding(db, memory.id, { state: 'new', isStanding });
+  // What a person changed has no quotes any more, and waits.
+  const back = held.filter(({ evidence }) => evidence.length > 0);
+  const gone = await entriesHolding(db, memory.id, { state: 'gone', isStanding });
+  const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
+  const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
+  const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
+  const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
+  const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
+  const uses = await topicUses(db, memory.id);
+  const inVain = await habitsInVain({ sql: db, memory: memory.id, files }, { clock, holdDays: deps.holdDays });
+  const isNew = fresh.length + withdrawn.length + back.length + inVain.length > 0;
+  return isNew ? { fresh, withdrawn, back, files, before, uses } : null;
+}
+
+/** Whether the last dream came to no end. */
+async function hasFailed({ memories, memory }: DreamDeps): Promise<boolean> {
+  const last = await memories.db.get<{ code: string | null }>(
+    `select code from job where memory = ? and kind = 'dream' and ended_at is not null order by ended_at desc limit 1`,
+    memory.id,
+  );
+  return typeof last?.code === 'string';
+}
+
+async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {
+  const copy = memories.copyOf(memory.id);
+  if (acceptMissing === true) await copy?.hold(() => copy.acceptMissing());
+  const gone = await memories.db.all<{ path: string }>(
+    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
+    memory.id,
+  );
+  // A lost log takes no memory with it.
+  const [first, ...others] = gone.filter(({ path }) => logDay(path) === null);
+  if (first) throw missing(`${others.length + 1} files are missing at once, ${first.path} among them.`, 'files');
+}
+
+/** Takes what a person made of the logs at their word. */
+async function takeInLogs(night: Night): Promise<void> {
+  const { deps, request } = night;
+  const { memories, memory } = deps;
+  const { acceptMissing = false } = request;
+  const isMeant = (day: Day) => (Array.isArray(acceptMissing) ? acceptMissing.includes(day) : acceptMissing);
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant };
+  const { changed } = await editedLogs(memories.db, memory.id, how);
+  if (acceptMissing === false && (await isMassWithdrawal(memories.db, memory.id, changed)))
+    throw missing(
+      `${changed.filter(({ state }) => state === 'gone').length} entries are missing from the logs at once.`,
+      'log files',
+    );
+  if (changed.length === 0) return;
+  await night.begin();
+  await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async (sql) => {
+    const edits = await editedLogs(sql, memory.id, how);
+    return {
+      files: [],
+      async rows(change) {
+        for (const entry of edits.changed) await putEntry(change, { ...entry, job: entry.job || change.job });
+      },
+    };
+  });
+}
+
+/** Looks at what waits for a person; answers its entries, which are not asked about again. */
+async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<string>> {
+  const { memories, memory } = night.deps;
+  const now = await waitingNow({ sql: memories.db, memory: memory.id, files, limits: memories.limits });
+  if (now.renew.length + now.drop.length > 0) {
+    await night.begin();
+    const rows = (change: Change) => writeWaiting(change, memory.id, now);
+    await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async () => ({ files: [], rows }));
+  }
+  return now.entries;
+}
+
+function missing(what: string, files: string): AppError {
+  return new AppError('refused', what, {
+    remedy: `Put the ${files} back, or run nocturne dream --accept-missing if they were removed on purpose.`,
+  });
 }
 
 /** Works what is new into the topics. */
-async function distil(
-  loaded: Loaded & { instructions?: string },
-  deps: Night & { job: string },
-  add: (done: Committed) => void,
-): Promise<void> {
-  const { store, needsApproval } = deps;
-  const commit = async (checked: Checked | null) => {
-    if (checked) add(await commitChecked(checked, deps));
-  };
-  // 4.
-  const retired = await retireWithdrawn(loaded.withdrawn, { store, needsApproval });
-  await commit(retired.checked);
-  const guidance = await Guidance.of(
-    store.ledger.lists('select id, cwd from session where cwd is not null') as [string, string][],
+async function distil(news: News, night: Night): Promise<void> {
+  const { memories, memory } = night.deps;
+  const place = { sql: memories.db, memory: memory.id };
+  // 3.
+  if (news.back.length > 0)
+    await land(night, (at) => landTopics(at, [], async () => standingAgain(news.back, memory.id)));
+  const retired = await retire(news.withdrawn, { ...place, files: news.files }, night.deps);
+  if (retired.checked) await landChecked(retired.checked, night, 'code');
+  const guidance = await guidanceOf(place);
+  const unsaid = await dropSaid(news.fresh, guidance, { ...place, files: news.files });
+  if (unsaid.checked) await landChecked(unsaid.checked, night, 'code');
+  // 4. to 6.
+  const files = await dreamSlices({ ...news, fresh: unsaid.rest, withdrawn: retired.rest }, night);
+  // 7.
+  const decided = await linesDecided(memories.db, memory.id);
+  const found = await findArchivable(
+    { ...place, files: await standingFiles(memories.db, memory.id, files) },
+    { ...night.deps, clock: memories.clock },
+    { guidance, uses: news.uses, isDecided: (line) => decided.has(line) },
   );
-  await rehearseCommit(deps);
-  const unsaid = await dropSaid(loaded.fresh, guidance, store);
-  await commit(unsaid.checked);
-  // 5.
-  const night = { fresh: unsaid.rest, withdrawn: retired.rest, instructions: loaded.instructions };
-  const slices = new Slices(night, deps.requestTokens);
-  for (let slice = slices.next(); slice; slice = slices.next()) {
-    const selected = await select(slice, { store, mostTokens: slices.tokens });
-    const check = proposedFor(selected, deps);
-    const proposed = await propose(selected, check, deps);
-    if (proposed.outcome === 'oversize') slices.halve(slice, proposed.error);
-    else await commit({ ...checkedOf(check, selected), spend: proposed.spend });
-  }
-  // 6.
-  const found = await findArchivable(deps, guidance);
-  if (found.length > 0) {
-    const done = needsApproval
-      ? { proposals: await proposeArchiving(found, deps) }
-      : { index: await commitArchiving(found, deps) };
-    add({ ...NOTHING, ...done, operations: found.map(toldOf) });
-  }
+  const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
+  if (found.length > 0) await land(night, (at) => away(found, at));
 }
 
-/** What no topic could be committed for is found before a model is asked. */
-async function rehearseCommit({ store, clock, zone, job, lease }: CommitAt): Promise<void> {
-  await store.rehearse({ actor: `job:${job}`, lease }, ['MEMORY.md', reportPath(dayOf(clock.now(), zone), 'json')]);
-}
-
-const NOTHING: Committed = { operations: [], proposals: [], refused: [], left: [], index: null };
-
-/** Commits operations, or lets them wait for approval. */
-async function commitChecked(checked: Checked, deps: Night & { job: string }): Promise<Committed> {
-  const { operations, refused = [], left = [] } = checked;
-  const { needsApproval } = deps;
-  const proposals = needsApproval ? await proposeOperations(checked, deps) : [];
-  const index = needsApproval ? null : await commitOrLeave(checked, deps);
-  const placed = operations.flatMap(entryIds);
-  const now = deps.clock.now();
-  await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed, now }));
-  const changes = operations.map((each) => ({ ...each, kind: toldKind(each), entries: entryIds(each) }));
-  return { operations: changes.map(toldOf), proposals, refused, left, index };
+async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
+  const { deps, request, job } = night;
+  const { memories, memory } = deps;
+  const { db: sql, clock } = memories;
+  const spend = deps.spendOf(job);
+  let { files } = news;
+  let tokens = deps.requestTokens;
+  let slices = slicesOf(news, tokens);
+  for (let slice = slices.shift(); slice; slice = slices.shift()) {
+    files = await standingFiles(sql, memory.id, files);
+    const context = await contextOf(slice, files);
+    const drafts = { sql, memory: memory.id, files, context };
+    const shown = await select(slice, drafts, { mostTokens: tokens, usedAt: news.uses.used });
+    const before = [...context.entries.keys()].flatMap((id) => news.before.get(id) ?? []);
+    const asked = { slice, place: drafts, shown, before, instructions: request.instructions };
+    const proposed = await propose(asked, { ...deps, clock, spend }).catch(
+      onAppError((tooLong) => tooLong, 'oversize'),
+    );
+    if (isAppError(proposed)) {
+      ({ slices, tokens } = halved([slice, ...slices], tokens, proposed));
+      continue;
+    }
+    const { standing: operations, refused, left } = proposed;
+    if (operations.length === 0) {
+      night.output = toldMore(night.output, { refused, left });
+      throw nothingStands(asked);
+    }
+    const open = new Set(left.map(({ entry }) => entry));
+    const isPlaced = ({ id }: NightEntry) => !open.has(id);
+    const placed = { fresh: slice.fresh.filter(isPlaced), withdrawn: slice.withdrawn.filter(isPlaced) };
+    await landChecked({ operations, context, slice: placed, refused, left }, night, 'model');
+  }
+  return files;
 }
 
 /** What cannot be committed as things are is left like what no operation stands for, so that it is not paid for each night. */
-async function commitOrLeave(checked: Checked, deps: Night & { job: string }): Promise<IndexSize> {
+async function landChecked(checked: Checked, night: Night, madeBy: 'code' | 'model'): Promise<void> {
+  const { needsApproval } = night.deps;
   try {
-    return await commitOperations(checked, deps);
+    await land(night, (at) => (needsApproval ? proposeOperations(checked, at, madeBy) : landOperations(checked, at)));
   } catch (error) {
     if (isAppError(error, 'refused') || isAppError(error, 'bad-input')) {
-      const entries = [...checked.fresh, ...checked.withdrawn];
-      const left = entries.map(({ id: entry }) => ({ entry, reason: error.message }));
-      await deps.store.enterRows((ledger) => noteLeft(ledger, { left, placed: [], now: deps.clock.now() }));
+      const entries = [...checked.slice.fresh, ...checked.slice.withdrawn];
+      night.output = toldMore(night.output, {
+        left: entries.map(({ id: entry }) => ({ entry, reason: error.message })),
+      });
     }
     throw error;
   }
 }
 
-function toldOf<Kind>(operation: { kind: Kind; entries: string[]; topic?: string; reason: string }) {
-  const { kind, entries, topic = null, reason } = operation;
-  return { kind, entries, topic, reason };
+async function land(night: Night, work: (at: LandAt) => Promise<DreamOutput>): Promise<void> {
+  const { deps, output } = night;
+  night.output = await work({ memories: deps.memories, memory: deps.memory, by: byOf(night), output });
+}
+
+function byOf({ job, request: { claim } }: Night): By {
+  return { job, actor: { kind: 'job', id: job }, claim };
+}
+
+const NO_CHANGES = { files: [], more: {}, rows: async () => {} };
+
+function standingAgain(back: NightEntry[], memory: string) {
+  const ids = back.map(({ id }) => id);
+  const rows = (change: Change) => settleEntries(change, memory, { ids, why: () => '' });
+  return { ...NO_CHANGES, rows };
+}
+
+/** What the projects say whose sessions said something here. */
+async function guidanceOf({ sql, memory }: { sql: Sql; memory: string }): Promise<Guidance> {
+  const rows = await sql.all<{ name: string; cwd: string }>(
+    `select distinct s.name, s.cwd from entry e join session s on s.id = e.session
+     where e.memory = ? and s.cwd is not null order by s.name`,
+    memory,
+  );
+  return Guidance.of(rows.map(({ name, cwd }) => [name, cwd]));
 }
 
 /** Throws on what is not an AppError. */
@@ -227,94 +350,4 @@ function failedBy(error: unknown): Extract<DreamEnd, { error: Failure }> {
   if (!isAppError(error)) throw error;
   const isCeiling = ERRORS[error.code].class === 'ceiling';
   return { outcome: isCeiling ? 'ceiling' : error.code === 'refused' ? 'refused' : 'failed', error: failureOf(error) };
-}
-
-/** Tells of a dream that failed in the report of its day, where that can still be written. */
-async function reportFailure(error: unknown, at: CommitAt): Promise<void> {
-  if (!isAppError(error)) return;
-  const row = { job: at.job, entry: '', op: 'failed', topic: null, lines: [], reason: error.message, text: '' };
-  const plan = () => ({ files: reportOnly([row], { fresh: [], withdrawn: [] }, at) });
-  await at.store.commit({ actor: `job:${at.job}`, lease: at.lease }, plan).catch(onAppError(() => null));
-}
-
-/**
- * A dream that was refused before it began is a job all the same, so that whoever looks finds out why; so is the next that
- * found nothing to do, so that nobody looks for long.
- */
-async function noteEnd({ job, outcome, error }: Ended, deps: DreamDeps): Promise<void> {
-  const { store } = deps;
-  const now = deps.clock.now();
-  try {
-    if (job !== null || outcome === 'busy' || (!error && !lastDreamJob(store.ledger)?.error)) return;
-    const end = { outcome, error, usage: deps.spend.record(), now };
-    await store.enterRows((ledger) => endJob(ledger, beginJob(ledger, { kind: 'dream', now }), end));
-  } catch (failure) {
-    // Where the ledger cannot be written the report is all there is.
-    if (!isAppError(failure)) throw failure;
-  }
-}
-
-function reportOf({ job, committed, ...end }: Ended, { spend }: DreamDeps) {
-  const all = <Item>(of: (each: Committed) => Item[]) => committed.flatMap(of);
-  const index = committed.findLast((each) => each.index)?.index;
-  return {
-    ...end,
-    operations: all(({ operations }) => operations),
-    proposals: all(({ proposals }) => proposals),
-    refused: all(({ refused }) => refused),
-    left: all(({ left }) => left),
-    topics: index?.topics ?? [],
-    indexLines: index?.lines ?? 0,
-    indexBytes: index?.bytes ?? 0,
-    job,
-    spend: spend.total(),
-  } satisfies DreamReport;
-}
-
-export interface DreamEstimate {
-  model: string;
-  /** New, changed and held entries, and those that are no longer in the logs. */
-  entries: number;
-  withdrawn: number;
-  requests: { system: string; input: string; inputTokens: number; outputTokens: number }[];
-  /** Estimated on the high side, without what code refuses and the model mends. */
-  inputTokens: number;
-  outputTokens: number;
-  /** Millionths of a dollar; null for a model without a price. */
-  microUsd: number | null;
-}
-
-/** Tokens of an operation around the words of its line. */
-const OPERATION_TOKENS = 120;
-
-/** Later requests are shown the memory as it is now, before the earlier ones changed it. */
-export async function estimateDream(
-  request: { instructions?: string },
-  deps: Pick<ProposeDeps, 'store' | 'clock' | 'zone' | 'requestTokens'> & {
-    model: string;
-    price?: Price;
-  },
-): Promise<DreamEstimate> {
-  const { store, model, price, requestTokens: mostTokens } = deps;
-  const { fresh, withdrawn } = await readEntries(store, await statHistory(store));
-  const requests: DreamEstimate['requests'] = [];
-  for (const slice of slicesOf({ ...request, fresh, withdrawn }, mostTokens)) {
-    const asked = await requestFor(await select(slice, { store, mostTokens }), deps);
-    const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
-    const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
-    requests.push({ ...asked, inputTokens, outputTokens: said + slice.withdrawn.length * OPERATION_TOKENS });
-  }
-  const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
-  const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
-  // One request for each slice: the prompt is written to the cache, and read from it only where something is refused.
-  const used = { inputTokens, cacheWriteTokens: inputTokens, cachedInputTokens: 0, outputTokens };
-  return {
-    model,
-    entries: fresh.length,
-    withdrawn: withdrawn.length,
-    requests,
-    inputTokens,
-    outputTokens,
-    microUsd: price ? costMicroUsd(used, price) : null,
-  };
 }

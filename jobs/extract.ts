@@ -1,295 +1,205 @@
 // Extract: a session's pending turns become entries in the daily logs.
 //
-// 1. Open the transcript, once for all that follow, its memory directory, and take the session's lease.
-// 2. Sort its turns by what the ledger says of them: covered, private, written by the main agent, pending.
-// 3. Cover the private turns, those in which the main agent wrote memory, those that a rebuilt ledger assumes, and
-//    what was declined at set-up, without a model.
-// 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where
-//    that is asked for, continue the request that the transcript holds.
+// 1. Open the transcript, once for all that follows; where it is gone, what was kept of it in pieces.
+// 2. Sort its turns by what is known of them in its memory: covered, private, written down by the agent, pending.
+// 3. Cover without a model what needs none: private turns, what the agent wrote down, what was declined or is assumed.
+// 4. Show the pending turns, redacted, within the token budget: one excerpt, or several for a long session; or, where that is
+//    asked for, continue the request that the transcript holds.
 // 5. For each excerpt let the forked extractor propose entries, each checked by code, and
-// 6. commit its entries and its coverage together.
-// 7. What fails leaves nothing behind and stays pending; but what cannot be continued is shown as an excerpt, what is too
-//    long is split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
-// 8. End the job, and report.
+// 6. commit its entries and its coverage together, under the claim of the work.
+// 7. What fails leaves nothing behind and stays pending; but what cannot be continued is shown as an excerpt, what is too long is
+//    split smaller, and what failed too often is given up, so that the rest is not held up: again from 2.
+// 8. End the job: its report is its row's output.
 
-import type { RecordedEntry } from '../src/agent/tools.ts';
-import { type AppError, ERRORS, type Failure, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
-import type { SpentTotal } from '../src/memory/home/spend.ts';
-import { hasCovered, sessionRow } from '../src/memory/ledger/coverage.ts';
-import { beginJob, endJob, type Lease } from '../src/memory/ledger/job-rows.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
-import type { Disposition } from '../src/memory/types.ts';
-import { openSession, type ReadPoint, type Session } from '../src/transcript/session.ts';
+import { type AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import { beginJob, endJob, usageOf } from '../src/memory/job-rows.ts';
+import { enterSession, openTranscript, type SessionRow, sessionNamed } from '../src/memory/session-rows.ts';
+import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';
+import { type Asked, askExtractor, type Extraction, type SpendPorts } from './extract/ask-extractor.ts';
+import { coveredTurns } from './extract/covered-turns.ts';
 import {
-  type CommitAt,
-  type CommitDeps,
-  commitExcerpt,
-  coverTurns,
-  type ReportedEntry,
-  rehearseCommit,
-  sessionRows,
-} from './extract/commit.ts';
-import { type CitedMessages, type ProposeDeps, type Proposed, propose } from './extract/propose.ts';
-import { type Fork, type Offered, offerPending, type ShownBy } from './extract/show.ts';
-import {
-  type CoveredTurns,
-  coverageRanges,
-  type PendingTurn,
-  type SortedTurns,
-  sortTurns,
-} from './extract/sort-turns.ts';
-
-export interface ExtractRequest {
-  transcript: string;
-  /** Where a snapshot of it is, for when it is gone. */
-  snapshot?: string;
-  /** The session's id, for formats whose files hold none. */
-  session?: string;
-  /** The transcript, where the caller opened it already, or why it could not. */
-  opened?: Session | AppError;
-  /** Take the session as ended, so that its last turn is settled too. */
-  ended: boolean;
-  /** Steers what to keep; never overrides the rules. */
-  instructions?: string;
-  /** Turns to be extracted again; what they gave before is replaced. */
-  reopen?: Set<string>;
-  /** Asked for by a person: take up again what was undone. Hooks and sweeps leave it alone. */
-  reopenUndone?: boolean;
-  /** Asked for by a person: take what was declined at set-up, too. */
-  takeDeclined?: boolean;
-  /** Take up again what was given up: there is new input, or a person asks. */
-  reopenGivenUp?: boolean;
-  /** Default: `fork` of the deps. */
-  fork?: Fork;
-  /** Tries that failed before this one. What fails for the last time is covered as `gave-up`; without it nothing is. */
-  attempts?: number;
-}
-
-export interface ExtractDeps extends ProposeDeps, CommitDeps {
-  /** Opens a transcript; default: a file. */
-  openSession?: typeof openSession;
-  /** The memory directory that a session belongs to. */
-  storeFor(session: { cwd?: string }): Promise<Store>;
-  /** The memory directories on this disk that a session's agent may write to. Default: the session's alone. */
-  memoriesOf?(session: { cwd?: string }, memory: string): readonly string[];
-  /** How long a transcript must not have changed for its last turn to be settled. */
-  quietMs: number;
-  excerptTokens: number;
-  /** How much text of pending turns is held at a time. Default: 64 MB. */
-  heldCharacters?: number;
-  /** What the extractor continues: an excerpt of the transcript, or the request that it holds. Default: `excerpt`. */
-  fork?: Fork;
-  /** What was said before this instant was declined; ISO-8601. */
-  declinedBefore?: string;
-  withLease: WithLease;
-}
-
-type ExtractEnd =
-  | { outcome: 'recorded' | 'nothing-new' | 'nothing-worth-keeping' | 'turn-limit' | 'busy'; error?: undefined }
-  /** Why it failed, or what was given up, and which class of failure it is. */
-  | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure };
-
-export type ExtractOutcome = ExtractEnd['outcome'];
-
-export type ExtractReport = ExtractEnd &
-  Done & {
-    session: string;
-    transcript: string;
-    /** The memory directory that it belongs to; null where the session could not be read. */
-    memory: string | null;
-    spend: SpentTotal;
-  };
-
-/** What an extraction did of a session, as far as it came. */
-interface Done {
-  entries: ReportedEntry[];
-  /** What the ledger says of the session's turns; consecutive ones of one kind in one row. */
-  coverage: CoveredTurns[];
-  /** Turns that may still go on: they wait until the session ends or is quiet. */
-  unsettledTurns: number;
-  unreadableLines: number;
-  /** Its id in the ledger; null where there was nothing to do. */
-  job: string | null;
-  /** Turns that a failure left to be extracted. */
-  pendingTurns: number;
-  /** Turns that this run covered, those that it gave up apart. */
-  coveredTurns: number;
-  /** How the model was shown the session, where it was asked. */
-  fork?: ShownBy;
-}
-
-const NOTHING_DONE: Done = {
-  entries: [],
-  coverage: [],
-  unsettledTurns: 0,
-  unreadableLines: 0,
-  job: null,
-  pendingTurns: 0,
-  coveredTurns: 0,
-};
+  type ExtractDeps,
+  type ExtractEnd,
+  type ExtractReport,
+  type ExtractRequest,
+  failedBy,
+  nothingDone,
+  type OpenReport,
+} from './extract/extract-report.ts';
+import { commitExtracted, coverRanges, rehearse } from './extract/extracted.ts';
+import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
+import { offerPending, type ShownBy } from './extract/shown-turns.ts';
+import type { TurnRange } from './extract/turn-ranges.ts';
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
 
-/** A session that this job alone works on. */
-interface Opened {
-  session: Session;
-  store: Store;
-  lease: Lease;
-}
-
 /** Contract: throws only what is not an AppError; every planned ending is the report's `outcome`. */
 export async function extract(request: ExtractRequest, deps: ExtractDeps): Promise<ExtractReport> {
-  const { transcript, session: id, ended, snapshot } = request;
-  let [session, memory]: [string, string | null] = [id ?? '', null];
-  let done: ExtractEnd & Done = { outcome: 'busy', ...NOTHING_DONE };
-  let opened: Session | undefined;
+  const report: OpenReport = {
+    session: request.name ?? '',
+    transcript: request.transcript ?? '',
+    memory: null,
+    job: null,
+    ...nothingDone(),
+  };
+  let session: Session | undefined;
+  let end: ExtractEnd;
   try {
     // 1.
-    const given = request.opened;
-    if (isAppError(given)) throw given;
-    const found = given ?? (await (deps.openSession ?? openSession)(transcript, { id, isLive: !ended, snapshot }));
-    opened = found;
-    session = found.id;
-    const store = await deps.storeFor(found);
-    memory = store.id;
-    await deps.withLease(store, `session:${session}`, async (lease) => {
-      done = await extractOpened({ session: found, store, lease }, request, deps);
-      return true;
-    });
+    session = await openFor(request, deps);
+    Object.assign(report, { session: session.id, transcript: session.path });
+    const memory = await deps.memoryFor(session);
+    report.memory = memory.id;
+    const userMemory = (await deps.userMemoryFor?.(memory)) ?? null;
+    end = await extractOpened({ session, memory, userMemory }, { report, request, deps });
   } catch (error) {
-    done = { ...done, ...failedBy(error) };
+    end = failedBy(error);
   } finally {
-    opened?.discard?.();
+    session?.discard?.();
   }
-  return { session, transcript, memory, ...done, spend: deps.spend.total() };
+  return { ...report, ...end, spend: await usageOf(deps.memories.db, report.job ?? '') };
 }
 
-async function extractOpened(opened: Opened, request: ExtractRequest, deps: ExtractDeps): Promise<ExtractEnd & Done> {
-  const { session, store } = opened;
-  const again = takenAgain(opened, request);
-  const wanted = { by: request.fork ?? deps.fork ?? 'excerpt' };
-  let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts, gaveUp: [] };
-  const extracted: Extracted[] = [];
-  const covered = new Set<string>();
-  let sorted: SortedTurns | undefined;
-  let shown: ShownBy | undefined;
-  let job: string | null = null;
-  let unreadableLines = 0;
-  let pendingTurns = 0;
+type Opened = Pick<Extraction, 'session' | 'memory' | 'userMemory'>;
+
+async function openFor({ opened, ended, ...where }: ExtractRequest, { memories, copiesDir, open }: ExtractDeps) {
+  if (isAppError(opened)) throw opened;
+  if (opened) return opened;
+  const { db, machine } = memories;
+  return openTranscript(db, { ...where, isLive: !ended, machine, copiesDir, openFile: open });
+}
+
+/** What one extraction is made with, and the report that it fills in. */
+interface Run {
+  report: OpenReport;
+  request: ExtractRequest;
+  deps: ExtractDeps;
+}
+
+async function extractOpened(opened: Opened, run: Run): Promise<ExtractEnd> {
+  const { report, deps } = run;
+  const { db } = deps.memories;
+  const known: Known = { row: await sessionNamed(db, opened.memory.id, opened.session.id), turns: [] };
   let end: ExtractEnd = { outcome: 'nothing-new' };
   let failure: unknown;
   try {
-    for (;;) {
-      // 2.
-      sorted = await sortPending(opened, { request, again, job }, deps);
-      unreadableLines = session.unreadableLines;
-      const { pending, private: hidden, mainAgent, assumed, declined } = sorted;
-      const byCode = [...hidden, ...mainAgent, ...assumed, ...declined];
-      if (byCode.length + pending.size === 0) break;
-      const kind = request.reopen ? 'reprocess' : 'extract';
-      const begun = { kind, session: session.id, instructions: request.instructions, now: deps.clock.now() } as const;
-      job ??= await store.enterRows((ledger) => beginJob(ledger, begun));
-      const at: CommitAt = { ...opened, job, rows: await sessionRows(opened, sorted) };
-      // 3.
-      if (byCode.length > 0) {
-        const isLast = pending.size + sorted.later === 0;
-        await coverTurns({ private: hidden, 'main-agent': mainAgent, assumed, declined }, { ...at, isLast }, deps);
-        // Of a turn whose other part is pending, what it gave before is replaced with that.
-        for (const { turn } of byCode) if (!pending.has(turn.id)) again.reopened.delete(turn.id);
-        for (const { turn } of byCode) covered.add(turn.id);
-      }
-      if (pending.size === 0 && sorted.later > 0) continue;
-      if (pending.size === 0) break;
-      end = { outcome: 'nothing-worth-keeping' };
-      // 4. to 6.
-      let failed: Failed | undefined;
-      const { instructions } = request;
-      for await (const each of extractPending({ ...at, sorted, reopened: again.reopened, instructions }, plan, deps)) {
-        shown = each.shown;
-        if (each.outcome === 'failed') {
-          failed = each;
-          break;
-        }
-        extracted.push(each);
-        for (const { turn } of each.turns) {
-          again.reopened.delete(turn.id);
-          covered.add(turn.id);
-        }
-      }
-      if (!failed && sorted.later > 0) continue;
-      if (!failed) break;
-      // 7.
-      pendingTurns = failed.left;
-      plan = await planAgain(failed, { plan, at }, deps);
-      pendingTurns = 0;
-      for (const { turn } of plan.gaveUp) again.reopened.delete(turn.id);
-    }
-    if (plan.error) throw plan.error;
+    end = await extractPending(opened, known, run);
   } catch (error) {
     failure = error;
+    if (isAppError(error)) end = failedBy(error);
   }
   // 8.
-  const entries = extracted.flatMap((each) => each.entries);
-  if (extracted.some(({ ending }) => ending === 'turn-limit')) end = { outcome: 'turn-limit' };
-  else if (entries.length > 0) end = { outcome: 'recorded' };
-  const coverage = sorted ? coverageRanges(store.ledger, session.id, sorted) : [];
-  if (job) {
-    const id = job;
-    const how = failure === undefined ? { outcome: end.outcome } : rowFailure(failure, deps);
-    const ended = { ...how, usage: deps.spend.record(), now: deps.clock.now() };
-    await store.enterRows((ledger) => endJob(ledger, id, ended));
-  }
-  if (failure !== undefined) end = failedBy(failure);
-  const counts = { unsettledTurns: sorted?.unsettled ?? 0, unreadableLines, pendingTurns, coveredTurns: covered.size };
-  return { ...end, entries, coverage, ...counts, job, ...(shown && { fork: shown }) };
-}
-
-/** What is taken up again although it was covered. */
-interface Again {
-  /** Turns that a person asks for by name; each until it is extracted. */
-  reopened: Set<string>;
-  /** What no longer counts as covered. */
-  dispositions: Set<Disposition>;
-}
-
-function takenAgain({ session, store: { ledger } }: Opened, request: ExtractRequest): Again {
-  const dispositions = new Set<Disposition>();
-  if (request.reopenUndone && hasCovered(ledger, 'undone')) dispositions.add('undone');
-  if (request.takeDeclined && hasCovered(ledger, 'declined')) dispositions.add('declined');
-  if (request.reopenGivenUp && hasCovered(ledger, 'gave-up', session.id)) dispositions.add('gave-up');
-  return { reopened: new Set(request.reopen), dispositions };
-}
-
-/** Reads on where the last extraction left off, unless something before that is taken up again. */
-async function sortPending(
-  { session, store }: Opened,
-  { request, again, job }: { request: ExtractRequest; again: Again; job: string | null },
-  deps: ExtractDeps,
-): Promise<SortedTurns> {
-  const { reopened, dispositions } = again;
-  const { ledger, dir } = store;
-  const sort = (from?: ReadPoint) =>
-    sortTurns(session, {
-      ledger,
-      memories: deps.memoriesOf?.(session, dir) ?? [dir],
-      ended: request.ended,
-      now: deps.clock.now(),
-      quietMs: deps.quietMs,
-      reopened,
-      heldCharacters: deps.heldCharacters,
-      declinedBefore: request.takeDeclined ? undefined : deps.declinedBefore,
-      // What this job itself gives up stays so.
-      isRetaken: ({ disposition, session: of, job: by }) =>
-        dispositions.has(disposition) && (disposition !== 'gave-up' || (of === session.id && by !== job)),
-      from,
+  const memories = [opened.memory, opened.userMemory].flatMap((memory) => memory?.id ?? []);
+  if (known.row) report.coverage = await coveredTurns(db, { session: known.row.id, memories, turns: known.turns });
+  if (report.job) {
+    const { memory: _, job, ...output } = { ...report, ...end };
+    const how = failure === undefined || isAppError(failure) ? end : faultOf(failure, deps);
+    await endJob(db, job as string, {
+      ...how,
+      output,
+      progress: report.readTurns,
+      at: deps.memories.clock.now().toISOString(),
     });
-  const isContinued = reopened.size + dispositions.size === 0;
-  const from = isContinued ? sessionRow(ledger, session.id)?.readPoint : undefined;
-  const sorted = await sort(from);
-  // What the agent wrote down before is read again, so that it is known, and that no later call passes for its writer.
-  const isOpen = sorted.pending.size + sorted.mainAgent.length > 0;
-  return from && isOpen && hasCovered(ledger, 'main-agent', session.id) ? sort() : sorted;
+  }
+  if (failure !== undefined && !isAppError(failure)) throw failure;
+  return end;
+}
+
+/** How a job ended that nobody planned for: one that was stopped did not fail. */
+function faultOf(failure: unknown, { signal }: ExtractDeps) {
+  if (signal?.aborted) return { outcome: 'interrupted', status: 'canceled' } as const;
+  return { outcome: 'failed', error: failureOf(failure) };
+}
+
+/** What is known of the session, as far as it was read. */
+interface Known {
+  row: SessionRow | undefined;
+  turns: SortedTurns['turns'];
+}
+
+/** Pass after pass, until nothing is pending. Throws what it failed with, or was given up for. */
+async function extractPending(opened: Opened, known: Known, run: Run): Promise<ExtractEnd> {
+  const { report, request, deps } = run;
+  const { memories, quietMs, heldCharacters, declinedBefore } = deps;
+  const { session, memory, userMemory } = opened;
+  const writable = (await deps.writableFor?.(session, memory)) ?? [memory.id, ...(userMemory ? [userMemory.id] : [])];
+  const reopened = new Set(request.reopen);
+  const asked = {
+    ended: request.ended,
+    takeUp: request.takeUp ?? [],
+    reopened,
+    quietMs,
+    heldCharacters,
+    declinedBefore,
+  };
+  const wanted: ShownBy = { by: request.fork ?? deps.fork ?? 'excerpt' };
+  let plan: Plan = { wanted, excerptTokens: deps.excerptTokens, attempts: request.attempts };
+  let outcome: ExtractEnd['outcome'] = 'nothing-new';
+  const covered = { all: new Set<string>(), read: new Set<string>() };
+  const counted = new Map<string | undefined, SpendPorts>();
+  for (;;) {
+    // 2.
+    const at = { memories, memory: memory.id, row: known.row, job: report.job };
+    const sorted = await sortTurns(session, { ...at, ...asked, writable });
+    known.turns = sorted.turns;
+    report.unsettledTurns = sorted.unsettled;
+    report.unreadableLines = session.unreadableLines;
+    const { byCode, pending, later, lastTurnByte } = sorted;
+    if (byCode.length + pending.size === 0) break;
+    const { row, job } = await begin(opened, known, run);
+    const by = { job, actor: { kind: 'job', id: job }, claim: deps.claim } as const;
+    const spend = (continued?: string) => {
+      const ports = counted.get(continued) ?? deps.spendOf(job, { continued });
+      counted.set(continued, ports);
+      return ports;
+    };
+    const { instructions } = request;
+    const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
+    // Where the next reading goes on once all of this one is covered; null: at the beginning.
+    const readTo = lastTurnByte === null ? null : await readPointAt(session.path, lastTurnByte);
+    // 3.
+    if (byCode.length > 0) {
+      const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);
+      await coverRanges(ranges, { extraction, readTo: pending.size === 0 ? readTo : undefined }, deps);
+      for (const { range } of byCode) {
+        covered.all.add(range.turn.id);
+        // Of a turn whose other part is pending, what it gave before is replaced with that.
+        if (!pending.has(range.turn.id)) reopened.delete(range.turn.id);
+      }
+      report.coveredTurns = covered.all.size;
+    }
+    if (pending.size === 0) break;
+    if (outcome === 'nothing-new') outcome = 'nothing-worth-keeping';
+    // 4. to 6.
+    const failed = await extractExcerpts(extraction, { sorted, plan, readTo, covered }, run);
+    if (!failed && later === 0) break;
+    if (!failed) continue;
+    // 7.
+    report.pendingTurns = failed.left;
+    plan = await planAgain(failed, { plan, extraction }, run);
+    report.pendingTurns = 0;
+  }
+  if (plan.error) throw plan.error;
+  if (plan.isCutShort) return { outcome: 'turn-limit' };
+  return { outcome: report.entries.length > 0 ? 'recorded' : outcome };
+}
+
+/** Enters the job, and the session as it was opened, before the first commit. */
+async function begin({ session, memory }: Opened, known: Known, { report, request, deps }: Run) {
+  const { memories, startedBy } = deps;
+  const at = memories.clock.now().toISOString();
+  const machine = session.discard ? null : memories.machine;
+  const kind = request.reopen ? 'reprocess' : 'extract';
+  const asked = { transcript: session.path, instructions: request.instructions };
+  if (report.job === null || !known.row) {
+    await memories.db.write(async (sql) => {
+      known.row = await enterSession(sql, { memory: memory.id, machine, at }, session);
+      const of = { kind, memory: memory.id, session: known.row.id } as const;
+      report.job = await beginJob(sql, { ...of, id: request.job, startedBy, request: asked, at });
+    });
+  }
+  return { row: known.row as SessionRow, job: report.job as string };
 }
 
 /** How the pending turns are shown this time. */
@@ -298,80 +208,78 @@ interface Plan {
   excerptTokens: number;
   /** Tries that failed before. */
   attempts: number | undefined;
-  /** Turns that failed too often, and what the last of them failed with. */
-  gaveUp: PendingTurn[];
+  /** What failed too often, and was given up. */
   error?: AppError;
+  /** Some run of the agent was not at its end. */
+  isCutShort?: boolean;
 }
 
-interface Pending extends CommitAt {
+interface Failed {
+  error: unknown;
+  isContinued: boolean;
+  touched: TurnRange[];
+  left: number;
+}
+
+interface PendingTurns {
   sorted: SortedTurns;
-  reopened: ReadonlySet<string>;
-  instructions: string | undefined;
+  plan: Plan;
+  readTo: ReadPoint | null;
+  /** Turns that this run covered, and of these those that a model read. */
+  covered: { all: Set<string>; read: Set<string> };
 }
-
-type Extracted = Pick<Proposed, 'shown' | 'turns' | 'ending'> & { outcome: 'committed'; entries: ReportedEntry[] };
-type Failed = Offered & { outcome: 'failed'; error: unknown };
 
 /** Excerpt after excerpt, until one fails. What was committed before stays. */
-async function* extractPending(
-  pending: Pending,
-  plan: Plan,
-  deps: ExtractDeps,
-): AsyncGenerator<Extracted | Failed, void, void> {
-  const { session, store, sorted, reopened, instructions } = pending;
-  let waiting: RecordedEntry[] = [];
-  let cited: CitedMessages = new Map();
+async function extractExcerpts(
+  extraction: Extraction,
+  { sorted, plan, readTo, covered }: PendingTurns,
+  { report, deps }: Run,
+): Promise<Failed | null> {
+  const { written } = sorted;
+  let before: Pick<Asked, 'waiting' | 'cited'> = { waiting: [], cited: new Map() };
   // 4.
-  for await (const offered of offerPending(pending, { ...deps, ...plan })) {
-    let extracted: Extracted | Failed;
+  for await (const offered of offerPending(extraction.session.request, sorted, { ...deps, ...plan })) {
+    const { ranges, touched, left, shown } = offered;
     try {
-      await rehearseCommit(offered.touched, pending, deps);
+      await rehearse(touched, extraction, deps);
       // 5.
-      const known = { session, store, instructions, reopened, written: sorted.written, waiting };
-      const proposed = await propose(offered, known, deps);
+      const asked = await askExtractor(offered, extraction, { written, before }, deps);
       // 6.
-      cited = new Map([...cited, ...proposed.cited]);
-      const entries = await commitExcerpt({ ...proposed, cited }, pending, deps);
-      waiting = proposed.waiting;
-      extracted = { ...proposed, outcome: 'committed', entries };
+      const isLast = left === ranges.length;
+      report.entries.push(
+        ...(await commitExtracted(offered, asked, { extraction, readTo: isLast ? readTo : undefined }, deps)),
+      );
+      before = asked;
+      report.fork = shown;
+      plan.isCutShort ||= asked.ending === 'turn-limit';
+      for (const { turn } of ranges) for (const each of [covered.all, covered.read]) each.add(turn.id);
+      Object.assign(report, { coveredTurns: covered.all.size, readTurns: covered.read.size });
     } catch (error) {
-      extracted = { ...offered, outcome: 'failed', error };
+      report.fork = shown;
+      return { error, isContinued: offered.continues !== undefined, touched, left };
     }
-    yield extracted;
-    if (extracted.outcome === 'failed') return;
   }
+  return null;
 }
 
 /** How it is tried again at once; throws the error where it is not. */
 async function planAgain(
-  { error, continues, touched }: Failed,
-  { plan, at }: { plan: Plan; at: CommitAt },
-  deps: ExtractDeps,
+  { error, isContinued, touched }: Failed,
+  { plan, extraction }: { plan: Plan; extraction: Extraction },
+  { report, deps }: Run,
 ): Promise<Plan> {
   if (!isAppError(error)) throw error;
-  const { attempts, excerptTokens, gaveUp } = plan;
+  const { attempts, excerptTokens } = plan;
   // What failed as a continuation may well pass as an excerpt.
-  if (continues && ERRORS[error.code].tries !== null) return { ...plan, wanted: { by: 'excerpt', why: error.message } };
-  if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS) {
+  if (isContinued && ERRORS[error.code].tries !== null)
+    return { ...plan, wanted: { by: 'excerpt', why: error.message } };
+  if (error.code === 'oversize' && excerptTokens >= 2 * SMALLEST_EXCERPT_TOKENS)
     return { ...plan, excerptTokens: Math.floor(excerptTokens / 2) };
-  }
   const isLastTry = attempts !== undefined && isGivenUp(error.code, attempts + 1);
   if (!isLastTry || touched.length === 0) throw error;
-  await coverTurns({ 'gave-up': touched }, { ...at, isLast: false }, deps);
-  return { ...plan, attempts: 0, gaveUp: [...gaveUp, ...touched], error };
-}
-
-/** How a job failed, for its row: one that was stopped did not. */
-function rowFailure(failure: unknown, { signal }: ExtractDeps): { outcome: string; error?: Failure } {
-  if (isAppError(failure)) return failedBy(failure);
-  return signal?.aborted ? { outcome: 'interrupted' } : { outcome: 'failed', error: failureOf(failure) };
-}
-
-/** Throws on what is not an AppError. */
-export function failedBy(error: unknown): Extract<ExtractEnd, { error: Failure }> {
-  if (!isAppError(error)) throw error;
-  const { code } = error;
-  const isGone = code === 'transcript-gone' || code === 'unknown-format';
-  const outcome = isGone ? code : ERRORS[code].class === 'ceiling' ? 'ceiling' : 'failed';
-  return { outcome, error: failureOf(error) };
+  const ranges = touched.map((range) => ({ range, state: 'gave_up', reason: null }) as const);
+  await coverRanges(ranges, { extraction, readTo: undefined }, deps);
+  for (const { turn } of touched) extraction.reopened.delete(turn.id);
+  report.gaveUpTurns += touched.length;
+  return { ...plan, attempts: 0, error };
 }

@@ -1,45 +1,27 @@
 // Forget: something leaves the memory because a person says so, and is not learned again from the same source.
 //
-// 1. Hold the dream's lease: a dream under way would write down what it has read before.
-// 2. Find what is meant, and all that goes with it. What may mean several things changes nothing.
-// 3. Let the person confirm.
-// 4. In one commit take the entries out of their logs, the lines and empty topics out of the memory, what links these
-//    out of the index; keep the entries as tombstones. The versions stay, so that undo brings everything back.
-//
-// Taking lines out because what they rest on goes (`removeLines`) is one way for whoever forgets and whoever redacts.
+// 1. Find what is meant. What may mean several things changes nothing.
+// 2. Find all that goes with it, and let the person confirm.
+// 3. Refuse while a dream is at work: it would write down what it has read before.
+// 4. In one commit take the entries out of their logs, the lines and empty topics out of the memory, what links these out of the
+//    index, and what sessions were told and what waits for a word of it with them; keep the entries as tombstones. The versions
+//    stay, so that undo brings everything back.
 
 import { AppError } from '../src/base/errors.ts';
 import { sayCount } from '../src/base/text/wording.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { dropProposalsAbout } from '../src/memory/dream/proposals.ts';
-import { restingOn } from '../src/memory/dream/provenance.ts';
-import { entryOfItem } from '../src/memory/history/log-items.ts';
-import {
-  allSupports,
-  dropSupport,
-  type EntryRow,
-  entriesIn,
-  entryRow,
-  isInLog,
-  supportsOf,
-  writeEntry,
-} from '../src/memory/ledger/entries.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import { catalogEntries, markdownFiles } from '../src/memory/recall/catalog.ts';
-import { holdsWords } from '../src/memory/recall/search.ts';
-import type { CommitPlan, FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { logDay, logPath, removeEntries } from '../src/memory/text/daily-log.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
+import { commitAll, type FileChange, lookInto, type Plan } from '../src/memory/commit.ts';
+import { editedLogs } from '../src/memory/edited-logs.ts';
+import { type EntryRow, entriesWhere, isInLog, putEntry } from '../src/memory/entries.ts';
+import { headsOf } from '../src/memory/file-rows.ts';
+import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
+import { addMark, markOf } from '../src/memory/redaction-marks.ts';
+import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import { withoutLinksTo } from '../src/memory/text/index-file.ts';
-import {
-  archivePath,
-  editLines,
-  isArchivePath,
-  isTopicPath,
-  lineNumbers,
-  parseTopic,
-  type TopicLine,
-} from '../src/memory/text/topic.ts';
+import { archivePath, editLines, isTopicFile, lineNumbers, parseTopic } from '../src/memory/text/topic.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
 
 export interface ForgetRequest {
   /** A topic's name, a line of it (`name:7`), an id of an entry, a line or a session, or words as they stand in what is meant. */
@@ -47,13 +29,23 @@ export interface ForgetRequest {
   /** Take everything that a text may mean. */
   all?: boolean;
   /** Contract: nothing is changed unless it answers true. */
-  confirm(plan: ForgetPlan): Promise<boolean>;
+  confirm(meant: Meant): Promise<boolean>;
 }
 
-interface ForgetDeps {
-  store: Store;
-  clock: Clock;
-  withLease: WithLease;
+export interface ForgetDeps {
+  memories: Memories;
+  memory: MemoryRow;
+  /** The user's: what its sessions told of the user is forgotten there, too. */
+  userMemory?: MemoryRow | null;
+}
+
+/** What goes, all together. */
+export interface Meant {
+  /** Topic files that are gone. */
+  topics: string[];
+  lines: { path: string; id: string; text: string }[];
+  /** `scope`: it is kept, and forgotten, in the user's memory. */
+  entries: { id: string; day: string; text: string; scope?: 'user' }[];
 }
 
 /** `job`: with which it can be undone; all but `forgotten` changed nothing. */
@@ -61,77 +53,8 @@ type ForgetEnd =
   | { outcome: 'forgotten'; job: string }
   | { outcome: 'ambiguous' | 'unknown' | 'unconfirmed' | 'busy'; job: null };
 
-export type ForgetReport = ForgetEnd & {
-  /** Topic files that are gone. */
-  topics: string[];
-  lines: { path: string; id: string; text: string }[];
-  /** `scope`: what was sent there is forgotten there, too. */
-  entries: { id: string; day: string; text: string; scope?: 'user' }[];
-  /** What it may mean, where that is not one thing. */
-  candidates: Candidate[];
-};
-
-const NOTHING = { topics: [], lines: [], entries: [], candidates: [] };
-
-/** Contract: every planned ending is the report's `outcome`. */
-export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<ForgetReport> {
-  // 1.
-  const report = await deps.withLease(deps.store, 'dream', () => forgetWithLease(request, deps));
-  return report ?? { outcome: 'busy', job: null, ...NOTHING };
-}
-
-async function forgetWithLease(request: ForgetRequest, deps: ForgetDeps): Promise<ForgetReport> {
-  const target = request.target.trim();
-  if (target === '') throw new AppError('bad-input', 'Say what to forget: a topic, an entry or a text.');
-  // 2.
-  const remembered = await readRemembered(deps.store);
-  const candidates = findCandidates(target, remembered);
-  if (candidates.length === 0) return { outcome: 'unknown', job: null, ...NOTHING };
-  if (candidates.length > 1 && !request.all) return { outcome: 'ambiguous', job: null, ...NOTHING, candidates };
-  const plan = await planOf(candidates, { remembered, store: deps.store });
-  const meant = {
-    topics: plan.topics,
-    lines: plan.lines.map(({ path, id, text }) => ({ path, id, text })),
-    entries: plan.entries.map((entry) => ({ id: entry.id, day: entry.day, text: entry.text, ...scopeOf(entry) })),
-    candidates: [],
-  };
-  // 3.
-  if (!(await request.confirm(plan))) return { outcome: 'unconfirmed', job: null, ...meant };
-  // 4.
-  return { outcome: 'forgotten', job: await commitPlan(plan, deps), ...meant };
-}
-
-async function commitPlan(plan: ForgetPlan, { store, clock }: ForgetDeps): Promise<string> {
-  let job = '';
-  await store.commit({ actor: 'person' }, () => {
-    const removal = removalOf({ lines: plan.lines, whole: plan.whole }, store);
-    return {
-      files: [...logChanges(plan), ...removal.files],
-      rows(transaction) {
-        removal.rows?.(transaction);
-        job = enterPersonsJob(transaction, { kind: 'forget', outcome: 'forgotten', now: clock.now() });
-        for (const entry of plan.entries) writeEntry(transaction, { ...entry, job, state: 'forgotten' });
-        dropProposalsAbout(
-          transaction,
-          plan.entries.map(({ id }) => id),
-        );
-        for (const entry of plan.again) writeEntry(transaction, { ...entry, state: 'new' });
-      },
-    };
-  });
-  return job;
-}
-
-/** A log of which only the heading is left is no file. */
-function logChanges({ entries }: ForgetPlan): FileChange[] {
-  return [...Map.groupBy(entries.filter(isInLog), (entry) => entry.day)].map(([day, rows]) => ({
-    path: logPath(day),
-    change(current) {
-      const left = removeEntries(current ?? '', new Set(rows.map((entry) => entry.id)), day);
-      return left.trim() === '' || left.trim() === `# ${day}` ? null : left;
-    },
-  }));
-}
+/** `candidates`: what it may mean, where that is not one thing. */
+export type ForgetReport = ForgetEnd & Meant & { candidates: Candidate[] };
 
 /** Something that can be forgotten by itself. */
 export interface Candidate {
@@ -141,159 +64,201 @@ export interface Candidate {
   /** The file that holds it. */
   path: string;
   text: string;
-  /** It was sent to the user scope, and is forgotten there, too. */
+  /** It is in the user's memory. */
   scope?: 'user';
 }
 
-interface PlannedLine extends TopicLine {
+/** Contract: every planned ending is the report's `outcome`. Errors: `bad-input` for no words. */
+export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<ForgetReport> {
+  const { memories, memory, userMemory } = deps;
+  const target = request.target.trim();
+  if (target === '') throw new AppError('bad-input', 'Say what to forget: a topic, an entry or a text.');
+  const both = [memory, ...(userMemory && userMemory.id !== memory.id ? [userMemory] : [])];
+  for (const { id } of both) await lookInto(memories, { memory: id, paths: 'all' });
+  const read = (sql: Sql) => Promise.all(both.map((each) => readRemembered(sql, each, memory)));
+  // 1.
+  const remembered = await read(memories.db);
+  const candidates = remembered.map((each) => findCandidates(target, each));
+  const all = candidates.flat();
+  const nothing = { job: null, topics: [], lines: [], entries: [], candidates: [] };
+  if (all.length === 0) return { ...nothing, outcome: 'unknown' };
+  if (all.length > 1 && !request.all) return { ...nothing, outcome: 'ambiguous', candidates: all };
+  // 2.
+  let goes = remembered.map((each, at) => everythingOf(candidates[at] ?? [], each));
+  if (!(await request.confirm(meantBy(goes)))) return { ...nothing, ...meantBy(goes), outcome: 'unconfirmed' };
+  const job = newId('job');
+  const busy = new Error('busy');
+  const plan = async (sql: Sql): Promise<Plan[]> => {
+    // 3.
+    if (await isAtWork(sql, { memories: both.map(({ id }) => id), now: memories.clock.now() })) throw busy;
+    // 4.
+    goes = (await read(sql)).map((each, at) => everythingOf(candidates[at] ?? [], each));
+    const plans: Plan[] = [];
+    for (const each of goes) plans.push(await planOf(sql, each, job));
+    return plans;
+  };
+  try {
+    const targets = both.map(({ id }) => ({ memory: id, paths: 'all' as const }));
+    await commitAll(memories, targets, { job, actor: { kind: 'user', id: null } }, plan);
+  } catch (error) {
+    if (error !== busy) throw error;
+    return { ...nothing, outcome: 'busy' };
+  }
+  // Should rows be lost, a restore does not bring it back.
+  const marked = goes.flatMap(({ memory: { id }, entries }) =>
+    entries.flatMap((row) => [`${id} ${row.id}`, ...row.evidence.slice(0, 1).map(({ message }) => markOf(message))]),
+  );
+  addMark(memories.home, { what: 'forgotten', ids: marked });
+  return { outcome: 'forgotten', job, ...meantBy(goes), candidates: [] };
+}
+
+// What is remembered, and what is meant.
+
+interface Line {
+  file: string;
   path: string;
+  id: string;
+  text: string;
   /** Where it stands in its file, from 1. */
   first: number;
   last: number;
+  /** What it rests on. */
+  sources: readonly string[];
 }
 
-/** What goes, all together. */
-export interface ForgetPlan {
+interface Remembered {
+  memory: MemoryRow;
+  /** Only what sessions of this memory told can be meant; null: everything. */
+  tellers: ReadonlySet<string> | null;
+  /** The lines of each topic, by path. */
+  topics: Map<string, Line[]>;
+  /** By id. */
+  entries: Map<string, EntryRow>;
+  /** How agents call the sessions, by the ids of their rows. */
+  names: ReadonlyMap<string, string>;
+}
+
+async function readRemembered(sql: Sql, memory: MemoryRow, of: MemoryRow): Promise<Remembered> {
+  const rests = await sql.all<{ file: string; line: string; source: string }>(
+    'select file, line, source from rests where memory = ?',
+    memory.id,
+  );
+  const sources = Map.groupBy(rests, ({ file, line }) => `${file} ${line}`);
+  const topics = new Map<string, Line[]>();
+  for (const { id: file, path, content } of await headsOf(sql, memory.id)) {
+    if (path === null || content === null || !isTopicFile(path)) continue;
+    const lines = lineNumbers(content.toString()).map(({ id, text, first, last }) => {
+      return {
+        file,
+        path,
+        id,
+        text,
+        first,
+        last,
+        sources: (sources.get(`${file} ${id}`) ?? []).map(({ source }) => source),
+      };
+    });
+    topics.set(path, lines);
+  }
+  const entries = new Map((await entriesWhere(sql, memory.id)).map((row) => [row.id, row]));
+  const edited = await editedLogs(sql, memory.id, { isCheckedIn: isCheckedIn(memory), isMeant: () => false });
+  for (const row of edited.changed) entries.set(row.id, row);
+  for (const [id, row] of entries) if (!isInLog(row)) entries.delete(id);
+  const sessions = await sql.all<{ id: string; name: string }>('select id, name from session where memory = ?', of.id);
+  const names = new Map(sessions.map(({ id, name }) => [id, name]));
+  return { memory, topics, entries, names, tellers: memory.id === of.id ? null : new Set(names.keys()) };
+}
+
+/** What the words of a person may mean: a name or an id one thing, other words everything that holds them. */
+function findCandidates(target: string, { topics: all, entries: known, tellers, names }: Remembered): Candidate[] {
+  const topics = tellers ? new Map<string, Line[]>() : all;
+  const entries = [...known.values()].filter(({ session }) => !tellers || tellers.has(session ?? ''));
+  const entryOf = ({ id, day, text }: EntryRow): Candidate => {
+    return { kind: 'entry', id, path: logPath(day), text, ...(tellers && { scope: 'user' }) };
+  };
+  const lineOf = ({ id, path, text }: Line): Candidate => ({ kind: 'line', id, path, text });
+  const named = entries.filter(({ id }) => id === target || (/^e_[0-9a-f]{4,}$/.test(target) && id.startsWith(target)));
+  if (named.length > 0) return named.map(entryOf);
+  const pathOf = (name: string) => [name, `${name}.md`, archivePath(`${name}.md`)].find((each) => topics.has(each));
+  const path = pathOf(target);
+  if (path !== undefined) {
+    const text = sayCount(topics.get(path)?.length ?? 0, 'line');
+    return [{ kind: 'topic', id: path.replace(/\.md$/i, ''), path, text }];
+  }
+  const inSession = entries.filter(({ session }) => isOfSession(names.get(session ?? ''), target));
+  if (inSession.length > 0) return inSession.map(entryOf);
+  const lines = [...topics.values()].flat();
+  const [, name = '', number] = /^(.+):(\d+)$/.exec(target) ?? [];
+  const isAt = (line: Line) =>
+    line.path === pathOf(name) && line.first <= Number(number) && Number(number) <= line.last;
+  const told = lines.filter((line) => line.id === target || isAt(line));
+  if (told.length > 0) return told.map(lineOf);
+  const found = lines.filter((line) => holdsWords(line.text, target));
+  // An entry that a found line rests on, or that says the same, goes with the line.
+  const said = new Set(found.map((line) => plain(line.text)));
+  const resting = new Set(found.flatMap(({ sources }) => sources));
+  const isLoose = ({ id, text }: EntryRow) => holdsWords(text, target) && !said.has(plain(text)) && !resting.has(id);
+  return [...found.map(lineOf), ...entries.filter(isLoose).map(entryOf)];
+}
+
+interface Going {
+  memory: MemoryRow;
+  isUsers: boolean;
   /** Topic files that were named: they go with everything in them. */
   whole: string[];
   /** Topic files of which nothing is left, these included. */
   topics: string[];
   /** Lines of topics, also of those. */
-  lines: PlannedLine[];
+  lines: Line[];
   /** Entries that leave their log and are not learned again. */
   entries: EntryRow[];
   /** Entries that stay although their only line goes with another entry: the next dream reads them again. */
   again: EntryRow[];
 }
 
-interface Remembered {
-  /** The lines of each topic, by path. */
-  topics: Map<string, PlannedLine[]>;
-  /** What is in the logs, and what was sent to the user scope, by id. */
-  entries: Map<string, EntryRow>;
-  /** The entries that each line rests on, by `keyOf` the line. */
-  supporters: Map<string, Set<string>>;
-}
-
-async function readRemembered(store: Store): Promise<Remembered> {
-  const topics = new Map<string, PlannedLine[]>();
-  for (const path of await store.list()) {
-    if (!isTopicPath(path) && !isArchivePath(path)) continue;
-    const lines = lineNumbers((await store.read(path)) ?? '');
-    topics.set(
-      path,
-      lines.map((line) => ({ ...line, path })),
-    );
-  }
-  const logs = markdownFiles(store.dir).filter(logDay);
-  const entries = new Map<string, EntryRow>();
-  for (const item of catalogEntries(store.dir, logs, store.ledger)) {
-    const row = entryOfItem(item, entryRow(store.ledger, item.id), store.ledger);
-    if (row.state !== 'forgotten') entries.set(row.id, { ...row, day: item.day });
-  }
-  for (const row of entriesIn(store.ledger, 'sent')) entries.set(row.id, row);
-  const supporters: Remembered['supporters'] = new Map();
-  for (const { path, line, entry } of allSupports(store.ledger)) {
-    const key = keyOf({ path, id: line });
-    supporters.set(key, (supporters.get(key) ?? new Set()).add(entry));
-  }
-  return { topics, entries, supporters };
-}
-
-/** What the words of a person may mean: a name or an id one thing, other words everything that holds them. */
-function findCandidates(target: string, remembered: Remembered): Candidate[] {
-  const { topics, entries } = remembered;
-  const entry = entries.get(target);
-  if (entry) return [entryCandidate(entry)];
-  const begun = /^e_[0-9a-f]{4,}$/.test(target) ? [...entries.values()].filter(({ id }) => id.startsWith(target)) : [];
-  if (begun.length > 0) return begun.map(entryCandidate);
-  const pathOf = (name: string) => [name, `${name}.md`, archivePath(`${name}.md`)].find((each) => topics.has(each));
-  const path = pathOf(target);
-  if (path)
-    return [
-      { kind: 'topic', id: path.replace(/\.md$/i, ''), path, text: sayCount(topics.get(path)?.length ?? 0, 'line') },
-    ];
-  const inSession = [...entries.values()].filter(({ session }) => isOfSession(session, target));
-  if (inSession.length > 0) return inSession.map(entryCandidate);
-  const lines = [...topics.values()].flat();
-  const [, name = '', number] = /^(.+):(\d+)$/.exec(target) ?? [];
-  const isAt = ({ path, first, last }: PlannedLine) =>
-    path === pathOf(name) && first <= Number(number) && Number(number) <= last;
-  const named = lines.filter((line) => line.id === target || isAt(line));
-  if (named.length > 0) return named.map(lineCandidate);
-  const found = lines.filter((line) => holdsWords(line.text, target));
-  // An entry that a found line rests on, or that says the same, goes with the line.
-  const told = new Set(found.map((line) => plain(line.text)));
-  const resting = new Set(found.flatMap((line) => [...supportersOf(line, remembered)]));
-  const loose = [...entries.values()].filter(
-    ({ id, text }) => holdsWords(text, target) && !told.has(plain(text)) && !resting.has(id),
-  );
-  return [...found.map(lineCandidate), ...loose.map(entryCandidate)];
-}
-
 /** Everything that goes where these go. */
-async function planOf(
-  candidates: Candidate[],
-  { remembered, store }: { remembered: Remembered; store: Store },
-): Promise<ForgetPlan> {
-  const { topics, entries } = remembered;
-  const allLines = [...topics.values()].flat();
-  const lines = new Map<string, PlannedLine>();
+function everythingOf(candidates: Candidate[], { memory, topics, entries, tellers }: Remembered): Going {
+  const all = [...topics.values()].flat();
+  const lines = new Set<Line>();
   const gone = new Set<string>();
   for (const { kind, id, path } of candidates) {
     if (kind === 'entry') gone.add(id);
-    const meant = kind === 'topic' ? topics.get(path) : topics.get(path)?.filter((line) => line.id === id);
-    for (const line of meant ?? []) {
-      lines.set(keyOf(line), line);
+    for (const line of topics.get(path) ?? []) {
+      if (kind === 'entry' || (kind === 'line' && line.id !== id)) continue;
+      lines.add(line);
       for (const row of entries.values()) if (plain(row.text) === plain(line.text)) gone.add(row.id);
     }
   }
-  const restsElsewhere = (entry: string) =>
-    allLines.some((line) => !lines.has(keyOf(line)) && supportersOf(line, remembered).has(entry));
-  const meantEntries = [...lines.values()].flatMap((line) => [...supportersOf(line, remembered)]);
-  for (const entry of meantEntries) if (!restsElsewhere(entry)) gone.add(entry);
+  const restsElsewhere = (entry: string) => all.some((line) => !lines.has(line) && line.sources.includes(entry));
+  for (const entry of [...lines].flatMap(({ sources }) => sources)) if (!restsElsewhere(entry)) gone.add(entry);
   // A line that rests on others too holds words of what goes: it goes as well, and the others are read again.
-  const resting = await restingOn(store, gone);
-  const restingKeys = new Set([...resting.alone, ...resting.shared].map(keyOf));
-  for (const line of allLines) if (restingKeys.has(keyOf(line))) lines.set(keyOf(line), line);
-  const left = [...lines.values()].flatMap((line) => [...supportersOf(line, remembered)]);
-  const again = new Set(left.filter((entry) => !gone.has(entry) && !restsElsewhere(entry)));
-  const rowsOf = (ids: Set<string>) => [...ids].flatMap((id) => entries.get(id) ?? []);
-  const isWhole = (path: string) => topics.get(path)?.every((line) => lines.has(keyOf(line)));
-  const asked = candidates.flatMap(({ kind, path }) => (kind === 'topic' ? path : []));
-  const emptied = [...lines.values()].map((line) => line.path).filter(isWhole);
+  for (const line of all) if (line.sources.some((source) => gone.has(source))) lines.add(line);
+  const left = new Set([...lines].flatMap(({ sources }) => sources));
+  const again = [...left].filter((entry) => !gone.has(entry) && !restsElsewhere(entry));
+  const rowsOf = (ids: Iterable<string>) => [...ids].flatMap((id) => entries.get(id) ?? []);
+  const whole = candidates.flatMap(({ kind, path }) => (kind === 'topic' ? path : []));
+  const emptied = [...topics].flatMap(([path, of]) =>
+    of.length > 0 && of.every((line) => lines.has(line)) ? path : [],
+  );
   return {
-    whole: asked,
-    topics: [...new Set([...asked, ...emptied])].sort(),
-    lines: [...lines.values()],
-    entries: rowsOf(gone),
-    again: rowsOf(again),
+    ...{ memory, isUsers: tellers !== null, whole, topics: [...new Set([...whole, ...emptied])].sort() },
+    ...{ lines: [...lines], entries: rowsOf(gone), again: rowsOf(again) },
   };
 }
 
-function supportersOf(line: { path: string; id: string }, { supporters }: Remembered): Set<string> {
-  return supporters.get(keyOf(line)) ?? new Set();
+function meantBy(goes: readonly Going[]): Meant {
+  return {
+    topics: goes.flatMap(({ topics }) => topics),
+    lines: goes.flatMap(({ lines }) => lines.map(({ path, id, text }) => ({ path, id, text }))),
+    entries: goes.flatMap(({ entries, isUsers }) =>
+      entries.map(({ id, day, text }) => ({ id, day, text, ...(isUsers && { scope: 'user' as const }) })),
+    ),
+  };
 }
 
-function keyOf({ path, id }: { path: string; id: string }): string {
-  return `${path} ${id}`;
-}
-
-function lineCandidate({ id, path, text }: PlannedLine): Candidate {
-  return { kind: 'line', id, path, text };
-}
-
-function entryCandidate(entry: EntryRow): Candidate {
-  return { kind: 'entry', id: entry.id, path: logPath(entry.day), text: entry.text, ...scopeOf(entry) };
-}
-
-function scopeOf({ state }: EntryRow): { scope?: 'user' } {
-  return state === 'sent' ? { scope: 'user' } : {};
-}
-
-/** Of a session, its subagents too; the beginning of its id will do. */
-function isOfSession(session: string, target: string): boolean {
-  return session.split('/')[0] === target || (target.length >= 8 && session.startsWith(target));
+/** Of a session, its subagents too; the beginning of its name will do. */
+function isOfSession(name: string | undefined, target: string): boolean {
+  return name !== undefined && (name.split('/')[0] === target || (target.length >= 8 && name.startsWith(target)));
 }
 
 /** White space, case and the full stop at the end make no difference to a person. */
@@ -301,45 +266,78 @@ function plain(text: string): string {
   return text.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim().replace(/\.$/, '');
 }
 
-interface Removal {
-  lines: { path: string; id: string }[];
-  /** Topics that go with everything in them. */
-  whole?: string[];
+/** Whether words stand in a text, beginning where a word does. */
+function holdsWords(text: string, words: string): boolean {
+  const line = text.normalize('NFC').replace(/\s+/g, ' ');
+  const [lower, wanted] = [line.toLowerCase(), plain(words)];
+  if (!/[\p{L}\p{N}]/u.test(wanted)) return false;
+  const cased = lower.length === line.length ? line : lower;
+  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1))
+    if (BEGINS_WORD.test(`${cased[at - 1] ?? ' '}${cased.slice(at, at + 2)}`)) return true;
+  return false;
 }
 
-/** The part of a commit that takes them out, for the ledger as it stands in that commit. */
-function removalOf({ lines, whole = [] }: Removal, store: Pick<Store, 'ledger' | 'isCheckedIn'>): CommitPlan {
-  const topics = [...new Set([...whole, ...lines.map((line) => line.path)])];
-  if (topics.length === 0) return { files: [] };
-  const index = indexChange(store);
+/** Behind what is no letter, at a capital behind a small one (`maxRetry`), and in scripts without spaces everywhere. */
+const BEGINS_WORD =
+  /^(?:[^\p{L}\p{N}]|.[^\p{L}\p{N}]|[\p{Ll}\p{N}]\p{Lu}|.[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}])/u;
+
+// What becomes of it.
+
+async function planOf(sql: Sql, goes: Going, job: string): Promise<Plan> {
+  const { memory, lines, whole, entries, again, isUsers } = goes;
   const gone = new Set<string>();
-  const changes = topics.map(
-    (path): FileChange => ({
+  const paths = [...new Set([...whole, ...lines.map(({ path }) => path)])];
+  const topics = paths.map((path): FileChange => {
+    const remove = new Set(lines.flatMap((line) => (line.path === path ? line.id : [])));
+    return {
       path,
-      change(current) {
-        const remove = new Set(lines.filter((line) => line.path === path).map((line) => line.id));
+      make(current) {
         const text = whole.includes(path) || current === null ? null : editLines(current, { remove, add: [] });
         if (text !== null && parseTopic(path, text).lines.length > 0) return text;
         gone.add(path);
         return null;
       },
-    }),
+    };
+  });
+  const of = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
+  const index = topics.length > 0 ? await withBuiltIndex(sql, of, topics) : null;
+  const files = (index?.files ?? []).map((file) =>
+    file.path === INDEX ? { ...file, make: (now: string | null) => file.make(now && withoutLinksTo(now, gone)) } : file,
   );
-  const { path, change } = index.memory;
-  const memory: FileChange = { path, change: (now) => change(now && withoutLinksTo(now, gone)) };
   return {
-    files: [...changes, memory, ...index.overflow()],
-    rows(transaction) {
-      index.finish(transaction);
-      for (const line of lines) {
-        const supports = supportsOf(transaction.ledger, line.path).filter((support) => support.line === line.id);
-        for (const support of supports) dropSupport(transaction, support);
-      }
+    files: [...files, ...logChanges(entries)],
+    async rows(change, heads) {
+      await index?.rows(change, heads);
+      if (!isUsers) await enterJob(change, memory, job);
+      for (const { file, id, sources } of lines)
+        for (const source of sources) await change.drop('rests', { memory: memory.id, file, line: id, source });
+      for (const entry of entries) await putEntry(change, { ...entry, job, state: 'gone', reason: 'forgotten' });
+      for (const entry of again) await putEntry(change, { ...entry, state: 'new', reason: null });
+      if (entries.length > 0) await dropTold(change, memory.id, entries);
     },
   };
 }
 
-/** Takes them out, as a person would. */
-export async function removeLines(store: Store, lines: Removal['lines']): Promise<void> {
-  if (lines.length > 0) await store.commit({ actor: 'person' }, () => removalOf({ lines }, store));
+/** A log of which only the heading is left is no file. */
+function logChanges(entries: readonly EntryRow[]): FileChange[] {
+  return [...Map.groupBy(entries, ({ day }) => day)].map(([day, rows]) => ({
+    path: logPath(day),
+    make(current) {
+      const left = removeEntries(current ?? '', new Set(rows.map(({ id }) => id)), day);
+      return ['', `# ${day}`].includes(left.trim()) ? null : left;
+    },
+  }));
+}
+
+/** What sessions were told of the memory, and what waits for a person's word about these entries. */
+async function dropTold(change: Change, memory: string, entries: readonly EntryRow[]): Promise<void> {
+  await change.sql.run('delete from recalled where memory = ?', memory);
+  const open = "select id, plan from proposal where memory = ? and state = 'open'";
+  for (const { id, plan } of await change.sql.all<{ id: string; plan: string }>(open, memory))
+    if (entries.some((entry) => plan.includes(entry.id))) await change.drop('proposal', { id });
+}
+
+async function enterJob(change: Change, memory: MemoryRow, job: string): Promise<void> {
+  await beginJob(change.sql, { id: job, kind: 'forget', memory: memory.id, startedBy: 'person', at: change.at });
+  await endJob(change.sql, job, { outcome: 'forgotten', at: change.at });
 }

@@ -2,25 +2,19 @@
 //
 // 1. Redact the words and lay them on one line.
 // 2. Leave it at that where the same is remembered already, and nothing about it was said since.
-// 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next
-//    recall, and the next dream distils it.
+// 3. Append the entry to the log, with the words as they were typed for its evidence. Being new, it is in the next recall, and the
+//    next dream sorts it into a topic.
 
 import { AppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
 import { asSeen } from '../src/base/text/wording.ts';
-import { type Clock, dayOf } from '../src/base/time.ts';
-import { indexFollowing } from '../src/memory/dream/index-follow.ts';
-import {
-  type EntryRow,
-  entriesSaying,
-  entriesSince,
-  isInLog,
-  supportsByEntry,
-  writeEntry,
-} from '../src/memory/ledger/entries.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import { type Ledger, newId } from '../src/memory/ledger/ledger.ts';
-import type { Store } from '../src/memory/store/store.ts';
+import { dayOf } from '../src/base/time.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
+import { commit } from '../src/memory/commit.ts';
+import { type EntryRow, entriesWhere, putEntry } from '../src/memory/entries.ts';
+import { restingOn } from '../src/memory/evidence.ts';
+import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
 import type { MemoryType } from '../src/memory/types.ts';
 import { findRelativeDate } from '../src/rules/languages.ts';
@@ -50,10 +44,10 @@ export interface RememberReport {
 
 const MAX_CHARACTERS = 1_000;
 
-/** Throws `bad-input` for words that are no entry. */
+/** Errors: `bad-input` for words that are no entry. */
 export async function remember(
   { text: typed, type, byAgent = false }: RememberRequest,
-  { store, clock, zone }: { store: Store; clock: Clock; zone: string },
+  { memory, memories, zone }: { memory: MemoryRow; memories: Memories; zone: string },
 ): Promise<RememberReport> {
   // 1.
   const redaction = await redact(typed);
@@ -66,71 +60,65 @@ export async function remember(
   if (text.length > MAX_CHARACTERS) {
     const found = `That is ${text.length} characters; an entry is one line of at most ${MAX_CHARACTERS}.`;
     throw new AppError('bad-input', found, {
-      remedy: `Remember it in parts, or write it into a topic file of its own in ${store.id}.`,
+      remedy: `Remember it in parts, or write it into a topic file of its own in ${memory.dir ?? memory.name}.`,
     });
   }
-  const now = clock.now();
-  const at = now.toISOString();
-  const day = dayOf(now, zone);
+  const now = memories.clock.now();
+  const [at, day, job] = [now.toISOString(), dayOf(now, zone), newId('job')];
   const said = { message: `${byAgent ? 'agent' : 'typed'}-${at}`, quote: text };
-  const id = entryId({ ...said, text });
-  const source = { by: byAgent ? 'assistant' : 'human', session: '', turn: '', prompt: '' };
-  let entry: EntryRow = {
-    id,
-    type,
-    strength: 'stated',
-    text,
-    evidence: byAgent ? [] : [said],
-    ...source,
-    at,
-    day,
-    job: '',
-    state: 'new',
+  const made: EntryRow = {
+    ...{ memory: memory.id, id: entryId({ ...said, text }), session: null, turn: null, at, day, type, text, job },
+    ...{ strength: 'stated', by: byAgent ? 'assistant' : 'human', evidence: byAgent ? [] : [said], prompt: '' },
+    ...{ state: 'new', reason: null },
   };
-  let job: string | null = null;
-  const named = newId('job');
-  await store.commit({ actor: byAgent ? `job:${named}` : 'person' }, (ledger) => {
+  let known: EntryRow | undefined;
+  const actor = byAgent ? ({ kind: 'job', id: job } as const) : ({ kind: 'user', id: null } as const);
+  await commit(memories, { memory: memory.id, paths: [logPath(day)] }, { job, actor }, async (sql) => {
     // 2.
-    // What an agent said is not yet the person's.
-    const known = entriesSaying(ledger, text).find(
-      (row) => (byAgent || row.by !== 'assistant') && isRemembered(ledger, row) && !isOldNews(ledger, row),
-    );
-    if (known) {
-      entry = known;
-      return { files: [] };
-    }
+    known = await findKnown(sql, made);
+    if (known) return { files: [] };
     // 3.
-    const index = indexFollowing(store);
-    const log = {
-      path: logPath(day),
-      change: (current: string | null) => appendEntries(current, [entry], { day, zone }),
-    };
+    const entry = { ...made, session: '', turn: '' };
+    const make = (log: string | null) => appendEntries(log, [entry], { day, zone });
     return {
-      files: [log, ...index.files],
-      rows(transaction) {
-        index.finish(transaction);
-        job = enterPersonsJob(transaction, { kind: 'remember', outcome: 'remembered', now, id: named });
-        entry = { ...entry, job };
-        writeEntry(transaction, entry);
+      files: [{ path: logPath(day), make }],
+      async rows(change) {
+        const startedBy = byAgent ? 'program' : 'person';
+        await beginJob(change.sql, { id: job, kind: 'remember', memory: memory.id, startedBy, at });
+        await putEntry(change, made);
+        await endJob(change.sql, job, { outcome: 'remembered', at });
       },
     };
   });
+  const entry = known ?? made;
   return {
-    outcome: job === null ? 'known' : 'remembered',
+    outcome: known ? 'known' : 'remembered',
     entry: { id: entry.id, type: entry.type, text: entry.text, day: entry.day },
     path: logPath(entry.day),
-    job,
+    job: known ? null : job,
     redacted: redaction.found.reduce((sum, { count }) => sum + count, 0),
     relativeDate: findRelativeDate(text),
   };
 }
 
+/** The entry by which the same is remembered already. What an agent said is not yet the person's. */
+async function findKnown(sql: Sql, { memory, text, by }: EntryRow): Promise<EntryRow | undefined> {
+  for (const row of await entriesWhere(sql, memory, 'and text = ?', text)) {
+    if (row.by === 'assistant' && by !== 'assistant') continue;
+    if ((await isRemembered(sql, row)) && !(await isOldNews(sql, row))) return row;
+  }
+  return undefined;
+}
+
 /** Whether something about it was said since: then the latest word is not this one, and may become it again. */
-function isOldNews(ledger: Ledger, { text, at }: EntryRow): boolean {
-  return entriesSince(ledger, at).some((row) => isInLog(row) && row.text !== text && sharesTopic(text, row.text));
+async function isOldNews(sql: Sql, { memory, text, at }: EntryRow): Promise<boolean> {
+  const since = await entriesWhere(sql, memory, "and at > ? and state <> 'gone'", at);
+  return since.some((row) => row.text !== text && sharesTopic(text, row.text));
 }
 
 /** What a dream once read and no topic line rests on any more may be remembered again. */
-function isRemembered(ledger: Ledger, { id, state }: EntryRow): boolean {
-  return state === 'new' || state === 'held' || (state === 'distilled' && supportsByEntry(ledger, id).length > 0);
+async function isRemembered(sql: Sql, { memory, id, state }: EntryRow): Promise<boolean> {
+  if (state !== 'placed') return state === 'new';
+  const { alone, shared } = await restingOn(sql, memory, [id]);
+  return alone.length + shared.length > 0;
 }

@@ -1,37 +1,37 @@
-// Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words.
+// Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words. Who calls it holds the claim
+// of (dream, memory), so that nothing is proposed or renewed meanwhile.
 //
-// 1. Hold the dream's lease: nothing is proposed or renewed meanwhile.
-// 2. Read the proposal, and what it was made against as that stands. Where that changed it is stale, and no decision
-//    makes it apply to another text.
+// 1. Look at all files, and at what a person made of the logs.
+// 2. Of each proposal: read it, and what it was made for as that stands. Where that changed it is stale, and no decision makes it
+//    apply to another text.
 // 3. Check its operations again, by themselves, in the memory as it stands.
-// 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must
-//    still be what was checked.
-// 5. Pin those that go on waiting for the same files to what is there now, where they still are the same change.
+// 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must still
+//    be what was checked.
+// 5. Make those that go on waiting for the same files for what is there now, where they still are the same change.
 //
-// In a person's own words (`inWords`) a line keeps what it rests on where code finds support for the words in the
-// entries; else it is the person's, and rests on none. What a dream would leave out can be kept this way.
+// In a person's own words a line keeps what it rests on where code finds support for the words in the entries; else it is the
+// person's, and rests on nothing. What a dream would leave out can be kept this way.
 
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/text/redact.ts';
+import { newId } from '../src/db/sql.ts';
+import { type Claim, commit, lookInto } from '../src/memory/commit.ts';
+import { editedLogs } from '../src/memory/edited-logs.ts';
+import { type EntryRow, entryRow } from '../src/memory/entries.ts';
+import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
 import {
-  dropProposal,
-  isPinned,
+  isAsItWas,
+  openProposals,
   type Proposal,
   proposalRow,
   putProposal,
-  repinProposal,
-  waitingProposals,
   whatChanged,
-} from '../src/memory/dream/proposals.ts';
-import { entryRow } from '../src/memory/ledger/entries.ts';
-import { enterPersonsJob, type Lease } from '../src/memory/ledger/job-rows.ts';
-import { newId, type Transaction } from '../src/memory/ledger/ledger.ts';
-import { shaOf } from '../src/memory/ledger/version-rows.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
+} from '../src/memory/proposals.ts';
 import { checkOperations, proposalSchema } from '../src/memory/text/operations.ts';
 import { lineId } from '../src/memory/text/topic.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
 import {
-  type DreamContext,
   entryIds,
   isOthers,
   linesIn,
@@ -40,18 +40,11 @@ import {
   type Put,
   topicOfLine,
 } from '../src/rules/dream-context.ts';
-import { commitArchiving } from './dream/by-code.ts';
-import { type CommitDeps, commitOperations, type Decision } from './dream/commit.ts';
-import { type DraftTopic, readNamed } from './dream/draft.ts';
-import { contextOf, select } from './dream/select.ts';
-import {
-  checkProposal,
-  contextOfProposal,
-  type Logged,
-  OwnWrites,
-  pinTopics,
-  readLogged,
-} from './review/waiting-proposals.ts';
+import { landArchiving } from './dream/archiving.ts';
+import { checkProposal, contextOfProposal, type ProposalPlace, renewed } from './dream/dream-approval.ts';
+import { type Checked, type LandAt, landOperations, NOTHING_TOLD } from './dream/dream-landing.ts';
+import { select } from './dream/dream-slices.ts';
+import { type NightContext, openNamed, openTopic, standingFiles } from './dream/topic-draft.ts';
 
 export type Word =
   | { kind: 'accept' }
@@ -63,17 +56,19 @@ export interface ReviewRequest {
   /** Default: all that wait. */
   ids?: string[];
   word: Word;
+  claim?: Claim;
 }
 
-interface ReviewDeps extends CommitDeps {
+export interface ReviewDeps {
+  memories: Memories;
+  memory: MemoryRow;
   /** Tokens of topics that operations are checked against, beside those that they touch. */
   requestTokens: number;
-  withLease: WithLease;
 }
 
 export interface Decided {
   id: string;
-  /** `stale`: what it was made against changed. `refused`: code finds something wrong with it, or it would lose much. */
+  /** `stale`: what it was made for changed. `refused`: code finds something wrong with it, or it would lose much. */
   outcome: 'accepted' | 'edited' | 'rejected' | 'stale' | 'refused' | 'unknown';
   /** What was found, where that is not simply done. */
   why: string | null;
@@ -81,52 +76,45 @@ export interface Decided {
   job: string | null;
 }
 
-export interface ReviewReport {
-  outcome: 'reviewed' | 'busy';
-  decided: Decided[];
-}
-
-/** Contract: every planned ending is an `outcome`. */
-export async function review({ ids, word }: ReviewRequest, deps: ReviewDeps): Promise<ReviewReport> {
-  const report: ReviewReport = { outcome: 'busy', decided: [] };
+/** Answers what became of each. Errors: those of the database and the disk alone. */
+export async function review({ ids, word, claim }: ReviewRequest, deps: ReviewDeps): Promise<Decided[]> {
+  const { memories, memory } = deps;
   // 1.
-  await deps.withLease(deps.store, 'dream', async (lease) => {
-    const decided = new Map<string, Decided>();
-    const own = new OwnWrites(deps.store);
-    let open = [...new Set(ids ?? waitingProposals(deps.store.ledger).map(({ id }) => id))];
-    for (let before = Infinity; open.length > 0 && open.length < before; ) {
-      before = open.length;
-      for (const id of open) decided.set(id, await decide(id, word, { ...deps, lease, own }));
-      // What was refused may be right once another one was accepted.
-      open = open.filter((id) => decided.get(id)?.outcome === 'refused');
-    }
-    // 5.
-    await own.renewWaiting(lease);
-    report.decided = [...decided.values()];
-    report.outcome = 'reviewed';
-    return true;
-  });
-  return report;
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
+  const { changed } = await editedLogs(memories.db, memory.id, how);
+  const run: Run = { ...deps, claim, edited: new Map(changed.map((row) => [row.id, row])) };
+  const decided = new Map<string, Decided>();
+  let open = [...new Set(ids ?? (await openProposals(memories.db, memory.id)).map(({ id }) => id))];
+  for (let before = Infinity; open.length > 0 && open.length < before; ) {
+    before = open.length;
+    for (const id of open) decided.set(id, await decide(id, word, run));
+    // What was refused may be right once another one was accepted.
+    open = open.filter((id) => decided.get(id)?.outcome === 'refused');
+  }
+  return [...decided.values()];
 }
 
-type Run = ReviewDeps & { lease: Lease; own: OwnWrites };
+interface Run extends ReviewDeps {
+  claim?: Claim;
+  /** Entries as a person left them in the logs, where no dream has seen it. */
+  edited: Map<string, EntryRow>;
+}
 
 async function decide(id: string, word: Word, run: Run): Promise<Decided> {
+  const { memories, memory, edited } = run;
   const ended = (outcome: Decided['outcome'], why: string | null = null, job: string | null = null): Decided => {
     return { id, outcome, why, job };
   };
   // 2.
-  const { store, own } = run;
-  const found = proposalRow(store.ledger, id);
-  if (!found) return ended('unknown', `Nothing waits as ${id}.`);
-  if (found.state === 'rejected') return ended('unknown', `${id} was rejected before.`);
-  const logged = await readLogged(store, found.entries);
-  const proposal = await own.renewed(found, logged);
+  const proposal = await proposalRow(memories.db, memory.id, id);
+  if (!proposal) return ended('unknown', `Nothing waits as ${id}.`);
+  if (proposal.state !== 'open') return ended('unknown', `${id} was ${proposal.state} before.`);
   try {
-    if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, { ...word, logged }, run));
-    const changed = await whatChanged(store, proposal, logged.rowOf);
+    if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, word.because, run));
+    const changed = await whatChanged(memories.db, memory.id, proposal, edited);
     if (changed) return ended('stale', changed);
-    const { note, job } = await accept(proposal, { word, logged }, run);
+    const { note, job } = await accept(proposal, word, run);
     return ended(word.kind === 'edit' ? 'edited' : 'accepted', note, job);
   } catch (error) {
     if (isAppError(error, 'conflict')) return ended('stale', error.message);
@@ -135,143 +123,149 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   }
 }
 
-async function accept(
-  proposal: Proposal,
-  { word, logged }: { word: Exclude<Word, { kind: 'reject' }>; logged: Logged },
-  run: Run,
-): Promise<{ job: string; note: string | null }> {
-  const { store, clock, own } = run;
-  const { context, fresh, withdrawn } = await contextOfProposal(store, proposal, logged);
-  const did = word.kind === 'edit' ? 'edited' : 'accepted';
-  // 3.
-  if (proposal.madeBy === 'model')
-    await select({ fresh, withdrawn }, { store, mostTokens: run.requestTokens, context });
-  const { archiving, operations, note } = await wordingOf(proposal, word, { context, store });
-  // 4.
-  const job = newId('job');
-  let noteWritten = () => {};
-  const rows = (transaction: Transaction) => {
-    repinProposal(transaction, proposal);
-    dropProposal(transaction, proposal.id);
-    enterPersonsJob(transaction, { id: job, kind: 'review', outcome: did, now: clock.now() });
-    noteWritten = own.read(transaction);
-  };
-  const topics = [...proposal.topics, ...pinTopics(operations, context)];
-  const decision = await decisionOn(proposal, { topics, logged, rows }, run);
-  const at = { ...run, job, decision };
-  const told = <Change extends { reason: string }>(change: Change): Change => {
-    return { ...change, reason: saidBy(did, proposal, change.reason) };
-  };
-  if (archiving) await commitArchiving([told(archiving)], at, { fresh, withdrawn });
-  else await commitOperations({ fresh, withdrawn, operations: operations.map(told), context }, at);
-  noteWritten();
-  return { job, note };
+async function placeOf({ memories, memory }: Pick<ReviewDeps, 'memories' | 'memory'>): Promise<ProposalPlace> {
+  const { db: sql, limits } = memories;
+  return { sql, memory: memory.id, limits, files: await standingFiles(sql, memory.id) };
 }
 
-/** What is to be done, as a person says it, where code lets it through; throws `refused` where not. */
+async function accept(
+  proposal: Proposal,
+  word: Exclude<Word, { kind: 'reject' }>,
+  run: Run,
+): Promise<{ job: string; note: string | null }> {
+  const place = await placeOf(run);
+  const { context, slice } = await contextOfProposal(proposal, place);
+  const did = word.kind === 'edit' ? 'edited' : 'accepted';
+  // 3.
+  const drafts = { ...place, context };
+  if (proposal.madeBy === 'model') await select(slice, drafts, { mostTokens: run.requestTokens, usedAt: new Map() });
+  const { archiving, operations, note } = await wordingOf(proposal, word, { context, place });
+  // 4.
+  const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
+  const saying = <Told extends { reason: string }>(each: Told): Told => {
+    return { ...each, reason: `A person ${did === 'edited' ? 'reworded' : 'accepted'} ${proposal.id}: ${each.reason}` };
+  };
+  if (archiving) await landArchiving([saying(archiving)], at);
+  else await landOperations({ operations: operations.map(saying), context, slice }, at);
+  // 5.
+  await renewOthers(proposal, at, run);
+  return { job: at.by.job, note };
+}
+
+/** How a decision is landed: its job, what must still be so, and what becomes of the proposal. */
+function landingOf(
+  proposal: Proposal,
+  { memories, memory, claim, edited }: Run,
+  end: { outcome: string; state: Proposal['state']; because: string | null; isAnyway?: boolean },
+): LandAt {
+  const job = newId('job');
+  const at = memories.clock.now().toISOString();
+  const { outcome, state, because, isAnyway = false } = end;
+  return {
+    ...{ memories, memory, output: NOTHING_TOLD, by: { job, actor: { kind: 'user', id: null }, claim } },
+    decision: {
+      async check(sql) {
+        const now = await proposalRow(sql, memory.id, proposal.id);
+        const changed = isAnyway ? null : await whatChanged(sql, memory.id, proposal, edited);
+        if (changed) throw new AppError('conflict', changed);
+        if (now?.state !== 'open') throw new AppError('conflict', `${proposal.id} was decided just now.`);
+      },
+      async rows(change) {
+        const request = { proposal: proposal.id };
+        await beginJob(change.sql, { id: job, kind: 'review', memory: memory.id, startedBy: 'person', request, at });
+        await endJob(change.sql, job, { outcome, at });
+        await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
+      },
+    },
+  };
+}
+
+interface Wording extends Pick<Proposal, 'archiving' | 'operations'> {
+  /** Where the line rests on no entry. */
+  note: string | null;
+}
+
+/** What is to be done, as a person says it, where code lets it through. Errors: `refused` where not. */
 async function wordingOf(
   proposal: Proposal,
   word: Exclude<Word, { kind: 'reject' }>,
-  { context, store }: { context: DreamContext<DraftTopic>; store: Store },
-): Promise<Wording & Pick<Proposal, 'archiving'>> {
+  at: { context: NightContext; place: ProposalPlace },
+): Promise<Wording> {
+  const { context, place } = at;
   const { archiving, operations } = proposal;
-  if (word.kind === 'edit') {
-    const text = (await redact(word.text)).text;
-    return { ...(await inWords(proposal, { ...word, text }, { context, store })), archiving: null };
+  if (word.kind === 'edit') return inWords(proposal, { ...word, text: (await redact(word.text)).text }, at);
+  if (archiving) {
+    const topic = await openTopic(archiving.topic, { ...place, context });
+    const lines = archiving.lines.map((id) => topic?.lines.get(id));
+    const isFree = !topic?.isPinned && lines.every((line) => line && !isOthers(line));
+    if (!isFree) throw new AppError('refused', 'It would put away what a person keeps.');
   }
-  const topic = [...context.topics.values()].find(({ path, from }) => (from ?? path) === archiving?.topic);
-  const isFree =
-    !topic?.isPinned &&
-    archiving?.lines.every((id) => {
-      const line = topic?.lines.get(id);
-      return line && !isOthers(line);
-    });
-  if (archiving && !isFree) throw new AppError('refused', 'It would put away what a person keeps.');
-  const problems = archiving ? [] : checkProposal(proposal, context, store);
+  const problems = archiving ? [] : checkProposal(proposal, context, place.limits);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
   return { archiving, operations, note: null };
 }
 
 /** Nothing of it is done, and its entries are not asked about again; those that gave way to them are. */
-async function reject(
-  proposal: Proposal,
-  { because: typed, logged }: { because?: string; logged: Logged },
-  run: Run,
-): Promise<string> {
-  const { store, clock, lease } = run;
-  const because = typed === undefined ? null : (await redact(typed)).text.replace(/\s+/g, ' ').trim() || null;
+async function reject(proposal: Proposal, typed: string | undefined, run: Run): Promise<string> {
+  const { memories, memory, edited } = run;
+  const because = ((typed && (await redact(typed)).text) ?? '').replace(/\s+/g, ' ').trim() || null;
   const gaveWay = new Set(
-    proposal.operations.slice(1).flatMap((each) => {
-      return each.kind === 'drop' && each.because === 'gave-way' ? each.entries : [];
-    }),
+    proposal.operations
+      .slice(1)
+      .flatMap((each) => (each.kind === 'drop' && each.because === 'gave-way' ? each.entries : [])),
   );
-  const pins = proposal.entries.filter((pin) => !gaveWay.has(pin.id) && isPinned(pin, logged.rowOf(pin.id)));
-  const left = { ...proposal, entries: pins };
-  const { fresh, withdrawn } = await contextOfProposal(store, left, logged);
-  const job = newId('job');
-  const rows = (transaction: Transaction) => {
-    putProposal(transaction, { ...left, state: 'rejected', because });
-    enterPersonsJob(transaction, { id: job, kind: 'review', outcome: 'rejected', now: clock.now() });
-  };
-  const decision = await decisionOn(left, { topics: [], logged, rows }, run);
-  const reason = saidBy('rejected', proposal, because ?? 'no reason given');
-  const drop = (entries: string[], why: 'unsupported' | 'withdrawn'): Operation[] =>
-    entries.length > 0 ? [{ kind: 'drop', entries, because: why, reason }] : [];
-  const idsOf = (each: { id: string }[]) => each.map(({ id }) => id);
-  const operations = [...drop(idsOf(fresh), 'unsupported'), ...drop(idsOf(withdrawn), 'withdrawn')];
-  const context = await contextOf(fresh, withdrawn);
-  if (operations.length > 0)
-    await commitOperations({ operations, context, fresh, withdrawn }, { ...run, job, decision });
-  else await store.commit({ actor: 'person', lease }, () => ({ files: [], rows }));
-  return job;
-}
-
-/** What must still be so inside the commit: the proposal, its entries, in the ledger and in the logs, and its files. */
-async function decisionOn(
-  proposal: Proposal,
-  { topics, logged, rows }: { topics: Proposal['topics']; logged: Logged; rows: Decision['rows'] },
-  { store }: Run,
-): Promise<Decision> {
-  const expected = new Map(logged.logs);
-  for (const { path, sha } of topics) {
-    const text = await store.read(path);
-    const isSame = (text === null ? null : shaOf(text)) === sha;
-    if (!isSame) throw new AppError('conflict', `${path} was changed just now.`);
-    expected.set(path, text);
+  const entries: Proposal['entries'] = [];
+  for (const base of proposal.entries) {
+    const row = edited.get(base.id) ?? (await entryRow(memories.db, memory.id, base.id));
+    if (!gaveWay.has(base.id) && isAsItWas(base, row)) entries.push(base);
   }
-  return {
-    expected,
-    check(ledger) {
-      const isWaiting = proposalRow(ledger, proposal.id)?.state === 'waiting';
-      const isSame = proposal.entries.every((pin) => isPinned(pin, entryRow(ledger, pin.id)));
-      if (!isWaiting || !isSame) throw new AppError('conflict', `${proposal.id} was changed just now.`);
-    },
-    rows,
+  const left = { ...proposal, entries };
+  const { context, slice } = await contextOfProposal(left, await placeOf(run));
+  const reason = `A person rejected ${proposal.id}: ${because ?? 'no reason given'}`;
+  const drop = (of: { id: string }[], why: 'unsupported' | 'withdrawn'): Operation[] =>
+    of.length > 0 ? [{ kind: 'drop', entries: of.map(({ id }) => id), because: why, reason }] : [];
+  const operations = [...drop(slice.fresh, 'unsupported'), ...drop(slice.withdrawn, 'withdrawn')];
+  const checked: Checked = { operations, context, slice };
+  const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true });
+  await landOperations(checked, at);
+  return at.by.job;
+}
+
+/** Makes those that wait for the files that a decision changed for what is there now. */
+async function renewOthers({ files: bases }: Proposal, { by }: LandAt, run: Run): Promise<void> {
+  const { memories, memory, edited } = run;
+  const place = await placeOf(run);
+  const before = new Map(bases.map(({ path, sha }) => [path, sha]));
+  const now: Proposal[] = [];
+  for (const other of await openProposals(memories.db, memory.id)) {
+    // Where somebody else changed a file in between, nobody decides on the text that is there now.
+    const isOurs = other.files.every(({ path, sha }) => {
+      const head = place.files.get(path);
+      return head?.sha === sha || (!head && sha === null) || before.get(path) === sha;
+    });
+    const isStale = (await whatChanged(memories.db, memory.id, other, edited)) !== null;
+    const made = isOurs && isStale ? await renewed(other, place) : null;
+    if (made) now.push(made);
+  }
+  if (now.length === 0) return;
+  const rows = async (change: Change) => {
+    for (const proposal of now) await putProposal(change, memory.id, proposal);
   };
+  await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
 }
 
-function saidBy(how: 'accepted' | 'edited' | 'rejected', { id }: Proposal, reason: string): string {
-  const did = { accepted: 'A person accepted', edited: 'A person reworded', rejected: 'A person rejected' }[how];
-  return `${did} ${id}: ${reason}`;
-}
-
-interface Wording {
-  operations: Operation[];
-  /** Where the line rests on no entry. */
-  note: string | null;
-}
-
-/** Throws `refused` for what cannot be a line there. */
+/** Errors: `refused` for what cannot be a line there. */
 async function inWords(
   proposal: Proposal,
   { text, topic }: { text: string; topic?: string },
-  { context, store }: { context: DreamContext<DraftTopic>; store: Store },
+  at: { context: NightContext; place: ProposalPlace },
 ): Promise<Wording> {
+  const { context, place } = at;
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
   const texts = text.split(/\r?\n/).flatMap((line) => line.trim() || []);
   if (texts.length === 0) throw new AppError('refused', 'There are no words. To leave it out, reject it.');
-  const written = await writingOf(head, { texts, topic, context, store });
+  const written = await writingOf(head, { texts, topic, ...at });
   const parsed = proposalSchema.safeParse({ operations: [written] });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -279,22 +273,18 @@ async function inWords(
     throw new AppError('refused', `${what}: it ${issue?.message ?? 'is not one'}.`);
   }
   const operations = [written, ...rest];
-  const problems = checkOperations(operations, context, store.limits);
-  if (problems.length === 0) return { operations, note: null };
-  refuseWhatIsNotAboutWords(written, { proposal, head, context, store });
-  const lines = linesIn(written).map(({ text }) => ({ text, entries: [] }));
+  if (checkOperations(operations, context, place.limits).length === 0)
+    return { archiving: null, operations, note: null };
+  refuseWhatIsNotAboutWords(written, { proposal, head, ...at });
+  const lines = linesIn(written).map((line) => ({ text: line.text, entries: [] }));
   const persons = { ...written, in: lines, entries: entryIds(written) };
-  return { operations: [persons, ...rest], note: 'The line is yours: no entry supports it in these words.' };
+  const note = 'The line is yours: no entry supports it in these words.';
+  return { archiving: null, operations: [persons, ...rest], note };
 }
 
 async function writingOf(
   head: Operation,
-  {
-    texts,
-    topic,
-    context,
-    store,
-  }: { texts: string[]; topic?: string; context: DreamContext<DraftTopic>; store: Store },
+  { texts, topic, context, place }: { texts: string[]; topic?: string; context: NightContext; place: ProposalPlace },
 ): Promise<Put> {
   const entries = entryIds(head);
   const before = linesIn(head);
@@ -308,20 +298,19 @@ async function writingOf(
   if (name === undefined) {
     throw new AppError('refused', 'It would be left out. To keep it, name the topic that it goes into: --topic NAME.');
   }
-  await readNamed(store, [name], context.topics);
+  await openNamed([name], { ...place, context });
   const type = context.entries.get(entries[0] ?? '')?.type ?? 'project';
   const begin = context.topics.has(name) ? {} : { description: name.replaceAll('-', ' '), type };
-  const lines = texts.map((text) => ({ text, entries }));
-  return { kind: 'put', reason: head.reason, topic: name, ...begin, in: lines };
+  return { kind: 'put', reason: head.reason, topic: name, ...begin, in: texts.map((text) => ({ text, entries })) };
 }
 
 /** What a person's words cannot mend: the proposal itself, a pinned topic, a line that stands there already. */
 function refuseWhatIsNotAboutWords(
   written: Put,
-  at: { proposal: Proposal; head: Operation; context: DreamContext<DraftTopic>; store: Store },
+  at: { proposal: Proposal; head: Operation; context: NightContext; place: ProposalPlace },
 ): void {
-  const { proposal, head, context, store } = at;
-  const before = head.kind === 'put' ? checkProposal(proposal, context, store) : [];
+  const { proposal, head, context, place } = at;
+  const before = head.kind === 'put' ? checkProposal(proposal, context, place.limits) : [];
   const topic = context.topics.get(written.topic ?? '');
   if (topic?.isPinned) before.push(`The topic ${topic.name} is pinned.`);
   const replaced = new Set(linesOut(written));

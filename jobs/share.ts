@@ -7,20 +7,22 @@
 //    goes where nobody else shared it.
 
 import { join } from 'node:path';
-import type { Failure } from '../src/base/errors.ts';
+import { type Failure, failureOf, onAppError } from '../src/base/errors.ts';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { readTextNow, writeNew } from '../src/base/files/files.ts';
 import { redact } from '../src/base/text/redact.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { refreshTopics } from '../src/memory/dream/topic-table.ts';
-import { changesOf } from '../src/memory/history/job-changes.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import { isPinned } from '../src/memory/store/staging.ts';
-import type { FileChange, Store } from '../src/memory/store/store.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
+import { commit, type FileChange, type Plan } from '../src/memory/commit.ts';
+import { isPinned } from '../src/memory/file-guards.ts';
+import { headAt, headsOf } from '../src/memory/file-rows.ts';
+import { fileChangesOf } from '../src/memory/job-changes.ts';
+import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
+import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
   personalPathsIn,
   readToShare,
+  type SharedPlace,
   type ShareSource,
   type Statement,
   secretsIn,
@@ -30,7 +32,7 @@ import {
   takeSecretsOut,
   textsOf,
 } from '../src/memory/text/team-topic.ts';
-import { editLines, parseTopic, saidId } from '../src/memory/text/topic.ts';
+import { editLines, isTopicFile, parseTopic, saidId } from '../src/memory/text/topic.ts';
 
 export interface ShareRequest {
   sources: ShareSource[];
@@ -42,12 +44,12 @@ export interface ShareRequest {
 }
 
 interface ShareDeps {
+  memories: Memories;
   /** The team's memory directory; made when something is shared. */
   dir: string;
-  openTeam(): Promise<Store>;
+  openTeam(): Promise<MemoryRow>;
   /** Who shares, as it stands on each line. */
   author: string;
-  clock: Clock;
 }
 
 export interface ShareReport {
@@ -57,10 +59,10 @@ export interface ShareReport {
   memory: string;
   author: string;
   topics: { path: string; isNew: boolean; lines: string[]; replaced: string[] }[];
-  /** Where one's own files hold secrets, lines from 1; never what they are. */
-  secrets: { path: string; line: number; rule: string }[];
+  /** Where one's own files hold secrets; never what they are. */
+  secrets: (SharedPlace & { rule: string })[];
   /** Where they name directories of a person. */
-  personalPaths: { path: string; line: number }[];
+  personalPaths: SharedPlace[];
   /** With which it can be undone in the team's memory; null where nothing was changed. */
   job: string | null;
   /** Set by whoever asks git: it leaves the team's memory out of commits. */
@@ -68,27 +70,32 @@ export interface ShareReport {
   error?: Failure;
 }
 
-const ATTRIBUTES = `# Memory of the team: what two people add at the same place is both kept, and nocturne tidies up behind it.
-*.md merge=union
-`;
 /** What a dream changed in topics of the project and in references, as it stands now. */
-export async function sourcesOfDream(own: Store, job: string): Promise<ShareSource[]> {
+export async function sourcesOfDream(sql: Sql, memory: string, job: string): Promise<ShareSource[]> {
   const sources: ShareSource[] = [];
-  for (const { path, steps } of changesOf(own.ledger, job).files) {
-    const text = await own.read(path);
-    const { type, lines } = parseTopic(path, text ?? '');
-    if (text === null || path.includes('/') || (type !== 'project' && type !== 'reference')) continue;
-    const before = new Set(parseTopic(path, steps.at(-1)?.before ?? '').lines.map(({ id }) => id));
-    const only = new Set(lines.map(({ id }) => id).filter((id) => !before.has(id)));
+  for (const { steps } of await fileChangesOf(sql, job)) {
+    const path = steps[0]?.after?.path ?? '';
+    const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';
+    const { type, lines } = parseTopic(path, text);
+    if (path.includes('/') || !isTopicFile(path) || (type !== 'project' && type !== 'reference')) continue;
+    const before = new Set(parseTopic(path, steps.at(-1)?.before?.text ?? '').lines.map(({ id }) => id));
     const now = new Set(lines.map(({ id }) => id));
+    const only = now.difference(before);
     if (only.size > 0) sources.push({ path, text, only, replaced: before.difference(now) });
   }
   return sources;
 }
 
+/** Where sharing comes behind other work that is done: what goes wrong is told in the report, and not instead of it. */
+export function orFailed(sharing: Promise<ShareReport>): Promise<ShareReport> {
+  const failed = { outcome: 'failed', memory: '', author: '', job: null } as const;
+  const nothing = { topics: [], secrets: [], personalPaths: [] };
+  return sharing.catch(onAppError((error) => ({ ...failed, ...nothing, error: failureOf(error) })));
+}
+
 /** Contract: every planned ending is the report's `outcome`. */
 export async function share(request: ShareRequest, deps: ShareDeps): Promise<ShareReport> {
-  const { dir, author, clock } = deps;
+  const { dir, author, memories } = deps;
   const report: ShareReport = {
     ...{ outcome: 'known', memory: dir, author, job: null },
     ...{ topics: [], secrets: [], personalPaths: [] },
@@ -110,56 +117,78 @@ export async function share(request: ShareRequest, deps: ShareDeps): Promise<Sha
     report.topics = sharing.map(({ path, statements }) => {
       return { path, isNew: true, lines: statements.map(({ text }) => text), replaced: [] };
     });
-  } else await commit(sharing, { request, report, team: await deps.openTeam(), author, clock });
+  } else {
+    const team = await deps.openTeam();
+    if (!request.isDryRun) writeAttributes(dir);
+    const job = newId('job');
+    const actor = request.isUnasked ? ({ kind: 'job', id: job } as const) : ({ kind: 'user', id: null } as const);
+    const plan = (sql: Sql) => planOf(sql, { sharing, request, report, team, author, job });
+    await commit(memories, { memory: team.id, paths: 'all' }, { job, actor }, plan);
+  }
   report.topics = report.topics.filter(({ lines }) => lines.length > 0);
   return { ...report, outcome: report.topics.length > 0 ? 'shared' : 'known' };
 }
 
-async function commit(
-  sharing: TopicToShare[],
-  at: Pick<ShareDeps, 'author' | 'clock'> & { request: ShareRequest; report: ShareReport; team: Store },
-): Promise<void> {
-  const { request, report, team, author, clock } = at;
-  const { isUnasked = false, isDryRun = false } = request;
-  if (!isDryRun) writeAttributes(team.dir);
-  await team.commit({ actor: isUnasked ? 'tool:share' : 'person' }, (ledger) => {
-    refreshTopics(ledger);
-    const said = new Set<string>();
-    const isNews = ({ text }: Statement) => {
-      const id = saidId(text);
-      if (said.has(id) || ledger.get('select 1 from topic_line where said = ?', id)) return false;
-      said.add(id);
-      return true;
-    };
-    const files = sharing.map(
-      ({ path, topic, replaced, description, statements }): FileChange => ({
-        path,
-        change(current) {
-          if (isUnasked && current !== null && isPinned({ path, text: current })) return current;
-          const news = statements.filter(isNews).map(({ text }) => text);
-          const own = sharedAlone(current ?? '', author).filter(({ id }) => replaced.has(id) && news.length > 0);
-          const texts = own.map(({ text }) => text);
-          report.topics.push({ path, isNew: current === null, lines: news, replaced: texts });
-          if (news.length === 0 || isDryRun) return current;
-          const { name, type = 'project' } = topic;
-          const kept = current && editLines(current, { remove: new Set(own.map(({ id }) => id)), add: [] });
-          return shareInto(kept, { name, type, description: description.text, statements: news }, author);
-        },
-      }),
-    );
-    const index = indexChange(team);
-    return {
-      files: isDryRun ? files : [...files, index.memory, ...index.overflow()],
-      rows(transaction) {
-        if (isDryRun || report.topics.every(({ lines }) => lines.length === 0)) return;
-        index.finish(transaction);
-        const startedBy = isUnasked ? 'program' : undefined;
-        const shared = { kind: 'share', outcome: 'shared', now: clock.now(), startedBy } as const;
-        report.job = enterPersonsJob(transaction, shared);
-      },
-    };
-  });
+interface Sharing {
+  sharing: TopicToShare[];
+  request: ShareRequest;
+  report: ShareReport;
+  team: MemoryRow;
+  author: string;
+  job: string;
 }
+
+async function planOf(sql: Sql, { sharing, request, report, team, author, job }: Sharing): Promise<Plan> {
+  const { isUnasked = false, isDryRun = false } = request;
+  report.topics = [];
+  const heads = await headsOf(sql, team.id);
+  const texts = heads.flatMap(({ path, content }) =>
+    path !== null && content && isTopicFile(path) ? { path, text: content.toString() } : [],
+  );
+  const said = new Set(
+    texts.flatMap(({ path, text }) => parseTopic(path, text).lines.map((line) => saidId(line.text))),
+  );
+  const isNews = ({ text }: Statement) => {
+    const id = saidId(text);
+    const isKnown = said.has(id);
+    said.add(id);
+    return !isKnown;
+  };
+  const files = sharing.map(
+    ({ path, topic, replaced, description, statements }): FileChange => ({
+      path,
+      make(current) {
+        if (isUnasked && isPinned(path, current)) return current;
+        const news = statements.filter(isNews).map(({ text }) => text);
+        const own = sharedAlone(current ?? '', author).filter(({ id }) => replaced.has(id) && news.length > 0);
+        report.topics.push({ path, isNew: current === null, lines: news, replaced: own.map(({ text }) => text) });
+        if (news.length === 0 || isDryRun) return current;
+        const { name, type = 'project' } = topic;
+        const kept = current && editLines(current, { remove: new Set(own.map(({ id }) => id)), add: [] });
+        return shareInto(kept, { name, type, description: description.text, statements: news }, author);
+      },
+    }),
+  );
+  if (isDryRun) return { files };
+  const isShared = () => report.topics.some(({ lines }) => lines.length > 0);
+  const index = await withBuiltIndex(sql, { memory: team.id, isCheckedIn: true }, files);
+  const onlyThen = (file: FileChange): FileChange => ({ ...file, make: (now) => (isShared() ? file.make(now) : now) });
+  return {
+    files: index.files.map((file) => (file.path === INDEX || file.path.startsWith('index/') ? onlyThen(file) : file)),
+    async rows(change, standing) {
+      if (!isShared()) return;
+      await index.rows(change, standing);
+      const startedBy = isUnasked ? 'program' : 'person';
+      await beginJob(change.sql, { id: job, kind: 'share', memory: team.id, startedBy, at: change.at });
+      await endJob(change.sql, job, { outcome: 'shared', at: change.at });
+      report.job = job;
+    },
+  };
+}
+
+const ATTRIBUTES = `# Memory of the team: what two people add at the same place is both kept, and nocturne tidies up behind it.
+*.md merge=union
+`;
 
 /** With the first that is shared: who takes the file away later wants its conflicts shown. */
 function writeAttributes(dir: string): void {

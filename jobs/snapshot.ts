@@ -1,47 +1,37 @@
-// Create: topics of a memory are laid into the working tree as a memory snapshot, to be committed with it.
+// Memory snapshots: topics of a memory that lie in the working tree, for everybody who works there.
 //
-// 1. Choose the topics: those that are named, else all of the types that are about the project.
-// 2. Look for secrets; where there is one nothing is written, unless it is to be taken out.
-// 3. Leave alone what others made and this memory never took in, unless it is to be replaced.
-// 4. Write the files, the manifest last, and enter the snapshot as applied here: its next version is a change to it.
+// Create: choose the topics, refuse secrets unless they are taken out, leave alone what this memory never took in, and write the
+// files, the manifest last; the snapshot is entered as applied here, so that its next version is a change to it.
 //
-// Apply: a memory snapshot comes into a memory: what the repository hands to everybody, brought to what is there.
-//
-// 1. Read the snapshot and verify it; a broken one changes nothing.
-// 2. Hold the dream's lease: a dream under way would build on what it has read before.
-// 3. In one commit add what is missing, update what was not changed since the last apply, merge where lines do not
-//    collide. What is here is never overwritten, and a topic whose new lines tell an agent what to do stays out, unless
-//    a person has read and trusts it.
-// 4. Build the index, and enter which snapshot it was.
+// Apply: read and verify it; then, in one commit beside no dream, add what is missing, update what was not changed since the last one,
+// merge where lines do not collide. What is here is never overwritten, and a topic whose new lines tell an agent what to do stays
+// out, unless a person has read and trusts it. Undo puts the bases of the next merge back with the rest.
 
 import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { parseJson } from '../src/base/text/json.ts';
 import { locateSecrets, redact } from '../src/base/text/redact.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { headVersion } from '../src/memory/history/versions.ts';
-import { enterPersonsJob } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger } from '../src/memory/ledger/ledger.ts';
-import type { Store, WithLease } from '../src/memory/store/store.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
+import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
+import { headAt, headsOf } from '../src/memory/file-rows.ts';
+import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
   bringTopic,
   buildMemorySnapshot,
   type ForeignLine,
   type MemorySnapshot,
   memorySnapshotDir,
+  readManifest,
   readMemorySnapshot,
+  type SnapshotOffer,
   screenTopic,
   type TopicStep,
 } from '../src/memory/text/memory-snapshot.ts';
 import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
-import {
-  type AppliedSnapshot,
-  enterApplied,
-  lastApplied,
-  snapshotBases,
-  wasApplied,
-} from './snapshot/applied-snapshots.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {
@@ -49,6 +39,12 @@ export interface SnapshotTopic {
   step: TopicStep | 'withheld' | 'dropped';
   /** What it says to an agent, where that is why it is withheld. */
   lines: ForeignLine[];
+}
+
+export interface AppliedSnapshot {
+  id: string;
+  createdAt: string;
+  appliedAt: string;
 }
 
 export interface SnapshotCheck {
@@ -71,106 +67,151 @@ export interface ApplyReport {
   job: string | null;
 }
 
-/** What asks for nothing. */
-const SETTLED = new Set<SnapshotTopic['step']>(['same', 'own', 'dropped']);
+// What was applied, by the jobs that were not taken back, and what the next merge starts from.
 
-/**
- * Says how the snapshot of a working tree and a memory stand to each other; changes nothing. `ledger` is null, and
- * `read` answers null, where there is no memory yet. Throws `bad-input` for a broken snapshot.
- */
-export function checkMemorySnapshot(
+/** The newest first. */
+async function appliedTo(sql: Sql, memory: string): Promise<AppliedSnapshot[]> {
+  const rows = await sql.all<{ request: string; at: string }>(
+    `select distinct job.request, change.at, change.n from job join change on change.job = job.id
+     where job.memory = ? and job.kind = 'snapshot' and change.undone_by is null order by change.n desc`,
+    memory,
+  );
+  return rows.flatMap(({ request, at }) => {
+    const { snapshot: id, createdAt } = parseJson(request) as { snapshot?: string; createdAt?: string };
+    return id && createdAt ? { id, createdAt, appliedAt: at } : [];
+  });
+}
+
+async function basesOf(sql: Sql, memory: string): Promise<Map<string, string>> {
+  const rows = await sql.all<{ path: string; text: string }>(
+    'select path, text from snapshot_base where memory = ?',
+    memory,
+  );
+  return new Map(rows.map(({ path, text }) => [path, text]));
+}
+
+async function enter(
+  change: Change,
+  {
+    memory,
+    snapshot,
+    topics,
+    outcome,
+  }: { memory: string; snapshot: MemorySnapshot; topics: MemorySnapshot['topics']; outcome: string },
+): Promise<void> {
+  const { sql, job, at } = change;
+  for (const { path, text } of topics) await change.put('snapshot_base', { memory, path, snapshot: snapshot.id, text });
+  const request = { snapshot: snapshot.id, createdAt: snapshot.createdAt };
+  const startedBy = outcome === 'created' ? 'program' : 'person';
+  await beginJob(sql, { id: job, kind: 'snapshot', memory, startedBy, request, at });
+  await endJob(sql, job, { outcome, at });
+}
+
+/** What a working tree offers a memory, by its manifest alone; null for nothing, and for what cannot be read. */
+export async function offeredSnapshot(
   tree: string,
-  { ledger, read }: { ledger: Ledger | null; read(path: string): string | null },
-): SnapshotCheck {
+  memory: { sql: Sql; id: string } | null | undefined,
+): Promise<SnapshotOffer | null> {
+  const found = attempt(
+    () => readManifest(memorySnapshotDir(tree)),
+    () => null,
+  );
+  if (found === null) return null;
+  const applied = memory ? await appliedTo(memory.sql, memory.id) : [];
+  if (applied.some(({ id }) => id === found.id)) return null;
+  return applied.length > 0 ? 'newer' : 'first';
+}
+
+// Looking, and taking in.
+
+/** How the snapshot of a working tree and a memory (null: none yet) stand to each other; it changes nothing. Errors: `bad-input` for a broken one. */
+export async function checkMemorySnapshot(
+  tree: string,
+  { memories, memory }: { memories: Memories; memory: MemoryRow | null },
+): Promise<SnapshotCheck> {
   const snapshot = readMemorySnapshot(tree);
-  const applied = ledger && lastApplied(ledger);
-  const bases = ledger ? snapshotBases(ledger) : new Map<string, string>();
-  const ownChanges = [...bases].filter(([path, base]) => read(path) !== base).map(([path]) => path);
+  const { db: sql } = memories;
+  if (memory) await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const all = memory ? await appliedTo(sql, memory.id) : [];
+  const bases = memory ? await basesOf(sql, memory.id) : new Map<string, string>();
+  const texts = new Map<string, string | null>();
+  for (const path of new Set([...bases.keys(), ...(snapshot?.topics ?? []).map((topic) => topic.path)]))
+    texts.set(path, memory ? ((await headAt(sql, memory.id, path))?.content?.toString() ?? null) : null);
+  const applied = all[0] ?? null;
+  const ownChanges = [...bases].filter(([path, base]) => texts.get(path) !== base).map(([path]) => path);
   if (!snapshot) return { state: 'none', snapshot, applied, topics: [], ownChanges };
   const brought = snapshot.topics.map((topic) =>
-    bring(topic, { base: bases.get(topic.path), ours: read(topic.path), isTrusted: false }),
+    bring(topic, { base: bases.get(topic.path), ours: texts.get(topic.path) ?? null, isTrusted: false }),
   );
   const topics = [...brought, ...dropped(snapshot, bases)].filter(({ step }) => step !== 'same');
-  return {
-    state: stateOf(snapshot, { ledger, applied, hasNews: topics.some(({ step }) => !SETTLED.has(step)) }),
-    snapshot: { id: snapshot.id, createdAt: snapshot.createdAt },
-    applied,
-    topics: topics.map(({ path, step, lines }) => ({ path, step, lines })),
-    ownChanges,
-  };
+  const { id, createdAt } = snapshot;
+  const hasNews = topics.some(({ step }) => step !== 'own' && step !== 'dropped');
+  const wasApplied = all.some((each) => each.id === id);
+  const state =
+    applied?.id === id
+      ? 'up-to-date'
+      : wasApplied
+        ? 'older'
+        : !hasNews
+          ? 'up-to-date'
+          : applied
+            ? 'newer'
+            : 'not-applied';
+  return { state, snapshot: { id, createdAt }, applied, topics: topics.map(told), ownChanges };
 }
 
 /**
- * `tree`: the top of the working tree; `isTrusted`: take what tells an agent what to do, too, since a person has read it.
- * `openStore` is called, and so the memory made, only once there is something to do there.
- * Contract: throws `bad-input` for a broken snapshot, and nothing is changed; planned endings are the `outcome`.
+ * `tree`: the top of the working tree; `isTrusted`: take what tells an agent what to do, too, since a person has read it. `openMemory`
+ * is called, and so the memory made, only once there is something to do there. Errors: `bad-input` for a broken snapshot.
  */
 export async function applyMemorySnapshot(
   { tree, isTrusted }: { tree: string; isTrusted: boolean },
-  deps: { openStore(): Promise<Store>; clock: Clock; withLease: WithLease },
+  { memories, openMemory }: { memories: Memories; openMemory(): Promise<MemoryRow> },
 ): Promise<ApplyReport> {
-  // 1.
   const snapshot = readMemorySnapshot(tree);
   const report: ApplyReport = { outcome: 'none', snapshot: snapshot?.id ?? null, topics: [], job: null };
   if (!snapshot) return report;
-  const store = await deps.openStore();
-  const { ledger } = store;
-  if (wasApplied(ledger, snapshot.id) && lastApplied(ledger)?.id !== snapshot.id)
-    return { ...report, outcome: 'older' };
-  report.outcome = 'busy';
-  // 2.
-  await deps.withLease(store, 'dream', () => apply({ snapshot, isTrusted, report }, { store, clock: deps.clock }));
-  return report;
-}
-
-async function apply(
-  { snapshot, isTrusted, report }: { snapshot: MemorySnapshot; isTrusted: boolean; report: ApplyReport },
-  { store, clock }: { store: Store; clock: Clock },
-): Promise<true> {
-  // 3.
-  await store.commit({ actor: 'person' }, (ledger) => {
-    const bases = snapshotBases(ledger);
-    const index = indexChange(store);
+  const { id: memory, dir } = await openMemory();
+  const all = await appliedTo(memories.db, memory);
+  const isKnown = all.some(({ id }) => id === snapshot.id);
+  if (isKnown && all[0]?.id !== snapshot.id) return { ...report, outcome: 'older' };
+  const job = newId('job');
+  const by = { job, actor: { kind: 'user', id: null } } as const;
+  await commit(memories, { memory, paths: 'all' }, by, async (sql) => {
+    Object.assign(report, { outcome: 'busy', topics: [], job: null });
+    if (await isAtWork(sql, { memories: [memory], now: memories.clock.now() })) return { files: [] };
+    const bases = await basesOf(sql, memory);
     const brought: ReturnType<typeof bring>[] = [];
     const isChanged = () => brought.some(({ step }) => changes(step));
-    const files = snapshot.topics.map(({ path, text }) => ({
-      path,
-      change(current: string | null) {
-        const topic = bring({ path, text }, { base: bases.get(path), ours: current, isTrusted });
-        brought.push(topic);
-        return topic.text;
-      },
-    }));
-    const memory = { ...index.memory, change: (now: string | null) => (isChanged() ? index.memory.change(now) : now) };
+    const files = snapshot.topics.map(
+      (topic): FileChange => ({
+        path: topic.path,
+        make(current) {
+          const made = bring(topic, { base: bases.get(topic.path), ours: current, isTrusted });
+          brought.push(made);
+          return made.text;
+        },
+      }),
+    );
+    const index = await withBuiltIndex(sql, { memory, isCheckedIn: isCheckedIn({ dir }) }, files);
+    const isOfIndex = ({ path }: FileChange) => path === INDEX || path.startsWith('index/');
     return {
-      files: [...files, memory, ...index.overflow()],
-      rows(transaction) {
-        // 4.
-        index.finish(transaction);
-        const told = [...brought, ...dropped(snapshot, bases)];
-        report.topics = told.map(({ path, step, lines }) => ({ path, step, lines }));
+      files: index.files.map((file) =>
+        isOfIndex(file) ? { ...file, make: (now) => (isChanged() ? file.make(now) : now) } : file,
+      ),
+      async rows(change, heads) {
+        report.topics = [...brought, ...dropped(snapshot, bases)].map(told);
         report.outcome = isChanged() ? 'applied' : 'unchanged';
-        const isKnown = wasApplied(ledger, snapshot.id);
+        if (isChanged()) await index.rows(change, heads);
         if (isKnown && !isChanged()) return;
         const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
         const topics = snapshot.topics.filter(({ path }) => taken.has(path));
-        const now = clock.now();
-        enterApplied(transaction, { ...snapshot, topics, appliedAt: now.toISOString() });
-        report.job = enterPersonsJob(transaction, { kind: 'apply-snapshot', outcome: report.outcome, now });
+        await enter(change, { memory, snapshot, topics, outcome: report.outcome });
+        report.job = job;
       },
     };
   });
-  return true;
-}
-
-function stateOf(
-  { id }: MemorySnapshot,
-  { ledger, applied, hasNews }: { ledger: Ledger | null; applied: AppliedSnapshot | null; hasNews: boolean },
-): SnapshotCheck['state'] {
-  if (applied?.id === id) return 'up-to-date';
-  if (ledger && wasApplied(ledger, id)) return 'older';
-  if (!hasNews) return 'up-to-date';
-  return applied ? 'newer' : 'not-applied';
+  return report;
 }
 
 function bring(
@@ -186,15 +227,20 @@ function bring(
   return { path, step: 'withheld', text: here.ours, lines };
 }
 
-function dropped(snapshot: MemorySnapshot, bases: Map<string, string>): (SnapshotTopic & { text: null })[] {
+function dropped(snapshot: MemorySnapshot, bases: ReadonlyMap<string, string>): SnapshotTopic[] {
   const held = new Set(snapshot.topics.map(({ path }) => path));
-  const gone = [...bases.keys()].filter((path) => !held.has(path));
-  return gone.map((path) => ({ path, step: 'dropped', text: null, lines: [] }));
+  return [...bases.keys()].filter((path) => !held.has(path)).map((path) => ({ path, step: 'dropped', lines: [] }));
 }
 
 function changes(step: SnapshotTopic['step']): boolean {
   return step === 'add' || step === 'update' || step === 'merge';
 }
+
+function told({ path, step, lines }: SnapshotTopic): SnapshotTopic {
+  return { path, step, lines };
+}
+
+// Making one.
 
 export interface CreateRequest {
   /** The top of the working tree. */
@@ -219,14 +265,13 @@ export interface CreateReport {
   commanding: { path: string; line: number; text: string }[];
 }
 
-/** Throws `bad-input` where no topic is chosen, `refused` for a secret and for a snapshot that is not to be replaced. */
+/** Errors: `bad-input` where no topic is chosen, `refused` for a secret and for a snapshot that is not to be replaced. */
 export async function createMemorySnapshot(
   request: CreateRequest,
-  { store, clock }: { store: Store; clock: Clock },
+  { memories, memory }: { memories: Memories; memory: MemoryRow },
 ): Promise<CreateReport> {
-  // 1.
-  const chosen = await chooseTopics(store, request.topics);
-  // 2.
+  const { db, clock } = memories;
+  const chosen = await chooseTopics(request.topics, { memories, memory });
   const secrets: { path: string; line: number; rule: string }[] = [];
   const topics: { path: string; text: string }[] = [];
   for (const { path, text } of chosen) {
@@ -239,19 +284,18 @@ export async function createMemorySnapshot(
       remedy: 'Take it out of the memory with nocturne redact, or leave it out of the snapshot with --redacted.',
     });
   }
-  // 3.
-  const changedAt = topics.map(({ path }) => headVersion(store.ledger, path)?.at ?? '').sort();
-  const { snapshot, files } = buildMemorySnapshot(topics, changedAt.at(-1) || clock.now().toISOString());
+  const changedAt = chosen.map(({ changedAt: at }) => at).sort();
+  const { snapshot, files } = buildMemorySnapshot(topics, changedAt.at(-1) ?? clock.now().toISOString());
   const dir = memorySnapshotDir(request.tree);
   const read = () => readMemorySnapshot(request.tree);
   const before = request.isReplacing ? attempt(read, () => null, 'bad-input') : read();
-  const isKnown = before === null || before.id === snapshot.id || wasApplied(store.ledger, before.id);
+  const applied = await appliedTo(db, memory.id);
+  const isKnown = before === null || before.id === snapshot.id || applied.some(({ id }) => id === before.id);
   if (!isKnown && !request.isReplacing) {
     throw new AppError('refused', `The memory snapshot in ${dir} holds what this memory never took in.`, {
       remedy: 'Run nocturne snapshot apply first, or replace it with --replace.',
     });
   }
-  // 4.
   let isChanged = false;
   for (const { name, text } of files) {
     const path = join(dir, name);
@@ -260,14 +304,13 @@ export async function createMemorySnapshot(
     writeWhole(path, text);
     isChanged = true;
   }
-  for (const { path } of before?.topics ?? []) {
+  for (const { path } of before?.topics ?? [])
     if (!files.some(({ name }) => name === path)) removeFile(join(dir, path));
-  }
-  if (lastApplied(store.ledger)?.id !== snapshot.id) {
-    await store.commit({ actor: 'person' }, () => ({
-      files: [],
-      rows: (transaction) => enterApplied(transaction, { ...snapshot, appliedAt: clock.now().toISOString() }),
-    }));
+  if (applied[0]?.id !== snapshot.id) {
+    const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+    const rows = (change: Change) =>
+      enter(change, { memory: memory.id, snapshot, topics: snapshot.topics, outcome: 'created' });
+    await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
   }
   return {
     outcome: isChanged ? 'created' : 'unchanged',
@@ -279,12 +322,15 @@ export async function createMemorySnapshot(
   };
 }
 
-async function chooseTopics(store: Store, named: string[]): Promise<{ path: string; text: string }[]> {
-  const paths = (await store.list()).filter(isTopicPath);
-  const all = await Array.fromAsync(paths, async (path) => ({ path, text: (await store.read(path)) ?? '' }));
+async function chooseTopics(named: string[], { memories, memory }: { memories: Memories; memory: MemoryRow }) {
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const all = (await headsOf(memories.db, memory.id)).flatMap(({ path, content, updatedAt: changedAt }) =>
+    path !== null && content && isTopicPath(path) ? { path, text: content.toString(), changedAt } : [],
+  );
+  const called = memory.dir ?? memory.name;
   const unknown = named.filter((path) => !all.some((topic) => topic.path === path));
   if (unknown.length > 0) {
-    throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${store.id}.`, {
+    throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${called}.`, {
       remedy: 'nocturne list names them.',
     });
   }
@@ -294,12 +340,12 @@ async function chooseTopics(store: Store, named: string[]): Promise<{ path: stri
     return type === 'project' || type === 'reference';
   });
   // What one session showed is for nobody else yet.
-  const chosen = asked.flatMap(({ path, text }) => {
-    const { text: rest, isAll } = partSeenOnce(text);
-    return isAll ? [] : { path, text: rest };
+  const chosen = asked.flatMap((topic) => {
+    const { text, isAll } = partSeenOnce(topic.text);
+    return isAll ? [] : { ...topic, text };
   });
   if (chosen.length > 0) return chosen;
-  throw new AppError('bad-input', `There is no topic of type project or reference in ${store.id}.`, {
+  throw new AppError('bad-input', `There is no topic of type project or reference in ${called}.`, {
     remedy: 'Name the topics to hand over: nocturne snapshot create TOPIC…',
   });
 }

@@ -1,318 +1,224 @@
-// Undo: one job's files and ledger rows are taken back in one commit, which can be undone itself.
+// Undo: what one job made of files and rows is taken back in one commit, which can be undone itself.
 //
-// 1. Find the job, and hold what it and those who build on it work under: the dream's lease, its session's.
+// 1. Find the job, and the memories that it changed.
 // 2. Inside the commit, find what it changed and who changed the same since: that stays.
-// 3. Take its lines out of the files, whatever else was written into them meanwhile; rebuild the index.
-// 4. Refuse where something stays, unless that was asked for.
-// 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not swept again.
+// 3. Take its lines out of the files, whatever else was written into them meanwhile; the index follows.
+// 4. Refuse where something stays, unless that was asked for, and while a dream, or its session's extraction, is at work.
+// 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not learned by itself again.
 // 6. Name what git has handed on since: that is not taken back there.
 
-import { AppError, isAppError } from '../src/base/errors.ts';
-import type { Clock } from '../src/base/time.ts';
-import { indexChange } from '../src/memory/dream/index-change.ts';
-import { indexFollowing } from '../src/memory/dream/index-follow.ts';
-import {
-  changedSince,
-  changesOf,
-  type FileChanges,
-  type JobChanges,
-  type Pushed,
-  pushedBy,
-  type RowChange,
-} from '../src/memory/history/job-changes.ts';
-import { missingLines, takeBackLines } from '../src/memory/history/line-diff.ts';
-import { markUnread } from '../src/memory/history/log-items.ts';
-import { enterPersonsJob, type JobRow, jobRow, lastChangingJob, undoneBy } from '../src/memory/ledger/job-rows.ts';
-import type { Ledger, Row, Transaction } from '../src/memory/ledger/ledger.ts';
-import { findId, shortId } from '../src/memory/ledger/short-ids.ts';
-import type { Actor } from '../src/memory/ledger/version-rows.ts';
-import type { FileChange, Store, WithLease } from '../src/memory/store/store.ts';
-import { logDay, removeEntries } from '../src/memory/text/daily-log.ts';
-import { isReportPath, takeBackReport } from '../src/memory/text/dream-report.ts';
-import { bodyStart } from '../src/memory/text/frontmatter.ts';
-import { isIndexPath } from '../src/memory/text/index-file.ts';
-import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
+import { AppError } from '../src/base/errors.ts';
+import { marks, newId, type Sql } from '../src/db/sql.ts';
+import { commitAll, type FileChange, type Plan } from '../src/memory/commit.ts';
+import type { Actor } from '../src/memory/file-rows.ts';
+import { type FileChanges, fileChangesOf, type Pushed, pushedBy, tooOld } from '../src/memory/job-changes.ts';
+import { beginJob, endJob, isAtWork, type JobKind, type StartedBy } from '../src/memory/job-rows.ts';
+import { isCheckedIn, type Memories, memoryRow } from '../src/memory/memories.ts';
+import { INDEX, withBuiltIndex, withFollowingIndex } from '../src/memory/memory-index.ts';
+import { type Change, keyFrom, rowChangesOf, type UndoTable } from '../src/memory/undo-rows.ts';
+import { type Staying, takingBack } from './undo/taking-back.ts';
 
 export interface UndoRequest {
-  /** Exactly one of `job` and `last`. */
-  job?: string;
-  /** The job that changed the directory last and was not taken back. */
-  last?: boolean;
-  /** Take back what nothing rests on, and leave the rest. */
+  /** `job_…` */
+  job: string;
+  /** Take back what nothing rests on, and leave the rest; default false. */
   partial?: boolean;
 }
 
-interface UndoDeps {
-  store: Store;
-  clock: Clock;
-  withLease: WithLease;
+export interface UndoDeps {
+  memories: Memories;
   /** Who takes it back; default: a person. */
   actor?: Actor;
   /** For asking git. */
   environment: Record<string, string | undefined>;
 }
 
-/** `undo`: the undo's own job, with which it can be undone; null where nothing was changed. */
-type UndoEnd = { outcome: 'undone' | 'undone-in-part'; undo: string } | { outcome: 'refused' | 'busy'; undo: null };
-
-export type UndoReport = UndoEnd & {
+export interface UndoReport {
+  /** `busy`: a dream of the memory, or the extraction of one of its sessions, is at work; `refused`: `stays` says why. */
+  outcome: 'undone' | 'undone-in-part' | 'refused' | 'busy';
+  /** The undo's own job, with which it can be undone; null where nothing was changed. */
+  undo: string | null;
   /** The job that was to be taken back. */
   job: string;
-  kind: JobRow['kind'];
+  kind: JobKind;
+  /** Paths that were changed. */
   files: string[];
   /** Turns that are `undone` now. */
   turns: number;
   stays: Staying[];
   /** Lines of it have left this machine in these files, to these branches. */
   pushed: Pushed[];
-};
-
-/** What was taken back, and what stays. */
-type TakenBack = UndoEnd & Pick<UndoReport, 'files' | 'turns' | 'stays'>;
-
-/** Contract: throws `bad-input` for a job that cannot be undone; every other ending is the report's `outcome`. */
-export async function undo(request: UndoRequest, deps: UndoDeps): Promise<UndoReport> {
-  const { ledger } = deps.store;
-  // 1.
-  const job = findJob(ledger, request);
-  const covered = changesOf(ledger, job.id).rows.filter((row) => row.table === 'coverage');
-  const sessions = new Set(covered.map((row) => `session:${row.key.session}`));
-  const done = await holdAll(['dream', ...sessions], deps, () => takeBack(job, request, deps));
-  const busy: TakenBack = { outcome: 'busy', undo: null, files: [], turns: 0, stays: [] };
-  // 6.
-  const pushed = done?.undo ? await pushedBy(deps.store, job.id, deps.environment) : [];
-  return { job: job.id, kind: job.kind, ...(done ?? busy), pushed };
 }
 
-function findJob(ledger: Ledger, { job: id, last, partial }: UndoRequest): JobRow {
-  if ((id === undefined) === !last) {
-    throw new AppError('bad-input', 'Say what to undo: one job, or --last, not both.', { remedy: NAMED });
-  }
-  const found = id ? findId(ledger, 'job', id) : lastChangingJob(ledger)?.id;
-  const job = found && jobRow(ledger, found);
-  if (!job) {
-    throw new AppError('bad-input', id ? `There is no job ${id} here.` : 'There is no job left to undo here.', {
-      remedy: NAMED,
-    });
-  }
-  const name = shortId(ledger, 'job', job.id);
-  const undone = undoneBy(ledger, job.id);
-  if (undone) {
-    throw new AppError('bad-input', `${name} was taken back already.`, {
-      remedy: `nocturne undo ${shortId(ledger, 'job', undone)} redoes it.`,
-    });
-  }
-  if (job.kind === 'undo' && partial) {
-    throw new AppError('bad-input', `${name} is an undo, which is taken back as a whole or not at all.`);
-  }
-  return job;
-}
-
-const NAMED = 'nocturne status and nocturne show --history name the jobs.';
-
-async function holdAll<T>(keys: string[], deps: UndoDeps, work: () => Promise<T>): Promise<T | null> {
-  const [key, ...rest] = keys;
-  return key === undefined ? work() : deps.withLease(deps.store, key, () => holdAll(rest, deps, work));
-}
-
-async function takeBack(job: JobRow, request: UndoRequest, { store, clock, actor }: UndoDeps): Promise<TakenBack> {
-  let stays: Staying[] = [];
-  let done: TakenBack | undefined;
-  try {
-    await store.commit({ actor: actor ?? 'person' }, (ledger) => {
-      // 2.
-      const changes = changesOf(ledger, job.id);
-      if (changes.rows.length + changes.files.length === 0) {
-        throw new AppError('bad-input', `${shortId(ledger, 'job', job.id)} changed nothing that could be taken back.`);
-      }
-      const back = takingBack(ledger, { job, changes });
-      // 3.
-      const files = changes.files.filter((file) => !isIndexPath(file.path)).map((file) => back.fileChange(file));
-      const isBuilt = changes.files.some((file) => isIndexPath(file.path));
-      const index = isBuilt ? indexChange(store) : indexFollowing(store);
-      files.push(...('files' in index ? index.files : [withoutEmpty(index.memory, changes), ...index.overflow()]));
-      return {
-        files,
-        rows(transaction) {
-          index.finish(transaction);
-          // 4.
-          stays = back.stays();
-          const isWhole = stays.length === 0;
-          if (!isWhole && !request.partial) throw new AppError('refused', `Later work rests on ${job.id}.`);
-          // 5.
-          const turns = back.putRowsBack(transaction);
-          const outcome = isWhole ? 'undone' : 'undone-in-part';
-          const by = actor === undefined ? {} : { startedBy: 'program' as const };
-          const undoes = { kind: 'undo', undoes: job.id, outcome, now: clock.now(), ...by } as const;
-          const undo = enterPersonsJob(transaction, undoes);
-          const changed = 'select path from version where "commit" = ? order by path';
-          const paths = store.ledger.all(changed, transaction.commit).map((row) => row.path as string);
-          done = { outcome, undo, files: paths, turns, stays };
-        },
-      };
-    });
-  } catch (error) {
-    if (!isAppError(error, 'refused') || stays.length === 0) throw error;
-    return { outcome: 'refused', undo: null, files: [], turns: 0, stays };
-  }
-  return done as TakenBack;
-}
-
-/** An index that the job began and that holds nothing any more is no file. */
-function withoutEmpty(index: FileChange, changes: JobChanges): FileChange {
-  const { path, change } = index;
-  const isBegun = changes.files.some((file) => file.path === path && file.steps.at(-1)?.before === null);
-  return {
-    path,
-    change(current) {
-      const text = change(current);
-      return isBegun && /^(?:# Memory)?\s*$/.test(text ?? '') ? null : text;
-    },
-  };
-}
-
-/** Something of the job that stays, since it was changed or built on since. */
-export interface Staying {
-  kind: 'entry' | 'turn' | 'line' | 'file';
-  /** The entry's text, the turn's id, the line's text, the file's path. */
-  name: string;
-  /** Who changed it since. */
-  by: string[];
-}
-
-/** Takes the changes of one job back, and keeps account of what stays. */
-function takingBack(ledger: Ledger, { job, changes }: { job: JobRow; changes: JobChanges }) {
-  const rows = changes.rows.filter(({ table }) => table !== 'session' && table !== 'index_line');
-  /** Entries whose row or support was changed since: their lines and their turns stay with them. */
-  const staying = new Set<string>();
-  /** Lines of topics that are no longer there as the job wrote them: `path`, a space, the line's id. */
-  const linesGone = new Map<string, Staying>();
-  const stays: Staying[] = [];
-  /** By the name that the job gave a file, the one that it has again. */
-  const moved = new Map<string, string>();
-  const isGone = ({ key }: RowChange) => linesGone.has(`${key.path} ${key.line}`);
-  for (const row of rows.filter(isChangedSince)) {
-    if (row.table === 'entry') staying.add(row.key.id as string);
-    if (row.table === 'support') staying.add(row.key.entry as string);
-    // A proposal that a person decided on is theirs by now.
-    if (row.table !== 'support' && row.table !== 'proposal') stays.push(describeRow(row));
-  }
-
-  function takeBackSteps(
-    { path, steps }: FileChanges,
-    current: string | null,
-  ): { text: string | null; collisions: number } {
-    let collisions = 0;
-    let text = current;
-    for (const { before, after } of steps) {
-      const keep =
-        after !== null && logDay(path) ? missingLines(after, removeEntries(after, staying)) : new Set<number>();
-      if (text === after && keep.size === 0) text = before;
-      else if (text === null || after === null) collisions += text === before ? 0 : 1;
-      else {
-        const frame = frameOf(path, after);
-        const back = takeBackLines({ before: before ?? frame, after, current: text }, keep);
-        collisions += back.collisions;
-        text = before === null && back.text.trim() === frame.trim() ? null : back.text;
-      }
-    }
-    return { text, collisions };
-  }
-
-  function describeRow({ table, key, after, changedBy }: RowChange): Staying {
-    const by = [describeActor(changedBy ?? '')];
-    if (table === 'entry') return { kind: 'entry', name: (after?.text ?? key.id) as string, by };
-    if (table === 'coverage') return { kind: 'turn', name: key.turn as string, by };
-    return { kind: 'file', name: Object.values(key).join(' '), by };
-  }
-
-  function describeActor(actor: string): string {
-    if (actor === 'external') return 'an edit made outside';
-    const id = actor.replace(/^job:/, '');
-    return id === actor ? `a ${actor}` : `${jobRow(ledger, id)?.kind ?? 'job'} ${id}`;
-  }
-
-  return {
-    fileChange(file: FileChanges): FileChange {
-      const { path, steps, movedFrom } = file;
-      if (movedFrom !== undefined) moved.set(path, movedFrom);
-      const change = (current: string | null) => {
-        if (isReportPath(path))
-          return steps.reduce((text, step) => takeBackReport(path, { ...step, current: text }), current);
-        const by = changedSince(ledger, file).map(describeActor);
-        const gone = isTopicFile(path) ? goneLines(file, current) : [];
-        for (const { id, text } of gone) linesGone.set(`${path} ${id}`, { kind: 'line', name: text, by });
-        const { text, collisions } = takeBackSteps(file, current);
-        if (collisions > 0 && gone.length === 0) stays.push({ kind: 'file', name: path, by });
-        return text;
-      };
-      return movedFrom === undefined ? { path, change } : { path: movedFrom, from: path, change };
-    },
-    stays: () => [...stays, ...linesGone.values()],
-    /** Answers how many turns are `undone` now. */
-    putRowsBack(transaction: Transaction): number {
-      // What a line said that was since taken over or taken away is not to be distilled again.
-      const takenOver = new Set(
-        rows.filter((row) => row.table === 'support' && isGone(row)).map(({ key }) => key.entry),
-      );
-      const ofStaying = rows.filter(({ table, key }) => table === 'entry' && staying.has(key.id as string));
-      const turns = new Set(ofStaying.map(({ after, current }) => (after ?? current)?.turn));
-      const undone = new Set<string>();
-      for (const row of rows) {
-        const { table, key } = row;
-        const isStaying =
-          isChangedSince(row) ||
-          (table === 'entry' && (staying.has(key.id as string) || takenOver.has(key.id as string))) ||
-          (table === 'support' && isGone(row)) ||
-          (table === 'coverage' && turns.has(key.turn as string));
-        if (isStaying) continue;
-        const target = table === 'coverage' && job.kind !== 'undo' ? uncovered(row, job) : row.before;
-        if (table === 'entry' && target?.state === 'new') markUnread(transaction.ledger, target.day as string);
-        if (target) transaction.put(table, target);
-        else transaction.drop(table, key);
-        const from = table === 'support' && target === null ? moved.get(key.path as string) : undefined;
-        // What the lines rested on went along with the file.
-        const there = { ...key, path: from ?? '' };
-        if (from && !rows.some((other) => other.before && isKey(other, there))) transaction.drop(table, there);
-        if (target?.became === 'undone') undone.add(key.turn as string);
-      }
-      return undone.size;
-    },
-  };
+interface JobRow {
+  id: string;
+  kind: JobKind;
 }
 
 /**
- * Whether the row is not as the job left it. One that is `undone` already, or as before, needs no taking back; a proposal
- * that was pinned again still is the job's.
+ * Errors: `bad-input` for a job that is not there, was taken back already or changed nothing; `refused` where what it would
+ * need is not kept any more. Every other ending is the report's `outcome`.
  */
-function isChangedSince({ table, changedBy, after, current }: RowChange): boolean {
-  if (table === 'proposal' && current !== null && current.state === after?.state) return false;
-  return changedBy !== null && !(table === 'coverage' && current?.became === 'undone');
-}
-
-/** A range as it is once its extraction is taken back: as other runs had covered it, else `undone`. */
-function uncovered({ before, after }: RowChange, job: JobRow): RowChange['before'] {
-  if (!after || after.job !== job.id || after.again === 1) return before;
-  return before?.through_message === after.through_message ? before : { ...after, became: 'undone' };
-}
-
-/** The lines that the job left in a topic and that are no longer there. */
-function goneLines({ path, steps }: FileChanges, current: string | null): { id: string; text: string }[] {
-  const linesOf = (text: string | null | undefined) => parseTopic(path, text ?? '').lines;
-  const before = new Set(linesOf(steps.at(-1)?.before).map((line) => line.id));
-  const now = new Set(linesOf(current).map((line) => line.id));
-  return linesOf(steps[0]?.after).filter((line) => !before.has(line.id) && !now.has(line.id));
-}
-
-function isKey({ table, key }: RowChange, support: Row): boolean {
-  return table === 'support' && ['path', 'line', 'entry'].every((column) => key[column] === support[column]);
-}
-
-/** What belongs to a file rather than to a line that a job wrote into it: it stays while others have lines there. */
-function frameOf(path: string, text: string): string {
-  if (isTopicFile(path)) {
-    const body = bodyStart(text);
-    return text.slice(0, body) + (/^(?:[ \t]*\r?\n)*/.exec(text.slice(body))?.[0] ?? '');
+export async function undo({ job: id, partial = false }: UndoRequest, deps: UndoDeps): Promise<UndoReport> {
+  const { memories, environment, actor = { kind: 'user', id: null } } = deps;
+  const { db, clock } = memories;
+  // 1.
+  const job = await jobToUndo(db, id, partial);
+  const changed = await memoriesOf(db, id);
+  for (const memory of changed) await memories.of(memory);
+  const own = newId('job');
+  const nothing = { undo: null, job: id, kind: job.kind, files: [], turns: 0, stays: [], pushed: [] };
+  let report: UndoReport = { ...nothing, outcome: 'refused' };
+  const plan = async (sql: Sql): Promise<Plan[]> => {
+    // 2.
+    const [rows, files] = [await rowChangesOf(sql, id), await fileChangesOf(sql, id)];
+    if (rows.length + files.length === 0)
+      throw new AppError('bad-input', `${id} changed nothing that could be taken back.`);
+    const back = takingBack(sql, { job, rows });
+    await back.noteRows();
+    // 3.
+    const plans: Plan[] = [];
+    for (const memory of changed) {
+      const ofMemory = files.filter((file) => file.memory === memory);
+      plans.push(await planOf(sql, memory, { files: ofMemory, back }));
+    }
+    // 4.
+    const stays = back.stays();
+    report = { ...report, stays };
+    if (await isAtWork(sql, { memories: changed, sessions: back.sessions, now: clock.now() }))
+      throw new NotTakenBack('busy');
+    if (stays.length > 0 && !partial) throw new NotTakenBack('refused');
+    // 5.
+    const outcome = stays.length > 0 ? 'undone-in-part' : 'undone';
+    return ending(plans, async (change) => {
+      const turns = await back.putRowsBack(change);
+      const versions = 'select distinct path from version where change = ? order by path';
+      const files = (await sql.all<{ path: string }>(versions, change.id)).map(({ path }) => path);
+      report = { ...report, outcome, undo: own, files, turns };
+      await enterUndo(change, { report, actor, memory: changed[0] as string });
+    });
+  };
+  try {
+    const targets = changed.map((memory) => ({ memory, paths: 'all' as const }));
+    await commitAll(memories, targets, { job: own, actor }, plan);
+  } catch (error) {
+    if (!(error instanceof NotTakenBack)) throw error;
+    return { ...report, outcome: error.outcome, ...(error.outcome === 'busy' && { stays: [] }) };
   }
-  return logDay(path) ? (/^# [^\n]*\n\n?/.exec(text)?.[0] ?? '') : '';
+  // 6.
+  return { ...report, pushed: await pushedBy(db, { job: id, environment }) };
+}
+
+class NotTakenBack extends Error {
+  readonly outcome: 'refused' | 'busy';
+  constructor(outcome: 'refused' | 'busy') {
+    super(outcome);
+    this.outcome = outcome;
+  }
+}
+
+/**
+ * The job, no undo, that changed one of these memories last and was not taken back, with when it did; undefined: none.
+ * `startedBy`: only of those.
+ */
+export async function lastJob(
+  sql: Sql,
+  { memories, startedBy }: { memories: readonly string[]; startedBy?: StartedBy },
+): Promise<{ id: string; at: string } | undefined> {
+  return sql.get(
+    `select job.id, change.at from change join job on job.id = change.job
+     where change.undone_by is null and job.kind <> 'undo' and job.memory in (${marks(memories)})
+       ${startedBy ? 'and job.started_by = ?' : ''} order by change.n desc limit 1`,
+    ...[...memories, ...(startedBy ? [startedBy] : [])],
+  );
+}
+
+async function jobToUndo(sql: Sql, id: string, partial: boolean): Promise<JobRow> {
+  const job = await sql.get<JobRow & { at: string }>('select id, kind, created_at as at from job where id = ?', id);
+  if (!job) {
+    throw new AppError('bad-input', `There is no job ${id} here.`, {
+      remedy: 'nocturne and nocturne show --history name the jobs.',
+    });
+  }
+  const undone = await sql.get<{ job: string }>(
+    'select b.job from change a join change b on b.id = a.undone_by where a.job = ?',
+    id,
+  );
+  if (undone) {
+    throw new AppError('bad-input', `${id} was taken back already.`, {
+      remedy: `nocturne undo ${undone.job} redoes it.`,
+    });
+  }
+  if (job.kind === 'undo' && partial)
+    throw new AppError('bad-input', `${id} is an undo, which is taken back as a whole or not at all.`);
+  const kept = await sql.get<{ value: string }>("select value from setting where key = 'undo_from'");
+  if (kept && job.at < kept.value) throw tooOld(id);
+  return job;
+}
+
+/** All in which it changed something. */
+async function memoriesOf(sql: Sql, job: string): Promise<string[]> {
+  const ofFiles = await sql.all<{ memory: string }>(
+    `select distinct v.memory from version v join change c on c.id = v.change where c.job = ?
+     union select memory from job where id = ? and memory is not null`,
+    ...[job, job],
+  );
+  const ofRows = await sql.all<{ tbl: UndoTable; key: string }>(
+    'select u.tbl, u.key from undo u join change c on c.id = u.change where c.job = ?',
+    job,
+  );
+  const memories = [...ofFiles, ...ofRows.map(({ tbl, key }) => keyFrom(tbl, key))].map(({ memory }) => memory);
+  return [...new Set(memories)].filter((memory) => typeof memory === 'string').sort();
+}
+
+async function planOf(
+  sql: Sql,
+  memory: string,
+  { files, back }: { files: FileChanges[]; back: ReturnType<typeof takingBack> },
+): Promise<Plan> {
+  const changes: FileChange[] = [];
+  for (const file of files) if (!isIndex(file)) changes.push(...(await back.fileBack(file)));
+  const { dir } = (await memoryRow(sql, memory)) ?? { dir: null };
+  const at = { memory, isCheckedIn: isCheckedIn({ dir }) };
+  const ofIndex = files.filter(isIndex);
+  if (ofIndex.length === 0) return withFollowingIndex(sql, at, changes);
+  const built = await withBuiltIndex(sql, at, changes);
+  const isBegun = ofIndex.some(({ steps }) => steps[0]?.after?.path === INDEX && steps.at(-1)?.before === null);
+  // One that the job began and that holds nothing any more is no file.
+  const make = (text: string | null) => (isBegun && /^(?:# Memory)?\s*$/.test(text ?? '') ? null : text);
+  return {
+    ...built,
+    files: built.files.map((each) => (each.path === INDEX ? { ...each, make: (now) => make(each.make(now)) } : each)),
+  };
+}
+
+function isIndex({ steps }: FileChanges): boolean {
+  return steps.some(({ before, after }) => /^(?:MEMORY\.md$|index\/)/.test(after?.path ?? before?.path ?? ''));
+}
+
+/** The plans, the last of which does this, too. */
+function ending(plans: Plan[], end: (change: Change) => Promise<void>): Plan[] {
+  return plans.map(({ files, rows }, at) => ({
+    files,
+    async rows(change, heads) {
+      await rows?.(change, heads);
+      if (at === plans.length - 1) await end(change);
+    },
+  }));
+}
+
+/** The undo as a job; what it took back says so, unless something stays of it, and what it redid does no more. */
+async function enterUndo(
+  change: Change,
+  { report, actor, memory }: { report: UndoReport; actor: Actor; memory: string },
+): Promise<void> {
+  const { sql, at } = change;
+  const { undo: id, job, outcome, files, turns, stays } = report;
+  if (id === null) return;
+  const startedBy = actor.kind === 'user' ? 'person' : actor.kind === 'api' ? 'api' : 'program';
+  await beginJob(sql, { id, kind: 'undo', memory, startedBy, request: { job }, undoes: job, at });
+  await endJob(sql, id, { outcome, output: { files, turns, stays }, at });
+  if (outcome !== 'undone') return;
+  await sql.run('update change set undone_by = null where undone_by in (select id from change where job = ?)', job);
+  await sql.run('update change set undone_by = ? where job = ?', change.id, job);
 }

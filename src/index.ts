@@ -1,80 +1,45 @@
-// The public library, all of it: what is not exported here may change with any version.
-// What fails is thrown as an AppError with a code of ERRORS, mostly with a remedy; a planned ending of a job is the
-// `outcome` of its report.
+// The public library on the next house: what is not exported here may change with any version. What fails is thrown as an AppError
+// with a code of ERRORS, mostly with a remedy; a planned ending of a job is the `outcome` of its report.
+// Gone with the ledger: `openStore`, `Store` and the functions over its versions, which are `MemoryFiles` now (`files` of the app).
 
-import { useKeeping } from './doors/keeping.ts';
-import { keepInDatabase } from './wings/fleet/fleet-keeping.ts';
+import { type Config, loadConfig } from './base/config/config.ts';
+import { type RecallOptions, recallFor } from './hook/start-recall.ts';
+import { type App, openApp } from './worker/compose.ts';
 
-useKeeping(keepInDatabase);
+/** The jobs over the memories of this machine's user. Call `close()` when done. */
+export async function openNocturne(config?: Config): Promise<App> {
+  return openApp(config ?? (await loadConfig()));
+}
 
-// Memory for an agent of one's own.
+/** What a session is to be told where it begins. */
+export async function recallPrompt({ config, ...options }: RecallOptions & { config?: Config } = {}): Promise<string> {
+  return (await recallFor(config ?? (await loadConfig()), options)).text;
+}
 
-export {
-  type AgentMemory,
-  type AgentMemoryOptions,
-  agentMemory,
-  type MemoryTool,
-  memoryTool,
-} from './doors/agent-memory.ts';
-export type { MemoryToolOptions } from './doors/memory-commands.ts';
-export type { MemoryScope } from './doors/places.ts';
-export { type RecallOptions, recallPrompt } from './doors/recall-session.ts';
-
-// The jobs.
-
-export type { CheckReport, ReportedFinding } from '../jobs/check-memory.ts';
-export type { DreamEstimate, DreamOutcome, DreamReport } from '../jobs/dream.ts';
-export type { ExtractOutcome, ExtractReport, ExtractRequest } from '../jobs/extract.ts';
-export type { Candidate, ForgetPlan, ForgetReport, ForgetRequest } from '../jobs/forget.ts';
+export type { DreamReport, DreamRequest } from '../jobs/dream.ts';
+export type { ExtractReport, ExtractRequest } from '../jobs/extract/extract-report.ts';
+export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
+export type { LearnAgainRequest } from '../jobs/learn-again.ts';
+export { type RedactReport, type RedactRequest, redactVersion } from '../jobs/redact.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
-export type { ReprocessRequest } from '../jobs/reprocess.ts';
-export type { ShownProposal } from '../jobs/review/waiting-proposals.ts';
-export type { ReviewReport, ReviewRequest } from '../jobs/review.ts';
-export type { ShareReport, ShareRequest } from '../jobs/share.ts';
-export type { Staying, UndoReport, UndoRequest } from '../jobs/undo.ts';
-export { type Config, loadConfig } from './base/config/config.ts';
+export type { ReviewRequest } from '../jobs/review.ts';
+export type { UndoReport, UndoRequest } from '../jobs/undo.ts';
 export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type RetryRule } from './base/errors.ts';
-export type { DreamRequest, JobOptions } from './doors/compose.ts';
-export { type Nocturne, openNocturne } from './doors/compose.ts';
-export {
-  type Redaction,
-  type RedactionPlace,
-  redactMatches,
-  redactVersion,
-} from './memory/history/redact/redaction.ts';
-export { type Scrub, scrubOf } from './memory/history/redact/scrub.ts';
-export {
-  headVersion,
-  listVersions,
-  readVersion,
-  restoreVersion,
-  type Version,
-  type VersionFilter,
-  type VersionOperation,
-  type VersionPage,
-} from './memory/history/versions.ts';
-export type { Enablement as Standing } from './memory/home/paths.ts';
-// A memory directory and its history.
-export type { StoreOptions } from './memory/open.ts';
-export { openStore } from './memory/open.ts';
-export type { ListChoice } from './memory/store/live-files.ts';
-export type {
-  Actor,
-  By,
-  CommitPlan,
-  CommitResult,
-  FileChange,
-  Limits,
-  Memory,
-  Precondition,
-  Store,
-} from './memory/store/store.ts';
-
-// Transcripts, secrets in text, and time.
-
 export { type Redaction as RedactedText, redact } from './base/text/redact.ts';
 export { type Clock, fixedClock, systemClock } from './base/time.ts';
-export type { ShareSource } from './memory/text/team-topic.ts';
+export type { By } from './memory/commit.ts';
+export type { Limits, Precondition } from './memory/file-guards.ts';
+export type { Actor } from './memory/file-rows.ts';
+export type { MemoryRow } from './memory/memories.ts';
+export { type Changed, type FileInfo, type FileText, type ListFiles, MemoryFiles } from './memory/memory-files.ts';
+export type { Enablement as Standing } from './memory/paths.ts';
+export type { MemoryScope } from './memory/places.ts';
+export { type Scrub, scrubOf } from './memory/scrub.ts';
+export type { ListVersions, Version } from './memory/versions.ts';
+export { type MemoryTool, type MemoryToolOptions, memoryTool } from './tools/memory-tool.ts';
+export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './tools/own-agent.ts';
 export { type OpenOptions, openSession, type Session } from './transcript/session.ts';
 export { readTurns } from './transcript/turns.ts';
 export type { Message, Part, Speaker, Turn } from './transcript/types.ts';
+export type { App as Nocturne, JobOptions } from './worker/compose.ts';
+export { type Config, loadConfig, type RecallOptions };

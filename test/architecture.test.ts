@@ -66,7 +66,7 @@ test('imports only go down the floors', () => {
 
 test('the next house builds on what stays of this one alone, and its imports only go down', () => {
   const roomOf = (path: string) =>
-    path === 'src/next/index.ts' ? NEXT.length : NEXT.indexOf(/^src\/next\/(\w+)\//.exec(path)?.[1] ?? '');
+    path === 'src/index.ts' ? NEXT.length : NEXT.indexOf(/^src\/next\/(\w+)\//.exec(path)?.[1] ?? '');
   const wrong = offenders((source, imported) => {
     if (!isOwn(imported)) return false;
     if (!source.path.startsWith('src/next/'))
@@ -125,26 +125,22 @@ test.each([
   [
     'BullMQ',
     /^(bullmq|ioredis)$/,
-    ['src/queue/queue.ts', 'src/queue/redis.ts', 'src/queue/board.ts', 'src/next/queue/wake.ts'],
+    ['src/queue/queue.ts', 'src/queue/redis.ts', 'src/queue/board.ts', 'src/queue/wake.ts'],
   ],
   // Who only keeps memory in PostgreSQL starts without it.
-  [
-    'what loads BullMQ',
-    /(?:queue|^\.)\/redis\.ts$/,
-    ['src/queue/queue.ts', 'src/queue/board.ts', 'src/next/queue/wake.ts'],
-  ],
-  ["PostgreSQL's driver", /^pg$/, ['src/wings/fleet/postgres.ts', 'src/next/db/postgres.ts']],
+  ['what loads BullMQ', /(?:queue|^\.)\/redis\.ts$/, ['src/queue/queue.ts', 'src/queue/board.ts', 'src/queue/wake.ts']],
+  ["PostgreSQL's driver", /^pg$/, ['src/wings/fleet/postgres.ts', 'src/db/postgres.ts']],
 ] as [string, RegExp, string[]][])('only the named files touch %s', (_, pattern, allowed) => {
   expect(offenders((source, imported) => pattern.test(imported) && !allowed.includes(source.path))).toEqual([]);
 });
 
 test('only config.ts reads the environment, and the hook, which loads no settings', () => {
   const readers = sources.filter((source) => code(source).includes('process.env')).map((source) => source.path);
-  expect(readers).toEqual(['src/base/config/config.ts', 'src/doors/hook/hook.ts']);
+  expect(readers).toEqual(['src/base/config/config.ts', 'src/hook/hook.ts']);
 });
 
 test('the hook is one file without a dependency', async () => {
-  const { output } = await rolldown({ input: 'src/doors/hook/hook.ts', platform: 'node', cwd: root }).then((bundle) =>
+  const { output } = await rolldown({ input: 'src/hook/hook.ts', platform: 'node', cwd: root }).then((bundle) =>
     bundle.generate({ format: 'esm', codeSplitting: false }),
   );
   expect(output).toHaveLength(1);

@@ -13,8 +13,8 @@ import { startModel } from './compare/model.ts';
 import type { Compared } from './compare/report.ts';
 import { chats, ourSessions } from './compare/sets.ts';
 import { factsInLogs } from './compare/systems.ts';
-import { inJobs, type Jobs } from './next/next-jobs.ts';
 import { sized } from './support/depth.ts';
+import { inJobs, type Jobs } from './support/next-jobs.ts';
 import { tempDir } from './support/temp.ts';
 import { hasReal } from './support/transcripts.ts';
 

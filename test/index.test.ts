@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import type * as Library from '../src/next/index.ts';
+import type * as Library from '../src/index.ts';
 import { tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');

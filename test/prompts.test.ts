@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { PROPOSAL_TOOL } from '../jobs/dream/dream-proposal.ts';
 import { type RecordOptions, recordEntriesTool } from '../src/agent/tools.ts';
 import { listFiles } from '../src/base/files/directories.ts';
 import { packagePath, readText } from '../src/base/files/files.ts';
 import { renderPrompt } from '../src/base/prompt.ts';
-import { PROPOSAL_TOOL } from '../src/next/jobs/dream/dream-proposal.ts';
 
 const VARIABLES: Record<string, string[]> = {
   extract: [],

@@ -9,7 +9,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import { AppError } from '../base/errors.ts';
-import { loadBoard, PREFIX } from './drivers.ts';
+import { loadBoard, PREFIX } from '../db/drivers.ts';
 import { openRedis } from './redis.ts';
 
 const UI = '/ui';

@@ -4,7 +4,7 @@
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
-import { checkQueueUrl, withoutSecrets } from './drivers.ts';
+import { checkQueueUrl, withoutSecrets } from '../db/drivers.ts';
 
 export interface RedisServer {
   /** What a BullMQ Queue connects through. */

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
+import type { AgentName } from '../../src/setup/agents/agents.ts';
 
 export interface AgentProgram {
   name: AgentName;

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { AgentName } from '../../src/doors/setup/agents/agents.ts';
+import type { AgentName } from '../../src/setup/agents/agents.ts';
 import { processesWith } from '../support/processes.ts';
 import { run, until } from '../support/run.ts';
 import { ASKED, OWN_HOME, tempDir } from '../support/temp.ts';

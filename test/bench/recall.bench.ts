@@ -8,11 +8,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
+import { type RecallOptions, recallFor } from '../../src/hook/start-recall.ts';
 import { buildIndex } from '../../src/memory/text/index-file.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
-import { type RecallOptions, recallFor } from '../../src/next/hook/start-recall.ts';
-import { openApp } from '../../src/next/worker/compose.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { openApp } from '../../src/worker/compose.ts';
 import { median } from '../support/median.ts';
 
 const topics = Number(process.argv[2] ?? 10_000);
@@ -88,7 +88,7 @@ async function measure(name: string, options: RecallOptions): Promise<void> {
 
 /** Wall time of `nocturne recall` as a process of its own, over a memory directory, in milliseconds. */
 function processMs(memory: string): number {
-  const door = join(import.meta.dirname, '../../src/doors/cli/nocturne.js');
+  const door = join(import.meta.dirname, '../../src/cli/nocturne.js');
   const env = { ...environment, NOCTURNE_MEMORY_DIR: memory, NODE_COMPILE_CACHE: join(root, 'compiled') };
   const start = performance.now();
   execFileSync(process.execPath, [door, 'recall'], { env, cwd: root, stdio: 'ignore' });

@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { openApp } from '../../src/next/worker/compose.ts';
+import { openApp } from '../../src/worker/compose.ts';
 import { fillNext } from '../next/page/filled-next.ts';
 import { median } from '../support/median.ts';
 

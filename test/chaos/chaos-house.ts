@@ -3,13 +3,13 @@
 import { join } from 'node:path';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { canonicalPath } from '../../src/base/files/directories.ts';
-import { enqueueExtract } from '../../src/next/cli/enqueue-command.ts';
-import { lookInto } from '../../src/next/memory/commit.ts';
-import { entriesWhere, isInLog } from '../../src/next/memory/entries.ts';
-import type { MemoryRow } from '../../src/next/memory/memories.ts';
-import { listWork } from '../../src/next/queue/waiting-work.ts';
-import { openApp } from '../../src/next/worker/compose.ts';
-import { putWork } from '../../src/next/worker/work-item.ts';
+import { enqueueExtract } from '../../src/cli/enqueue-command.ts';
+import { lookInto } from '../../src/memory/commit.ts';
+import { entriesWhere, isInLog } from '../../src/memory/entries.ts';
+import type { MemoryRow } from '../../src/memory/memories.ts';
+import { listWork } from '../../src/queue/waiting-work.ts';
+import { openApp } from '../../src/worker/compose.ts';
+import { putWork } from '../../src/worker/work-item.ts';
 import { rowsOf } from '../support/rows.ts';
 
 export interface ChaosStore {

@@ -4,9 +4,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
-import { chaosHouse } from './chaos-house.ts';
 import type { Random } from '../support/random.ts';
 import { type SessionFile, sessionFile } from '../support/session-file.ts';
+import { chaosHouse } from './chaos-house.ts';
 
 export interface WorldOptions {
   root: string;

@@ -5,8 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/next/hook/start-recall.ts';
-import { agentMemory } from '../../src/next/tools/own-agent.ts';
+import { answerHook } from '../../src/hook/start-recall.ts';
+import { agentMemory } from '../../src/tools/own-agent.ts';
 import { filledRecallWorld } from '../support/recall-world.ts';
 import { runHere } from '../support/run-here.ts';
 

@@ -70,8 +70,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
     // Of what was not begun the next house says so in its status alone, and lets it wait as it is.
-    if (failure !== null)
-      expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
+    if (failure !== null) expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
   const { code, stdout } = await runHere(['status', '--json'], shared);

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { DreamReport } from '../../src/next/jobs/dream.ts';
-import type { ExtractReport } from '../../src/next/jobs/extract/extract-report.ts';
+import type { DreamReport } from '../../jobs/dream.ts';
+import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { beginJob, workElsewhere } from '../support/doors.ts';
@@ -286,7 +286,7 @@ const NOTING = `
 
 test('of other people’s packages --version loads none: every command begins with that much', () => {
   const noting = `data:text/javascript,${encodeURIComponent(NOTING)}`;
-  const door = join(import.meta.dirname, '../../src/doors/cli/nocturne.js');
+  const door = join(import.meta.dirname, '../../src/cli/nocturne.js');
   const { status, stderr } = spawnSync(process.execPath, ['--import', noting, door, '--version'], { encoding: 'utf8' });
   expect([status, ...new Set(stderr.trim().split('\n'))]).toEqual([0, '']);
 });

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import type { Setting } from '../../src/doors/setup/settings-file.ts';
+import type { Setting } from '../../src/setup/settings-file.ts';
 import { aPerson } from '../support/person.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 

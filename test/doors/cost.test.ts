@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/base/time.ts';
-import type { MonthCost } from '../../src/next/queue/month-cost.ts';
+import type { MonthCost } from '../../src/queue/month-cost.ts';
 import { environmentIn, testModel } from '../support/app.ts';
 import { says } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -16,7 +16,6 @@ const PRICE = { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 };
 const MICRO_USD = 30_000;
 
 type Cost = MonthCost;
-
 
 /** A home with a session a day: two in a shop, one by a model without a price in an api. */
 async function spent() {
@@ -81,8 +80,8 @@ test('a month is told by day, project, job and model; all of them sum up to what
 
 /** A process that was killed leaves what it had reserved, and no usage in the row of its job. */
 async function leaveUnfinished(user: string): Promise<void> {
-  const { openDatabase } = await import('../../src/next/db/open-database.ts');
-  const { spendOf } = await import('../../src/next/queue/spend.ts');
+  const { openDatabase } = await import('../../src/db/open-database.ts');
+  const { spendOf } = await import('../../src/queue/spend.ts');
   const db = await openDatabase({ home: join(user, '.nocturne') });
   const ceilings = { jobTokens: 1e9, dayTokens: 1e9, zone: 'Europe/Berlin' };
   const prices = { priced: { ...PRICE, output: 1.4, input: 1.12 } };

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { examine } from '../../src/next/setup/doctor.ts';
+import { examine } from '../../src/setup/doctor.ts';
 import { fakeProgram, LOGGED_IN_BY_KEY, NOT_LOGGED_IN } from '../support/fake-program.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { runHere } from '../support/run-here.ts';

@@ -3,10 +3,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { recordIn } from '../support/recalling.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { calls, says } from '../support/messages-server.ts';
 import { entriesShown } from '../support/obedient.ts';
+import { recordIn } from '../support/recalling.ts';
 import { runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
 import { HOUSE } from '../support/temp.ts';

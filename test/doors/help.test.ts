@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
-import { EXIT } from '../../src/doors/cli/terminal/output.ts';
+import { EXIT } from '../../src/terminal/output.ts';
 import { wholeProgram } from '../docs/generate.ts';
 import { testApp } from '../support/app.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';

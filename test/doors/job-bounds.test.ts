@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
-import { ModelSlots, withinSlots } from '../../src/doors/job-bounds.ts';
+import { ModelSlots, withinSlots } from '../../src/worker/job-bounds.ts';
 import { recordingPorts } from '../support/agent-ports.ts';
 
 const NO_USAGE = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };

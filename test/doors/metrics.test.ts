@@ -1,7 +1,7 @@
 // Metrics as a reader collects them that a user registered; here one that keeps them in memory, by the API's own interfaces.
 
 import { expect, test } from 'vitest';
-import { observeFigures } from '../../src/doors/telemetry.ts';
+import { observeFigures } from '../../src/agent/telemetry.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { enqueueExtract } from '../support/doors.ts';
 import { laterApp, workSession } from '../support/due-work.ts';

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { findProgram } from '../../src/doors/model-programs.ts';
+import { findProgram } from '../../src/worker/model-programs.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { enqueueExtract } from '../support/doors.ts';

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { openWake } from '../../src/next/queue/wake.ts';
+import { openWake } from '../../src/queue/wake.ts';
 import { forget, missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';

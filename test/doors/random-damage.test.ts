@@ -67,7 +67,7 @@ async function makeOriginal(): Promise<World> {
   }
   known = entriesIn(original.dir);
   expect(known).toHaveLength(RULES.length);
-  if (HOUSE === 'next') await (await import('../../src/next/db/backup.ts')).backUp(original.home, { now: new Date(0) });
+  if (HOUSE === 'next') await (await import('../../src/db/backup.ts')).backUp(original.home, { now: new Date(0) });
   aside = { home: tempDir(), dir: tempDir() };
   copy(original, aside);
   expect((await here(original, 'dream')).code).toBe(0);

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
+import { answerPrompt } from '../../src/hook/prompt-recall.ts';
+import { answerHook } from '../../src/hook/start-recall.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { withhold } from '../../src/transcript/session.ts';
-import { answerHook } from '../../src/next/hook/start-recall.ts';
-import { answerPrompt } from '../../src/next/hook/prompt-recall.ts';
-import { recordIn, takeIn } from '../support/recalling.ts';
 import { testApp } from '../support/app.ts';
 import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
+import { recordIn, takeIn } from '../support/recalling.ts';
 
 const ON = { recallPrompts: true };
 const topic = (description: string, type: string, lines: string[]) =>
@@ -203,7 +203,7 @@ test('the hook answers a prompt on stdout, and is silent and successful where an
     SILENT,
   );
   expect(hookLog(home)).toEqual([]);
-  await (app).close();
+  await app.close();
   const database = join(home, 'nocturne.db');
   for (const end of ['-shm', '-wal']) rmSync(`${database}${end}`, { force: true });
   writeFileSync(database, 'no database');

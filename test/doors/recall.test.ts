@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import { agentMemory } from '../../src/next/tools/own-agent.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/next/hook/start-recall.ts';
+import { answerHook } from '../../src/hook/start-recall.ts';
+import { agentMemory } from '../../src/tools/own-agent.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { rowsOf } from '../support/rows.ts';
 import { COMPILED, DOOR } from '../support/run.ts';

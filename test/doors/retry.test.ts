@@ -1,10 +1,10 @@
 // What failed stays listed, is explained, and is tried again or dismissed when a person says so.
 
-import type { SessionFate } from '../../src/next/worker/session-fate.ts';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
+import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';

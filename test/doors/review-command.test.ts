@@ -3,8 +3,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../src/next/jobs/review/shown-proposals.ts';
-import type { App as NextApp } from '../../src/next/worker/compose.ts';
+import type { ShownProposal } from '../../jobs/review/shown-proposals.ts';
+import type { App as NextApp } from '../../src/worker/compose.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
@@ -147,7 +147,7 @@ test('words that cannot be a line, and an editor that failed, leave the question
 
 /** While another process dreams there. */
 async function whileDreaming<T>(testing: TestApp, work: () => Promise<T>): Promise<T> {
-  const { take } = await import('../../src/next/queue/inbox.ts');
+  const { take } = await import('../../src/queue/inbox.ts');
   const { app } = testing;
   const { id } = await app.memoryFor();
   const item = { kind: 'dream', key: id, memory: id, payload: {} } as const;

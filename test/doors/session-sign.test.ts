@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/next/hook/start-recall.ts';
+import { answerHook } from '../../src/hook/start-recall.ts';
 import { testApp } from '../support/app.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';

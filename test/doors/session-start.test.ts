@@ -59,16 +59,13 @@ test('a team memory without a conflict that nobody worked in stays as it is when
   expect(filesIn(team)).toEqual(['hosts.md']);
 });
 
-test(
-  'a conflict that git left is named by check, and neither recalled nor changed',
-  async () => {
-    const { dir, nocturne } = await testApp();
-    dirWith({ 'hosts.md': CONFLICT, 'MEMORY.md': '# Memory\n\n- Hosts [hosts.md]\n' }, dir);
-    expect(await nocturne('check')).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/hosts\.md.*conflict markers that a merge left/s),
-    });
-    expect((await nocturne('recall')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
-    expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(CONFLICT);
-  },
-);
+test('a conflict that git left is named by check, and neither recalled nor changed', async () => {
+  const { dir, nocturne } = await testApp();
+  dirWith({ 'hosts.md': CONFLICT, 'MEMORY.md': '# Memory\n\n- Hosts [hosts.md]\n' }, dir);
+  expect(await nocturne('check')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/hosts\.md.*conflict markers that a merge left/s),
+  });
+  expect((await nocturne('recall')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
+  expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(CONFLICT);
+});

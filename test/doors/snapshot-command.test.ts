@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SnapshotCheck } from '../../src/next/jobs/snapshot.ts';
+import type { SnapshotCheck } from '../../jobs/snapshot.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { aPerson } from '../support/person.ts';
 import { run } from '../support/run.ts';

@@ -5,13 +5,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../src/next/jobs/review/shown-proposals.ts';
+import type { ShownProposal } from '../../jobs/review/shown-proposals.ts';
 import type { Environment } from '../../src/base/config/config.ts';
+import { all, clientOf, refusal, served } from '../server/served.ts';
 import { testModel } from '../support/app.ts';
 import { type Before, copyBefore, MADE_BY } from '../support/before.ts';
 import { entriesShown, messagesBy, obey, shown } from '../support/obedient.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { all, clientOf, refusal, served } from '../wings/server/served.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const DELTA = 'Deploys go through the pipeline delta.';

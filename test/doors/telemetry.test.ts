@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openWake } from '../../src/next/queue/wake.ts';
+import { openWake } from '../../src/queue/wake.ts';
 import { forget, REDIS } from '../queue/backends.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, error, says } from '../support/messages-server.ts';

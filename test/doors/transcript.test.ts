@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { SessionFate } from '../../src/next/worker/session-fate.ts';
+import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';

@@ -2,8 +2,8 @@
 // and things said several times. In the small size one of its three English samples is asked, and three others of five.
 
 import { expect, onTestFinished, test } from 'vitest';
-import { nightIn } from '../next/next-jobs.ts';
 import { sized, waysTaken } from '../support/depth.ts';
+import { nightIn } from '../support/next-jobs.ts';
 import { tempDir } from '../support/temp.ts';
 import { liveThrough } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';

@@ -13,7 +13,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import type { BetaContextManagementConfig, BetaMessage } from '@anthropic-ai/sdk/resources/beta';
 import { z } from 'zod';
-import { agentMemory, loadConfig } from '../../src/next/index.ts';
+import { agentMemory, loadConfig } from '../../src/index.ts';
 
 const BETAS = ['context-management-2025-06-27', 'compact-2026-01-12'];
 

@@ -1,81 +1,138 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+// What a person does to a file of the memory by a command, on both engines: each is an action that undo takes back.
+
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { editTopic, shownTopic } from '../../jobs/edit.ts';
-import { testApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { edit, pin, restore } from '../../jobs/edit.ts';
+import { undo } from '../../jobs/undo.ts';
+import { explainLines } from '../../src/memory/evidence.ts';
+import type { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { lineId } from '../../src/memory/text/topic.ts';
+import { act, dream, learn } from '../support/acts.ts';
+import { ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/next-memory.ts';
 
-const PATH = 'tools.md';
-
-/** A topic of these bytes, and what edits it from what it showed. */
-async function topic(raw: string) {
-  const { app, store, dir } = await testApp();
-  writeFileSync(join(dir, PATH), raw);
-  const file = () => readFileSync(join(dir, PATH), 'utf8');
-  const shown = shownTopic(raw);
-  const edit = (to: { description?: string; body?: string }) =>
-    editTopic(
-      { path: PATH, shown: shown.version, description: shown.description, body: shown.body, ...to },
-      { store, clock: app.config.clock },
-    );
-  return { app, store, dir, file, shown, edit };
+interface Here extends World {
+  dir: string;
+  memory: string;
+  files: MemoryFiles;
+  read(path: string): string;
+  takeBack(job: string | null): Promise<unknown>;
 }
 
-test.each([
-  [
-    'CRLF, other keys and comments',
-    '---\r\n# Ours\r\nname: tools\r\ndescription: Old # really\r\nowner: kim\r\n---\r\n\r\n- One\r\n- Two\r\n',
-    { description: ' New\r\nwords ', body: '- One\r\n- Three\r\n' },
-    '---\r\n# Ours\r\nname: tools\r\ndescription: New words # really\r\nowner: kim\r\n---\r\n\r\n- One\r\n- Three\r\n',
-  ],
-  ['no line end at its end', '---\nname: tools\n---\n- One', { body: '\n\n- Two\n\n' }, '---\nname: tools\n---\n- Two'],
-  [
-    'mixed line ends, where only the description changes',
-    '---\ndescription: Old\n---\n\n\n- One\r\n- Two\n\n',
-    { description: 'New', body: '- One\r\n- Two\r\n' },
-    '---\ndescription: New\n---\n\n\n- One\r\n- Two\n\n',
-  ],
-  [
-    'a description and nothing else',
-    '---\ndescription: Old\n---\n',
-    { body: '- One' },
-    '---\ndescription: Old\n---\n- One\n',
-  ],
-  ['a head without an end', '---\ndescription: Old\n---', { body: '- One' }, '---\ndescription: Old\n---\n- One\n'],
-  ['no description', '- One\n', { description: 'New' }, '---\ndescription: New\n---\n\n- One\n'],
-  ['a description that goes', '---\ndescription: Old\n---\n\n- One\n', { description: '' }, '- One\n'],
-  [
-    'no frontmatter, and a body that looks like it',
-    '- One\n',
-    { body: '---\na: b\n---\n- One' },
-    '\n---\na: b\n---\n- One\n',
-  ],
-  ['a body that goes', '---\nname: tools\n---\n\n- One\n', { body: '' }, '---\nname: tools\n---\n\n'],
-] as [string, string, { description?: string; body?: string }, string][])(
-  'an edited topic keeps every other byte, and undo gives all of them back: %s',
-  async (_, raw, to, after) => {
-    const { app, store, file, edit } = await topic(raw);
-    const job = await edit(to);
-    expect(file()).toBe(after);
-    await app.undo(store, { job: job as string });
-    expect(file()).toBe(raw);
-  },
-);
+describe.each(ENGINES)('on %s', (engine) => {
+  const it = (name: string, work: (here: Here) => Promise<void>) =>
+    test.skipIf(skipped(engine) !== '')(name, () =>
+      inWorld(engine, async (world) => {
+        const { dir, row, files } = await world.withDirectory();
+        const read = (path: string) => readFileSync(join(dir, path), 'utf8');
+        const takeBack = async (job: string | null) =>
+          (await undo({ job: job ?? '' }, { memories: world.memories, environment: {} })).outcome;
+        await work({ ...world, dir, memory: row.id, files, read, takeBack });
+      }),
+    );
 
-test('an edit of a topic that says the same is no action', async () => {
-  const raw = '---\ndescription: >\n  Two\n  lines\n---\n\n- One\n';
-  const { file, edit, shown } = await topic(raw);
-  expect(shown).toMatchObject({ description: 'Two lines', body: '- One' });
-  expect(await edit({ body: '- One\r\n\r\n' })).toBeNull();
-  expect(file()).toBe(raw);
-});
+  it('a text takes the place of the version that it was made from, and is taken back', async (here) => {
+    const { memory, files } = here;
+    const { version } = await files.create(USER, { path: 'a.md', text: '- one\r\n' });
+    const edited = await edit({ memory, path: 'a.md', base: version, make: (now) => `${now}- two\r\n` }, here);
+    expect(here.read('a.md')).toBe('- one\r\n- two\r\n');
+    expect(edited).toMatchObject({ path: 'a.md', version: (await files.read({ path: 'a.md' }))?.version });
+    const row = await here.db.get('select kind, outcome, started_by, status from job where id = ?', edited.job ?? '');
+    expect(row).toEqual({ kind: 'edit', outcome: 'edited', started_by: 'person', status: 'completed' });
+    expect(await here.takeBack(edited.job)).toBe('undone');
+    expect(here.read('a.md')).toBe('- one\r\n');
+    const made = await edit({ memory, path: 'b.md', base: null, make: () => 'new\n' }, here);
+    await here.takeBack(made.job);
+    expect(await files.read({ path: 'b.md' })).toBeNull();
+  });
 
-test('of a topic that is another version than was shown, or gone, nothing is written', async () => {
-  const { store, dir, file, edit } = await topic('- One\n');
-  const now = '---\npinned: true\n---\n- One\n';
-  writeFileSync(join(dir, PATH), now);
-  await expect(edit({ body: '- Two' })).rejects.toMatchObject({ code: 'conflict' });
-  expect(file()).toBe(now);
-  await store.remove({ actor: 'person' }, { path: PATH });
-  await expect(edit({ body: '- Two' })).rejects.toMatchObject({ code: 'conflict' });
-  expect(await store.read(PATH)).toBeNull();
+  it('what is not the version that was shown, or is gone, is left alone; what stays the same is no action', async (here) => {
+    const { memory, files } = here;
+    const { version } = await files.create(USER, { path: 'a.md', text: '- one\n' });
+    writeFileSync(join(here.dir, 'a.md'), '- by hand\n');
+    const mine = () => edit({ memory, path: 'a.md', base: version, make: () => '- mine\n' }, here);
+    await expect(mine()).rejects.toMatchObject({ code: 'conflict' });
+    expect(here.read('a.md')).toBe('- by hand\n');
+    await files.delete(USER, { path: 'a.md' });
+    await expect(mine()).rejects.toMatchObject({ code: 'conflict' });
+    const { version: again } = await files.create(USER, { path: 'a.md', text: '- one\n' });
+    const same = await edit({ memory, path: 'a.md', base: again, make: (now) => now }, here);
+    expect(same).toEqual({ job: null, path: 'a.md', version: again });
+    expect(await here.db.all('select id from job')).toEqual([]);
+  });
+
+  it('a pinned topic is left alone by jobs until it is not, and both are taken back', async (here) => {
+    const { memory, files } = here;
+    await dream(here, memory, { agreements: ['Use pnpm.'] });
+    const topic = here.read('agreements.md');
+    const write = (text: string) => files.write(JOB, { path: 'agreements.md', text });
+    const pinned = await pin({ memory, path: 'agreements.md', pinned: true }, here);
+    await expect(write('x')).rejects.toMatchObject({ code: 'refused' });
+    expect((await pin({ memory, path: 'agreements.md', pinned: true }, here)).job).toBeNull();
+    const unpinned = await pin({ memory, path: 'agreements.md', pinned: false }, here);
+    expect(here.read('agreements.md')).toBe(topic);
+    await here.takeBack(unpinned.job);
+    await expect(write('x')).rejects.toMatchObject({ code: 'refused' });
+    await here.takeBack(pinned.job);
+    expect(here.read('agreements.md')).toBe(topic);
+    expect((await pin({ memory, path: 'none.md', pinned: true }, here)).job).toBeNull();
+  });
+
+  it('a file is made what it was in any version, where it stands now, and what stood there unseen is a version', async (here) => {
+    const { memory, files, dir } = here;
+    const { version } = await files.create(USER, { path: 'a.md', text: 'one\n' });
+    await files.write(USER, { path: 'a.md', text: 'two\n' });
+    renameSync(join(dir, 'a.md'), join(dir, 'b.md'));
+    await files.list();
+    writeFileSync(join(dir, 'b.md'), 'by hand\n');
+    const back = await restore({ memory, version }, here);
+    expect([back.path, here.read('b.md')]).toEqual(['b.md', 'one\n']);
+    const { items } = await files.versions({ content: true });
+    expect(items.map(({ text }) => text)).toEqual(['one\n', 'by hand\n', 'two\n', 'two\n', 'one\n']);
+    await here.takeBack(back.job);
+    expect(here.read('b.md')).toBe('by hand\n');
+  });
+
+  it('a deleted file comes back as the file it was, unless another stands there; a version without a text does not', async (here) => {
+    const { memory, files, dir } = here;
+    const { id, version } = await files.create(USER, { path: 'a.md', text: 'one\n' });
+    rmSync(join(dir, 'a.md'));
+    await restore({ memory, version }, here);
+    expect(await files.read({ path: 'a.md' })).toMatchObject({ id, text: 'one\n' });
+    await files.delete(USER, { path: 'a.md' });
+    const [deleted] = (await files.versions()).items;
+    for (const none of [deleted?.id ?? '', 'memver_x'])
+      await expect(restore({ memory, version: none }, here)).rejects.toMatchObject({ code: 'bad-input' });
+    await files.create(USER, { path: 'a.md', text: 'another\n' });
+    await expect(restore({ memory, version }, here)).rejects.toMatchObject({ code: 'conflict' });
+    expect(here.read('a.md')).toBe('another\n');
+  });
+
+  it('lines that come back rest on what they did, but for what is gone since', async (here) => {
+    const { memory, files, db } = here;
+    await learn(here, memory, { t1: 'Use pnpm.', t2: 'Use tabs.' });
+    await dream(here, memory, { agreements: ['Use pnpm.', 'Use tabs.'] });
+    const [first] = (await files.versions({ path: 'agreements.md' })).items;
+    const file = first?.file ?? '';
+    await act(here, memory, {
+      kind: 'dream',
+      files: [{ path: 'agreements.md', make: (now) => (now ?? '').replace(/^- .*\n/gm, '') }],
+      async rows(change) {
+        for (const text of ['Use pnpm.', 'Use tabs.']) {
+          const entry = await change.sql.get<{ id: string }>('select id from entry where text = ?', text);
+          await change.drop('rests', { memory, file, line: lineId(text), source: entry?.id ?? '' });
+        }
+      },
+    });
+    expect(await db.all('select * from rests')).toEqual([]);
+    await db.run("update entry set state = 'gone', reason = 'forgotten' where text = 'Use tabs.'");
+    const back = await restore({ memory, version: first?.id ?? '' }, here);
+    const lines = await explainLines(db, { memory, path: 'agreements.md' });
+    expect(lines.map(({ text, entries, isPersons }) => [text, entries.length, isPersons])).toEqual([
+      ['Use pnpm.', 1, false],
+      ['Use tabs.', 0, true],
+    ]);
+    await here.takeBack(back.job);
+    expect(await db.all('select * from rests')).toEqual([]);
+  });
 });

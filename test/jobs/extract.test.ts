@@ -1,237 +1,291 @@
+// A session in, entries with their quotes, log lines and coverage out, on both engines.
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { allEntries } from '../../src/memory/ledger/entries.ts';
-import { testApp, testModel } from '../support/app.ts';
-import { calls, says } from '../support/messages-server.ts';
-import { aSession, type SessionFile, sessionFile } from '../support/session-file.ts';
+import { describe, expect, test } from 'vitest';
+import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';
+import { openSession } from '../../src/transcript/session.ts';
+import { testModel } from '../support/app.ts';
+import { calls, error, says } from '../support/messages-server.ts';
+import { inJobs, type Jobs, type JobsOptions } from '../support/next-jobs.ts';
+import { ENGINES, skipped } from '../support/next-memory.ts';
+import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
+const PNPM = 'Always use pnpm instead of npm.';
 
 function entry(text: string, message: string, quote: string, more: object = {}) {
   return { type: 'feedback', strength: 'stated', text, evidence: [{ message, quote }], ...more };
 }
 
-function threeTurns(): SessionFile {
-  return aSession([
-    'Always use pnpm instead of npm.',
-    'The release deadline is 2026-12-04.',
-    'I prefer short answers.',
-  ]);
-}
+const threeTurns = () => aSession([PNPM, 'The release deadline is 2026-12-04.', 'I prefer short answers.']);
+const nothing = () => testModel(() => says('Nothing.'));
 
-test('a session becomes entries with checked quotes in the log of its day, and coverage', async () => {
-  const { app, dir } = await testApp();
-  const session = threeTurns();
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report).toMatchObject({
-    session: session.id,
-    outcome: 'recorded',
-    coverage: [{ from: session.turn(1), to: session.turn(3), became: 'recorded' }],
-    unreadableLines: 0,
+describe.each(ENGINES)('on %s', (engine) => {
+  const it = (title: string, work: (jobs: Jobs) => Promise<void>, of?: () => JobsOptions | Promise<JobsOptions>) =>
+    test.skipIf(skipped(engine) !== '')(title, async () => inJobs(engine, work, await of?.()));
+
+  it('a session becomes entries with checked quotes in the log of its day, and coverage; its job says all of it', async (here) => {
+    const session = threeTurns();
+    const report = await here.extract(session);
+    expect(report).toMatchObject({
+      session: session.id,
+      outcome: 'recorded',
+      coverage: [{ from: session.turn(1), to: session.turn(3), became: 'recorded' }],
+      ...{ unreadableLines: 0, coveredTurns: 3, readTurns: 3, spend: { calls: 1 } },
+    });
+    const at = ['2026-11-20T09:00:10.000Z', '2026-11-20T09:00:30.000Z', '2026-11-20T09:00:50.000Z'];
+    expect(report.entries.map((item) => [item.type, item.turn, item.evidence])).toEqual(
+      [
+        ['feedback', PNPM],
+        ['project', 'The release deadline is 2026-12-04.'],
+        ['user', 'I prefer short answers.'],
+      ].map(([type, quote], n) => {
+        const message = session.turn(n + 1);
+        return [type, message, [{ message, quote, speaker: 'human', at: at[n] }]];
+      }),
+    );
+    expect(here.file(LOG)).toContain(`- 09:00 **feedback** ${PNPM}`);
+    expect(here.file(LOG)).toContain(` s=${session.id} t=${session.turn(1)} `);
+    const { job: _, memory: __, spend: ___, ...said } = report;
+    const row = await here.db.get<{ output: string; status: string; progress: number; session: string }>(
+      'select output, status, progress, session from job where id = ?',
+      report.job,
+    );
+    expect(row).toMatchObject({ status: 'completed', progress: 3 });
+    expect(JSON.parse(row?.output ?? '')).toEqual(JSON.parse(JSON.stringify(said)));
+    expect(row?.session).toBe((await sessionNamed(here.db, here.row.id, session.id))?.id);
+    expect(await here.extract(session)).toMatchObject({ outcome: 'nothing-new', job: null, spend: { calls: 0 } });
+    expect(await here.db.all('select id from job')).toHaveLength(1);
   });
-  expect(report.entries.map((item) => [item.type, item.turn, item.evidence])).toEqual([
-    [
-      'feedback',
-      session.turn(1),
-      [
-        {
-          message: session.turn(1),
-          quote: 'Always use pnpm instead of npm.',
-          speaker: 'human',
-          at: '2026-11-20T09:00:10.000Z',
-        },
-      ],
-    ],
-    [
-      'project',
-      session.turn(2),
-      [
-        {
-          message: session.turn(2),
-          quote: 'The release deadline is 2026-12-04.',
-          speaker: 'human',
-          at: '2026-11-20T09:00:30.000Z',
-        },
-      ],
-    ],
-    [
-      'user',
-      session.turn(3),
-      [
-        {
-          message: session.turn(3),
-          quote: 'I prefer short answers.',
-          speaker: 'human',
-          at: '2026-11-20T09:00:50.000Z',
-        },
-      ],
-    ],
-  ]);
-  expect(readFileSync(join(dir, LOG), 'utf8')).toContain('- 09:00 **feedback** Always use pnpm instead of npm.');
-});
 
-test('the same transcript twice costs no model call the second time', async () => {
-  const model = await testModel([says('Nothing worth keeping.')]);
-  const { app } = await testApp({ server: model });
-  const session = threeTurns();
-  expect((await app.extract({ transcript: session.path, ended: true })).outcome).toBe('nothing-worth-keeping');
-  const second = await app.extract({ transcript: session.path, ended: true });
-  expect(second).toMatchObject({ outcome: 'nothing-new', spend: { calls: 0 } });
-  expect(model.requests).toHaveLength(1);
-});
+  it('the last turn of a session that still runs is left alone until it is quiet', async (here) => {
+    const session = threeTurns();
+    const live = await here.extract(session, { ended: false }, { quietMs: Number.POSITIVE_INFINITY });
+    expect(live).toMatchObject({ unsettledTurns: 1, coverage: [{ from: session.turn(1), to: session.turn(2) }] });
+    expect((await here.extract(session)).entries.map((item) => item.turn)).toEqual([session.turn(3)]);
+  });
 
-test('the last turn of a session that still runs is left alone until it is quiet', async () => {
-  const { app } = await testApp({ now: new Date().toISOString() });
-  const session = threeTurns();
-  const live = await app.extract({ transcript: session.path, ended: false });
-  expect(live).toMatchObject({ unsettledTurns: 1, coverage: [{ from: session.turn(1), to: session.turn(2) }] });
-  expect((await app.extract({ transcript: session.path, ended: true })).entries.map((item) => item.turn)).toEqual([
-    session.turn(3),
-  ]);
-});
+  it('a model that never stops calling tools is asked five times, and what it recorded stays', async (here) => {
+    const session = threeTurns();
+    const server = await testModel((_, call) =>
+      calls('record_entries', {
+        entries: [entry(`Rule ${call}: pnpm.`, session.turn(1), PNPM), entry('Rule 0: yarn.', session.turn(1), 'yarn')],
+      }),
+    );
+    const report = await here.extract(session, {}, { server });
+    expect(report).toMatchObject({ outcome: 'turn-limit', spend: { calls: 5 } });
+    expect((await here.entries()).map((row) => row.text)).toContain('Rule 1: pnpm.');
+  });
 
-test('a model that never stops calling tools is asked five times, and what it recorded stays', async () => {
-  const session = threeTurns();
-  const model = await testModel((_, call) =>
-    calls('record_entries', {
-      entries: [
-        entry(`Rule ${call}: pnpm.`, session.turn(1), 'Always use pnpm instead of npm.'),
-        entry('Rule 0: yarn.', session.turn(1), 'Always use yarn.'),
-      ],
-    }),
-  );
-  const { app, store } = await testApp({ server: model });
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.outcome).toBe('turn-limit');
-  expect(report.spend.calls).toBe(5);
-  expect(model.requests).toHaveLength(5);
-  expect(allEntries(store.ledger).map((row) => row.text)).toContain('Rule 1: pnpm.');
-});
+  it('a model that fails in its third turn leaves nothing behind, and the next try records once', async (here) => {
+    const session = threeTurns();
+    const record = { name: 'record_entries', input: { entries: [entry('Use pnpm.', session.turn(1), PNPM)] } };
+    const look = { name: 'memory', input: { command: 'view', path: '/memories' } };
+    const server = await testModel([
+      { tools: [record, look] },
+      { tools: [look] },
+      { text: 'No.', stop: 'refusal' },
+      { tools: [record] },
+    ]);
+    const failed = await here.extract(session, {}, { server });
+    expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, entries: [], coverage: [] });
+    expect(failed).toMatchObject({ pendingTurns: 3, coveredTurns: 0 });
+    expect([await here.entries(), await here.ranges()]).toEqual([[], []]);
+    expect(await here.db.all('select id from version')).toEqual([]);
+    const again = await here.extract(session, {}, { server });
+    expect(again.entries).toHaveLength(1);
+    expect(here.file(LOG).match(/Use pnpm\./g)).toHaveLength(1);
+  });
 
-test.each([
-  ['call after call, in three requests', 3],
-  ['in three calls of one reply, which leave one more request', 2],
-])('45 facts of one excerpt are all recorded, %s', async (how, requests) => {
-  const session = sessionFile(tempDir());
-  const facts = Array.from({ length: 45 }, (_, at) => `Service number ${at + 1} listens on port ${7000 + at}.`);
-  session.add(facts.join('\n'));
-  const parts = [0, 20, 40].map((from) => ({
-    name: 'record_entries',
-    input: {
-      entries: facts.slice(from, from + 20).map((fact) => entry(fact, session.turn(1), fact, { type: 'project' })),
-    },
-  }));
-  const model = await testModel(
-    how.startsWith('in three') ? [{ tools: parts }, says('Done.')] : parts.map((part) => ({ tools: [part] })),
-  );
-  const { app, store } = await testApp({ server: model });
-  expect(await app.extract({ transcript: session.path, ended: true })).toMatchObject({ outcome: 'recorded' });
-  expect(model.requests).toHaveLength(requests);
-  expect(
-    allEntries(store.ledger)
-      .map((row) => row.text)
-      .sort(),
-  ).toEqual(facts.toSorted());
-});
+  it('who has lost the claim pays no model and writes nothing', async (here) => {
+    const server = await nothing();
+    const claim = { id: 7, owner: 'another', fence: 1 };
+    const report = await here.extract(threeTurns(), {}, { server, claim });
+    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'fenced' }, pendingTurns: 3 });
+    expect([server.requests, await here.ranges()]).toEqual([[], []]);
+  });
 
-test('a model that fails in its third turn leaves nothing behind, and the next try records once', async () => {
-  const session = threeTurns();
-  const record = {
-    tools: [
-      {
-        name: 'record_entries',
-        input: { entries: [entry('Use pnpm.', session.turn(1), 'Always use pnpm instead of npm.')] },
-      },
-    ],
-  };
-  const look = { name: 'memory', input: { command: 'view', path: '/memories' } };
-  const model = await testModel([
-    { tools: [...record.tools, look] },
-    calls('memory', look.input),
-    { text: 'No.', stop: 'refusal' },
-    record,
-  ]);
-  const { app, store, dir } = await testApp({ server: model });
-  const failed = await app.extract({ transcript: session.path, ended: true });
-  expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, entries: [], coverage: [] });
-  expect(await store.list()).toEqual([]);
-  const again = await app.extract({ transcript: session.path, ended: true });
-  expect(again.entries).toHaveLength(1);
-  expect(readFileSync(join(dir, LOG), 'utf8').match(/Use pnpm\./g)).toHaveLength(1);
-});
+  it('what a log cannot be written for is found before a model is paid', async (here) => {
+    const server = await nothing();
+    const session = threeTurns();
+    await here.extract(session);
+    writeFileSync(join(here.dir, LOG), `---\npinned: true\n---\n\n${here.file(LOG)}`);
+    session.add('And one more.');
+    const report = await here.extract(session, {}, { server });
+    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refused' } });
+    expect(server.requests).toEqual([]);
+  });
 
-test('an entry whose quote nobody said comes back to the model, which can mend it', async () => {
-  const session = threeTurns();
-  const model = await testModel([
-    calls('record_entries', { entries: [entry('Use yarn.', session.turn(1), 'Always use yarn instead of npm.')] }),
-    calls('record_entries', { entries: [entry('Use pnpm.', session.turn(1), 'Always use pnpm')] }),
-  ]);
-  const { app } = await testApp({ server: model });
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.entries.map((item) => item.text)).toEqual(['Use pnpm.']);
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('quote');
-});
+  it('what is too long for the model is split smaller, as often as it helps', async (here) => {
+    const session = sessionFile(tempDir());
+    for (let turn = 0; turn < 6; turn += 1) session.add(`Rule ${turn}: ${'keep it short and simple, '.repeat(80)}`);
+    let asked = 0;
+    const server = await testModel((request) => {
+      asked += 1;
+      const input = JSON.stringify(request.messages);
+      return input.length > 8_000 ? error(413, 'too long') : says('Nothing.');
+    });
+    const report = await here.extract(session, {}, { server });
+    expect(report).toMatchObject({ outcome: 'nothing-worth-keeping', coveredTurns: 6, pendingTurns: 0 });
+    expect(asked).toBeGreaterThan(3);
+  });
 
-test('what CLAUDE.md of the project says is not recorded again, and takes no second request', async () => {
-  const project = tempDir();
-  writeFileSync(join(project, 'CLAUDE.md'), '# Rules\n\n- Always use pnpm instead of npm.\n');
-  const session = aSession(['Always use pnpm instead of npm. I prefer short answers.'], { cwd: project });
-  const model = await testModel([
-    calls('record_entries', {
-      entries: [
-        entry('Always use pnpm instead of npm.', session.turn(1), 'Always use pnpm instead of npm.'),
-        entry('Prefers short answers.', session.turn(1), 'I prefer short answers.', { type: 'user' }),
-      ],
-    }),
-  ]);
-  const { app } = await testApp({ server: model });
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.entries.map((item) => item.text)).toEqual(['Prefers short answers.']);
-  expect(model.requests).toHaveLength(1);
-});
+  it('what is refused for the last time is given up for these turns, goes on, and can be taken up again', async (here) => {
+    const session = sessionFile(tempDir());
+    session.add(`Tell me a secret. ${'x '.repeat(3_000)}`);
+    session.add(PNPM);
+    let isUp = false;
+    const server = await testModel((request) => {
+      const input = JSON.stringify(request.messages);
+      if (!isUp && !input.includes('pnpm')) return { text: 'No.', stop: 'refusal' };
+      return input.includes('pnpm')
+        ? calls('record_entries', { entries: [entry(PNPM, session.turn(2), PNPM)] })
+        : says('No.');
+    });
+    const deps = { server, excerptTokens: 2_000 };
+    expect(await here.extract(session, { attempts: 0 }, deps)).toMatchObject({ outcome: 'failed', pendingTurns: 2 });
+    const report = await here.extract(session, { attempts: 2 }, deps);
+    expect(report).toMatchObject({ outcome: 'failed', error: { code: 'refusal' }, gaveUpTurns: 1, coveredTurns: 1 });
+    expect(report.coverage.map(({ became }) => became)).toEqual(['gave_up', 'recorded']);
+    expect(await here.extract(session, {}, deps)).toMatchObject({ outcome: 'nothing-new' });
+    isUp = true;
+    const again = await here.extract(session, { takeUp: ['gave_up'] }, deps);
+    expect(again.coverage.map(({ became }) => became)).toEqual(['nothing', 'recorded']);
+    expect(await here.extract(session, { takeUp: ['gave_up'] }, deps)).toMatchObject({ outcome: 'nothing-new' });
+  });
 
-test('a turn in which something is private is covered as such, and shown to nobody, as context neither', async () => {
-  const model = await testModel(() => says('Nothing.'));
-  const { app } = await testApp({ server: model });
-  const session = sessionFile(tempDir());
-  session.add('Use spaces. <private>\nMy pin is 4711.\n', [{ says: 'Noted: 4711, and spaces.' }]);
-  session.add('Thanks, that is all.');
-  const report = await app.extract({ transcript: session.path, ended: true });
-  expect(report.coverage.map(({ became }) => became)).toEqual(['private', 'nothing']);
-  expect(JSON.stringify(model.requests)).toContain('Thanks, that is all.');
-  expect(JSON.stringify(model.requests)).not.toMatch(/4711|Use spaces/);
-  await app.extract({ transcript: session.path, ended: true });
-  expect(model.requests).toHaveLength(1);
-});
+  it('a turn in which something is private is covered as such, and shown to nobody, as context neither', async (here) => {
+    const server = await nothing();
+    const session = sessionFile(tempDir());
+    session.add('Use spaces. <private>\nMy pin is 4711.\n', [{ says: 'Noted: 4711, and spaces.' }]);
+    session.add('Thanks, that is all.');
+    const report = await here.extract(session, {}, { server });
+    expect(report.coverage.map(({ became }) => became)).toEqual(['private', 'nothing']);
+    expect(JSON.stringify(server.requests)).toContain('Thanks, that is all.');
+    expect(JSON.stringify(server.requests)).not.toMatch(/4711|Use spaces/);
+    await here.extract(session, {}, { server });
+    expect(server.requests).toHaveLength(1);
+  });
 
-test('a prompt that was edited and sent again after the same message takes the place of all that followed it', async () => {
-  const model = await testModel(() => says('Nothing.'));
-  const { app } = await testApp({ server: model });
-  const path = join(tempDir(), 'rewound.jsonl');
-  const prompt = (uuid: string, parentUuid: string | null, content: string) =>
-    `${JSON.stringify({ parentUuid, sessionId: 's', type: 'user', uuid, message: { role: 'user', content } })}\n`;
-  const first = prompt('p1', null, 'First things first.') + prompt('p2', 'p1', 'Use tabs.');
-  writeFileSync(path, `${first}${prompt('p3', 'p2', 'And semicolons.')}${prompt('p4', 'p1', 'Use spaces.')}`);
-  const report = await app.extract({ transcript: path, ended: true });
-  const shown = JSON.stringify(model.requests);
-  expect(shown).toMatch(/First things first.*Use spaces/);
-  expect(shown).not.toMatch(/Use tabs|semicolons/);
-  expect(report.coverage).toEqual([
-    { from: 'p1', to: 'p1', became: 'nothing' },
-    { from: 'p4', to: 'p4', became: 'nothing' },
-  ]);
-});
+  it('what was declined is covered as such, until a person takes it', async (here) => {
+    const server = await nothing();
+    const deps = { server, declinedBefore: '2026-11-20T09:00:25.000Z' };
+    const session = threeTurns();
+    const report = await here.extract(session, {}, deps);
+    expect(report.coverage.map(({ became }) => became)).toEqual(['declined', 'nothing']);
+    expect(JSON.stringify(server.requests[0]?.messages)).not.toContain('| I prefer short answers. context');
+    await here.extract(session, {}, deps);
+    expect(server.requests).toHaveLength(1);
+    const taken = await here.extract(session, { takeUp: ['declined'] }, deps);
+    expect(taken.coverage.map(({ became }) => became)).toEqual(['nothing']);
+    expect(server.requests).toHaveLength(2);
+  });
 
-test("a session of nocturne's own agent is never extracted", async () => {
-  const model = await testModel(() => says('Nothing.'));
-  const { app } = await testApp({ server: model });
-  const session = threeTurns();
-  await app.extract({ transcript: session.path, ended: true });
-  const path = join(tempDir(), 'own.json');
-  writeFileSync(path, JSON.stringify(model.requests[0]?.messages));
-  const report = await app.extract({ transcript: path, ended: true });
-  expect(report).toMatchObject({ outcome: 'nothing-new', coverage: [] });
-  expect(model.requests).toHaveLength(1);
+  it('what stands for all before it is taken for covered, and a turn that goes on is read from there', async (here) => {
+    const server = await nothing();
+    const session = threeTurns();
+    const id = (await here.extract(session, {}, { server })).job;
+    const [row] = await here.db.all<{ session: string }>('select session from turn limit 1');
+    await here.db.run('delete from turn');
+    await here.db.run('update session set read_to = null');
+    await here.db.run(
+      'insert into turn (session, id, begins, memory, through, state, reason, day, job) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[row?.session ?? '', session.turn(2), '', here.row.id, '', 'skipped', 'assumed', '2026-11-20', id],
+    );
+    session.goOn([{ types: 'And keep them friendly.' }]);
+    const report = await here.extract(session, {}, { server });
+    expect(report.coverage.map(({ became }) => became)).toEqual(['assumed', 'nothing']);
+    expect(report.coverage[0]).toMatchObject({ from: session.turn(1), to: session.turn(2) });
+    session.goOn([{ types: 'That is all.' }]);
+    await here.extract(session, {}, { server });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('a prompt that was edited and sent again after the same message takes the place of all that followed it', async (here) => {
+    const server = await nothing();
+    const path = join(tempDir(), 'rewound.jsonl');
+    const prompt = (uuid: string, parentUuid: string | null, content: string) =>
+      `${JSON.stringify({ parentUuid, sessionId: 's', type: 'user', uuid, message: { role: 'user', content } })}\n`;
+    const first = prompt('p1', null, 'First things first.') + prompt('p2', 'p1', 'Use tabs.');
+    writeFileSync(path, `${first}${prompt('p3', 'p2', 'And semicolons.')}${prompt('p4', 'p1', 'Use spaces.')}`);
+    const report = await here.extract(path, {}, { server });
+    const shown = JSON.stringify(server.requests);
+    expect(shown).toMatch(/First things first.*Use spaces/);
+    expect(shown).not.toMatch(/Use tabs|semicolons/);
+    expect(report.coverage).toEqual([
+      { from: 'p1', to: 'p1', became: 'nothing' },
+      { from: 'p4', to: 'p4', became: 'nothing' },
+    ]);
+  });
+
+  it("a session of nocturne's own agent is never extracted", async (here) => {
+    const server = await nothing();
+    await here.extract(threeTurns(), {}, { server });
+    const path = join(tempDir(), 'own.json');
+    writeFileSync(path, JSON.stringify(server.requests[0]?.messages));
+    expect(await here.extract(path, {}, { server })).toMatchObject({ outcome: 'nothing-new', coverage: [] });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('a resumed, forked or compacted copy under another id costs nothing, also one that begins within a turn', async (here) => {
+    const session = threeTurns();
+    await here.extract(session);
+    const text = readFileSync(session.path, 'utf8');
+    for (const [name, of] of Object.entries({ whole: text, cut: text.split('\n').slice(3).join('\n') })) {
+      const path = join(tempDir(), `${name}.jsonl`);
+      writeFileSync(path, of.replaceAll(`"sessionId":"${session.id}"`, `"sessionId":"${name}"`));
+      expect(await here.extract(path)).toMatchObject({ session: name, outcome: 'nothing-new', spend: { calls: 0 } });
+    }
+  });
+
+  it('what is about the user goes into the user’s memory in the same commit, and is taken back with it', async (here) => {
+    const session = threeTurns();
+    const user = await here.withDirectory('user');
+    const userMemoryFor = async () => user.row;
+    const report = await here.extract(session, {}, { userMemoryFor });
+    expect(report.entries.map(({ memory }) => memory)).toEqual([undefined, undefined, user.row.id]);
+    expect((await here.entries(user.row)).map(({ text, state }) => [text, state])).toEqual([
+      ['The user prefers short answers.', 'new'],
+    ]);
+    expect(readFileSync(join(user.dir, LOG), 'utf8')).toContain('The user prefers short answers.');
+    expect(here.file(LOG)).not.toContain('short answers');
+    expect(await here.db.all('select distinct change from version')).toHaveLength(1);
+    const [again] = await here.learnAgain({ session: session.id.slice(0, 8) }, { userMemoryFor });
+    expect(again).toMatchObject({ outcome: 'recorded' });
+    expect([await here.entries(), await here.entries(user.row)]).toMatchObject([{ length: 2 }, { length: 1 }]);
+    expect(await here.undo(again?.job)).toMatchObject({ outcome: 'undone', turns: 0 });
+    expect(await here.undo(report.job)).toMatchObject({ outcome: 'undone', turns: 3 });
+    expect([await here.entries(), await here.entries(user.row)]).toEqual([[], []]);
+    expect(await here.extract(session, {}, { userMemoryFor })).toMatchObject({ outcome: 'nothing-new' });
+    expect(await here.extract(session, { takeUp: ['undone'] }, { userMemoryFor })).toMatchObject({
+      outcome: 'recorded',
+    });
+    expect(await here.entries(user.row)).toHaveLength(1);
+  });
+
+  it('a session that is kept in pieces is read like its file, once that is gone', async (here) => {
+    const session = threeTurns();
+    await here.extract(session);
+    session.add('Never deploy on a Friday.');
+    const row = await sessionNamed(here.db, here.row.id, session.id);
+    await keepPieces(here.db, row?.id ?? '', await openSession(session.path));
+    const read = await here.extract(join(tempDir(), 'gone.jsonl'), { session: row?.id });
+    expect(read).toMatchObject({ session: session.id, outcome: 'recorded', coveredTurns: 1 });
+    expect(read.entries.map(({ text }) => text)).toEqual(['Never deploy on a Friday.']);
+    expect(await sessionNamed(here.db, here.row.id, session.id)).toMatchObject({ path: session.path });
+    const gone = await here.extract(join(tempDir(), 'gone.jsonl'));
+    expect(gone).toMatchObject({ outcome: 'transcript-gone', memory: null, job: null });
+  });
+
+  it('pending turns are held as far as there is room for them, and the rest is read after', async (here) => {
+    const server = await nothing();
+    const session = aSession(Array.from({ length: 9 }, (_, at) => `Rule ${at}: ${'word '.repeat(40)}`));
+    const report = await here.extract(session, {}, { server, heldCharacters: 500 });
+    expect(report).toMatchObject({ coveredTurns: 9, coverage: [{ from: session.turn(1), to: session.turn(9) }] });
+    expect(server.requests.length).toBeGreaterThan(2);
+    const offered = server.requests.map(({ messages }) => JSON.stringify(messages).match(/\| Rule \d/g) ?? []);
+    expect(offered.flat().length).toBeGreaterThanOrEqual(9);
+  });
 });

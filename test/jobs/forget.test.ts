@@ -1,222 +1,258 @@
-// Forgetting, through the app: what goes, what stays, and that it is not learned again from the same source.
+// Forgetting: what goes, what stays, and that it is not learned again from the same source.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { thisProcess } from '../../src/base/process.ts';
-import { addSupport, allEntries, type EntryRow, entryRow, writeEntry } from '../../src/memory/ledger/entries.ts';
-import { takeLease } from '../../src/memory/ledger/job-rows.ts';
-import type { Store } from '../../src/memory/store/store.ts';
+import { describe, expect, test } from 'vitest';
+import { insert } from '../../src/db/sql.ts';
+import { commit } from '../../src/memory/commit.ts';
+import { headAt } from '../../src/memory/file-rows.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
-import { testApp, testModel } from '../support/app.ts';
-import { type JobsInProcess, jobsInProcess } from '../support/jobs-in-process.ts';
+import { testModel } from '../support/app.ts';
 import { calls } from '../support/messages-server.ts';
-import { aSession, type SessionFile } from '../support/session-file.ts';
+import { inJobs, type Jobs } from '../support/next-jobs.ts';
+import { ENGINES, NOW, skipped, USER } from '../support/next-memory.ts';
+import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
+const MAIN = 'Never commit to main directly.';
 const DEADLINE = 'The release deadline is 2026-12-04.';
 const OTHER_ID = '22222222-2222-4333-8444-555555555555';
+const LOG = 'logs/2026/11/2026-11-20.md';
 
 /** A memory into which a session and a dream went. */
-async function dreamt(prompts: string[]): Promise<JobsInProcess & { session: SessionFile }> {
-  const opened = await jobsInProcess();
+async function dreamt(here: Jobs, prompts: string[]) {
   const session = aSession(prompts);
-  await opened.extract(session.path);
-  await opened.dream();
-  return { ...opened, session };
+  await here.extract(session);
+  await here.dream();
+  return session;
 }
 
-/** Everything that the memory says, without history and reports. */
-async function told(store: Store): Promise<string> {
-  return (await store.list()).map((path) => readFileSync(join(store.dir, path), 'utf8')).join('\n');
+/** Everything that the memory says in its files. */
+function told({ dir }: Jobs): string {
+  const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'));
+  const own = paths.filter((path) => !path.startsWith('.nocturne')).sort();
+  return own.map((path) => `${path}\n${readFileSync(join(dir, path), 'utf8')}`).join('\n');
 }
 
-const statesOf = (store: Store) => Object.fromEntries(allEntries(store.ledger).map((row) => [row.text, row.state]));
+describe.each(ENGINES)('on %s', (engine) => {
+  const it = (title: string, work: (jobs: Jobs) => Promise<void>) =>
+    test.skipIf(skipped(engine) !== '')(title, () => inJobs(engine, work));
 
-test('what is forgotten leaves topic, index and log, what stands beside it stays, and undo brings it back', async () => {
-  const { store, forget, undo } = await dreamt([PNPM, 'Never commit to main directly.', DEADLINE]);
-  const before = await told(store);
-  const report = await forget('PNPM instead');
-  expect(report).toMatchObject({
-    outcome: 'forgotten',
-    topics: [],
-    lines: [{ path: 'working-agreements.md', text: PNPM }],
-    entries: [{ day: '2026-11-20', text: PNPM }],
-    job: expect.stringMatching(/^job_/),
-  });
-  const after = await told(store);
-  expect(after).not.toContain('pnpm');
-  expect(after).toContain('Never commit to main directly.');
-  expect(statesOf(store)).toMatchObject({ [PNPM]: 'forgotten', [DEADLINE]: 'distilled' });
-  expect(await undo()).toMatchObject({ outcome: 'undone', job: report.job });
-  expect((await told(store)).split('\n').sort()).toEqual(before.split('\n').sort());
-  expect(statesOf(store)).toMatchObject({ [PNPM]: 'distilled' });
-});
-
-test('a topic goes with its file, its entries and every line of the index that links it, whoever wrote that', async () => {
-  const { store, forget } = await dreamt([PNPM, DEADLINE]);
-  writeFileSync(join(store.dir, 'own.md'), '# My own notes\n\n- The orchard has 40 trees.\n');
-  const index = readFileSync(join(store.dir, 'MEMORY.md'), 'utf8');
-  writeFileSync(join(store.dir, 'MEMORY.md'), `${index}\n- [Own](own.md) — 40 trees\n`);
-  expect(await forget('own')).toMatchObject({ outcome: 'forgotten', topics: ['own.md'], entries: [] });
-  expect(await forget('project-facts.md')).toMatchObject({
-    topics: ['project-facts.md'],
-    entries: { length: 1 },
-  });
-  expect(existsSync(join(store.dir, 'own.md')) || existsSync(join(store.dir, 'project-facts.md'))).toBe(false);
-  expect(await told(store)).not.toMatch(/trees|deadline|own\.md|project-facts/);
-  expect(await store.read('MEMORY.md')).toContain('[working-agreements.md]');
-});
-
-test('reprocessing the session and extracting a copy of it bring nothing back that was forgotten', async () => {
-  const { store, session, extract, dream, reprocess, forget } = await dreamt([PNPM, DEADLINE]);
-  await forget(PNPM);
-  const [again] = await reprocess({ session: session.id });
-  expect(again?.entries.map((entry) => entry.text)).toEqual([DEADLINE]);
-  const copy = join(tempDir(), 'copy.jsonl');
-  writeFileSync(copy, readFileSync(session.path, 'utf8').replaceAll(session.id, OTHER_ID));
-  await extract(copy, new Set([session.turn(1), session.turn(2)]));
-  await dream();
-  expect(await told(store)).not.toContain('pnpm');
-  expect(statesOf(store)[PNPM]).toBe('forgotten');
-});
-
-test('the same statement from the same message is not learned again in other words', async () => {
-  const session = aSession([PNPM]);
-  const record = (text: string, quote: string) =>
-    calls('record_entries', {
-      entries: [{ type: 'feedback', strength: 'stated', text, evidence: [{ message: session.turn(1), quote }] }],
+  it('what is forgotten leaves topic, index, log and what sessions were told, and undo brings it back', async (here) => {
+    await dreamt(here, [PNPM, MAIN, DEADLINE]);
+    const at = { session: 's', memory: here.row.id, request: '', text: PNPM, at: NOW };
+    await insert(here.db, 'recalled', [at, { ...at, memory: (await here.store()).row.id }]);
+    const before = told(here);
+    const report = await here.forget('PNPM instead');
+    expect(report).toMatchObject({
+      ...{ outcome: 'forgotten', topics: [], job: expect.stringMatching(/^job_/) },
+      lines: [{ path: 'working-agreements.md', text: PNPM }],
+      entries: [{ day: '2026-11-20', text: PNPM }],
     });
-  const model = await testModel([
-    record(PNPM, PNPM),
-    record('Use pnpm, not npm.', 'Always use pnpm'),
-    record('Kim wants pnpm used instead.', 'use pnpm instead'),
-  ]);
-  const { app, store } = await testApp({ server: model });
-  expect((await app.extract({ transcript: session.path, ended: true })).entries).toHaveLength(1);
-  expect(await app.forget(store, { target: PNPM, confirm: async () => true })).toMatchObject({ outcome: 'forgotten' });
-  for (const _ of ['other words', 'yet others']) {
-    const [report] = await app.reprocess(store, { session: session.id, ended: true });
-    expect(report).toMatchObject({ outcome: 'nothing-worth-keeping', entries: [], coverage: [{ became: 'nothing' }] });
-  }
-  expect(model.requests).toHaveLength(3);
-  expect(await told(store)).not.toContain('pnpm');
-});
-
-test('another session that says it anew is listened to, and so is a person', async () => {
-  const { store, extract, dream, forget, remember } = await dreamt([PNPM]);
-  await forget(PNPM);
-  const anew = aSession([PNPM], { id: OTHER_ID });
-  expect((await extract(anew.path)).entries).toHaveLength(1);
-  await forget(PNPM);
-  expect(await remember({ text: PNPM, type: 'feedback' })).toMatchObject({ outcome: 'remembered' });
-  await dream();
-  expect(await told(store)).toContain(`- ${PNPM}`);
-});
-
-test('a text that may mean several things changes nothing, unless all of them are asked for', async () => {
-  const { store, forget } = await dreamt([PNPM, 'Never use pnpm for publishing.']);
-  const before = await told(store);
-  const report = await forget('pnpm');
-  expect(report).toMatchObject({ outcome: 'ambiguous', job: null, candidates: [{ kind: 'line' }, { kind: 'line' }] });
-  expect(await told(store)).toBe(before);
-  expect(await forget(report.candidates[0]?.id ?? '')).toMatchObject({
-    outcome: 'forgotten',
-    entries: { length: 1 },
+    expect(told(here)).not.toContain('pnpm');
+    expect(told(here)).toContain(MAIN);
+    expect(await here.states()).toMatchObject({ [PNPM]: 'forgotten', [DEADLINE]: 'placed' });
+    expect(await here.db.all('select memory from recalled')).toHaveLength(1);
+    expect(await here.undo()).toMatchObject({ outcome: 'undone', job: report.job });
+    expect(told(here).split('\n').sort()).toEqual(before.split('\n').sort());
+    expect(await here.states()).toMatchObject({ [PNPM]: 'placed' });
   });
-  expect(await forget('pnpm', { all: true })).toMatchObject({ outcome: 'forgotten' });
-  expect(await told(store)).not.toContain('pnpm');
-  expect(await forget('pnpm')).toMatchObject({ outcome: 'unknown', candidates: [] });
-});
 
-test('words are found where a search finds them: at the beginning of a word, not inside one', async () => {
-  const { forget } = await dreamt([DEADLINE, 'Never push on line 2 of `maxRetryCount`.']);
-  const meant = async (words: string) =>
-    (await forget(words, { confirm: async () => false })).lines.map(({ text }) => text);
-  expect(await meant('line')).toEqual([expect.stringContaining('on line 2')]);
-  expect(await meant('deadl')).toEqual([DEADLINE]);
-  expect(await meant('DEADLINE  is 2026-12-04.')).toEqual([DEADLINE]);
-  expect(await meant('retry')).toEqual([expect.stringContaining('maxRetryCount')]);
-  for (const part of ['eadline', 'ease deadline', '.']) expect((await forget(part)).outcome).toBe('unknown');
-});
+  it('a topic goes with its file, its entries and every line of the index that links it, whoever wrote that', async (here) => {
+    await dreamt(here, [PNPM, DEADLINE]);
+    writeFileSync(join(here.dir, 'own.md'), '# My own notes\n\n- The orchard has 40 trees.\n');
+    writeFileSync(join(here.dir, 'MEMORY.md'), `${here.file('MEMORY.md')}\n- [Own](own.md) — 40 trees\n`);
+    expect(await here.forget('own')).toMatchObject({ outcome: 'forgotten', topics: ['own.md'], entries: [] });
+    expect(await here.forget('project-facts.md')).toMatchObject({
+      topics: ['project-facts.md'],
+      entries: { length: 1 },
+    });
+    expect(existsSync(join(here.dir, 'own.md')) || existsSync(join(here.dir, 'project-facts.md'))).toBe(false);
+    expect(told(here)).not.toMatch(/trees|deadline|own\.md|project-facts/);
+    expect(here.file('MEMORY.md')).toContain('[working-agreements.md]');
+  });
 
-test('a line is forgotten by its topic and number, as why and search name it', async () => {
-  const { store, forget } = await dreamt([PNPM, 'Never use pnpm for publishing.']);
-  const { lines } = await forget('working-agreements:8', { confirm: async () => false });
-  expect(lines).toMatchObject([{ path: 'working-agreements.md', text: expect.stringContaining('publishing') }]);
-  expect(await forget('working-agreements:99')).toMatchObject({ outcome: 'unknown' });
-  expect(await forget('working-agreements.md:7')).toMatchObject({ outcome: 'forgotten', lines: [{ text: PNPM }] });
-  expect(await told(store)).toContain('publishing');
-});
+  it('learning the session again and extracting a copy of it bring nothing back that was forgotten', async (here) => {
+    const session = await dreamt(here, [PNPM, DEADLINE]);
+    await here.forget(PNPM);
+    const [again] = await here.learnAgain({ session: session.id });
+    expect(again?.entries.map((entry) => entry.text)).toEqual([DEADLINE]);
+    const copy = join(tempDir(), 'copy.jsonl');
+    writeFileSync(copy, readFileSync(session.path, 'utf8').replaceAll(session.id, OTHER_ID));
+    await here.extract(copy, { reopen: new Set([session.turn(1), session.turn(2)]) });
+    await here.dream();
+    expect(told(here)).not.toContain('pnpm');
+    expect((await here.states())[PNPM]).toBe('forgotten');
+  });
 
-test('an entry that shares its line with another is forgotten alone: the other is distilled anew', async () => {
-  const { store, dream, forget, remember } = await jobsInProcess();
-  const one = await remember({ text: 'The staging host is alpha.', type: 'project' });
-  const two = await remember({ text: 'The staging host is reached by VPN only.', type: 'project' });
-  const merged = 'The staging host is alpha, reached by VPN only.';
-  await store.commit({ actor: 'job:test' }, (ledger) => ({
-    files: [{ path: 'hosts.md', change: () => `---\nname: hosts\ntype: project\n---\n\n- ${merged}\n` }],
-    rows(transaction) {
-      for (const { entry } of [one, two]) {
-        addSupport(transaction, { path: 'hosts.md', line: lineId(merged), entry: entry.id });
-        writeEntry(transaction, { ...(entryRow(ledger, entry.id) as EntryRow), state: 'distilled' });
-      }
-    },
-  }));
-  expect(await forget(one.entry.id)).toMatchObject({ entries: [{ id: one.entry.id }], topics: ['hosts.md'] });
-  expect(statesOf(store)).toMatchObject({ [one.entry.text]: 'forgotten', [two.entry.text]: 'new' });
-  await dream();
-  const now = await told(store);
-  expect(now).not.toContain('alpha');
-  expect(now).toContain(`- ${two.entry.text}`);
-});
+  it('the same statement from the same message is not learned again in other words, nor the same in that session', async (here) => {
+    const session = aSession([PNPM, 'As I said: always use pnpm instead of npm here.']);
+    const record = (text: string, quote: string, turn = 1) =>
+      calls('record_entries', {
+        entries: [{ type: 'feedback', strength: 'stated', text, evidence: [{ message: session.turn(turn), quote }] }],
+      });
+    const server = await testModel([
+      record(PNPM, PNPM),
+      record('Use pnpm, not npm.', 'Always use pnpm'),
+      record('Kim wants pnpm used instead.', 'use pnpm instead'),
+      record('Always use pnpm instead of npm here.', 'always use pnpm instead of npm here', 2),
+    ]);
+    expect((await here.extract(session, {}, { server })).entries).toHaveLength(1);
+    expect(await here.forget(PNPM)).toMatchObject({ outcome: 'forgotten' });
+    for (const _ of ['other words', 'yet others', 'another message']) {
+      const [report] = await here.learnAgain({ session: session.id }, { server });
+      expect(report).toMatchObject({
+        outcome: 'nothing-worth-keeping',
+        entries: [],
+        coverage: [{ became: 'nothing' }],
+      });
+    }
+    expect(server.requests).toHaveLength(4);
+    expect(JSON.stringify(server.requests[1]?.messages)).not.toContain(`\\n| ${PNPM}\\n</known>`);
+    expect(told(here)).not.toContain('pnpm');
+  });
 
-test('a line of a person’s in a log can be forgotten, before and after a dream read it', async () => {
-  const { store, dream, forget } = await dreamt([PNPM]);
-  const log = join(store.dir, 'logs/2026/11/2026-11-20.md');
-  for (const dreams of [false, true]) {
-    writeFileSync(log, `${readFileSync(log, 'utf8')}- The gate code changed${dreams ? ' again' : ''}.\n`);
-    if (dreams) await dream();
-    expect(await forget('gate code')).toMatchObject({ outcome: 'forgotten', entries: { length: 1 } });
-    expect(await told(store)).not.toContain('gate code');
-  }
-  await dream();
-  expect(await told(store)).not.toContain('gate code');
-});
+  it('another session that says it anew is listened to, and so is a person', async (here) => {
+    await dreamt(here, [PNPM]);
+    await here.forget(PNPM);
+    expect((await here.extract(aSession([PNPM], { id: OTHER_ID }))).entries).toHaveLength(1);
+    await here.forget(PNPM);
+    expect(await here.remember({ text: PNPM, type: 'feedback' })).toMatchObject({ outcome: 'remembered' });
+    await here.dream();
+    expect(told(here)).toContain(`- ${PNPM}`);
+  });
 
-test('without a yes and while a dream works nothing is changed', async () => {
-  const { store, forget } = await dreamt([PNPM]);
-  const before = await told(store);
-  const unsure = await forget(PNPM, { confirm: async () => false });
-  expect(unsure).toMatchObject({ outcome: 'unconfirmed', lines: { length: 1 }, job: null });
-  const now = new Date('2026-11-21T02:00:00Z');
-  takeLease(store.ledger, { key: 'dream', owner: `${thisProcess()}/test`, now, ttlMs: 60_000 });
-  expect(await forget(PNPM)).toMatchObject({ outcome: 'busy', job: null });
-  expect(await told(store)).toBe(before);
-});
+  it('a text that may mean several things changes nothing, unless all of them are asked for', async (here) => {
+    await dreamt(here, [PNPM, 'Never use pnpm for publishing.']);
+    const before = told(here);
+    const report = await here.forget('pnpm');
+    expect(report).toMatchObject({ outcome: 'ambiguous', job: null, candidates: [{ kind: 'line' }, { kind: 'line' }] });
+    expect(told(here)).toBe(before);
+    expect(await here.forget(report.candidates[0]?.id ?? '')).toMatchObject({
+      outcome: 'forgotten',
+      entries: { length: 1 },
+    });
+    expect(await here.forget('pnpm', { all: true })).toMatchObject({ outcome: 'forgotten' });
+    expect(told(here)).not.toContain('pnpm');
+    expect(await here.forget('pnpm')).toMatchObject({ outcome: 'unknown', candidates: [] });
+    await expect(here.forget('  ')).rejects.toMatchObject({ code: 'bad-input' });
+  });
 
-test('a whole session is forgotten by its id: its entries, what rests on them alone, and what they are a part of', async () => {
-  const { store, extract, dream, forget, undo } = await dreamt([PNPM, 'Never commit to main directly.']);
-  const other = aSession(['Never commit to main directly.'], { id: OTHER_ID });
-  await extract(other.path);
-  await dream();
-  const before = await told(store);
-  expect(await forget('11111111')).toMatchObject({ outcome: 'ambiguous', candidates: [{ kind: 'entry' }, {}] });
-  const report = await forget('11111111', { all: true });
-  expect(report.entries.map(({ text }) => text).sort()).toEqual([PNPM, 'Never commit to main directly.']);
-  await dream();
-  expect(await told(store)).not.toContain('pnpm');
-  expect(readFileSync(join(store.dir, 'working-agreements.md'), 'utf8')).toContain('- Never commit to main directly.');
-  await undo();
-  await undo({ job: report.job as string });
-  expect(await told(store)).toBe(before);
-});
+  it('words are found where a word begins, a line by its topic and number, as search and why name it', async (here) => {
+    await dreamt(here, [DEADLINE, 'Never push on line 2 of `maxRetryCount`.', PNPM]);
+    const meant = async (words: string) =>
+      (await here.forget(words, { confirm: async () => false })).lines.map(({ text }) => text);
+    expect(await meant('line')).toEqual([expect.stringContaining('on line 2')]);
+    expect(await meant('deadl')).toEqual([DEADLINE]);
+    expect(await meant('DEADLINE  is 2026-12-04.')).toEqual([DEADLINE]);
+    expect(await meant('retry')).toEqual([expect.stringContaining('maxRetryCount')]);
+    for (const part of ['eadline', 'ease deadline', '.']) expect((await here.forget(part)).outcome).toBe('unknown');
+    const number = here.file('working-agreements.md').split('\n').indexOf(`- ${PNPM}`) + 1;
+    expect(await meant(`working-agreements:${number}`)).toEqual([PNPM]);
+    expect(await here.forget('working-agreements:99')).toMatchObject({ outcome: 'unknown' });
+  });
 
-test('what was put away in the archive is forgotten with what it rests on, by name and by words', async () => {
-  const { store, forget } = await dreamt([PNPM]);
-  const id = allEntries(store.ledger)[0]?.id as string;
-  await store.rename({ actor: 'person' }, { from: 'working-agreements.md', to: 'archive/working-agreements.md' });
-  expect(await forget(id)).toMatchObject({ outcome: 'forgotten', lines: [{ path: 'archive/working-agreements.md' }] });
-  expect(existsSync(join(store.dir, 'archive/working-agreements.md'))).toBe(false);
+  it('an entry that shares its line with another is forgotten alone: the other waits for a night again', async (here) => {
+    const one = await here.remember({ text: 'The staging host is alpha.', type: 'project' });
+    const two = await here.remember({ text: 'The staging host is reached by VPN only.', type: 'project' });
+    const merged = 'The staging host is alpha, reached by VPN only.';
+    const proposal = {
+      memory: here.row.id,
+      job: 'job_1',
+      at: NOW,
+      bases: JSON.stringify({ files: [], entries: [] }),
+      state: 'open',
+      decided_at: null,
+      because: null,
+    };
+    await commit(here.memories, { memory: here.row.id, paths: 'all' }, USER, async () => ({
+      files: [{ path: 'hosts.md', make: () => `---\nname: hosts\ntype: project\n---\n\n- ${merged}\n` }],
+      async rows(change, [file]) {
+        for (const { entry } of [one, two]) {
+          const rest = { memory: here.row.id, file: file?.id ?? '', line: lineId(merged), source: entry.id };
+          await change.put('rests', rest);
+          const drop = { kind: 'drop', entries: [entry.id], because: 'ephemeral', reason: 'Of the day.' };
+          const plan = JSON.stringify({ madeBy: 'model', operations: [drop], archiving: null });
+          await change.put('proposal', { ...proposal, id: `prop_${entry.id}`, plan });
+        }
+        await change.sql.run("update entry set state = 'placed'");
+      },
+    }));
+    expect(await here.forget(one.entry.id)).toMatchObject({ entries: [{ id: one.entry.id }], topics: ['hosts.md'] });
+    expect(await here.states()).toMatchObject({ [one.entry.text]: 'forgotten', [two.entry.text]: 'new' });
+    expect(await here.db.all('select id from proposal')).toEqual([{ id: `prop_${two.entry.id}` }]);
+    await here.dream();
+    expect(told(here)).not.toContain('alpha');
+    expect(told(here)).toContain(`- ${two.entry.text}`);
+  });
+
+  it('a line of a person’s in a log can be forgotten, before and after a night read it', async (here) => {
+    await dreamt(here, [PNPM]);
+    for (const isRead of [false, true]) {
+      writeFileSync(join(here.dir, LOG), `${here.file(LOG)}- The gate code changed${isRead ? ' again' : ''}.\n`);
+      if (isRead) await here.dream();
+      expect(await here.forget('gate code')).toMatchObject({ outcome: 'forgotten', entries: { length: 1 } });
+      expect(told(here)).not.toContain('gate code');
+    }
+    await here.dream();
+    expect(told(here)).not.toContain('gate code');
+  });
+
+  it('without a yes and while a dream works nothing is changed', async (here) => {
+    await dreamt(here, [PNPM]);
+    const before = told(here);
+    const unsure = await here.forget(PNPM, { confirm: async () => false });
+    expect(unsure).toMatchObject({ outcome: 'unconfirmed', lines: { length: 1 }, job: null });
+    const item = { kind: 'dream', key: here.row.id, memory: here.row.id, payload: '{}', state: 'waiting', priority: 1 };
+    const times = { since: NOW, not_before: NOW, until: '2099-01-01T00:00:00.000Z' };
+    await insert(here.db, 'inbox', [{ ...item, ...times, owner: 'a worker' }]);
+    expect(await here.forget(PNPM)).toMatchObject({ outcome: 'busy', job: null });
+    expect(told(here)).toBe(before);
+  });
+
+  it('a whole session is forgotten by its name: its entries, what rests on them alone, and what they are a part of', async (here) => {
+    await dreamt(here, [PNPM, MAIN]);
+    await here.extract(aSession([MAIN], { id: OTHER_ID }));
+    await here.dream();
+    const before = told(here);
+    expect(await here.forget('11111111')).toMatchObject({ outcome: 'ambiguous', candidates: [{ kind: 'entry' }, {}] });
+    const report = await here.forget('11111111', { all: true });
+    expect(report.entries.map(({ text }) => text).sort()).toEqual([PNPM, MAIN]);
+    await here.dream();
+    expect(told(here)).not.toContain('pnpm');
+    expect(here.file('working-agreements.md')).toContain(`- ${MAIN}`);
+    await here.undo();
+    await here.undo(report.job);
+    expect(told(here)).toBe(before);
+  });
+
+  it('what was put away in the archive is forgotten with what it rests on', async (here) => {
+    await dreamt(here, [PNPM]);
+    const [entry] = await here.entries();
+    const from = 'working-agreements.md';
+    await commit(here.memories, { memory: here.row.id, paths: 'all' }, USER, async () => ({
+      files: [{ path: `archive/${from}`, from, make: (text) => text }],
+    }));
+    expect(await here.forget(entry?.id ?? '')).toMatchObject({
+      outcome: 'forgotten',
+      lines: [{ path: `archive/${from}` }],
+    });
+    expect(await headAt(here.db, here.row.id, `archive/${from}`)).toBeNull();
+  });
+
+  it('what a session told of the user is forgotten in the user’s memory, too', async (here) => {
+    const user = await here.withDirectory('user');
+    const userMemoryFor = async () => user.row;
+    const session = aSession(['I prefer short answers.', PNPM]);
+    await here.extract(session, {}, { userMemoryFor });
+    const report = await here.forget('short answers', {}, user.row);
+    expect(report).toMatchObject({ outcome: 'forgotten', entries: [{ scope: 'user' }] });
+    expect(await here.entries(user.row)).toMatchObject([{ state: 'gone', reason: 'forgotten' }]);
+    expect(existsSync(join(user.dir, LOG))).toBe(false);
+    const [again] = await here.learnAgain({ all: true }, { userMemoryFor });
+    expect(again?.entries.map(({ text }) => text)).toEqual([PNPM]);
+    expect(await here.undo(report.job)).toMatchObject({ outcome: 'undone' });
+    expect(await here.entries(user.row)).toMatchObject([{ state: 'new' }]);
+  });
 });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describePlace, originOf } from '../../src/memory/home/projects.ts';
+import { describePlace, originOf } from '../../src/memory/projects.ts';
 import { testApp, testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { shown } from '../support/obedient.ts';

@@ -3,8 +3,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { RememberReport } from '../../src/next/jobs/remember.ts';
-import type { ShareReport } from '../../src/next/jobs/share.ts';
+import type { RememberReport } from '../../jobs/remember.ts';
+import type { ShareReport } from '../../jobs/share.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { ranIn } from '../support/doors.ts';
 import { gitIn } from '../support/git.ts';
@@ -60,7 +60,7 @@ async function world(settings: object = {}) {
   };
 }
 
-test.each(['.nocturne', '.nocturne/aside', ...([])])(
+test.each(['.nocturne', '.nocturne/aside', ...[]])(
   'a repository whose %s is a link is not shared with, and nothing is written where it leads',
   async (link) => {
     const { here, dir, team } = await world();
@@ -99,9 +99,7 @@ ssh alpha
   expect(shared('MEMORY.md')).toBe('# Memory\n\n## Reference\n- Where things run [hosts.md]\n');
   expect(tree.run('check-attr', 'merge', '.claude/memory/hosts.md')).toContain('merge: union');
   expect(tree.run('status', '--porcelain', '-uall').match(/\S+$/gm)).toEqual(
-    ['.gitattributes', ...([]), 'MEMORY.md', 'hosts.md'].map(
-      (path) => `.claude/memory/${path}`,
-    ),
+    ['.gitattributes', ...[], 'MEMORY.md', 'hosts.md'].map((path) => `.claude/memory/${path}`),
   );
   expect(await json('share', 'hosts')).toMatchObject({ outcome: 'known', topics: [], job: null });
   const explained = await json<{ authors: string[] }[]>('why', 'hosts.md', '--scope', 'local');

@@ -77,7 +77,7 @@ test('its server is the same image, is reached from this machine alone, and is a
 test('what its image copies and starts is what a build makes', () => {
   const copied = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path);
   expect(copied).toEqual(['package.json', 'node_modules', 'dist', 'prompts']);
-  expect(existsSync(join(root, 'src/doors/cli/nocturne.js'))).toBe(true);
+  expect(existsSync(join(root, 'src/cli/nocturne.js'))).toBe(true);
   expect(dockerfile).toContain('npm run build');
   expect(dockerfile).toContain(`RUN node -e "import('pg')"`);
   expect(text).not.toMatch(/^ *\w*(KEY|TOKEN|PASSWORD|AUTH): [^$]/m);

@@ -2,13 +2,13 @@
 // the guise of the person's, by the checks that an extraction's entries go through. Counted by kind.
 
 import { expect, test } from 'vitest';
-import { entriesWhere } from '../../src/next/memory/entries.ts';
+import { entriesWhere } from '../../src/memory/entries.ts';
 import { checkEntry, type EvidenceSource } from '../../src/rules/entry-rules.ts';
 import { CARRIED_SHARE, carriedShare } from '../../src/rules/words.ts';
-import { extractInto } from '../next/next-jobs.ts';
-import { openWorld } from '../next/next-memory.ts';
 import { waysTaken } from '../support/depth.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
+import { extractInto } from '../support/next-jobs.ts';
+import { openWorld } from '../support/next-memory.ts';
 import { messagesBy, obey } from '../support/obedient.ts';
 import { transcriptOf } from '../support/transcripts.ts';
 import { INVENTIONS, type Invention, OWN, TRICKS, type Trick } from './attack-cases.ts';

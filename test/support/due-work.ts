@@ -1,8 +1,8 @@
 // Works what is due in a test's memory, in this process, at any instant.
 
-import { replace } from '../../src/next/db/sql.ts';
-import type { WorkResult } from '../../src/next/worker/work-item.ts';
-import { runWorker } from '../../src/next/worker/worker.ts';
+import { replace } from '../../src/db/sql.ts';
+import type { WorkResult } from '../../src/worker/work-item.ts';
+import { runWorker } from '../../src/worker/worker.ts';
 import { type TestApp, type TestAppOptions, testApp } from './app.ts';
 import { enqueueExtract } from './doors.ts';
 

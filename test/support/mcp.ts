@@ -8,9 +8,9 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { serveMemory } from '../../src/next/cli/mcp-command.ts';
-import { openApp } from '../../src/next/worker/compose.ts';
-import { attachedStores } from '../../src/doors/mcp/attached-stores.ts';
+import { attachedStores } from '../../src/cli/attached-stores.ts';
+import { serveMemory } from '../../src/cli/mcp-command.ts';
+import { openApp } from '../../src/worker/compose.ts';
 import { DOOR } from './run.ts';
 
 /** What a tool answered; `data` is its structured content, or its error as data. */

@@ -4,13 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { redact } from '../../jobs/redact.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
-import { type RecallOptions, recallFor } from '../../src/next/hook/start-recall.ts';
-import { openDatabase } from '../../src/next/db/open-database.ts';
-import { redact } from '../../src/next/jobs/redact.ts';
-import { Memories } from '../../src/next/memory/memories.ts';
-import { MemoryFiles } from '../../src/next/memory/memory-files.ts';
-import { scrubOf } from '../../src/next/memory/scrub.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { type RecallOptions, recallFor } from '../../src/hook/start-recall.ts';
+import { Memories } from '../../src/memory/memories.ts';
+import { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { scrubOf } from '../../src/memory/scrub.ts';
 import { dirWith, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */

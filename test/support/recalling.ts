@@ -1,9 +1,9 @@
 // What the next job would take in, and what an extraction leaves, for tests of what a session is told.
 
+import { commit } from '../../src/memory/commit.ts';
+import { putEntry } from '../../src/memory/entries.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Entry, MemoryType } from '../../src/memory/types.ts';
-import { commit } from '../../src/next/memory/commit.ts';
-import { putEntry } from '../../src/next/memory/entries.ts';
 import type { TestApp } from './app.ts';
 
 export interface Said {

@@ -1,8 +1,8 @@
 // What is kept beside the files, as tests of the doors look at it: the one place among them that knows how it is kept.
 
-import { entriesWhere } from '../../src/next/memory/entries.ts';
-import type { MemoryRow } from '../../src/next/memory/memories.ts';
-import type { App } from '../../src/next/worker/compose.ts';
+import { entriesWhere } from '../../src/memory/entries.ts';
+import type { MemoryRow } from '../../src/memory/memories.ts';
+import type { App } from '../../src/worker/compose.ts';
 
 /** What became of a turn. */
 const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };

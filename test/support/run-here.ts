@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { agentOfShell } from '../../src/base/process.ts';
-import { main } from '../../src/next/cli/cli.ts';
+import { main } from '../../src/cli/cli.ts';
 
 export interface EndedHere {
   code: number;

@@ -4,9 +4,9 @@
 import { onTestFinished } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import { sessionRow } from '../../src/next/memory/session-rows.ts';
-import { openApp } from '../../src/next/worker/compose.ts';
-import { runWorker } from '../../src/next/worker/worker.ts';
+import { sessionRow } from '../../src/memory/session-rows.ts';
+import { openApp } from '../../src/worker/compose.ts';
+import { runWorker } from '../../src/worker/worker.ts';
 
 /** Does what `nocturne worker` does with this environment. */
 export async function workerHere(environment: Environment) {

@@ -1,104 +1,56 @@
-// What recall takes from MEMORY.md (its beginning, as much as agents read of it) and which topics it shows, most useful
-// first: pinned, matching the query, used, changed lately, then as the index has them. Of ten thousand topics it reads
-// those that MEMORY.md itself names, which the dream chose by the same order, and of the others only those whose line in
-// an overflow list matches. Also how old a memory may be before one should look again (what a project is about changes
-// within days, people hardly), and which things it names that can be looked for.
+// Which topics a session is told, most useful first: pinned, matching the query, used, changed lately, then as MEMORY.md has them. Of
+// ten thousand it reads those that MEMORY.md itself names, which a night chose by the same order, and of the others those whose line
+// in an overflow list matches. Also the beginning of MEMORY.md, as much as agents read of it; how old a memory may be before one
+// should look again; and which things a text names that can be looked for in a working tree.
 
-import { join } from 'node:path';
-import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { withoutGivenUp } from '../../rules/words.ts';
-import { shownText } from '../conflicts/conflict.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { isMemoryPath } from '../store/confine.ts';
-import { findConfined, readShown } from '../store/live-files.ts';
-import { isPinned } from '../store/staging.ts';
+import { isPinned } from '../file-guards.ts';
+import { isMemoryPath } from '../memory-paths.ts';
 import { readLines } from '../text/blocks.ts';
-import { bodyStart } from '../text/frontmatter.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
-import { parseTopic } from '../text/topic.ts';
 import type { MemoryType } from '../types.ts';
-import { topicUses } from './recall-uses.ts';
+import type { ReadFile, RecallSource } from './recall-source.ts';
 
-export interface RankedTopic {
+export interface RankedTopic extends ReadFile {
   path: string;
-  changedAt: Date;
   /** How many words of the query stand in it. */
   matches: number;
-  text: string;
 }
 
 /** So many of the topics that only an overflow list names are read, the best by their lines. */
 const MOST_LISTED = 50;
+const LIST = /^index\/\w+\.md$/;
 
-export function rankTopics(
-  { dir, ledger, query }: { dir: string; ledger: Ledger | null; query?: string },
-  index: string,
-): RankedTopic[] {
-  const words = wordsOf(query ?? '');
-  const uses = ledger ? topicUses(ledger) : null;
-  const inIndex = topicsIn(index)
-    .filter(({ path }) => !LIST.test(path))
-    .slice(0, INDEX_CAPS.lines);
-  const named = new Set(inIndex.map(({ path }) => path));
-  const listed = words.length === 0 ? [] : bestListed(listedTopics({ dir, ledger }, index), words);
-  return [...inIndex, ...listed.filter(({ path }) => !named.has(path))]
-    .flatMap(({ path, line }, place) => {
-      const read = readTopic(path, { dir, ledger });
-      if (!read) return [];
-      const matches = countMatches(`${line} ${read.text}`, words);
-      return [{ path, place, matches, usedAt: uses?.get(path)?.usedAt ?? '', ...read }];
-    })
-    .sort(byWorth)
-    .map(({ path, text, matches, changedMs }) => ({ path, text, matches, changedAt: new Date(changedMs) }));
-}
-
-export interface ReadTopic {
-  description: string;
-  type: MemoryType | undefined;
-  /** The file without its frontmatter. */
-  body: string;
-}
-
-export function readRanked({ path, text }: RankedTopic): ReadTopic {
-  const { description, type } = parseTopic(path, text);
-  return { description, type, body: text.slice(bodyStart(text)).trim() };
-}
-
-interface Worth {
-  isPinned: boolean;
-  matches: number;
-  usedAt: string;
-  changedMs: number;
-  place: number;
-}
-
-function byWorth(a: Worth, b: Worth): number {
-  const used = a.usedAt < b.usedAt ? 1 : a.usedAt > b.usedAt ? -1 : 0;
-  const asked = Number(b.isPinned) - Number(a.isPinned) || b.matches - a.matches;
-  return asked || used || b.changedMs - a.changedMs || a.place - b.place;
-}
-
-function bestListed(topics: NamedTopic[], words: string[]): NamedTopic[] {
-  return topics
-    .map((topic) => ({ topic, matches: countMatches(topic.line, words) }))
-    .filter(({ matches }) => matches > 0)
-    .sort((a, b) => b.matches - a.matches)
-    .slice(0, MOST_LISTED)
-    .map(({ topic }) => topic);
-}
-
-/** A topic file that a line names; null where the path is not one, or leads nowhere. */
-function readTopic(path: string, { dir, ledger }: { dir: string; ledger: Ledger | null }) {
-  if (!isMemoryPath(path) || path.toLowerCase() === 'memory.md' || /^(?:index|logs)\//.test(path)) return null;
-  // A name right in the directory needs no closer look than at itself: it leads nowhere else.
-  const absolute = /^[!-.0-~]+$/.test(path) ? join(dir, path) : findConfined(dir, path);
-  const look = absolute === null ? null : statNow(absolute);
-  const found = absolute !== null && look?.isFile ? readMemoryNow(absolute) : null;
-  if (!look || found === null) return null;
-  const text = shownText(found, { path, ledger });
-  return { text, isPinned: isPinned({ path, text }), changedMs: look.modifiedMs };
+export async function rankTopics(source: RecallSource, index: string, query = ''): Promise<RankedTopic[]> {
+  const words = wordsOf(query);
+  const inIndex = namedIn(index);
+  const lists = [...inIndex.keys()].filter((path) => LIST.test(path));
+  for (const path of lists) inIndex.delete(path);
+  const named = new Map([...inIndex].slice(0, INDEX_CAPS.lines));
+  const overflow = words.length === 0 ? [] : [...(await source.read(lists)).values()];
+  const listed = overflow
+    .flatMap(({ text }) => [...namedIn(text)])
+    .map(([path, line]) => ({ path, line, matches: countMatches(line, words) }))
+    .filter(({ path, matches }) => matches > 0 && !named.has(path))
+    .sort((a, b) => b.matches - a.matches);
+  for (const { path, line } of listed.slice(0, MOST_LISTED)) named.set(path, line);
+  const isTopic = (path: string) =>
+    isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:index|logs)\//.test(path);
+  const paths = [...named.keys()].filter(isTopic);
+  const [files, usedAt] = await Promise.all([source.read(paths), source.usedAt(paths)]);
+  const topics = [...named].flatMap(([path, line], place) => {
+    const file = files.get(path);
+    if (!file) return [];
+    const matches = countMatches(`${line} ${file.text}`, words);
+    return { ...file, path, matches, place, usedAt: usedAt.get(path) ?? '', isPinned: isPinned(path, file.text) };
+  });
+  return topics.sort((a, b) => {
+    const used = a.usedAt < b.usedAt ? 1 : a.usedAt > b.usedAt ? -1 : 0;
+    const asked = Number(b.isPinned) - Number(a.isPinned) || b.matches - a.matches;
+    return asked || used || b.changedAt.getTime() - a.changedAt.getTime() || a.place - b.place;
+  });
 }
 
 /** Words of three letters and more, and whatever is written without spaces, once each. */
@@ -116,6 +68,17 @@ function countMatches(text: string, words: string[]): number {
   // What a line names only as given up leads nobody to it.
   const folded = withoutGivenUp(text).toLowerCase().normalize('NFC');
   return words.filter((word) => folded.includes(word)).length;
+}
+
+/** The files that lines name, each with its first line. */
+function namedIn(text: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    // Lines of our own end with their one link; thousands of them are read for a query.
+    const own = line.startsWith('- ') && line.endsWith('.md]') ? [line.slice(line.lastIndexOf('[') + 1, -1)] : null;
+    for (const path of own ?? (line.includes('.md') ? linksIn(line) : [])) if (!found.has(path)) found.set(path, line);
+  }
+  return found;
 }
 
 interface CutIndex {
@@ -156,32 +119,6 @@ export function cutIndex(text: string, holds: (part: string) => boolean = () => 
 /** What to say below an index that was cut. */
 export function cutWarning({ shownLines, lines, bytes }: CutIndex): string {
   return `WARNING: MEMORY.md has ${lines} lines and ${bytes} bytes; only its first ${shownLines} lines stand here. Read the file for the rest.`;
-}
-
-interface NamedTopic {
-  path: string;
-  /** What the index says of it. */
-  line: string;
-}
-
-const LIST = /^index\/\w+\.md$/;
-
-/** The files that its overflow lists (`index/<type>.md`) name. */
-function listedTopics({ dir, ledger }: { dir: string; ledger: Ledger | null }, index: string): NamedTopic[] {
-  const lists = topicsIn(index).filter(({ path }) => LIST.test(path));
-  return lists.flatMap(({ path }) => topicsIn(readShown(dir, path, ledger) ?? ''));
-}
-
-function topicsIn(text: string): NamedTopic[] {
-  const found = new Map<string, NamedTopic>();
-  for (const line of text.split('\n')) {
-    // Lines of our own end with their one link; thousands of them are read for a query.
-    const own = line.startsWith('- ') && line.endsWith('.md]') ? [line.slice(line.lastIndexOf('[') + 1, -1)] : null;
-    for (const path of own ?? (line.includes('.md') ? linksIn(line) : [])) {
-      if (!found.has(path)) found.set(path, { path, line });
-    }
-  }
-  return [...found.values()];
 }
 
 /** From so many whole days on a memory of the type is marked; a file without a type counts as a project's. */

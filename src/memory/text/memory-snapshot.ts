@@ -14,8 +14,8 @@ import { readBytesNow, readTextNow, statNow } from '../../base/files/files.ts';
 import { parseJson } from '../../base/text/json.ts';
 import { hasWrapperTag } from '../../rules/as-read.ts';
 import { speaksToAgent } from '../../rules/languages.ts';
-import { isMemoryPath } from '../store/confine.ts';
-import { mergeLines } from '../store/edit-text.ts';
+import { mergeLines } from '../edit-text.ts';
+import { isMemoryPath } from '../memory-paths.ts';
 import { isTopicPath, lineNumbers, parseTopic } from './topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */

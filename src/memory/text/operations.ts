@@ -14,7 +14,7 @@ import {
   type Put,
 } from '../../rules/dream-context.ts';
 import { operationFaults } from '../../rules/operation-rules.ts';
-import { isMemoryPath } from '../store/confine.ts';
+import { isMemoryPath } from '../memory-paths.ts';
 import { MEMORY_TYPES } from '../types.ts';
 import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from './topic.ts';
 

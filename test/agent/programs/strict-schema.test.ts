@@ -2,10 +2,10 @@
 // take (test/agents/strict-schema.ts).
 
 import { expect, test } from 'vitest';
+import { PROPOSAL_TOOL } from '../../../jobs/dream/dream-proposal.ts';
 import { strictSchema, withoutNulls } from '../../../src/agent/programs/ask-program.ts';
 import { recordEntriesTool } from '../../../src/agent/tools.ts';
 import type { ToolDefinition } from '../../../src/agent/types.ts';
-import { PROPOSAL_TOOL } from '../../../src/next/jobs/dream/dream-proposal.ts';
 import { refusedSchema } from '../../agents/strict-schema.ts';
 
 type Schema = Record<string, unknown>;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
-import { scrubOf } from '../../../src/next/memory/scrub.ts';
+import { scrubOf } from '../../../src/memory/scrub.ts';
 import { testAppNext } from '../../next/app-next.ts';
 import { testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';

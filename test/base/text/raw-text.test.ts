@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, rawText } from '../../../src/memory/store/edit-text.ts';
+import { bytesOf, rawText } from '../../../src/memory/edit-text.ts';
 import { anyText } from '../../support/any-text.ts';
 
 test('text of any bytes gives back exactly these bytes', () => {

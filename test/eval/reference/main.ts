@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
-import { print } from '../../../src/doors/cli/terminal/output.ts';
+import { print } from '../../../src/terminal/output.ts';
 import { cassetteOf, cassettePath } from './cassette.ts';
 import { referenceFacts } from './facts.ts';
 import { describeScore, judgementSchema, scoreJudgements } from './judgement.ts';

@@ -4,7 +4,6 @@
 // of tokens an entry is proposed as soon as an excerpt shows what it rests on.
 
 import { foldSpace } from '../../../src/rules/quotes.ts';
-import { nextHouse } from '../../next/played-house.ts';
 import {
   calls,
   type MessagesRequest,
@@ -14,6 +13,7 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
+import { nextHouse } from '../../support/played-house.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
 

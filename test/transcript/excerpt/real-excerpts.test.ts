@@ -5,16 +5,16 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, test } from 'vitest';
+import { sortTurns } from '../../../jobs/extract/pending-turns.ts';
 import { isAppError } from '../../../src/base/errors.ts';
 import { redact } from '../../../src/base/text/redact.ts';
-import { sortTurns } from '../../../src/next/jobs/extract/pending-turns.ts';
 import { buildExcerpts, type Excerpt } from '../../../src/transcript/excerpt/excerpt.ts';
 import type { ExcerptTurn } from '../../../src/transcript/excerpt/segments.ts';
 import { countO200k } from '../../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
-import { openWorld } from '../../next/next-memory.ts';
 import { SEED, sized } from '../../support/depth.ts';
+import { openWorld } from '../../support/next-memory.ts';
 import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
 
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;

@@ -1,0 +1,118 @@
+// Carry: the Markdown of a memory as plain files in a directory, which tar, git or a disk carries further, and back.
+// Promises: only Markdown goes out and comes in, and nothing through a link, with what is known of the entries beside it; secrets are
+// taken out both ways; an import is an action that undo takes back. What is there stays, unless theirs is asked for; a log keeps the
+// entries of both, what was forgotten stays so, and what was learned or sorted elsewhere is not done again.
+
+import { join } from 'node:path';
+import { AppError } from '../src/base/errors.ts';
+import { isDirectory, listFiles } from '../src/base/files/directories.ts';
+import { readMemoryBytesNow, readTextNow, statNow, writeWhole } from '../src/base/files/files.ts';
+import { parseJson } from '../src/base/text/json.ts';
+import { redact } from '../src/base/text/redact.ts';
+import { newId } from '../src/db/sql.ts';
+import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
+import { entriesWhere } from '../src/memory/entries.ts';
+import { headsOf } from '../src/memory/file-rows.ts';
+import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-history.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
+import { isMemoryPath } from '../src/memory/memory-paths.ts';
+import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+
+interface CarryDeps {
+  memories: Memories;
+  memory: MemoryRow;
+}
+
+/** What is known of entries, beside the files. */
+const HISTORY = '.nocturne/history.json';
+
+/** What may be carried of these files, without secrets; all else is skipped. */
+async function fitting(files: { path: string; bytes: Buffer | null }[]) {
+  const texts = new Map<string, string>();
+  for (const { path, bytes } of files) {
+    const text = bytes?.toString() ?? '';
+    const isMarkdown = path.endsWith('.md') && isMemoryPath(path);
+    if (isMarkdown && bytes?.equals(Buffer.from(text))) texts.set(path, (await redact(text)).text);
+  }
+  return { texts, skipped: files.map(({ path }) => path).filter((path) => !texts.has(path)) };
+}
+
+/** Errors: `bad-input` where the directory is there already. */
+export async function exportMemory(directory: string, { memories, memory }: CarryDeps) {
+  if (statNow(directory)) throw new AppError('bad-input', `${directory} is there already; nothing was written.`);
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const heads = await headsOf(memories.db, memory.id);
+  const { texts, skipped } = await fitting(heads.map(({ path, content }) => ({ path: path ?? '', bytes: content })));
+  for (const [path, text] of texts) writeWhole(join(directory, path), text);
+  writeWhole(join(directory, HISTORY), `${JSON.stringify(await knownHistory(memories.db, memory.id))}\n`);
+  return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
+}
+
+export interface ImportReport {
+  /** `busy`: a dream is at work. All but `imported` changed nothing. */
+  outcome: 'imported' | 'unchanged' | 'busy';
+  added: string[];
+  changed: string[];
+  /** Those that are others here, and stayed. */
+  differing: string[];
+  skipped: string[];
+  job: string | null;
+}
+
+/** `isTheirs`: where a file differs, theirs is taken. Errors: `bad-input` where there is no such directory. */
+export async function importMemory(
+  { directory, isTheirs }: { directory: string; isTheirs: boolean },
+  { memories, openMemory }: { memories: Memories; openMemory(): Promise<MemoryRow> },
+): Promise<ImportReport> {
+  if (!isDirectory(directory)) throw new AppError('bad-input', `There is no directory ${directory}.`);
+  const found = (await listFiles(directory)).filter((path) => path !== HISTORY);
+  const { texts, skipped } = await fitting(
+    found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })),
+  );
+  const known = (parseJson(readTextNow(join(directory, HISTORY)) ?? '') ?? undefined) as KnownHistory | undefined;
+  const memory = await openMemory();
+  const report: ImportReport = { outcome: 'unchanged', added: [], changed: [], differing: [], skipped, job: null };
+  const job = newId('job');
+  const by = { job, actor: { kind: 'user', id: null } } as const;
+  const target = { memory: memory.id, paths: 'all' } as const;
+  const committed = await commit(memories, target, by, async (sql) => {
+    if (await isAtWork(sql, { memories: [memory.id], now: memories.clock.now() })) return { files: [] };
+    const forgotten = await entriesWhere(sql, memory.id, "and state = 'gone' and reason = 'forgotten'");
+    const leftOut = new Set(forgotten.map(({ id }) => id));
+    const index = texts.get(INDEX) ?? null;
+    const files = [...texts].map(([path, text]): FileChange => {
+      const day = logDay(path);
+      const take = (current: string | null) => {
+        if (day === null) return current === null || isTheirs ? text : current;
+        return current === null ? removeEntries(text, leftOut) : joinLogs(current, text, { day, leftOut });
+      };
+      const make = (current: string | null) => {
+        const taken = take(current);
+        if (current === null) report.added.push(path);
+        else if (taken !== current) report.changed.push(path);
+        else if (taken !== text && day === null) report.differing.push(path);
+        return taken;
+      };
+      return { path, make };
+    });
+    const isChanged = () => report.added.length + report.changed.length > 0;
+    const make = (current: string | null) => (isChanged() ? (current ?? index) : current);
+    return {
+      files: [...files.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path)), { path: INDEX, make }],
+      async rows(change) {
+        if (!isChanged()) return;
+        await takeInLogs(change, memory.id, known);
+        const at = change.at;
+        await beginJob(change.sql, { id: job, kind: 'import', memory: memory.id, startedBy: 'person', at });
+        await endJob(change.sql, job, { outcome: 'imported', at });
+      },
+    };
+  });
+  if (committed.files.length === 0) return { ...report, outcome: 'busy' };
+  if (report.added.length + report.changed.length === 0) return report;
+  const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
+  await commit(memories, target, by, (sql) => withBuiltIndex(sql, at, []));
+  return { ...report, outcome: 'imported', job };
+}

@@ -1,0 +1,235 @@
+// What a dream puts away by code: what a project's own files say by now, habits that were seen once and never again, dates that are
+// past, then what was not asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index,
+// found by a search and by the next dream, and back when that touches it. It never touches what is pinned, what no dream wrote, or
+// what was used or shown in the last month, and deletes no topic.
+
+import { subDays } from 'date-fns/subDays';
+import { type Clock, DAY_MS, dayOf } from '../../src/base/time.ts';
+import type { Sql } from '../../src/db/sql.ts';
+import type { Committed, FileChange } from '../../src/memory/commit.ts';
+import { restsOf } from '../../src/memory/evidence.ts';
+import { headAt } from '../../src/memory/file-rows.ts';
+import type { Guidance } from '../../src/memory/projects.ts';
+import type { Archiving } from '../../src/memory/text/operations.ts';
+import {
+  archivePath,
+  dueDay,
+  editLines,
+  newTopic,
+  parseTopic,
+  saidId,
+  seenOnceOn,
+} from '../../src/memory/text/topic.ts';
+import type { Change } from '../../src/memory/undo-rows.ts';
+import { isOthers } from '../../src/rules/dream-context.ts';
+import type { CodePlace } from './code-operations.ts';
+import { type DreamOutput, type LandAt, landTopics, settleEntries, type ToldOperation } from './dream-landing.ts';
+import { entriesOf } from './night-entries.ts';
+import { contextOf, type DraftTopic, openTopic, topicsAmong } from './topic-draft.ts';
+
+/** Days after which something is put away; null: never. */
+export interface ArchiveAfterDays {
+  /** After the last date that a fact of the project speaks of, where that was to be met. */
+  pastDates: number | null;
+  /** By type, after a topic was used, shown or changed last. */
+  reference: number | null;
+  project: number | null;
+  feedback: number | null;
+  user: number | null;
+}
+
+/** When topics were used and shown last, by the id of their file. */
+export interface TopicUses {
+  used: Map<string, string>;
+  touched: Map<string, string>;
+}
+
+export async function topicUses(sql: Sql, memory: string): Promise<TopicUses> {
+  const rows = await sql.all<{ file: string; usedAt: string | null; shownAt: string | null }>(
+    'select file, used_at as "usedAt", shown_at as "shownAt" from topic_use where memory = ?',
+    memory,
+  );
+  const used = rows.flatMap(({ file, usedAt }) => (usedAt === null ? [] : [[file, usedAt] as const]));
+  const touched = rows.map(
+    ({ file, usedAt, shownAt }) => [file, [usedAt ?? '', shownAt ?? ''].sort().at(-1) ?? ''] as const,
+  );
+  return { used: new Map(used), touched: new Map(touched) };
+}
+
+const RECENT_DAYS = 30;
+
+interface When {
+  clock: Clock;
+  zone: string;
+  /** A habit that one session showed is put away after so many days without another. */
+  holdDays: number;
+  archiveAfterDays: ArchiveAfterDays;
+}
+
+/** Finds what is to be put away tonight; changes nothing. `isDecided`: lines that wait for a person's word, or had it. */
+export async function findArchivable(
+  place: CodePlace,
+  { clock, zone, holdDays, archiveAfterDays }: When,
+  { guidance, uses, isDecided }: { guidance: Guidance; uses: TopicUses; isDecided(line: string): boolean },
+): Promise<Archiving[]> {
+  const { files } = place;
+  const context = await contextOf({ fresh: [], withdrawn: [] }, files);
+  const living = topicsAmong(files).filter(({ isLiving, topic }) => isLiving && !topic.pinned);
+  const daysAgo = (days: number) => subDays(clock.now(), days);
+  const isUsedSince = (file: string, since: Date) => (uses.touched.get(file) ?? '') >= since.toISOString();
+  const found = new Map<string, Archiving>();
+  const add = (topic: DraftTopic, line: string, why: Pick<Archiving, 'kind' | 'reason'>) => {
+    const known = topic.lines.get(line);
+    if (!known || isOthers(known) || topic.isPinned || isDecided(`${topic.file} ${line}`)) return;
+    if ([...found.values()].some((each) => each.topic === topic.path && each.lines.includes(line))) return;
+    const key = [topic.path, why.kind, why.reason].join('\n');
+    const archiving = found.get(key) ?? { ...why, topic: topic.path, lines: [], entries: [] };
+    archiving.lines.push(line);
+    archiving.entries = [...new Set([...archiving.entries, ...known.entries])];
+    found.set(key, archiving);
+  };
+  const open = async (path: string) => (await openTopic(path, { ...place, context })) as DraftTopic;
+  const texts = new Set(guidance.texts().map(saidId));
+  for (const file of texts.size > 0 ? living : []) {
+    for (const { id, text } of file.topic.lines.filter((line) => texts.has(saidId(line.text)))) {
+      const topic = await open(file.path);
+      const sources = topic.lines.get(id)?.sources ?? [];
+      const saying = sources.map(({ session }) => guidance.saying(text, session));
+      if (saying[0] && saying.every(Boolean)) add(topic, id, { kind: 'retire', reason: `${saying[0]} says it now.` });
+    }
+  }
+  for (const { path, line } of await habitsInVain(place, { clock, holdDays }))
+    add(await open(path), line, { kind: 'archive', reason: `No other session showed it within ${holdDays} days.` });
+  const { pastDates } = archiveAfterDays;
+  const before = pastDates === null ? '' : dayOf(daysAgo(pastDates), zone);
+  for (const file of living.filter(
+    ({ topic, id }) => topic.type === 'project' && !isUsedSince(id, daysAgo(RECENT_DAYS)),
+  )) {
+    for (const { id, text } of file.topic.lines) {
+      const due = dueDay(text);
+      if (due === null || due >= before) continue;
+      add(await open(file.path), id, {
+        kind: 'archive',
+        reason: `Its date, ${due}, is more than ${pastDates} days past.`,
+      });
+    }
+  }
+  // Where no use was ever recorded, that a topic was not used says nothing.
+  for (const {
+    id,
+    path,
+    topic: { type },
+    changedAt,
+  } of uses.touched.size > 0 ? living : []) {
+    const days = type ? archiveAfterDays[type] : null;
+    if (days === null || changedAt >= daysAgo(days).toISOString()) continue;
+    if (isUsedSince(id, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
+    const topic = await open(path);
+    // A topic in which someone else wrote stays whole.
+    if ([...topic.lines.values()].some(isOthers)) continue;
+    const reason = `A ${type} topic that nobody used or changed for ${days} days.`;
+    for (const line of topic.lines.keys()) add(topic, line, { kind: 'archive', reason });
+  }
+  return [...found.values()];
+}
+
+/** Lines of living topics that one session showed, and no other in time. */
+export async function habitsInVain(
+  { sql, memory, files }: CodePlace,
+  { clock, holdDays }: Pick<When, 'clock' | 'holdDays'>,
+): Promise<{ path: string; line: string }[]> {
+  const before = new Date(clock.now().getTime() - holdDays * DAY_MS).toISOString();
+  const found: { path: string; line: string }[] = [];
+  for (const { id, path, topic } of topicsAmong(files).filter(({ isLiving }) => isLiving)) {
+    const marked = topic.lines.filter(({ text }) => seenOnceOn(text) !== undefined);
+    const rests = marked.length > 0 ? await restsOf(sql, memory, id) : [];
+    for (const { id: line } of marked) {
+      const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
+      const entries = await entriesOf(sql, memory, ids);
+      if (entries.length > 0 && entries.every(({ learnedAt }) => learnedAt < before)) found.push({ path, line });
+    }
+  }
+  return found;
+}
+
+/** Puts it away, in one commit with the index; answers what the job tells by then. */
+export function landArchiving(archiving: readonly Archiving[], at: LandAt): Promise<DreamOutput> {
+  const memory = at.memory.id;
+  const byTopic = Map.groupBy(archiving, ({ topic }) => topic);
+  const paths = [...byTopic.keys()].flatMap((path) => [path, archivePath(path)]);
+  return landTopics(at, paths, async (sql) => {
+    const files: FileChange[] = [];
+    const moves: Move[] = [];
+    for (const [path, parts] of byTopic) {
+      const { changes, move } = await changesOf(sql, memory, { path, parts });
+      files.push(...changes);
+      if (move) moves.push(move);
+    }
+    return {
+      files,
+      more: { operations: archiving.map(toldOf) },
+      async rows(change, heads) {
+        for (const move of moves) await moveRests(change, memory, { ...move, to: awayIn(move, files, heads) });
+        const why = new Map(archiving.flatMap(({ entries, reason }) => entries.map((id) => [id, reason] as const)));
+        await settleEntries(change, memory, { ids: why.keys(), why: (id) => `in-repository: ${why.get(id)}` });
+      },
+    };
+  });
+}
+
+function toldOf({ kind, topic, entries, reason }: Archiving): ToldOperation {
+  return { kind, topic: kind === 'archive' ? archivePath(topic) : topic, entries, reason };
+}
+
+/** Lines that leave a file, and where those that are kept go. */
+interface Move {
+  file: string;
+  away: string;
+  lines: string[];
+  kept: Set<string>;
+}
+
+function awayIn({ away }: Move, files: FileChange[], heads: Committed['files']): string | undefined {
+  return heads[files.findIndex(({ path }) => path === away)]?.id;
+}
+
+/** A topic of which all goes moves with its history; of another one the lines do. */
+export async function changesOf(
+  sql: Sql,
+  memory: string,
+  { path, parts }: { path: string; parts: readonly Archiving[] },
+): Promise<{ changes: FileChange[]; move?: Move }> {
+  const head = await headAt(sql, memory, path);
+  if (!head?.content) return { changes: [] };
+  const away = archivePath(path);
+  const topic = parseTopic(path, head.content.toString());
+  const remove = new Set(parts.flatMap(({ lines }) => lines));
+  const kept = new Set(parts.flatMap(({ kind, lines }) => (kind === 'archive' ? lines : [])));
+  const isEmptied = topic.lines.every(({ id }) => remove.has(id));
+  const isWhole = isEmptied && topic.lines.every(({ id }) => kept.has(id));
+  if (isWhole && (await headAt(sql, memory, away)) === null) {
+    return { changes: [{ path: away, from: path, make: (current) => current }] };
+  }
+  const texts = topic.lines.filter(({ id }) => kept.has(id)).map(({ text }) => text);
+  const take = (current: string | null) =>
+    current === null || isEmptied ? null : editLines(current, { remove, add: [] });
+  const { name, description, type = 'project' } = topic;
+  const put = (current: string | null) =>
+    current === null
+      ? newTopic({ name, description, type, lines: texts })
+      : editLines(current, { remove: new Set(), add: texts });
+  const changes = [{ path, make: take }, ...(texts.length > 0 ? [{ path: away, make: put }] : [])];
+  return { changes, move: { file: head.id, away, lines: [...remove], kept } };
+}
+
+async function moveRests(
+  change: Change,
+  memory: string,
+  { file, lines, kept, to }: Move & { to: string | undefined },
+): Promise<void> {
+  for (const { line, source } of await restsOf(change.sql, memory, file)) {
+    if (!lines.includes(line)) continue;
+    await change.drop('rests', { memory, file, line, source });
+    if (to !== undefined && kept.has(line)) await change.put('rests', { memory, file: to, line, source });
+  }
+}

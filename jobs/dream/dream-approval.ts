@@ -1,0 +1,259 @@
+// What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes.
+// And what becomes of what waits: it is kept from being asked about again, made for its files as they are by now where it still is
+// the same change, and let go of where it is not. Two proposals of the same line become one that rests on the entries of both.
+
+import { newId, type Sql } from '../../src/db/sql.ts';
+import { headAt } from '../../src/memory/file-rows.ts';
+import {
+  descriptionId,
+  entryBase,
+  type FileBase,
+  openProposals,
+  type Proposal,
+  putProposal,
+  whatChanged,
+} from '../../src/memory/proposals.ts';
+import type { Archiving } from '../../src/memory/text/operations.ts';
+import { bundle, checkOperations } from '../../src/memory/text/operations.ts';
+import { archivePath, lineId } from '../../src/memory/text/topic.ts';
+import { editsOf } from '../../src/memory/text/topic-edits.ts';
+import type { Change } from '../../src/memory/undo-rows.ts';
+import {
+  entryIds,
+  linesIn,
+  linesOut,
+  type Operation,
+  type Put,
+  toldKind,
+  topicOfLine,
+  topicsLosing,
+} from '../../src/rules/dream-context.ts';
+import { type Checked, type DreamOutput, type LandAt, landTopics, settle } from './dream-landing.ts';
+import { entriesOf, type NightEntry } from './night-entries.ts';
+import { contextOf, type DraftTopic, type NightContext, openTopic, type StandingFiles } from './topic-draft.ts';
+
+/** Lets operations wait for a person's word; answers what the job tells by then. */
+export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal['madeBy']): Promise<DreamOutput> {
+  const { context, slice, operations: all, refused, left } = checked;
+  const memory = at.memory.id;
+  const known = new Map([...slice.fresh, ...slice.withdrawn].map((entry) => [entry.id, entry]));
+  const made = bundle(all).map((bundled): Proposal => {
+    const operations = bundled.map((operation) => withoutUnseenDescription(operation, context));
+    const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
+    return {
+      ...fresh(at, madeBy),
+      ...{ operations, archiving: null, files: basesOf(operations, context) },
+      entries: entries.map((entry) => entryBase(entry, slice.withdrawn.includes(entry))),
+    };
+  });
+  // A gone entry on which no line rests that may go needs no decision.
+  const proposed = new Set(made.flatMap(({ entries }) => entries.map(({ id }) => id)));
+  const settled = { fresh: [], withdrawn: slice.withdrawn.filter(({ id }) => !proposed.has(id)) };
+  return landTopics(at, [], async (sql) => {
+    const waiting = await openProposals(sql, memory);
+    const joined = made.map((proposal) => joinWaiting(proposal, waiting));
+    return {
+      files: [],
+      more: { proposals: joined.map(({ proposal }) => proposal.id), refused, left },
+      async rows(change) {
+        await settle(change, memory, { checked: { ...checked, operations: [], slice: settled }, lost: new Set() });
+        for (const { proposal, instead } of joined) {
+          if (instead) await change.drop('proposal', { id: instead });
+          await putProposal(change, memory, proposal);
+        }
+      },
+    };
+  });
+}
+
+/** The same for what would be put away. */
+export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): Promise<DreamOutput> {
+  const memory = at.memory.id;
+  return landTopics(at, [], async (sql) => {
+    const made: Proposal[] = [];
+    for (const each of archiving) {
+      const paths = each.kind === 'archive' ? [each.topic, archivePath(each.topic)] : [each.topic];
+      const files: FileBase[] = [];
+      for (const path of paths) {
+        const head = await headAt(sql, memory, path);
+        const lines = path === each.topic ? each.lines : [];
+        files.push({ path, file: head?.id ?? null, sha: head?.sha ?? null, description: null, lines });
+      }
+      made.push({ ...fresh(at, 'code'), operations: [], archiving: each, files, entries: [] });
+    }
+    const rows = async (change: Change) => {
+      for (const proposal of made) await putProposal(change, memory, proposal);
+    };
+    return { files: [], more: { proposals: made.map(({ id }) => id) }, rows };
+  });
+}
+
+function fresh({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
+  const id = newId('prop').slice(0, 'prop_'.length + 12);
+  const at = memories.clock.now().toISOString();
+  return { id, job: by.job, at, madeBy, state: 'open', decidedAt: null, because: null } as const;
+}
+
+/** Words for a topic that the model had not seen would be left aside by the dream. */
+function withoutUnseenDescription(operation: Operation, { topics }: NightContext): Operation {
+  if (operation.kind !== 'put' || !topics.get(operation.topic ?? '')?.isUnseen) return operation;
+  const { description: _, ...rest } = operation;
+  return rest;
+}
+
+/** The proposal, resting also on the entries of one that waits and says the same; `instead` of which it waits. */
+function joinWaiting(proposal: Proposal, waiting: Proposal[]): { proposal: Proposal; instead?: string } {
+  const shape = shapeOf(proposal);
+  const same = shape && waiting.find((other) => shapeOf(other) === shape);
+  const [mine, theirs] = [proposal.operations[0], same ? same.operations[0] : undefined];
+  if (!same || mine?.kind !== 'put' || theirs?.kind !== 'put') return { proposal };
+  const lines = linesIn(mine).map((line) => {
+    const other = linesIn(theirs).find(({ text }) => lineId(text) === lineId(line.text));
+    return { ...line, entries: [...new Set([...(other?.entries ?? []), ...line.entries])] };
+  });
+  const entries = [...new Set([...(theirs.entries ?? []), ...(mine.entries ?? [])])];
+  const others = same.entries.filter(({ id }) => !proposal.entries.some((base) => base.id === id));
+  const operations = [{ ...mine, in: lines, entries }];
+  return { proposal: { ...proposal, operations, entries: [...others, ...proposal.entries] }, instead: same.id };
+}
+
+/** The same for proposals of the same lines in the same place; null where they are not to be joined. */
+function shapeOf({ operations, madeBy }: Proposal): string | null {
+  const [operation, ...more] = operations;
+  if (!operation || more.length > 0 || madeBy !== 'model' || linesIn(operation).length === 0) return null;
+  const lines = linesIn(operation).map(({ text }) => lineId(text));
+  return JSON.stringify([(operation as Put).topic, linesOut(operation).toSorted(), lines.sort()]);
+}
+
+/** The files that operations touch or rest on, as the context has them. */
+export function basesOf(operations: Operation[], context: NightContext): FileBase[] {
+  const bases = new Map<string, FileBase>();
+  const add = (path: string, topic: DraftTopic | undefined, lines: Iterable<string>) => {
+    const known = bases.get(path);
+    const description = topic ? descriptionId(topic.description) : null;
+    const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
+    bases.set(path, { path, file: topic?.file ?? null, sha: topic?.sha ?? null, description, lines: all });
+  };
+  for (const { path, from, renamedFrom, remove } of editsOf(operations, context)) {
+    const topic = [...context.topics.values()].find((each) => each.path === (renamedFrom ?? path));
+    add(from ?? renamedFrom ?? path, topic, remove);
+    if (from || renamedFrom !== undefined) add(path, undefined, []);
+  }
+  for (const operation of operations) {
+    const line = operation.kind === 'drop' ? operation.of : undefined;
+    const topic = line === undefined ? undefined : topicOfLine(line, context);
+    if (line !== undefined && topic) add(topic.from ?? topic.path, topic, [line]);
+  }
+  return [...bases.values()];
+}
+
+export interface ProposalPlace {
+  sql: Sql;
+  memory: string;
+  files: StandingFiles;
+  limits: { memoryBytes: number };
+}
+
+/** The entries and files of a proposal as they stand. */
+export async function contextOfProposal(
+  { entries, files: bases }: Proposal,
+  { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
+): Promise<{ context: NightContext; slice: { fresh: NightEntry[]; withdrawn: NightEntry[] } }> {
+  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
+  const rows = await entriesOf(
+    sql,
+    memory,
+    entries.map(({ id }) => id),
+  );
+  const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
+  const withdrawn: NightEntry[] = [];
+  for (const entry of rows.filter(({ id }) => isGone.has(id))) {
+    const select = 'select file, line from rests where memory = ? and source = ?';
+    const holds = await sql.all<{ file: string; line: string }>(select, memory, entry.id);
+    withdrawn.push({ ...entry, holds: holds.filter(({ file, line }) => lines.get(file)?.has(line)) });
+  }
+  const slice = { fresh: rows.filter(({ id }) => !isGone.has(id)), withdrawn };
+  const context = await contextOf(slice, files);
+  for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
+  return { context, slice };
+}
+
+/** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
+export function checkProposal(
+  { madeBy, operations }: Pick<Proposal, 'madeBy' | 'operations'>,
+  context: NightContext,
+  limits: { memoryBytes: number },
+): string[] {
+  if (madeBy === 'model' || !operations.every((each) => toldKind(each) === 'retire'))
+    return checkOperations(operations, context, limits);
+  // Code takes out what rests on entries alone that are gone.
+  return operations.flatMap((operation) =>
+    linesOut(operation).flatMap((id) => {
+      const losing = topicsLosing(id, operation as Put, context);
+      if (losing.length === 0) return `Line ${id} is in no topic.`;
+      return losing.flatMap(({ name, isPinned, lines }) => {
+        if (isPinned) return `Line ${id} is in ${name}, which is pinned.`;
+        const { entries = [], sources = [] } = lines.get(id) ?? {};
+        const isHeld = sources.some((source) => !context.entries.get(source.id)?.isWithdrawn);
+        return entries.length > 0 && !isHeld ? [] : `Line ${id} rests on something else by now.`;
+      });
+    }),
+  );
+}
+
+/**
+ * A proposal whose files changed since, for them as they are; null where it would not be the same change any more: the same lines out
+ * of the same files, the same lines in, allowed by every check. A description that someone wrote meanwhile is never replaced.
+ */
+export async function renewed(proposal: Proposal, place: ProposalPlace): Promise<Proposal | null> {
+  if (proposal.archiving) return null;
+  const { context } = await contextOfProposal(proposal, place);
+  const operations = proposal.operations.map((operation) => withoutLateDescription(operation, proposal, context));
+  const files = basesOf(operations, context);
+  const linesOf = (bases: FileBase[]) => JSON.stringify(bases.map(({ path, lines }) => [path, lines]).sort());
+  const isSame = linesOf(files) === linesOf(proposal.files);
+  return isSame && checkProposal({ ...proposal, operations }, context, place.limits).length === 0
+    ? { ...proposal, operations, files }
+    : null;
+}
+
+function withoutLateDescription(operation: Operation, { files }: Proposal, { topics }: NightContext): Operation {
+  if (operation.kind !== 'put' || operation.description === undefined) return operation;
+  const topic = topics.get(operation.topic ?? '');
+  const base = files.find(({ path }) => path === (topic?.from ?? topic?.path));
+  if (!topic || (base && base.description === descriptionId(topic.description))) return operation;
+  const { description: _, ...rest } = operation;
+  return rest;
+}
+
+/** What becomes of what waits: what holds, what does for files as they are by now, and what does not any more. */
+export async function waitingNow(
+  place: ProposalPlace,
+): Promise<{ entries: Set<string>; renew: Proposal[]; drop: Proposal[] }> {
+  const { sql, memory } = place;
+  const [renew, drop]: [Proposal[], Proposal[]] = [[], []];
+  const entries = new Set<string>();
+  for (const proposal of await openProposals(sql, memory)) {
+    const isStale = (await whatChanged(sql, memory, proposal)) !== null;
+    const isFree = isStale && (await entriesChanged(sql, memory, proposal));
+    const now = isFree ? null : isStale ? await renewed(proposal, place) : proposal;
+    if (now && isStale) renew.push(now);
+    if (!now) drop.push(proposal);
+    for (const { id } of now?.entries ?? []) entries.add(id);
+  }
+  return { entries, renew, drop };
+}
+
+async function entriesChanged(sql: Sql, memory: string, proposal: Proposal): Promise<boolean> {
+  return (await whatChanged(sql, memory, { ...proposal, files: [] })) !== null;
+}
+
+/** Writes what became of it. */
+export async function writeWaiting(
+  change: Change,
+  memory: string,
+  { renew, drop }: { renew: Proposal[]; drop: Proposal[] },
+): Promise<void> {
+  for (const proposal of renew) await putProposal(change, memory, proposal);
+  for (const { id } of drop) await change.drop('proposal', { id });
+}

@@ -1,0 +1,271 @@
+// What one request of a dream is about: which entries, and which of the topics, within a token budget.
+
+import { isTopicFile } from '../../src/memory/text/topic.ts';
+import { type KnownEntry, newestAt } from '../../src/rules/dream-context.ts';
+import { contentWords, countSharedWords, sharedPart } from '../../src/rules/words.ts';
+import { compare, type NearLine, NearLines, wordedLines } from './nearness.ts';
+import type { NightEntry } from './night-entries.ts';
+import { type DraftPlace, type DraftTopic, openTopic, type StandingFile, topicsAmong } from './topic-draft.ts';
+
+const CHARACTERS_PER_TOKEN = 3;
+
+export interface Slice {
+  fresh: NightEntry[];
+  withdrawn: NightEntry[];
+}
+
+/** Splits a night by what fits into one request; withdrawn entries alone make a slice too. */
+export function slicesOf({ fresh, withdrawn }: Slice, tokensOfEach: number): Slice[] {
+  const out: NightEntry[][] = [];
+  let size = 0;
+  for (const entry of fresh) {
+    const characters = entry.text.length + entry.evidence.reduce((sum, { quote }) => sum + quote.length, 0) + 150;
+    const tokens = characters / CHARACTERS_PER_TOKEN;
+    const last = out.at(-1);
+    const hasRoom = last !== undefined && size + tokens <= tokensOfEach;
+    if (hasRoom) last.push(entry);
+    else out.push([entry]);
+    size = hasRoom ? size + tokens : tokens;
+  }
+  if (out.length === 0 && withdrawn.length > 0) out.push([]);
+  return out.map((entries, at) => ({ fresh: entries, withdrawn: at === 0 ? withdrawn : [] }));
+}
+
+/** What a model finds too long is split down to this. */
+const SMALLEST_SLICE_TOKENS = 500;
+
+/** The slices that are left, half as long. Errors: the given one where they are small already. */
+export function halved(left: Slice[], tokens: number, tooLong: Error): { slices: Slice[]; tokens: number } {
+  if (tokens < 2 * SMALLEST_SLICE_TOKENS) throw tooLong;
+  const half = Math.floor(tokens / 2);
+  return { tokens: half, slices: left.flatMap((each) => slicesOf(each, half)) };
+}
+
+/** What a request shows of the memory. */
+export interface Shown {
+  /** Topics, with the ids of the lines that are shown of each. */
+  topics: Map<DraftTopic, Set<string>>;
+  /** Topics that are near, or in use, by name and description alone. */
+  others: StandingFile[];
+  /** How many topics there are beside. */
+  unnamed: number;
+  /** Names of pinned ones, which nothing is written into. */
+  pinned: string[];
+  /** By entry, the ids of the lines that say what it changes, as far as words tell. */
+  changed: Map<string, string[]>;
+}
+
+/** Of lines that share words with an entry, so many; and of these, whatever room there is. */
+const LINES_PER_ENTRY = 6;
+const SURELY_PER_ENTRY = 2;
+/** What a line's topic being of another type than the entry leaves of its score. */
+const OTHER_TYPE = 0.6;
+/** Of lines that share words with what an entry changes, so many are looked at for each part of it, and so many named. */
+const LINES_PER_CHANGE = 8;
+const NAMED_PER_CHANGE = 3;
+/** So much of the shorter of two texts stands in the other: then they say the same, or one what the other was. */
+const SAYS_IT = 0.6;
+/** Of a topic, so many lines that are not shown are compared with those that are, and so many of the near ones shown. */
+const MOST_COMPARED = 60;
+const MOST_NEAR = 4;
+const IS_NEAR = 0.5;
+/** Of lines of memories that are no topics, so many for an entry, which share so many words with it. */
+const OTHER_LINES_PER_ENTRY = 3;
+const LEAST_SHARED = 2;
+const MOST_PINNED = 20;
+/** A memory of so few tokens is shown whole. */
+const SMALL_MEMORY_TOKENS = 2_000;
+const TOKENS_PER_ENTRY = 120;
+const LEAST_TOKENS = 800;
+/** The part of the tokens that goes to topics by their names alone. */
+const OTHERS_PART = 0.15;
+/** In addition to the text of a line, or of a topic's heading: its id, marks, line end. */
+const FRAME_CHARACTERS = 16;
+
+/** A line that may be shown; `rank`: lower is nearer, below 0 it must be. */
+interface Candidate extends Omit<NearLine, 'words'> {
+  rank: number;
+}
+
+/**
+ * Chooses what the entries of a slice may touch, and reads it into the context: lines that withdrawn entries support and those that
+ * an entry changes or says again, wherever they stand; those nearest to an entry, and what of other days is near to one of these;
+ * then those that share words with an entry; then, as far as there is room, their neighbours, and what is in use. What it costs
+ * follows the entries: `mostTokens` is only the most. `usedAt`: by file, when a topic was used last.
+ */
+export async function select(
+  { fresh, withdrawn }: Slice,
+  place: DraftPlace,
+  { mostTokens, usedAt }: { mostTokens: number; usedAt: Map<string, string> },
+): Promise<Shown> {
+  const { files } = place;
+  const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length);
+  const tokens = Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS / (1 - OTHERS_PART)));
+  const room = new Room(tokens * (1 - OTHERS_PART));
+  const { candidates, changed } = await candidatesFor(fresh, withdrawn, place);
+  const open = async (file: StandingFile) => {
+    const topic = await openTopic(file.path, place);
+    return topic?.isPinned ? undefined : topic;
+  };
+  for (const { file, line, rank } of candidates) {
+    const isMust = rank < 0;
+    const topic = isMust || !room.isFull ? await open(file) : undefined;
+    if (topic) room.show(topic, line, { isMust });
+  }
+  for (const [topic, shown] of room.shown)
+    for (const line of nearOfOtherDays(topic, shown)) room.show(topic, line, { isMust: true });
+  for (const { file, line } of nearOthers(fresh, [...files.values()])) {
+    const topic = await openTopic(file.path, place);
+    if (topic) room.show(topic, line, { isMust: true });
+  }
+  for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
+  const near = new Set(candidates.map(({ file }) => file));
+  const useOf = ({ id, changedAt }: StandingFile) => `${usedAt.get(id) ?? ''.padEnd(24, '0')} ${changedAt}`;
+  const inUse = [...files.values()]
+    .filter((file) => file.isLiving && !near.has(file))
+    .sort((a, b) => compare(useOf(b), useOf(a)));
+  for (const file of inUse) {
+    if (room.isFull) break;
+    const topic = await open(file);
+    for (const line of topic ? ['', ...topic.lines.keys()] : [])
+      if (topic && (line !== '' || topic.lines.size === 0)) room.show(topic, line);
+  }
+  const shown = new Set([...room.shown.keys()].map(({ file }) => file));
+  const pinned = topicsAmong(files).filter(({ topic }) => topic.pinned);
+  const free = new Set(topicsAmong(files).filter(({ id, topic }) => !topic.pinned && !shown.has(id)));
+  const others = fitting(
+    [...near, ...inUse].filter((file) => free.has(file)),
+    tokens * OTHERS_PART,
+  );
+  return {
+    ...{ topics: room.shown, others, changed, unnamed: free.size - others.length },
+    pinned: pinned.slice(0, MOST_PINNED).map(({ path }) => path.replace(/\.md$/i, '')),
+  };
+}
+
+/** Lines that are near to entries, the nearest first; and which lines an entry says that it changes. */
+async function candidatesFor(
+  fresh: NightEntry[],
+  withdrawn: NightEntry[],
+  { sql, memory, files, context }: DraftPlace,
+): Promise<{ candidates: Candidate[]; changed: Map<string, string[]> }> {
+  const near = new NearLines(topicsAmong(files));
+  const candidates: Candidate[] = [];
+  const must = (those: Omit<NearLine, 'words'>[]) => candidates.push(...those.map((each) => ({ ...each, rank: -1 })));
+  const byId = new Map([...files.values()].map((file) => [file.id, file]));
+  for (const { id } of withdrawn) {
+    const rests = 'select file, line from rests where memory = ? and source = ?';
+    const rows = await sql.all<{ file: string; line: string }>(rests, memory, id);
+    for (const { file, line } of rows) {
+      const standing = byId.get(file);
+      if (standing) must([{ file: standing, line }]);
+    }
+  }
+  const changed = new Map<string, string[]>();
+  for (const entry of context.entries.values()) {
+    const again = entry.again ? near.withId(entry.again) : [];
+    must(again);
+    if (again.length === 0) delete entry.again;
+    const lines = entry.changes && !entry.isWithdrawn ? linesSaying(entry, near) : [];
+    must(lines);
+    if (lines.length > 0) changed.set(entry.id, [...new Set(lines.map(({ line }) => line))]);
+  }
+  for (const { text, type } of fresh) {
+    for (const [at, { file, line }] of near.find(text, LINES_PER_ENTRY).entries()) {
+      const isSure = at < SURELY_PER_ENTRY && line !== '';
+      candidates.push({ file, line, rank: isSure ? -1 : (1 + at) / (file.topic.type === type ? 1 : OTHER_TYPE) });
+    }
+  }
+  return { candidates: candidates.sort((a, b) => a.rank - b.rank), changed };
+}
+
+/** The lines that say what an entry changes, the likest first: of all that it names, part by part. */
+function linesSaying({ changes = '' }: KnownEntry, near: NearLines): NearLine[] {
+  const named = new Set<NearLine>();
+  for (const part of new Set([changes, ...partsOf(changes)])) {
+    const words = contentWords(part);
+    const found = near
+      .find(part, LINES_PER_CHANGE)
+      .filter(({ line, file }) => line !== '' && !file.topic.pinned)
+      .map((line) => ({ line, share: sharedPart(words, line.words) }))
+      .filter(({ share }) => share >= SAYS_IT)
+      .sort((a, b) => b.share - a.share);
+    for (const { line } of found.slice(0, NAMED_PER_CHANGE)) named.add(line);
+  }
+  return [...named];
+}
+
+/** What an entry says that it changes, thing by thing, where it names several. */
+function partsOf(changes: string): string[] {
+  const parts = changes.split(/;\s|(?<=[.!?])\s+(?=\p{Lu})/u).filter((part) => contentWords(part).size > 2);
+  return parts.length > 1 ? parts : [changes];
+}
+
+/** The lines of a topic that are near to one of another day which is shown, and are not: the one may be what the other was. */
+function nearOfOtherDays(topic: DraftTopic, shown: Set<string>): string[] {
+  const known = [...topic.lines].flatMap(([id, { text, sources = [] }]) =>
+    sources.length > 0 ? [{ id, words: contentWords(text), day: newestAt(sources).slice(0, 10) }] : [],
+  );
+  const seen = known.filter(({ id }) => shown.has(id));
+  const hidden = known.filter(({ id }) => !shown.has(id)).slice(0, MOST_COMPARED);
+  return hidden
+    .filter(({ day, words }) => seen.some((each) => each.day !== day && sharedPart(words, each.words) >= IS_NEAR))
+    .slice(0, MOST_NEAR)
+    .map(({ id }) => id);
+}
+
+/** The lines of memories that are no topics which are near to entries. */
+function nearOthers(entries: NightEntry[], files: StandingFile[]): NearLine[] {
+  const lines = files.filter(({ path }) => !isTopicFile(path)).flatMap((file) => wordedLines(file).slice(1));
+  const near = new Set<NearLine>();
+  for (const { text } of lines.length > 0 ? entries : []) {
+    const words = contentWords(text);
+    const scored = lines
+      .map((line) => ({ line, shared: countSharedWords(words, line.words) }))
+      .filter(({ shared }) => shared >= LEAST_SHARED)
+      .sort((a, b) => b.shared - a.shared || a.line.words.size - b.line.words.size);
+    for (const { line } of scored.slice(0, OTHER_LINES_PER_ENTRY)) near.add(line);
+  }
+  return [...near];
+}
+
+function fitting(files: StandingFile[], tokens: number): StandingFile[] {
+  let size = 0;
+  const sizeOf = ({ path, topic }: StandingFile) =>
+    (path.length + topic.description.length + FRAME_CHARACTERS) / CHARACTERS_PER_TOKEN;
+  const end = files.findIndex((file) => {
+    size += sizeOf(file);
+    return size > tokens;
+  });
+  return end < 0 ? files : files.slice(0, end);
+}
+
+/** What is shown, as long as there is room for it. */
+class Room {
+  readonly shown = new Map<DraftTopic, Set<string>>();
+  #tokensLeft: number;
+
+  constructor(tokens: number) {
+    this.#tokensLeft = tokens;
+  }
+
+  /** Whether so little is left that looking for more is not worth it. */
+  get isFull(): boolean {
+    return this.#tokensLeft < 40;
+  }
+
+  /** Shows a line, or with '' the topic's heading alone; what must be shown is, without regard to room. */
+  show(topic: DraftTopic, line: string, { isMust = false } = {}): void {
+    const lines = this.shown.get(topic);
+    const text = topic.lines.get(line)?.text;
+    if (lines?.has(line) || (line !== '' && text === undefined) || (line === '' && lines)) return;
+    const heading = lines ? 0 : topic.path.length + topic.description.length + FRAME_CHARACTERS;
+    const characters = heading + (text === undefined ? 0 : text.length + FRAME_CHARACTERS);
+    const tokens = characters / CHARACTERS_PER_TOKEN;
+    if (!isMust && tokens > this.#tokensLeft) return;
+    this.#tokensLeft -= tokens;
+    const shown = lines ?? new Set<string>();
+    if (text !== undefined) shown.add(line);
+    this.shown.set(topic, shown);
+  }
+}

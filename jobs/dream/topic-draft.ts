@@ -1,0 +1,226 @@
+// The draft: the topics that a dream looks at, with what their lines rest on. The living files are touched by the dream's commit
+// alone, which applies the same operations to whatever stands there then.
+// Also what a memory says that no dream writes: memories that are no topics, whoever made them (files in folders, of any
+// name). A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their
+// lines is a person's or a program's.
+
+import { redact } from '../../src/base/text/redact.ts';
+import { allOf, type Sql } from '../../src/db/sql.ts';
+import { isPinned } from '../../src/memory/file-guards.ts';
+import { foldPath } from '../../src/memory/file-rows.ts';
+import { INDEX } from '../../src/memory/memory-index.ts';
+import { logDay } from '../../src/memory/text/daily-log.ts';
+import { isOverflow } from '../../src/memory/text/index-file.ts';
+import {
+  isArchivePath,
+  isTopicFile,
+  parseTopic,
+  saidId,
+  seenOnceOn,
+  type Topic,
+  withoutMark,
+} from '../../src/memory/text/topic.ts';
+import type { Draft, DraftLine } from '../../src/memory/text/topic-edits.ts';
+import type { DreamContext, KnownEntry, LineSource } from '../../src/rules/dream-context.ts';
+import type { NightEntry } from './night-entries.ts';
+
+/** A file of the memory as it stands, by its head. */
+export interface StandingFile {
+  /** `mem_…` */
+  id: string;
+  path: string;
+  /** `memver_…` */
+  version: string;
+  sha: string;
+  changedAt: string;
+  text: string;
+  /** What it says; of a file that is no topic too. */
+  topic: Topic;
+  /** Not put away, and no file in a folder. */
+  isLiving: boolean;
+}
+
+/** By path. Topics, those put away too, and the memories that are none. */
+export type StandingFiles = Map<string, StandingFile>;
+
+export interface DraftTopic extends Draft {
+  file: string;
+  sha: string;
+}
+
+export type NightContext = DreamContext<DraftTopic>;
+
+/** What is longer is no note, and not looked through. */
+const MOST_BYTES = 1024 * 1024;
+
+/** All files of a memory that say something, as they stand; `known`: those that were read before, of which only news are read. */
+export async function standingFiles(
+  sql: Sql,
+  memory: string,
+  known: StandingFiles = new Map(),
+): Promise<StandingFiles> {
+  const rows = await sql.all<Pick<StandingFile, 'id' | 'path' | 'version' | 'sha' | 'changedAt'>>(
+    `select file.id, file.path, file.head as version, version.sha, version.at as "changedAt" from file
+       join version on version.id = file.head
+     where file.memory = ? and file.path is not null and file.path not like 'logs/%' and version.size <= ${MOST_BYTES}
+     order by file.path`,
+    memory,
+  );
+  const isOwn = (path: string) => path === INDEX || path.startsWith('.') || logDay(path) !== null;
+  const wanted = rows.filter(({ path }) => !isOwn(path));
+  const unread = wanted.filter(({ path, version }) => known.get(path)?.version !== version);
+  const contents = await allOf<{ id: string; content: Buffer }>(sql, {
+    select: (list) => `select id, content from version where id in (${list})`,
+    of: unread.map(({ version }) => version),
+  });
+  const texts = new Map(contents.map(({ id, content }) => [id, content.toString()]));
+  const files: StandingFiles = new Map();
+  for (const row of wanted) {
+    const text = texts.get(row.version);
+    if (text === undefined) files.set(row.path, known.get(row.path) as StandingFile);
+    else if (!(row.path.startsWith('index/') && isOverflow(text)))
+      files.set(row.path, { ...row, text, topic: parseTopic(row.path, text), isLiving: isLivingPath(row.path) });
+  }
+  return files;
+}
+
+function isLivingPath(path: string): boolean {
+  return isTopicFile(path) && !isArchivePath(path);
+}
+
+/** Topics, those that were put away too. */
+export function topicsAmong(files: StandingFiles): StandingFile[] {
+  return [...files.values()].filter(({ path }) => isTopicFile(path));
+}
+
+/** How many lines the living topics have. */
+export function countLines(files: StandingFiles): number {
+  return [...files.values()].reduce((sum, { isLiving, topic }) => sum + (isLiving ? topic.lines.length : 0), 0);
+}
+
+/** The entries that operations speak of, with room for topics. What a person wrote is redacted here. */
+export async function contextOf(
+  of: { fresh: NightEntry[]; withdrawn: NightEntry[] },
+  files: StandingFiles,
+): Promise<NightContext> {
+  const entries = new Map<string, KnownEntry>();
+  for (const entry of [...of.fresh, ...of.withdrawn]) {
+    const { id, type, strength, at, by, session, again, evidence } = entry;
+    const quotes = await Promise.all(evidence.map(async (item) => (await redact(item.quote)).text));
+    const changes = entry.changes && (await redact(entry.changes)).text;
+    entries.set(id, {
+      ...{ id, type, strength, at, by, session, quotes, text: (await redact(entry.text)).text },
+      speakers: evidence.map((item, place) => item.by ?? (place === 0 ? by : undefined)),
+      ...(changes && { changes }),
+      ...(again && { again }),
+      isWithdrawn: of.withdrawn.includes(entry),
+    });
+  }
+  return { entries, topics: new Map(), lines: countLines(files) };
+}
+
+const END = '.md';
+
+/**
+ * Reads a file into the context, unless it is there, with what its lines rest on; undefined where there is none. An archived
+ * topic goes by its plain name, unless a living one has it.
+ */
+export async function openTopic(
+  path: string,
+  { sql, memory, files, context }: DraftPlace,
+): Promise<DraftTopic | undefined> {
+  const file = files.get(path);
+  if (!file) return undefined;
+  const plain = path.slice(path.lastIndexOf('/') + 1, -END.length);
+  const isAway = isArchivePath(path) && !files.has(plain + END);
+  const name = isAway ? plain : path.replace(/\.md$/i, '');
+  const known = context.topics.get(name);
+  if (known) return known;
+  const rests = Map.groupBy(await sourcesOf(sql, memory, file.id), ({ line }) => line);
+  const lines = new Map<string, DraftLine>();
+  for (const { id, text } of file.topic.lines) {
+    const of = rests.get(id) ?? [];
+    const entries = of.flatMap(({ source, at }) => (at === null ? [] : source));
+    const seenOnce = entries.length > 0 ? seenOnceOn(text) : undefined;
+    lines.set(id, {
+      text: (await redact(seenOnce ? withoutMark(text) : text)).text,
+      ...(seenOnce && { seenOnce }),
+      entries,
+      // What is gone and is not asked about tonight holds nothing any more.
+      sources: of.flatMap(({ source, line: _, at, state, ...said }) =>
+        at === null || (state === 'gone' && !context.entries.has(source)) ? [] : { id: source, at, ...said },
+      ),
+      isPersons: of.length === 0,
+      ...(of.length > 0 && entries.length === 0 && { isPrograms: true }),
+    });
+  }
+  const topic: DraftTopic = {
+    ...{ name, path: isAway ? name + END : path, file: file.id, sha: file.sha, lines },
+    type: file.topic.type,
+    description: (await redact(file.topic.description)).text,
+    // What is no UTF-8 reads as U+FFFD, and a commit would refuse to change it.
+    isPinned: isPinned(path, file.text) || file.text.includes('\uFFFD') || !isTopicFile(path),
+    bytes: Buffer.byteLength(file.text),
+    ...(isAway && { from: path }),
+  };
+  context.topics.set(name, topic);
+  return topic;
+}
+
+export interface DraftPlace {
+  sql: Sql;
+  memory: string;
+  files: StandingFiles;
+  context: NightContext;
+}
+
+/** `at`: null where it is no entry. */
+interface Source extends Omit<LineSource, 'id' | 'at'> {
+  line: string;
+  source: string;
+  at: string | null;
+  state: string;
+}
+
+function sourcesOf(sql: Sql, memory: string, file: string): Promise<Source[]> {
+  return sql.all<Source>(
+    `select r.line, r.source, e.at, e.text, e.strength, e.state, coalesce(s.name, e.session, '') as session
+     from rests r left join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
+     where r.memory = ? and r.file = ? order by r.source`,
+    ...[memory, file],
+  );
+}
+
+/** Reads the topics of these names that are not there yet, living or archived, under the names that their files have. */
+export async function openNamed(names: readonly string[], place: DraftPlace): Promise<void> {
+  for (const name of new Set(names)) {
+    if (place.context.topics.has(name)) continue;
+    const wanted = [foldPath(name + END), foldPath(`archive/${name}${END}`)];
+    const found = wanted.flatMap((folded) => [...place.files.keys()].find((path) => foldPath(path) === folded) ?? []);
+    if (found[0] !== undefined) await openUnseen(found[0], place);
+  }
+}
+
+/** Reads the living topics that are not there yet and hold one of these lines, as far as nocturne wrote it. */
+export async function openHolding(lines: readonly string[], place: DraftPlace): Promise<void> {
+  const wanted = new Set(lines);
+  for (const { path, isLiving, topic } of wanted.size > 0 ? place.files.values() : [])
+    if (isLiving && topic.lines.some(({ id }) => wanted.has(id))) await openUnseen(path, place);
+}
+
+async function openUnseen(path: string, place: DraftPlace): Promise<void> {
+  const before = new Set(place.context.topics.keys());
+  const topic = await openTopic(path, place);
+  if (topic && !before.has(topic.name)) topic.isUnseen = true;
+}
+
+/** What memories say that are no topics, by line and by sentence; each with the file and the line that says it. */
+export function saidElsewhere(files: StandingFiles): Map<string, { path: string; id: string }> {
+  const said = new Map<string, { path: string; id: string }>();
+  for (const { path, topic } of files.values()) {
+    if (isTopicFile(path)) continue;
+    for (const { id, text } of topic.lines)
+      for (const part of [text, ...text.split(/(?<=[.!?])\s+/)]) said.set(saidId(part), { path, id });
+  }
+  return said;
+}

@@ -1,0 +1,167 @@
+// Asks the forked extractor what of an excerpt is to be kept: its prompt, its tools, what is known already beside it. What it
+// records was checked by code; nothing is committed here.
+
+import { programOf } from '../../src/agent/programs/programs.ts';
+import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
+import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../src/agent/tools.ts';
+import type { AgentEnding, AgentPorts } from '../../src/agent/types.ts';
+import { AppError } from '../../src/base/errors.ts';
+import { asData, renderPrompt } from '../../src/base/prompt.ts';
+import { redact } from '../../src/base/text/redact.ts';
+import { dayOf } from '../../src/base/time.ts';
+import type { By } from '../../src/memory/commit.ts';
+import { type EntryRow, entriesAmong, isInLog } from '../../src/memory/entries.ts';
+import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
+import { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { viewMemory } from '../../src/memory/memory-views.ts';
+import { describePlace, Guidance, originOf } from '../../src/memory/projects.ts';
+import { entryId } from '../../src/memory/text/daily-log.ts';
+import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
+import type { Session } from '../../src/transcript/session.ts';
+import { knownMemory } from './known-memory.ts';
+import type { SortedTurns } from './pending-turns.ts';
+import type { Offered } from './shown-turns.ts';
+
+/** How much of what the agent itself wrote down the extractor is shown. */
+const WRITTEN_CHARS = 6_000;
+
+export interface ExtractedDeps extends Omit<AgentDeps, 'spend'> {
+  memories: Memories;
+  zone: string;
+}
+
+/** The two ports that count. */
+export type SpendPorts = Pick<AgentPorts, 'reserve' | 'settle'>;
+
+/** What all of a run's excerpts are extracted with. */
+export interface Extraction {
+  session: Session;
+  /** Of its row. */
+  sessionId: string;
+  memory: MemoryRow;
+  /** The user's, where what is about the user goes there. */
+  userMemory: MemoryRow | null;
+  by: By;
+  /** What counts the job's requests; `continued`: the model of a request that is another program's. */
+  spend(continued?: string): SpendPorts;
+  /** Turns that are extracted again: what they gave before is not known, and is replaced. */
+  reopened: Set<string>;
+  instructions?: string;
+}
+
+/** What is known of the messages that entries rest on, by id. */
+export type CitedMessages = Map<string, Pick<SourceMessage, 'speaker' | 'at'>>;
+
+/** What the extractor recorded, each entry checked by code. */
+export interface Asked {
+  /** Entries of turns that end in the excerpt. */
+  found: RecordedEntry[];
+  /** Entries of a turn that goes on in the next excerpt, which lists it where it ends: until then they wait. */
+  waiting: RecordedEntry[];
+  cited: CitedMessages;
+  ending: AgentEnding;
+  /** Fingerprint of the prompt. */
+  prompt: string;
+}
+
+/** Lets the forked extractor record entries from what it is shown. `before`: what the excerpts before it left. */
+export async function askExtractor(
+  offered: Offered,
+  extraction: Extraction,
+  { written, before }: Pick<SortedTurns, 'written'> & { before: Pick<Asked, 'waiting' | 'cited'> },
+  deps: ExtractedDeps,
+): Promise<Asked> {
+  const { excerpt } = offered;
+  const { ending, recorded, prompt } = await runExtractor(offered, extraction, { written, ...before }, deps);
+  const cited: CitedMessages = new Map(before.cited);
+  for (const { message } of recorded.flatMap(({ evidence }) => evidence)) {
+    const source = excerpt.sources.get(message);
+    if (source) cited.set(message, { speaker: source.speaker, at: source.at });
+  }
+  const ended = new Set(excerpt.turns);
+  const { found = [], waiting = [] } = Object.groupBy([...before.waiting, ...recorded], ({ turn }) =>
+    ended.has(turn) ? 'found' : 'waiting',
+  );
+  return { found, waiting, cited, ending, prompt };
+}
+
+async function runExtractor(
+  { excerpt, continues }: Offered,
+  { session, sessionId, memory, userMemory, spend, reopened, instructions }: Extraction,
+  { written, waiting }: Pick<SortedTurns, 'written'> & Pick<Asked, 'waiting'>,
+  deps: ExtractedDeps,
+): Promise<{ ending: AgentEnding; recorded: RecordedEntry[]; prompt: string }> {
+  const system = await renderPrompt('extract', {});
+  // Messages without words (a cleared screen, an empty result) are covered without being asked about.
+  if (excerpt.text === '') return { ending: 'done', recorded: [], prompt: system.fingerprint };
+  const { db, clock } = deps.memories;
+  const isReopened = (row: EntryRow) => row.session === sessionId && reopened.has(row.turn ?? '');
+  const sources = [...excerpt.sources.values()];
+  const memories = [memory.id, ...(userMemory ? [userMemory.id] : [])];
+  const known = new Map<string, EntryRow>();
+  for (const each of memories) {
+    const ofTurns = { column: 'turn', of: [...new Set(sources.map(({ turn }) => turn))] } as const;
+    for (const row of await entriesAmong(db, each, ofTurns)) if (!isReopened(row)) known.set(row.id, row);
+    const ofSession = await entriesAmong(db, each, { column: 'session', of: [sessionId] });
+    for (const row of ofSession) if (!isReopened(row)) known.set(row.id, row);
+  }
+  const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
+  const shown = await knownMemory({ sql: db, memory: memory.id }, sources);
+  const record = recordEntriesTool({
+    find: (id) => findSource(excerpt, id),
+    isKnown: (candidate) => known.has(entryId(candidate)),
+    redact,
+    messages: () => excerpt.sources.values(),
+    names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
+    saying: (text) => guidance.saying(text, session.id),
+    lineOf: (number) => shown.lines[number - 1],
+  });
+  // What is shown whole need not be looked up; a request that is continued runs no tool, and a program has none.
+  const canLookUp = !shown.isWhole && !continues && programOf(deps.agent.model) === null;
+  const told = [...known.values()].filter((row) => row.session === sessionId && isInLog(row)).sort(byTime);
+  const values = {
+    today: dayOf(clock.now(), deps.zone),
+    zone: deps.zone,
+    instructions: asData(instructions),
+    index: shown.index,
+    topics: shown.topics,
+    lookUp: canLookUp ? 'memory' : '',
+    known: asData([...told, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
+  };
+  const input = continues
+    ? await renderPrompt('extract-fork', { ...values, pending: excerpt.text })
+    : await renderPrompt('extract-input', {
+        ...values,
+        session: asData(await describePlace(session.cwd)),
+        excerpt: excerpt.text,
+      });
+  const files = new MemoryFiles(deps.memories, memory);
+  const ports = spend(continues && String(continues.model));
+  const ending = await runWithTools(
+    { memory: memory.id, system: continues ? '' : system.text, input: input.text, continues },
+    canLookUp ? [record, memoryViewTool((path, range) => viewMemory(files, { path, range }))] : [record],
+    {
+      ...deps,
+      spend: { reserve: (tokens, output, { paid }) => ports.reserve(tokens, output, paid), settle: ports.settle },
+    },
+  );
+  // Calls that were no entries, and were never mended, are no "nothing worth keeping".
+  if (record.isMisused()) {
+    throw new AppError(
+      'bad-reply',
+      `Model ${deps.agent.model} called record_entries with arguments that are no entries, and never mended them.`,
+      { remedy: 'A stronger model helps.' },
+    );
+  }
+  return { ending, recorded: record.recorded(), prompt: (continues ? input : system).fingerprint };
+}
+
+/** What the agent wrote down itself in this session, the newest of it where it is much. */
+async function formatWritten(written: SortedTurns['written']): Promise<string> {
+  const { text } = await redact([...new Set([...written.values()].flat())].join('\n'));
+  return text === '' ? '' : `\nWritten down by the agent itself:\n${text.slice(-WRITTEN_CHARS)}`;
+}
+
+function byTime(a: EntryRow, b: EntryRow): number {
+  return a.at < b.at || (a.at === b.at && a.id < b.id) ? -1 : 1;
+}

@@ -1,0 +1,251 @@
+// What one excerpt gave is committed with the coverage of the turns that end there, in one commit over the project's and the user's
+// memory: what is about the user goes into the user's, where there is one, the rest stays here.
+// Promises: nothing that was forgotten is learned again; an entry that is known is not written twice, whichever session tells it;
+// a turn that another run covered meanwhile is left out.
+
+import { type Day, dayOf } from '../../src/base/time.ts';
+import type { Sql } from '../../src/db/sql.ts';
+import { commitAll, type Plan } from '../../src/memory/commit.ts';
+import { cover, coverageOf, intervalOf, nameOf, type SkipReason, type TurnState } from '../../src/memory/coverage.ts';
+import { type EntryRow, entriesAmong, forgottenIn, isInLog, putEntry } from '../../src/memory/entries.ts';
+import type { MemoryRow } from '../../src/memory/memories.ts';
+import { markedMessages } from '../../src/memory/redaction-marks.ts';
+import { noteReadTo } from '../../src/memory/session-rows.ts';
+import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
+import type { Change } from '../../src/memory/undo-rows.ts';
+import type { FoundEntry } from '../../src/rules/entry-rules.ts';
+import type { ReadPoint, Session } from '../../src/transcript/session.ts';
+import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
+import type { Offered } from './shown-turns.ts';
+import type { TurnRange } from './turn-ranges.ts';
+
+export interface ReportedEntry {
+  id: string;
+  type: string;
+  text: string;
+  evidence: { message: string; quote: string; speaker: string; at: string | null }[];
+  /** As its agent calls it. */
+  session: string;
+  turn: string;
+  /** Id of the memory that it went to, where that is not the session's: the user's. */
+  memory?: string;
+}
+
+/** Finds what the logs of these turns cannot be written for, before a model is paid for what goes there. */
+export async function rehearse(
+  ranges: readonly TurnRange[],
+  { memory, userMemory, by }: Extraction,
+  { memories, zone }: Pick<ExtractedDeps, 'memories' | 'zone'>,
+): Promise<void> {
+  const now = memories.clock.now();
+  const paths = [...new Set(ranges.map(({ turn }) => logPath(dayOf(turn.at ?? now, zone))))];
+  const targets = [memory, ...(userMemory ? [userMemory] : [])].map(({ id }) => ({ memory: id, paths }));
+  const done = new Error('rehearsed');
+  const files = paths.map((path) => ({ path, make: (text: string | null) => `${text ?? ''}\n` }));
+  const end = () => Promise.reject(done);
+  const plans = targets.map((_, at) => ({ files, rows: at === targets.length - 1 ? end : undefined }));
+  await commitAll(memories, targets, by, async () => plans).catch((error: unknown) => {
+    if (error !== done) throw error;
+  });
+}
+
+/**
+ * Commits what was recorded, with the coverage of the ranges that end there. `readTo`: null where more of the session is to be
+ * read again. Answers the entries of these turns, new ones and those that were found again.
+ */
+export async function commitExtracted(
+  { ranges }: Pick<Offered, 'ranges'>,
+  { found, cited, prompt }: Pick<Asked, 'found' | 'cited' | 'prompt'>,
+  { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
+  { memories, zone }: ExtractedDeps,
+): Promise<ReportedEntry[]> {
+  const { session, sessionId, memory, userMemory, by, reopened } = extraction;
+  const now = memories.clock.now();
+  const targets = [memory, ...(userMemory ? [userMemory] : [])];
+  const days = [
+    ...new Set([
+      ...ranges.map(({ turn }) => dayOf(turn.at ?? now, zone)),
+      ...(await daysBefore(memories.db, extraction, ranges)),
+    ]),
+  ];
+  let kept: EntryRow[] = [];
+  const plan = async (sql: Sql): Promise<Plan[]> => {
+    const open = await untouched(sql, ranges, extraction);
+    const dayOfTurn = new Map(open.map(({ turn }) => [turn.id, dayOf(turn.at ?? now, zone)]));
+    const isForgotten = await forgottenIn(
+      sql,
+      targets.map(({ id }) => id),
+    );
+    const isMarked = await markedMessages(sql);
+    const entries = found.flatMap((recorded): EntryRow[] => {
+      const day = dayOfTurn.get(recorded.turn);
+      const [{ message, quote }] = recorded.evidence as [FoundEntry['evidence'][number]];
+      const { type, strength, text, evidence, changes, again, by: speaker, turn, at = now.toISOString() } = recorded;
+      // What a person had forgotten is dropped without a word: no report reminds them of it.
+      if (!day || isMarked(message) || isForgotten({ session: sessionId, text, at, message, quote })) return [];
+      const place = type === 'user' && userMemory ? userMemory.id : memory.id;
+      const more = { ...(changes && { changes }), ...(again && { again }) };
+      const said = { type, strength, text, evidence, by: speaker, session: sessionId, turn, at, day, prompt, ...more };
+      return [
+        { memory: place, id: entryId({ message, quote, text }), ...said, job: by.job, state: 'new', reason: null },
+      ];
+    });
+    const again = new Set(entries.map(({ id }) => id));
+    const standing = new Map<string, EntryRow>();
+    const plans: Plan[] = [];
+    for (const { id } of targets) {
+      const own = entries.filter((entry) => entry.memory === id);
+      const rows = await entriesAmong(sql, id, { column: 'id', of: own.map((entry) => entry.id) });
+      for (const row of rows) if (isInLog(row)) standing.set(row.id, row);
+      const added = own.filter((entry) => !standing.has(entry.id)).sort(byTime);
+      const replaced = (await replaceable(sql, id, { extraction, ranges: open })).filter((row) => !again.has(row.id));
+      plans.push(planOf({ added, replaced, session: session.id, zone }));
+    }
+    kept = entries.map((entry) => standing.get(entry.id) ?? entry);
+    const covered = async (change: Change) => {
+      if (readTo !== undefined) await noteReadTo(sql, sessionId, readTo);
+      for (const range of open) {
+        const day = dayOfTurn.get(range.turn.id) as Day;
+        await cover(change, range.turn, rangeRow(range, { extraction, state: 'done', day }));
+      }
+    };
+    return plans.map((each, at) => (at > 0 ? each : inTurn(each, covered)));
+  };
+  await commitAll(
+    memories,
+    targets.map(({ id }) => ({ memory: id, paths: days.map(logPath) })),
+    by,
+    plan,
+  );
+  for (const { turn } of ranges) reopened.delete(turn.id);
+  return kept.map((entry) => reportedEntry(entry, { cited, session, memory }));
+}
+
+function planOf({
+  added,
+  replaced,
+  session,
+  zone,
+}: {
+  added: EntryRow[];
+  replaced: EntryRow[];
+  session: string;
+  zone: string;
+}): Plan {
+  const gone: EntryRow[] = [];
+  // A log names the session as its agent does.
+  const inLog = (row: EntryRow) => ({ ...row, session, turn: row.turn ?? '' });
+  const logs = { remove: replaced.filter(isInLog).map(inLog), add: added.map(inLog), zone };
+  const files = changeLogs(logs, (removed) =>
+    gone.push(...replaced.filter(({ id }) => removed.some((row) => row.id === id))),
+  );
+  return {
+    files: files.map(({ path, change: make }) => ({ path, make })),
+    async rows(change) {
+      for (const entry of gone) await putEntry(change, { ...entry, state: 'gone', reason: 'replaced' });
+      for (const entry of added) await putEntry(change, entry);
+    },
+  };
+}
+
+/** The plan, with further rows behind its own. */
+function inTurn({ files, rows }: Plan, more: (change: Change) => Promise<void>): Plan {
+  return {
+    files,
+    async rows(change, heads) {
+      await rows?.(change, heads);
+      await more(change);
+    },
+  };
+}
+
+/** Covers ranges without extracting them. */
+export async function coverRanges(
+  covered: readonly { range: TurnRange; state: TurnState; reason: SkipReason | null }[],
+  { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
+  { memories, zone }: Pick<ExtractedDeps, 'memories' | 'zone'>,
+): Promise<void> {
+  const { memory, sessionId, by } = extraction;
+  const now = memories.clock.now();
+  await commitAll(memories, [{ memory: memory.id, paths: [] }], by, async (sql) => [
+    {
+      files: [],
+      async rows(change) {
+        if (readTo !== undefined) await noteReadTo(sql, sessionId, readTo);
+        for (const { range, state, reason } of covered) {
+          const day = dayOf(range.turn.at ?? now, zone);
+          await cover(change, range.turn, { ...rangeRow(range, { extraction, state, day }), reason });
+        }
+      },
+    },
+  ]);
+}
+
+function rangeRow(
+  { begins, through }: TurnRange,
+  { extraction, state, day }: { extraction: Extraction; state: TurnState; day: Day },
+) {
+  const { sessionId: session, memory } = extraction;
+  return { session, memory: memory.id, begins, through, state, reason: null, day };
+}
+
+/** Those of the ranges of which nothing new is known since they were looked at, but by this job. */
+async function untouched(sql: Sql, ranges: readonly TurnRange[], { memory, by }: Extraction): Promise<TurnRange[]> {
+  const known = await coverageOf(
+    sql,
+    memory.id,
+    ranges.map(({ turn }) => turn),
+  );
+  return ranges.filter((range, at) => {
+    const ids = range.turn.messageIds;
+    const own = intervalOf(range, ids);
+    return known[at]?.every((row) => {
+      const interval = intervalOf(row, ids);
+      const isBeside = !own || !interval || interval.end < own.start || interval.start > own.end;
+      return isBeside || row.job === by.job || range.seen.has(nameOf(row));
+    });
+  });
+}
+
+/** The entries in a memory that a reopened turn gave before, as far as it is looked at again. */
+async function replaceable(
+  sql: Sql,
+  memory: string,
+  { extraction, ranges }: { extraction: Extraction; ranges: readonly TurnRange[] },
+): Promise<EntryRow[]> {
+  const again = new Map(
+    ranges.flatMap((range) => (extraction.reopened.has(range.turn.id) ? [[range.turn.id, range] as const] : [])),
+  );
+  if (again.size === 0) return [];
+  const rows = await entriesAmong(sql, memory, { column: 'session', of: [extraction.sessionId] });
+  return rows.filter((row) => {
+    const range = again.get(row.turn ?? '');
+    if (!range || !isInLog(row)) return false;
+    const ids = range.turn.messageIds;
+    const at = ids.indexOf(row.evidence[0]?.message ?? '');
+    return at === -1 || range.begins === '' || at >= ids.indexOf(range.begins);
+  });
+}
+
+async function daysBefore(sql: Sql, extraction: Extraction, ranges: readonly TurnRange[]): Promise<Day[]> {
+  const memories = [extraction.memory, extraction.userMemory].flatMap((memory) => memory?.id ?? []);
+  const rows = await Promise.all(memories.map((memory) => replaceable(sql, memory, { extraction, ranges })));
+  return rows.flat().map(({ day }) => day);
+}
+
+function reportedEntry(
+  entry: EntryRow,
+  { cited, session, memory }: { cited: CitedMessages; session: Session; memory: MemoryRow },
+): ReportedEntry {
+  const { id, type, text, turn } = entry;
+  const evidence = entry.evidence.map(({ message, quote }) => {
+    const source = cited.get(message);
+    return { message, quote, speaker: source?.speaker ?? entry.by, at: source?.at ?? null };
+  });
+  const place = entry.memory === memory.id ? {} : { memory: entry.memory };
+  return { id, type, text, evidence, session: session.id, turn: turn ?? '', ...place };
+}
+
+function byTime(a: EntryRow, b: EntryRow): number {
+  return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
+}

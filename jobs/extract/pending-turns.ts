@@ -1,0 +1,251 @@
+// A session's turns by what is known of them: which are pending and from which message on, which ranges the agent wrote down
+// itself, which are private, which serve as context. One pass over the transcript. The pending turns and their context are held,
+// up to 64 MB of text: what is pending beyond that waits for the next pass. Of all others no more is kept than their ids.
+
+import { textsIn } from '../../src/base/text/json.ts';
+import { coverageOf, coverageWhere, type SkipReason, standsForMore, type TurnRow } from '../../src/memory/coverage.ts';
+import type { Memories } from '../../src/memory/memories.ts';
+import { readPointOf, type SessionRow } from '../../src/memory/session-rows.ts';
+import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
+import { finishedCalls, sayWrites } from '../../src/transcript/own-writes.ts';
+import type { ReadPoint, Session } from '../../src/transcript/session.ts';
+import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
+import type { Turn } from '../../src/transcript/types.ts';
+import { externalChanges, writesAmong } from './agent-writes.ts';
+import { declinedRows, divideTurn, isOwnWrite, type KnownTurn, type TurnRange, whole } from './turn-ranges.ts';
+
+export interface SortedTurns {
+  /** The pending ranges, by turn, in the order of the session. */
+  pending: Map<string, TurnRange>;
+  /** What is covered without a model. */
+  byCode: { range: TurnRange; reason: SkipReason }[];
+  /** What the agent wrote down itself in this session, by turn, in lines. */
+  written: Map<string, string[]>;
+  /** Pending turns and their context, in order; what was written to a memory elsewhere is said in words. */
+  shown: ExcerptTurn[];
+  /** How many turns are pending for which there was no place in `shown`. */
+  later: number;
+  /** How many are pending but may still go on. */
+  unsettled: number;
+  /** All turns that were read. */
+  turns: KnownTurn[];
+  hasPrivate: boolean;
+  /** Where the last turn begins in the file, where reading can go on from there. */
+  lastTurnByte: number | null;
+}
+
+/** What may be taken up again although it was covered. */
+export type TakenUp = 'undone' | 'declined' | 'gave_up';
+
+export interface SortOptions {
+  memories: Memories;
+  memory: string;
+  /** The session's row; undefined where it has none yet. */
+  row: SessionRow | undefined;
+  /** The memories that the session's agent may have written to. */
+  writable: readonly string[];
+  /** The session is over: its last turn is settled too. */
+  ended: boolean;
+  /** How long the transcript must not have changed for its last turn to be settled. */
+  quietMs: number;
+  /** Turns to be extracted again, whatever is known of them. */
+  reopened: ReadonlySet<string>;
+  /** `gave_up` is of this session alone. */
+  takeUp: readonly TakenUp[];
+  /** What this job itself gave up stays so. */
+  job: string | null;
+  /** What was said before this instant was declined; ISO-8601. */
+  declinedBefore?: string;
+  /** How much text may be held. Default: 64 MB. */
+  heldCharacters?: number;
+}
+
+const HELD_CHARACTERS = 64 * 2 ** 20;
+/** How many covered turns before a pending one are kept as its context. */
+const CONTEXT_TURNS = 3;
+/** So many messages are asked for at once. */
+const MESSAGES_AT_ONCE = 800;
+
+/** Reads on where the last extraction left off, unless something before that is taken up again. */
+export async function sortTurns(session: Pick<Session, 'modifiedAt' | 'messages'>, options: SortOptions) {
+  const { memories, row, reopened, job } = options;
+  const takenUp = await rowsTakenUp(options);
+  const isRetaken = (known: TurnRow) =>
+    takenUp.has(known.reason ?? known.state) &&
+    (known.state !== 'gave_up' || (known.session === row?.id && known.job !== job));
+  const sort = (from?: ReadPoint) => sortFrom(session, { ...options, isRetaken, from });
+  const from = reopened.size + takenUp.size === 0 && row ? readPointOf(row) : undefined;
+  const sorted = await sort(from);
+  if (!from || sorted.pending.size + sorted.byCode.length === 0) return sorted;
+  // What the agent wrote down before is read again, so that it is known, and that no later call passes for its writer.
+  const written = await coverageWhere(memories.db, { session: row?.id, reason: 'own-write' });
+  return written.length > 0 ? sort() : sorted;
+}
+
+/** Of what is asked for, what there is. */
+async function rowsTakenUp({ memories, memory, row, takeUp }: SortOptions): Promise<ReadonlySet<string>> {
+  const asked: Partial<TurnRow>[] = [];
+  if (takeUp.includes('undone')) asked.push({ memory, state: 'undone' });
+  if (takeUp.includes('declined')) asked.push({ memory, reason: 'declined' });
+  if (takeUp.includes('gave_up') && row) asked.push({ session: row.id, state: 'gave_up' });
+  const rows = await Promise.all(asked.map((where) => coverageWhere(memories.db, where)));
+  return new Set(rows.flat().map(({ state, reason }) => reason ?? state));
+}
+
+type ReadOptions = SortOptions & {
+  isRetaken(row: TurnRow): boolean;
+  /** Everything before it was covered: only what follows is read, if the file still is what it was up to there. */
+  from?: ReadPoint;
+};
+
+async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, options: ReadOptions): Promise<SortedTurns> {
+  const { memories, memory, ended, quietMs, takeUp, heldCharacters: room = HELD_CHARACTERS } = options;
+  const declinedBefore = takeUp.includes('declined') ? undefined : options.declinedBefore;
+  const sorted = nothing();
+  const unchangedMs = memories.clock.now().getTime() - Date.parse(session.modifiedAt);
+  const branches = new Branches();
+  let behind: Turn[] = [];
+  let held = 0;
+  let writeOf: ReturnType<typeof writesAmong> | undefined;
+  let begunAt: string | undefined;
+  const show = (turn: ExcerptTurn) => {
+    for (const each of [...behind.map(asContext), turn]) {
+      sorted.shown.push(each);
+      held += charactersIn(each.turn);
+    }
+    behind = [];
+  };
+  for await (const { turn, rows, isLast } of withRows(readTurns(session.messages(options.from)), memories, memory)) {
+    const known: KnownTurn = { id: turn.id, at: turn.at, messageIds: turn.messages.map(({ id }) => id) };
+    sorted.lastTurnByte = turn.byte ?? null;
+    begunAt ??= turn.at;
+    if (!options.reopened.has(turn.id) && isAssumedThrough(rows, options.row?.id)) {
+      behind = [...assumeBefore(sorted, options.reopened), ...behind].slice(-CONTEXT_TURNS);
+      sorted.byCode.push({ range: whole(known), reason: 'assumed' });
+    }
+    const takenBack = new Set(branches.takenBackBy(turn));
+    if (takenBack.size > 0) {
+      dropTakenBack(sorted, takenBack);
+      behind = behind.filter(({ id }) => !takenBack.has(id));
+    }
+    sorted.turns.push(known);
+    if (isOwn(turn)) continue;
+    const calls = finishedCalls(turn);
+    if (calls.length > 0) writeOf ??= writesAmong(await externalChanges(memories, options.writable, begunAt));
+    const writes = calls.flatMap((call) => writeOf?.(call) ?? []);
+    const declined = declinedRows(turn, declinedBefore);
+    const isRetaken = (row: TurnRow) => options.reopened.has(turn.id) || options.isRetaken(row);
+    const { pending, offeredFrom, own, newlyDeclined } = divideTurn(turn, known, {
+      rows: [...rows, ...declined],
+      isRetaken,
+      writes,
+    });
+    sorted.byCode.push(...newlyDeclined.map((range) => ({ range, reason: 'declined' as const })));
+    const isSettledNow = isSettled(turn, { hasNext: !isLast, ended, unchangedMs, quietMs });
+    if (isPrivate(turn)) {
+      sorted.hasPrivate = true;
+      if ((pending || own.length > 0) && isSettledNow) sorted.byCode.push({ range: whole(known), reason: 'private' });
+      continue;
+    }
+    const here = writes.filter(
+      ({ at }) => own.some(({ start, end }) => start <= at && at <= end) || isOwnWrite(rows, known, at),
+    );
+    if (here.length > 0)
+      sorted.written.set(
+        turn.id,
+        here.flatMap(({ added }) => added),
+      );
+    if (isSettledNow) sorted.byCode.push(...own.map(({ range }) => ({ range, reason: 'own-write' as const })));
+    if (pending && isSettledNow) {
+      if (held >= room && sorted.pending.size > 0) {
+        sorted.later += 1;
+        continue;
+      }
+      sorted.pending.set(turn.id, pending);
+      const elsewhere = calls.filter(({ call, memory: text }) => text && !here.some((write) => write.call === call));
+      const calledElsewhere = new Set(elsewhere.map(({ call }) => call));
+      const end = known.messageIds.indexOf(pending.through);
+      const messages = turn.messages.slice(0, end + 1).map((message) => sayWrites(message, calledElsewhere));
+      show({ turn: { ...turn, messages }, offeredFrom });
+    } else if (!pending && here.length > 0) {
+      if (held < room) show(asContext(turn));
+    } else {
+      if (pending) sorted.unsettled += 1;
+      behind = [...behind, turn].slice(-CONTEXT_TURNS);
+    }
+  }
+  return sorted;
+}
+
+function nothing(): SortedTurns {
+  const lists = { pending: new Map(), byCode: [], written: new Map(), shown: [], turns: [] };
+  return { ...lists, later: 0, unsettled: 0, hasPrivate: false, lastTurnByte: null };
+}
+
+interface WithRows {
+  turn: Turn;
+  rows: TurnRow[];
+  isLast: boolean;
+}
+
+/** The turns with what is known of them, which is asked for of many at once. */
+async function* withRows(turns: AsyncIterable<Turn>, { db }: Memories, memory: string): AsyncGenerator<WithRows> {
+  const batch: Turn[] = [];
+  const take = async (isEnd: boolean) => {
+    const some = isEnd ? batch.splice(0) : batch.splice(0, batch.length - 1);
+    const ids = some.map(({ id, messages }) => ({ id, messageIds: messages.map((message) => message.id) }));
+    const rows = await coverageOf(db, memory, ids);
+    return some.map((turn, at) => ({ turn, rows: rows[at] as TurnRow[], isLast: isEnd && at === some.length - 1 }));
+  };
+  let messages = 0;
+  for await (const turn of turns) {
+    batch.push(turn);
+    messages += turn.messages.length;
+    if (messages < MESSAGES_AT_ONCE) continue;
+    messages = 0;
+    yield* await take(false);
+  }
+  yield* await take(true);
+}
+
+// Turns that others decide on.
+
+/** Whether a row that stands for all turns before it covers this one, and this session was not looked at since. */
+function isAssumedThrough(rows: readonly TurnRow[], session: string | undefined): boolean {
+  const own = rows.filter((row) => row.session === session);
+  return (own.length > 0 ? own : rows).some(standsForMore);
+}
+
+/** Takes what was pending so far for covered; answers the turns that may serve as context of what follows. */
+function assumeBefore(sorted: SortedTurns, reopened: ReadonlySet<string>): Turn[] {
+  for (const [id, range] of sorted.pending) {
+    if (reopened.has(id)) continue;
+    sorted.pending.delete(id);
+    sorted.byCode.push({ range, reason: 'assumed' });
+  }
+  const shown = sorted.shown.map((item) => (sorted.pending.has(item.turn.id) ? item : asContext(item.turn)));
+  const end = shown.findLastIndex((item) => item.offeredFrom !== null) + 1;
+  sorted.shown = shown.slice(0, end);
+  return shown.slice(end).map((item) => item.turn);
+}
+
+/** Turns that a person took back are not shown; what became of them before stays so. */
+function dropTakenBack(sorted: SortedTurns, takenBack: ReadonlySet<string>): void {
+  for (const id of takenBack) {
+    sorted.pending.delete(id);
+    sorted.written.delete(id);
+  }
+  sorted.shown = sorted.shown.filter(({ turn }) => !takenBack.has(turn.id));
+  sorted.byCode = sorted.byCode.filter(({ range, reason }) => reason !== 'own-write' || !takenBack.has(range.turn.id));
+}
+
+function asContext(turn: Turn): ExcerptTurn {
+  return { turn, offeredFrom: null };
+}
+
+function charactersIn({ messages }: Turn): number {
+  const texts = messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => ('text' in part ? part.text : part.kind === 'call' ? textsIn(part.input) : [])),
+  );
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}

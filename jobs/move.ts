@@ -1,0 +1,301 @@
+// Move: a memory goes from this machine's database into the one that machines share, or back.
+//
+// 1. Put it aside where it is: nobody commits to it any more, and `undo` with its id brings it back.
+// 2. Send every row of it to a memory that nobody sees yet; what is there already and the same is not sent again.
+// 3. Compare all rows on both sides.
+// 4. Let it be seen there.
+//
+// Promises: a memory counts in one database only, and there whole; the source keeps its rows, as of what was deleted, and its
+// files; broken off, it goes on where it was. What was spent counts for the day where it was; a team's memory is git's to carry.
+
+import { createHash, type Hash } from 'node:crypto';
+import type { Config } from '../src/base/config/config.ts';
+import { AppError } from '../src/base/errors.ts';
+import { canonicalPath, isDirectory, listFiles } from '../src/base/files/directories.ts';
+import { openDatabase } from '../src/db/open-database.ts';
+import { type Db, insert, type Row, replace, type Sql } from '../src/db/sql.ts';
+import { lookInto } from '../src/memory/commit.ts';
+import { isCheckedIn, Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { memoryDirFor } from '../src/memory/places.ts';
+
+export interface MoveReport {
+  memory: string;
+  name: string;
+  files: number;
+  /** Of all its tables, and how many of them were sent now. */
+  rows: number;
+  sent: number;
+  /** Its working copy, or the directory that stands for it now; null: none on this machine. */
+  dir: string | null;
+}
+
+interface Table {
+  name: string;
+  /** `#` stands for the id of the memory. */
+  where: string;
+  order: string;
+  /** Columns that each database has for itself. */
+  own?: string[];
+}
+
+const CHANGES = `select change from version where memory = # union
+  select change.id from change join job on job.id = change.job where job.memory = #`;
+
+/** In the order in which they refer to one another. */
+const TABLES: Table[] = [
+  { name: 'file', where: 'memory = #', order: 'id', own: ['placed', 'seen', 'missing_since'] },
+  { name: 'job', where: 'memory = #', order: 'created_at, id' },
+  { name: 'version', where: 'memory = #', order: 'seq', own: ['seq'] },
+  { name: 'change', where: `id in (${CHANGES})`, order: 'n', own: ['n'] },
+  { name: 'session', where: 'memory = #', order: 'id' },
+  { name: 'piece', where: 'session in (select id from session where memory = #)', order: 'session, n' },
+  { name: 'turn', where: 'memory = #', order: 'session, id, begins' },
+  { name: 'entry', where: 'memory = #', order: 'id' },
+  { name: 'rests', where: 'memory = #', order: 'file, line, source' },
+  { name: 'line', where: 'memory = #', order: 'file, text', own: ['id'] },
+  { name: 'proposal', where: 'memory = #', order: 'id' },
+  {
+    name: 'undo',
+    // Of a change of several memories, what it did to this one; `key` is a list that begins with an id.
+    where: `change in (${CHANGES}) and (tbl in ('entry', 'rests', 'snapshot_base') and key like '["' || # || '"%'
+      or tbl = 'turn' and substr(key, 3, 32) in (select id from session where memory = #)
+      or tbl = 'proposal' and substr(key, 3, length(key) - 4) in (select id from proposal where memory = #))`,
+    order: 'change, n',
+  },
+  { name: 'inbox', where: 'memory = #', order: 'kind, key', own: ['id', 'owner', 'until'] },
+  { name: 'recalled', where: 'memory = #', order: 'session, request' },
+  { name: 'topic_use', where: 'memory = #', order: 'file' },
+  { name: 'snapshot_base', where: 'memory = #', order: 'path' },
+  { name: 'call', where: 'job in (select id from job where memory = #)', order: 'id' },
+];
+const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id', own: ['dir', 'machine', 'deleted_at'] };
+const AT_ONCE = 64;
+const ABSENT = { rows: 0, sha: '' };
+
+/** `given`: its id, its name or its directory; default: what is kept of this project. */
+export async function betweenDatabases(
+  given: string | undefined,
+  config: Config,
+  target: 'database' | 'home',
+): Promise<MoveReport> {
+  const { home, clock, databaseUrl } = config;
+  const opened: Db[] = [];
+  const open = async (url?: string) => {
+    const db = await openDatabase({ home, url });
+    opened.push(db);
+    return new Memories({ db, home, clock });
+  };
+  try {
+    const [here, shared] = [await open(), await open(databaseUrl)];
+    const [from, to] = target === 'database' ? [here, shared] : [shared, here];
+    try {
+      return await move(await idOf(given, { from, to, config }), { from, to });
+    } finally {
+      await from.close();
+      await to.close();
+    }
+  } finally {
+    for (const db of opened) await db.close();
+  }
+}
+
+async function idOf(
+  given: string | undefined,
+  { from, to, config }: { from: Memories; to: Memories; config: Config },
+): Promise<string> {
+  const dir = canonicalPath(given ?? memoryDirFor(config, {}));
+  const select = `select distinct memory.id from memory left join place on place.memory = memory.id and place.machine = ?
+    where (memory.id = ? or memory.name = ? or place.path = ? or memory.machine = ? and dir = ?)`;
+  const values = [from.machine, given ?? '', given ?? '', dir, from.machine, dir];
+  const ids = (sql: Sql, more: string) => sql.all<{ id: string }>(`${select} and ${more}`, ...values);
+  const found = await ids(from.db, 'deleted_at is null');
+  // One whose move was broken off.
+  const aside = found.length > 0 ? found : await ids(from.db, 'deleted_at is not null order by memory.id');
+  const [first, ...others] = aside;
+  if (first && others.length === 0) return first.id;
+  const what = `There ${first ? `are ${aside.length} memories` : 'is no memory'} ${given ?? dir}`;
+  const remedy = first ? `Give an id: ${aside.map(({ id }) => id).join(', ')}.` : 'nocturne stores list names them.';
+  throw new AppError('bad-input', `${what} in ${from.db.name}, to go to ${to.db.name}.`, { remedy });
+}
+
+export async function move(id: string, { from, to }: { from: Memories; to: Memories }): Promise<MoveReport> {
+  const found = await sourceOf(id, { from, to });
+  const { there } = found;
+  const { name } = found.source;
+  if (found.source.deleted_at === null) {
+    await from.of(id);
+    await lookInto(from, { memory: id, paths: 'all' });
+  }
+  // 1.
+  const at = from.clock.now().toISOString();
+  const source = await from.db.write(async (sql) => {
+    await sql.get(`select 1 from memory where id = ?${from.db.lock.wait}`, id);
+    const waiting = await sql.get("select kind from inbox where memory = ? and state = 'waiting'", id);
+    if (waiting)
+      throw new AppError('refused', `There is work that waits, or is under way, on ${name}.`, {
+        remedy: 'Let a worker do it (nocturne worker --once), and move it then.',
+      });
+    await sql.run('update memory set deleted_at = coalesce(deleted_at, ?) where id = ?', at, id);
+    return (await sql.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow;
+  });
+  let mayCount = false;
+  try {
+    // 2.
+    const dir = await placeFor({ source, there }, { from, to });
+    const placed = await stateOfFiles(to.db, id);
+    const place = to.db.engine === 'sqlite' && dir !== null ? { dir, machine: to.machine } : NOWHERE;
+    await replace(to.db, 'memory', ['id'], { ...rowOf(source), ...place, deleted_at: at });
+    let sent = 0;
+    for (const table of TABLES)
+      sent += await send(table, id, { from: from.db, to: to.db, fill: place.dir === null ? undefined : placed });
+    // 3.
+    let rows = 0;
+    for (const table of [MEMORY, ...TABLES]) {
+      const [here, arrived] = [await sumOf(from.db, table, id), await sumOf(to.db, table, id)];
+      rows += arrived.rows;
+      if (here.sha === arrived.sha && here.rows === arrived.rows) continue;
+      throw new AppError(
+        'conflict',
+        `${table.name} of ${name} differs: ${arrived.rows} of ${here.rows} rows arrived.`,
+        {
+          remedy: 'Do it again: it goes on where it was.',
+        },
+      );
+    }
+    // 4.
+    mayCount = true;
+    await to.db.write(async (sql) => {
+      if (to.db.engine === 'postgres' && dir !== null) {
+        const row = { machine: to.machine, path: dir, memory: id };
+        await replace(sql, 'place', ['machine', 'path'], row);
+      }
+      await sql.run('update memory set deleted_at = null where id = ?', id);
+    });
+    await to.of(id);
+    await lookInto(to, { memory: id, paths: 'all' });
+    return { memory: id, name, files: source.files, rows, sent, dir };
+  } catch (error) {
+    // Where it is not known whether it counts there it stays aside here.
+    const counts = 'select 1 from memory where id = ? and deleted_at is null';
+    const isThere = mayCount && (await to.db.get(counts, id).catch(() => true));
+    if (!isThere) await from.db.run('update memory set deleted_at = null where id = ?', id);
+    throw error;
+  }
+}
+
+const NOWHERE = { dir: null, machine: null };
+
+const rowOf = (row: MemoryRow): Row => ({ ...row }) as unknown as Row;
+
+async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories }) {
+  const select = 'select * from memory where id = ?';
+  const [source, there] = [await from.db.get<MemoryRow>(select, id), await to.db.get<MemoryRow>(select, id)];
+  if (there && there.deleted_at === null) {
+    throw new AppError('refused', `${there.name} is in ${to.db.name} already.`, {
+      remedy: 'What is used is there; what was put aside here stays until its days are over.',
+    });
+  }
+  if (!source) {
+    throw new AppError('bad-input', `There is no memory ${id} in ${from.db.name}.`, {
+      remedy: 'nocturne stores list names those that there are.',
+    });
+  }
+  if (isCheckedIn(source))
+    throw new AppError('refused', `${source.dir} is a team's memory, which the repository carries: it is not moved.`);
+  return { source, there };
+}
+
+/** The directory of this machine that it has there. Errors: `refused` where something else is in it. */
+async function placeFor(
+  { source, there }: { source: MemoryRow; there: MemoryRow | undefined },
+  { from, to }: { from: Memories; to: Memories },
+): Promise<string | null> {
+  if (from.db.engine === 'sqlite') return source.dir;
+  const select = 'select path from place where memory = ? and machine = ? order by path';
+  const known = await from.db.get<{ path: string }>(select, source.id, from.machine);
+  const dir = there?.dir ?? known?.path ?? null;
+  if (dir === null) return null;
+  const live = 'select 1 from memory where machine = ? and dir = ? and deleted_at is null';
+  const isOthers = (await to.db.get(live, to.machine, dir)) !== undefined;
+  const isNew = there?.dir == null && isDirectory(dir);
+  const isUsed = isOthers || (isNew && (await listFiles(dir)).some((path) => path.endsWith('.md')));
+  if (isUsed) {
+    throw new AppError('refused', `${dir} has another memory in it.`, { remedy: 'Move that directory away first.' });
+  }
+  return dir;
+}
+
+type FileState = Row & { id: string };
+
+/** How the files of the working copy stood when the memory was put aside. */
+async function stateOfFiles(sql: Sql, memory: string): Promise<Map<string, FileState>> {
+  const rows = await sql.all<FileState>('select id, placed, seen, missing_since from file where memory = ?', memory);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Sends what lacks of a table; answers how many rows. `fill`: files as they stand in the directory there. */
+async function send(
+  table: Table,
+  memory: string,
+  { from, to, fill }: { from: Db; to: Db; fill?: Map<string, FileState> },
+): Promise<number> {
+  const arrived = await sumOf(to, table, memory);
+  let at = arrived.rows;
+  if (at > 0 && (await sumOf(from, table, memory, at)).sha !== arrived.sha) at = 0;
+  if (at === 0 && arrived.rows > 0 && table.name !== 'change') await clear(to, table, memory);
+  let sent = 0;
+  for (;;) {
+    const page = await pageOf(from, table, memory, at);
+    if (page.length === 0) return sent;
+    const rows = page.map((row) => (table.name === 'file' ? { ...row, ...stateIn(fill, row) } : row));
+    // Of one that another memory has a part in.
+    const or = table.name === 'change' ? 'on conflict (id) do update set undone_by = excluded.undone_by' : '';
+    await to.write((sql) => insert(sql, table.name, rows, or));
+    sent += rows.length;
+    at += rows.length;
+  }
+}
+
+function stateIn(fill: Map<string, FileState> | undefined, { id }: Row): Row {
+  if (!fill) return { placed: null };
+  return fill.get(String(id)) ?? { placed: '', seen: null, missing_since: null };
+}
+
+async function clear(sql: Db, table: Table, memory: string): Promise<void> {
+  if (table.name === 'session') await clear(sql, TABLES.find(({ name }) => name === 'piece') as Table, memory);
+  const { text, values } = filled(table.where, memory);
+  await sql.run(`delete from ${table.name} where ${text}`, ...values);
+}
+
+/** How many rows there are, at most so many of them, and a digest of all in their order. */
+async function sumOf(sql: Sql, table: Table, memory: string, most = Number.POSITIVE_INFINITY) {
+  const sum = createHash('sha256');
+  let rows = 0;
+  for (;;) {
+    const page = (await pageOf(sql, table, memory, rows)).slice(0, most - rows);
+    if (page.length === 0) return rows === 0 ? ABSENT : { rows, sha: sum.digest('hex') };
+    for (const row of page) add(sum, row);
+    rows += page.length;
+  }
+}
+
+function add(sum: Hash, row: Row): void {
+  for (const [column, value] of Object.entries(row)) {
+    const isBytes = value instanceof Uint8Array;
+    sum.update(`${column} ${isBytes ? value.length : JSON.stringify(value)}\n`);
+    if (isBytes) sum.update(value);
+  }
+}
+
+async function pageOf(sql: Sql, { name, where, order, own = [] }: Table, memory: string, at: number): Promise<Row[]> {
+  const { text, values } = filled(where, memory);
+  const select = `select * from ${name} where ${text} order by ${order} limit ${AT_ONCE} offset ?`;
+  const rows = await sql.all<Row>(select, ...values, at);
+  for (const row of rows) for (const column of own) delete row[column];
+  return rows;
+}
+
+function filled(where: string, memory: string) {
+  const values = [...where.matchAll(/#/g)].map(() => memory);
+  return { text: where.replaceAll('#', '?'), values };
+}

@@ -1,0 +1,84 @@
+// Take in: the home of the nocturne of before (`home.db`), with every memory that it knew.
+//
+// 1. Each store that clients have, under the id that they know: its files and versions from its ledger.
+// 2. Each directory: the user's first, so that what was on its way to it arrives.
+// 3. In one transaction: keys, what was spent, ceilings, pauses, what set-up declined, what clients sent and asked for.
+// 4. Put the home's database aside.
+//
+// Promises: broken off, it goes on where it was; a memory that cannot be read is named, and the others are taken in.
+
+import { join } from 'node:path';
+import { isAppError } from '../../src/base/errors.ts';
+import { isDirectory } from '../../src/base/files/directories.ts';
+import { readBytesNow } from '../../src/base/files/files.ts';
+import { openOld, putAside } from '../../src/db/old-database.ts';
+import type { Memories, MemoryRow, Scope } from '../../src/memory/memories.ts';
+import { takeIn } from '../take-in.ts';
+import { type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
+import { copiesIn, keptParts } from './old-clients.ts';
+
+export interface HomeReport {
+  /** Directories and stores that were taken in. */
+  taken: string[];
+  /** Those that could not be, and why. */
+  left: { place: string; why: string }[];
+  /** Where the database of before is now; null where there was none. */
+  aside: string | null;
+}
+
+export async function takeInHome(
+  /** The directory of the home of before. */
+  home: string,
+  {
+    memories,
+    zone,
+    describe,
+  }: { memories: Memories; zone: string; describe(dir: string): { scope: Scope; name: string } },
+): Promise<HomeReport> {
+  const path = join(home, 'home.db');
+  const report: HomeReport = { taken: [], left: [], aside: null };
+  const old = openOld(path);
+  if (!old) return report;
+  const { db, clock, machine } = memories;
+  let user: MemoryRow | null = null;
+  const take = async (of: Parameters<typeof takeIn>[0]) => {
+    try {
+      const { memory } = await takeIn(of, { memories, zone, userMemory: async () => user });
+      report.taken.push(of.dir);
+      if (of.scope === 'user') user = memory;
+    } catch (error) {
+      const cause = isAppError(error) || (error as { code?: string }).code?.startsWith('SQLITE_');
+      if (!cause) throw error;
+      report.left.push({ place: of.dir, why: (error as Error).message });
+    }
+  };
+  try {
+    // 1.
+    const copies = copiesIn(old);
+    const stores = old
+      .rows<OldStore>('memory_store')
+      .sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
+    for (const store of stores.filter(({ dir }) => dir === null)) {
+      const kept = join(home, 'stores', store.removed_at === null ? '' : '.removed', store.id, 'memory');
+      await take({ dir: kept, id: store.id, scope: 'store', name: store.name, isStore: true, ...storeRow(store) });
+    }
+    // 2.
+    const ids = new Map(stores.flatMap((store) => (store.dir === null ? [] : [[store.dir, store.id] as const])));
+    const isOwn = (dir: string) => dir.startsWith(join(home, 'stores', '/'));
+    const dirs = new Set([...old.rows<{ path: string }>('store').map((row) => row.path), ...ids.keys()]);
+    const there = [...dirs].filter((dir) => !isOwn(dir) && isDirectory(dir)).map((dir) => ({ dir, ...describe(dir) }));
+    for (const of of there.sort((a, b) => Number(b.scope === 'user') - Number(a.scope === 'user')))
+      await take({ ...of, id: ids.get(of.dir) });
+    // 3.
+    const kept = keptParts(old, ({ store, session, file }) =>
+      readBytesNow(join(home, 'sessions', store, session, file)),
+    );
+    const now = clock.now();
+    await db.write((sql) => takeInHomeRows(sql, old, { of: path, machine, now, kept }));
+  } finally {
+    old.close();
+  }
+  // 4.
+  report.aside = putAside(path);
+  return report;
+}

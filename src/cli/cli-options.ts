@@ -1,0 +1,189 @@
+// Options that several commands share, and what they lead to: the settings, the app, and the memory that is meant. Every command
+// loads it: it loads nothing that only some of them need.
+
+import { CommanderError, InvalidArgumentError } from 'commander';
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { listNames } from '../base/files/directories.ts';
+import { isOnNetwork, statNow } from '../base/files/files.ts';
+import { agentOfShell } from '../base/process.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
+import { shortId } from '../memory/short-ids.ts';
+import { EXIT, exitFor, note, print, tellProgress } from '../terminal/output.ts';
+import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { knownMemories } from '../worker/whose-memory.ts';
+import type { Call, OptionSpec } from './spec.ts';
+
+export interface CommonOptions {
+  memory?: string;
+  scope?: MemoryScope;
+  store?: string;
+  model?: string;
+  instructions?: string;
+  json?: boolean;
+}
+
+type CalledWith = Pick<Call<CommonOptions>, 'options' | 'parts'>;
+
+export const MEMORY: OptionSpec[] = [
+  ['--memory <dir>', "memory directory (default: NOCTURNE_MEMORY_DIR, else the project's own)"],
+  [
+    '--scope <whose>',
+    "whose memory: the project's, the user's in all projects, or the working tree's",
+    { choices: MEMORY_SCOPES, conflicts: 'memory' },
+  ],
+  ['--store <name>', 'a memory store of this home, by its name or id', { conflicts: ['memory', 'scope'] }],
+];
+
+export const MODEL: OptionSpec = ['--model <id>', 'model id, or offline'];
+
+export const INSTRUCTIONS: OptionSpec = [
+  '--instructions <text>',
+  'what to keep, in your words; never overrides the rules',
+];
+
+/** The settings with what a command was given of them. */
+export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
+  const { loadConfig } = await import('../base/config/config.ts');
+  const config = await loadConfig({ memoryDir: memory, model });
+  if (memory !== undefined && statNow(memory)?.isFile) {
+    throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
+  }
+  if (scope === undefined || scope === 'project') return config;
+  if (scope === 'local' && config.databaseUrl !== undefined) throw notOfWorkingTree();
+  const memoryDir = scopeDir(config, { memory: scope, cwd: process.cwd() });
+  return { ...config, memoryDir, memoryDirFrom: `--scope ${scope}` };
+}
+
+/**
+ * Runs a command with an app made from its options, and closes the app. A secret in the instructions is kept nowhere. What it
+ * does is begun by the person who typed it, unless the shell is an agent's, or its parts say otherwise.
+ */
+export async function withApp<T>({ options, parts }: CalledWith, work: (app: App) => Promise<T>): Promise<T> {
+  const [config, { openApp }] = await Promise.all([configFor(options), import('../worker/compose.ts')]);
+  if (options.instructions !== undefined) {
+    const { redact } = await import('../base/text/redact.ts');
+    options.instructions = (await redact(options.instructions)).text;
+  }
+  const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
+  const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
+  if (app.db.engine === 'sqlite' && isOnNetwork(config.home))
+    note(`nocturne: ${config.home} is on a network file system. ${NETWORK_RISK}`);
+  try {
+    return await work(options.store === undefined ? app : await ofStore(app, options.store));
+  } finally {
+    await app.close();
+  }
+}
+
+/**
+ * The same for a command that only looks; null where nothing is kept there yet, and nothing is made. What others wrote into a
+ * directory is taken in.
+ */
+export function withMemory<T>(call: CalledWith, work: (app: App, memory: MemoryRow | null) => Promise<T>): Promise<T> {
+  return withApp(call, async (app) => work(app, await memoryToLookAt(app)));
+}
+
+async function memoryToLookAt(app: App): Promise<MemoryRow | null> {
+  const known = await app.findMemory();
+  const dir = app.memoryDirOf();
+  return known ?? (app.db.engine === 'sqlite' && listNames(dir).length > 0 ? app.memoryFor({ isLook: true }) : null);
+}
+
+/** Of this memory, or with `--all` of all that are known here. */
+export function withMemories<T>(
+  call: CalledWith & { options: { all?: boolean } },
+  work: (app: App, memories: MemoryRow[]) => Promise<T>,
+): Promise<T> {
+  return withApp(call, async (app) => {
+    const known = call.options.all ? await knownMemories(app) : [await memoryToLookAt(app)];
+    return work(
+      app,
+      known.flatMap((memory) => memory ?? []),
+    );
+  });
+}
+
+/** The app with a memory store in the place of the memory here. Ends in wrong usage, with their ids, where there are several. */
+async function ofStore(app: App, name: string): Promise<App> {
+  const found = await app.db.all<{ id: string; name: string; dir: string | null }>(
+    'select id, name, dir from memory where deleted_at is null and (id = ? or (name = ? and scope = ?)) order by id',
+    ...[name, name, 'store'],
+  );
+  const [store, ...others] = found;
+  if (!store) {
+    throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${app.db.name}.`, {
+      remedy: 'nocturne stores list names those that there are.',
+    });
+  }
+  if (others.length > 0) {
+    note(`nocturne: ${found.length} memory stores have the name ${JSON.stringify(name)}. Give an id:`);
+    for (const { id, dir } of found) note(`  ${id}  ${dir ?? ''}`.trimEnd());
+    throw new CommanderError(EXIT.usage, 'commander.severalStores', 'several stores have this name');
+  }
+  const row = await app.memories.of(store.id);
+  const memory = async () => row;
+  return { ...app, memoryDirOf: () => row.dir ?? row.id, findMemory: memory, memoryFor: memory };
+}
+
+/** The command that undoes a job of the memory that these options name, as it can be pasted. */
+export async function undoCommand(app: App, job: string, { memory, scope }: CommonOptions): Promise<string> {
+  const where = memory ? ` --memory ${shellWord(memory)}` : scope && scope !== 'project' ? ` --scope ${scope}` : '';
+  return `nocturne undo${where} ${await shortId(app.db, 'job', job)}`;
+}
+
+/** Throws `refused` in an agent's shell, for a command that is a person's word alone. */
+export function requirePerson({ environment }: Pick<Config, 'environment'>, command: string): void {
+  const agent = agentOfShell(environment);
+  if (!agent) return;
+  const why = `this is a shell of ${agent.name} (${agent.variable} is set)`;
+  throw new AppError('refused', `nocturne ${command} is for the person to say, and ${why}: nothing was changed.`, {
+    remedy: `Run nocturne ${command} in a terminal of your own.`,
+  });
+}
+
+/** Tells what a command did to its memory, in JSON or in lines with how it is taken back, and how it ended. */
+export async function printDone(
+  app: App,
+  options: CommonOptions,
+  { report, lines }: { report: { outcome: string; job: string | null }; lines: string[] },
+): Promise<void> {
+  const { outcome, job } = report;
+  const undo = job && !options.json ? [`${await undoCommand(app, job, options)} takes it back.`] : [];
+  print(options.json ? report : [...lines, ...undo].join('\n'));
+  process.exitCode = exitFor([outcome]);
+}
+
+/** Reads an option; `read` answers undefined for what it does not take. */
+export function parsed<T>(read: (text: string) => T | undefined, problem: string): (text: string) => T {
+  return (text) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    throw new InvalidArgumentError(problem);
+  };
+}
+
+/** Reads an option that is a count. */
+export function countUpTo(most: number): (text: string) => number {
+  const count = (text: string) => (/^[1-9]\d*$/.test(text) && Number(text) <= most ? Number(text) : undefined);
+  return parsed(count, `It is no whole number from 1 to ${most}.`);
+}
+
+/** Reads an option that is a whole number from 0. */
+export const wholeNumber = parsed(
+  (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+  'It must be a whole number from 0.',
+);
+
+/** An amount of US dollars, 0 or more; undefined where it is none. */
+export function dollars(text: string): number | undefined {
+  return /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** Reads an option that is a port; 0: a free one. */
+export const portOf = parsed(
+  (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
+  'It must be a port, 0 to 65535.',
+);

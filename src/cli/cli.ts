@@ -1,0 +1,60 @@
+// The command line: which commands there are and how they end. What each is says its spec, by subject; a file of them is loaded
+// only when one of its names is asked for, and all for the help and a word that is no command.
+
+import type { Command } from 'commander';
+import { packagePath, readTextNow } from '../base/files/files.ts';
+import type { Parts } from '../worker/job-bounds.ts';
+import type { CommandModule } from './spec.ts';
+
+/** In the order of the help, group by group. */
+const MODULES: CommandModule[] = [
+  { names: ['setup'], load: () => import('./setup-command.ts') },
+  { names: ['doctor'], load: () => import('./doctor-command.ts') },
+  { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
+  { names: ['show', 'restore'], load: () => import('./history-command.ts') },
+  { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
+  { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
+  { names: ['why'], load: () => import('./why-command.ts') },
+  { names: ['undo'], load: () => import('./undo-command.ts') },
+  { names: ['review'], load: () => import('./review-command.ts') },
+  { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
+  { names: ['config'], load: () => import('./config-command.ts') },
+  { names: ['cost'], load: () => import('./cost-command.ts') },
+  { names: ['status'], load: () => import('./status-command.ts') },
+  { names: ['check'], load: () => import('./check-command.ts') },
+  { names: ['redact'], load: () => import('./redact-command.ts') },
+  { names: ['export', 'import'], load: () => import('./carry-command.ts') },
+  { names: ['share'], load: () => import('./share-command.ts') },
+  { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
+  { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
+  { names: ['serve'], load: () => import('./serve-command.ts') },
+  { names: ['mcp'], load: () => import('./mcp-command.ts') },
+  { names: ['worker'], load: () => import('./worker-command.ts') },
+  { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
+  { names: ['recall'], load: () => import('./recall-command.ts') },
+  { names: ['open'], load: () => import('./open-command.ts') },
+];
+
+/** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
+export async function main(argv: string[], parts: Parts = {}): Promise<void> {
+  const [asked, ...rest] = argv.slice(2);
+  // Programs ask this before they ask anything else: it loads nothing.
+  if ((asked === '--version' || asked === '-V') && rest.length === 0)
+    return (await import('../terminal/output.ts')).print(version());
+  try {
+    if (asked === undefined) return await (await import('./status-command.ts')).home(parts);
+    await (await programFor(argv, parts)).parseAsync(argv);
+  } catch (error) {
+    process.exitCode = (await import('./spec.ts')).exitOf(error);
+  }
+}
+
+/** The program with the command that `argv` names, or with all of them. */
+export async function programFor(argv: string[], parts: Parts = {}): Promise<Command> {
+  return (await import('./spec.ts')).programOf(MODULES, argv, { parts, version: version() });
+}
+
+function version(): string {
+  const found: unknown = JSON.parse(readTextNow(packagePath('package.json')) ?? '{}');
+  return String((found as { version?: unknown }).version ?? 'unknown');
+}

@@ -1,0 +1,102 @@
+// config: shows the settings that are not as by default, or one, and sets them.
+
+import { homeOfUser, loadConfig } from '../base/config/config.ts';
+import { settingsPath } from '../base/config/settings.ts';
+import { onAppError } from '../base/errors.ts';
+import { dayOf } from '../base/time.ts';
+import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
+import { note, print } from '../terminal/output.ts';
+import type { Call, CommandSpec } from './spec.ts';
+
+interface ConfigOptions {
+  unset?: boolean;
+  json?: boolean;
+}
+
+type ConfigCall = Call<ConfigOptions, [string | undefined, string | undefined]>;
+
+/** What the environment says instead. */
+const WINNING: Record<string, string> = {
+  model: 'NOCTURNE_MODEL',
+  zone: 'NOCTURNE_ZONE',
+  queueUrl: 'NOCTURNE_QUEUE_URL',
+  databaseUrl: 'NOCTURNE_DATABASE_URL',
+};
+
+/** Where several machines share a database, they have these in common. */
+const SHARED = ['dayTokens', 'dayMoneyUsd', 'zone'] as const;
+
+const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | undefined]> = {
+  name: 'config',
+  about: 'show the settings, or set one',
+  group: 'Jobs and numbers',
+  args: [
+    ['[name]', 'one setting (default: all that are not as by default)'],
+    ['[new]', 'what it is to be: as in config.json, or a text as it is'],
+  ],
+  options: [['--unset', 'as by default again']],
+  more: `They stand in config.json of the nocturne home, which you may edit, too; comments stay. What lies further in is named
+with dots: forgetDays.project. docs/settings.md lists them all.`,
+  json: '{ file, isChanged, settings: [{ name, value, default, isDefault, allowed, about }] }',
+  examples: ['config', 'config model offline', 'config forgetDays.project null', 'config --unset model'],
+  run: config,
+};
+
+async function config({ args: [name, value], options, wrong }: ConfigCall): Promise<void> {
+  if (options.unset && (name === undefined || value !== undefined)) wrong('--unset takes the name of one setting');
+  const home = homeOfUser();
+  const isChanged =
+    name !== undefined &&
+    (options.unset
+      ? await writeSettings(home, { [name]: undefined })
+      : value !== undefined && (await writeTyped(home, name, value)));
+  // A mistyped name that was taken out is no setting, and what else is wrong with the file is told, but keeps nobody.
+  const isWritten = options.unset || value !== undefined;
+  const read = readSettingsOf(home, name === undefined ? [] : [name]);
+  const settings = await (isWritten ? read.catch(onAppError(({ message }) => note(message) ?? [])) : read);
+  if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
+  if (options.json) return print({ file: settingsPath(home), isChanged, settings });
+  if (settings.length > 0) print(settings.map(describe).join('\n'));
+  else if (name === undefined) print('All settings are as by default. docs/settings.md lists them.');
+  const { environment } = await loadConfig().catch(onAppError(() => ({ environment: {} as Record<string, string> })));
+  for (const { name } of settings) {
+    const variable = WINNING[name] ?? '';
+    if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);
+  }
+}
+
+/** It counts on all machines, and what waits for it is due. */
+async function shareCeilings(name: (typeof SHARED)[number]): Promise<void> {
+  const config = await loadConfig();
+  if (config.databaseUrl === undefined) return;
+  const [{ openDatabase }, { ceilingsOf, reopenDay, setCeilings }, { release }] = await Promise.all([
+    import('../db/open-database.ts'),
+    import('../queue/spend.ts'),
+    import('../queue/waiting-work.ts'),
+  ]);
+  const db = await openDatabase({ home: config.home, url: config.databaseUrl });
+  try {
+    const shared = { ...(await ceilingsOf(db, config)), [name]: config[name] };
+    await setCeilings(db, shared);
+    await reopenDay(db, dayOf(config.clock.now(), shared.zone));
+    await release(db, ['ceiling'], config.clock.now());
+    note(`It counts on all machines that share ${db.name}.`);
+  } finally {
+    await db.close();
+  }
+}
+
+function describe({ name, value, default: standard, isDefault, allowed, about }: Setting): string {
+  const shown = isDefault ? `${say(value)} (default)` : `${say(value)} (default: ${say(standard)})`;
+  return [
+    `${name}: ${shown}`,
+    ...[about, allowed && `Takes: ${allowed}.`].filter(Boolean).map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function say(value: unknown): string {
+  if (value === null) return 'none';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export const commands: CommandSpec[] = [configCommand as CommandSpec];

@@ -1,0 +1,216 @@
+// enqueue: puts work into the inbox for a worker: sessions that are given, all that a sweep finds, a dream, learning again.
+
+import { resolve } from 'node:path';
+import { sayCount } from '../base/text/wording.ts';
+import { DAY_MS, isInstant } from '../base/time.ts';
+import type { JobKind } from '../memory/job-rows.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { whyTurnedOff } from '../memory/places.ts';
+import { shortId, wholeId } from '../memory/short-ids.ts';
+import type { Put } from '../queue/inbox.ts';
+import { openWake } from '../queue/wake.ts';
+import { queueNamespace } from '../queue/workers.ts';
+import { note, print, progress } from '../terminal/output.ts';
+import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
+import { openSession } from '../transcript/session.ts';
+import type { App } from '../worker/compose.ts';
+import { announceSession } from '../worker/ingest.ts';
+import type { SweepReport } from '../worker/sweep.ts';
+import { putWork } from '../worker/work-item.ts';
+import { type CommonOptions, INSTRUCTIONS, MEMORY, parsed, withApp } from './cli-options.ts';
+import { AGAIN, requestOf } from './learn-command.ts';
+import type { CommandSpec, OptionSpec } from './spec.ts';
+
+const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
+
+interface EnqueueOptions extends CommonOptions {
+  live?: boolean;
+  all?: boolean;
+  snapshot?: boolean;
+  since?: string;
+  agent?: FoundAgent;
+}
+
+const agentFrom = parsed(
+  (name) => FOUND_AGENTS.find((each) => each === name),
+  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+);
+const whenFrom = parsed(
+  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
+  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
+);
+
+const FINDING: OptionSpec[] = [
+  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
+];
+
+const enqueue: CommandSpec = {
+  name: 'enqueue',
+  about: 'put work into the inbox for a worker',
+  group: 'Under the hood',
+};
+
+const enqueueSessions: CommandSpec<EnqueueOptions, [string[]]> = {
+  name: 'enqueue extract',
+  about: 'extract sessions',
+  group: 'Under the hood',
+  args: [['[transcript...]', 'session files']],
+  options: [
+    ['--all', 'every session on this disk that has pending turns'],
+    ['--live', 'the sessions still run: leave their last turns alone'],
+    ['--snapshot', 'keep redacted copies, for agents that delete their sessions before a worker comes'],
+    ...FINDING,
+    ...MEMORY,
+    INSTRUCTIONS,
+  ],
+  json: `${SHAPE}; with --all { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
+  examples: ['enqueue extract --all --since 30d && nocturne worker --once'],
+  run: (call) => {
+    const [transcripts] = call.args;
+    const { all, live, snapshot } = call.options;
+    if (all ? transcripts.length > 0 || snapshot : transcripts.length === 0) {
+      call.wrong('give session files or --all, one of both');
+    }
+    return withApp(call, async (app) => {
+      const { options } = call;
+      if (all) return find(app, options);
+      const { instructions } = options;
+      const waiting = await Array.fromAsync(transcripts, (transcript) =>
+        enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }),
+      );
+      await tell(app, waiting, options);
+      for (const transcript of transcripts) await noteTurnedOff(app, transcript);
+    });
+  },
+};
+
+/** A worker leaves alone what a person may have read at once. */
+async function noteTurnedOff(app: App, transcript: string): Promise<void> {
+  const { cwd } = await openSession(transcript);
+  const why = whyTurnedOff(await app.standing({ cwd }));
+  if (why) note(`nocturne is off where it ran (${why}): a worker leaves it. nocturne extract ${transcript} reads it.`);
+}
+
+const enqueueDream: CommandSpec<CommonOptions> = {
+  name: 'enqueue dream',
+  about: 'dream',
+  group: 'Under the hood',
+  options: [...MEMORY, INSTRUCTIONS],
+  json: SHAPE,
+  examples: ['enqueue dream && nocturne worker --once'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const memory = await app.memoryFor();
+      const { instructions } = call.options;
+      const work = { kind: 'dream', key: memory.id, memory, payload: { instructions, isNightly: false } } as const;
+      await tell(app, [{ ...work, ...(await putWork(app, work)) }], call.options);
+    }),
+};
+
+const enqueueAgain: CommandSpec<CommonOptions & { session?: string; day?: string; all?: boolean; live?: boolean }> = {
+  name: 'enqueue reprocess',
+  about: 'extract again',
+  group: 'Under the hood',
+  options: [...AGAIN, ...MEMORY, INSTRUCTIONS],
+  json: SHAPE,
+  examples: ['enqueue reprocess --day 2026-11-20'],
+  run: (call) => {
+    const request = requestOf(call);
+    return withApp(call, async (app) => {
+      const memory = await app.memoryFor();
+      const session = request.session && (await wholeId(app.db, 'session', request.session));
+      const key = `${memory.id} ${session ?? request.day ?? 'all'}`;
+      const payload = { ...request, session, instructions: call.options.instructions };
+      const work = { kind: 'reprocess', key, memory, payload } as const;
+      await tell(app, [{ ...work, ...(await putWork(app, work)) }], call.options);
+    });
+  },
+};
+
+export interface Waiting extends Put {
+  kind: JobKind;
+  key: string;
+  memory: MemoryRow;
+}
+
+/** Puts a session into the inbox of the memory that it belongs to, due at once. */
+export async function enqueueExtract(
+  app: App,
+  ask: { transcript: string; ended: boolean; instructions?: string; snapshot?: boolean },
+): Promise<Waiting> {
+  const { ended, instructions, snapshot } = ask;
+  const session = await openSession(resolve(ask.transcript), { isLive: !ended });
+  const keepsCopy = snapshot ? { keepsCopy: true } : {};
+  const takeUp = ['declined'] as const;
+  return announceSession(app, { session, ended, instructions, isDueNow: true, takeUp, ...keepsCopy });
+}
+
+async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {
+  const isRung = await ring(app, waiting);
+  for (const { memory, kind, key } of waiting) {
+    const place = memory.dir ?? memory.id;
+    if (json) print({ memory: place, kind, key, isRung });
+    else print(`${await nameOfWork(app, { kind, key })} waits in ${place}`);
+  }
+}
+
+/** What a piece of work is called: `extract 0d8c1a52`, `dream`. */
+export async function nameOfWork({ db }: App, { kind, key }: { kind: JobKind; key: string }): Promise<string> {
+  if (kind === 'dream') return 'dream';
+  const { sessionRow } = await import('../memory/session-rows.ts');
+  const session = kind === 'extract' ? await sessionRow(db, key) : undefined;
+  return `${kind} ${session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1)}`;
+}
+
+/** Whether a queue was told. */
+async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
+  const { config, db, clock } = app;
+  if (!config.queueUrl) return false;
+  let isRung = true;
+  const wake = openWake({
+    ...{ url: config.queueUrl, namespace: await queueNamespace(db, config.home), now: () => clock.now() },
+    onError(message) {
+      isRung = false;
+      note(`The queue was not notified: ${message} The work waits; a worker finds it by itself.`);
+    },
+  });
+  for (const { kind, key, news, notBefore } of waiting) await wake.ring({ kind, key, news, at: new Date(notBefore) });
+  await wake.close();
+  return isRung;
+}
+
+/** Finds sessions and puts what is pending into the inbox; prints what it found. What cannot be read is named, and no failure. */
+async function find(app: App, { agent, since, instructions, json }: EnqueueOptions): Promise<void> {
+  const { sweepSessions } = await import('../worker/sweep.ts');
+  const bar = progress('looking for sessions');
+  const now = app.clock.now().getTime();
+  let [found, looked] = [0, 0];
+  const report = await sweepSessions(app, {
+    agents: agent && [agent],
+    since: since?.endsWith('d')
+      ? new Date(now - Number.parseInt(since, 10) * DAY_MS)
+      : since
+        ? new Date(since)
+        : undefined,
+    instructions,
+    onFound(count) {
+      found = count;
+    },
+    onLooked: () => bar.say(`looked at ${++looked} of ${sayCount(found, 'session')}`),
+  }).finally(() => bar.stop());
+  print(json ? report : describe(report));
+  for (const problem of report.problems) note(problem);
+}
+
+function describe(report: SweepReport): string {
+  const lines = Object.entries(report.agents).map(([agent, { found, enqueued = 0, ...skipped }]) => {
+    const others = Object.entries(skipped).map(([verdict, count]) => `${count} ${verdict}`);
+    return `${agent.padEnd(12)} ${found} found, ${enqueued} enqueued${others.length > 0 ? `, ${others.join(', ')}` : ''}`;
+  });
+  for (const [reason, count] of Object.entries(report.off ?? {}))
+    lines.push(`${' '.repeat(13)}${count} off: ${reason}`);
+  return lines.length > 0 ? lines.join('\n') : 'no sessions found';
+}
+
+export const commands: CommandSpec[] = [enqueue, enqueueSessions, enqueueDream, enqueueAgain];

@@ -1,0 +1,364 @@
+// Files of the memory as they are and as they were: show (its versions, what changed, opened in the person's editor, pinned), and
+// restore.
+
+import { randomUUID } from 'node:crypto';
+import { basename, join } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { isDirectory, removeTree } from '../base/files/directories.ts';
+import { makeDirectory, readTextNow, writeNew } from '../base/files/files.ts';
+import { didYouMean } from '../base/text/wording.ts';
+import { toInstant } from '../base/time.ts';
+import type { Actor } from '../memory/file-rows.ts';
+import { unifiedDiff } from '../memory/line-diff.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { shortId, wholeId } from '../memory/short-ids.ts';
+import type { ListVersions, Version } from '../memory/versions.ts';
+import { openEditor } from '../terminal/ask.ts';
+import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
+import { sayWhen } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+import {
+  type CommonOptions,
+  countUpTo,
+  MEMORY,
+  parsed,
+  requirePerson,
+  undoCommand,
+  withApp,
+  withMemory,
+} from './cli-options.ts';
+import { fileNamed, topicFile, topicNames } from './named-topics.ts';
+import type { Call, CommandSpec, OptionSpec } from './spec.ts';
+
+const OPERATIONS = ['created', 'modified', 'deleted'] as const;
+
+/** As rows write instants, so that they can be compared as texts. */
+const instantFrom = parsed(
+  (text) => toInstant(text) || undefined,
+  'It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.',
+);
+
+/** Which versions are listed. */
+const LISTED: OptionSpec[] = [
+  ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
+  ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
+  ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
+  ['--actor <actor>', 'job, person, external, or one of them: job:job_01234567'],
+  ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
+  ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
+];
+const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }';
+
+interface ShowOptions extends CommonOptions, Pick<ListVersions, 'since' | 'until' | 'limit'> {
+  page?: string;
+  operation?: Version['op'];
+  actor?: string;
+  version?: string;
+  with?: string;
+  history?: boolean;
+  diff?: boolean;
+  edit?: boolean;
+  pin?: boolean;
+  unpin?: boolean;
+}
+
+type ShowCall = Call<ShowOptions, [string | undefined]>;
+
+const show: CommandSpec<ShowOptions, [string | undefined]> = {
+  name: 'show',
+  about: 'a file as it is or was: --history, --diff, --edit',
+  group: 'Every day',
+  args: [['[file]', 'a topic, or a file of the memory directory (default: the index, MEMORY.md)']],
+  options: [
+    ['--version <id>', 'as it was in this version (memver_…); with --diff: from it on'],
+    ['--history', 'its versions, newest first, or without a file those of all', { conflicts: ['diff', 'edit'] }],
+    ['--diff', 'what changed in it (default: with the last change)', { conflicts: ['edit'] }],
+    ['--with <id>', 'with --diff: up to this version (default: the file as it is)'],
+    ['--edit', 'open it, or without a file the memory, in your editor'],
+    ['--pin', 'jobs leave the topic as it is', { conflicts: ['history', 'diff', 'edit', 'unpin'] }],
+    ['--unpin', 'jobs may change the topic again', { conflicts: ['history', 'diff', 'edit'] }],
+    ...LISTED.map(([flags, about, more]): OptionSpec => [flags, `with --history: ${about}`, more]),
+    ...MEMORY,
+  ],
+  json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin as pin prints it`,
+  more: 'VISUAL or EDITOR names the editor. Without one, or piped, --edit prints the path.',
+  examples: ['show working-agreements', 'show MEMORY.md --version memver_01234567', 'show working-agreements --diff'],
+  async run(call) {
+    const { history, diff, edit, with: upTo, pin, unpin } = call.options;
+    if (!history && !diff && !edit && upTo) call.wrong('--with goes with --diff');
+    if (edit) return openInEditor(call);
+    const [topic] = call.args;
+    if (pin || unpin) {
+      if (topic === undefined) return call.wrong('name the topic');
+      return (await import('./remember-command.ts')).setPinned({ ...call, args: [topic] }, !unpin);
+    }
+    return withMemory(call, async (app, found) => {
+      const memory = found ?? (await nothingThere(app, call));
+      if (history) return listHistory(app, memory, call);
+      return diff ? showDiff(app, memory, call) : showFile(app, memory, call);
+    });
+  },
+};
+
+async function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): Promise<never> {
+  throw new AppError('bad-input', `There is no ${given} in ${app.memoryDirOf()}.`, {
+    remedy: 'nocturne list names the topics.',
+  });
+}
+
+async function listHistory(app: App, memory: MemoryRow, { args: [given], options }: ShowCall): Promise<void> {
+  const { limit, page, operation: op, actor, since, until, json } = options;
+  const files = app.files(memory);
+  const path = given === undefined ? undefined : await fileNamed(app, memory, given);
+  const asked = { path, op, since, until, limit, actor: await actorFrom(app, actor) };
+  const found = await files.versions({ ...asked, after: page && (await seqOf(app, memory, page)) });
+  if (path !== undefined && (await files.versions({ path, limit: 1 })).items.length === 0) {
+    throw new AppError('bad-input', `No version of ${path} is known in ${placeOf(memory)}.`, {
+      remedy: 'nocturne show --history without a path lists all versions, with their paths.',
+    });
+  }
+  const last = found.items.at(-1)?.id;
+  const nextPage = found.next === null || last === undefined ? null : last;
+  if (json) return print({ versions: found.items.map(toldVersion), nextPage });
+  if (found.items.length === 0) note(`No version like that is kept in ${placeOf(memory)}.`);
+  const rows = found.items.map(async (version) => {
+    const { at, op, path, size, redactedAt } = version;
+    const where = redactedAt ? `(redacted ${sayWhen(redactedAt, app.config)})` : (path ?? '');
+    const by = await sayActor(app, version.actor);
+    const id = await shortId(app.db, 'version', version.id);
+    return [sayWhen(at, app.config), id, op, size === null ? '–' : String(size), by, where];
+  });
+  printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], await Promise.all(rows));
+  if (nextPage) print(`… older ones: --page ${await shortId(app.db, 'version', nextPage)}`);
+}
+
+/** What `after` of a list of versions is for the page behind one. */
+async function seqOf(app: App, memory: MemoryRow, given: string): Promise<string> {
+  const id = await wholeId(app.db, 'version', given);
+  const row = await app.db.get<{ seq: number }>('select seq from version where memory = ? and id = ?', memory.id, id);
+  if (row) return String(row.seq);
+  throw new AppError('bad-input', `There is no page ${JSON.stringify(given)} of versions.`);
+}
+
+const NAMES: Record<Actor['kind'], string> = {
+  ...{ user: 'person', job: 'job', external: 'external' },
+  ...{ api: 'api', session: 'session' },
+};
+
+function actorName({ kind, id }: Actor): string {
+  return id === null ? NAMES[kind] : `${NAMES[kind]}:${id}`;
+}
+
+/** `job:…` by what its id begins with. */
+async function sayActor(app: App, actor: Actor): Promise<string> {
+  if (actor.kind !== 'job' || actor.id === null) return actorName(actor);
+  return `job:${await shortId(app.db, 'job', actor.id)}`;
+}
+
+/** One job may be named by what its id begins with. */
+async function actorFrom(app: App, given: string | undefined): Promise<ListVersions['actor']> {
+  const [, name, id] = /^(\w+)(?::(.+))?$/.exec(given ?? '') ?? [];
+  const kind = (Object.keys(NAMES) as Actor['kind'][]).find((each) => NAMES[each] === name);
+  if (given === undefined) return undefined;
+  if (!kind) {
+    throw new AppError('bad-input', `${JSON.stringify(given)} is no actor.`, {
+      remedy: `Name one of ${Object.values(NAMES).join(', ')}, or one of them: job:job_01234567.`,
+    });
+  }
+  return { kind, id: kind === 'job' && id ? await wholeId(app.db, 'job', id) : id };
+}
+
+/** A version as JSON says it. */
+export function toldVersion({ file, op, size, actor, redactedBy, job: _, ...version }: Version) {
+  const { id, path, at, sha, previous, redactedAt, ...more } = version;
+  return {
+    ...{ id, memory: file, path, operation: op, actor: actorName(actor), at, sha, sizeBytes: size, previous },
+    ...{ redactedAt, redactedBy: redactedBy && actorName(redactedBy), ...more },
+  };
+}
+
+async function showFile(app: App, memory: MemoryRow, { args, options: { version, json } }: ShowCall): Promise<void> {
+  const [given = 'MEMORY.md'] = args;
+  const path = await fileNamed(app, memory, given);
+  if (version !== undefined) {
+    const found = await versionNamed(app, memory, { path, given: version });
+    return json ? print(toldVersion(found)) : printRaw(textOf(found));
+  }
+  const file = await app.files(memory).read({ path });
+  if (!file) {
+    const near = didYouMean(given, await topicNames(app, memory), 'nocturne list names the topics.');
+    throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`, {
+      remedy: `${near} Where it was deleted, nocturne show ${path} --history names its versions.`,
+    });
+  }
+  return json ? print({ path, text: file.text }) : printRaw(file.text);
+}
+
+/** A version of the file at `path`; throws `bad-input` for one of another file. */
+async function versionNamed(
+  app: App,
+  memory: MemoryRow,
+  { path, given }: { path: string; given: string },
+): Promise<Version> {
+  const id = await wholeId(app.db, 'version', given);
+  const files = app.files(memory);
+  const version = await files.version(id);
+  if (!version) {
+    throw new AppError('bad-input', `There is no version ${given} in ${placeOf(memory)}.`, {
+      remedy: 'nocturne show --history lists those that are kept.',
+    });
+  }
+  const standing = await files.read({ path });
+  if (version.path === path || version.file === standing?.id) return version;
+  const short = await shortId(app.db, 'version', id);
+  const of = version.path ?? 'a file whose path was redacted';
+  throw new AppError('bad-input', `Version ${short} is of ${of}, not of ${path}.`, {
+    remedy: `nocturne show ${path} --history lists the versions of ${path}.`,
+  });
+}
+
+/** The text of a version. Throws `bad-input` where it holds none. */
+function textOf({ id, text, op, redactedAt }: Version): string {
+  if (redactedAt) throw new AppError('bad-input', `The text of version ${id} was redacted.`);
+  if (text == null) throw new AppError('bad-input', `In version ${id} the file was ${op}.`);
+  return text;
+}
+
+async function showDiff(app: App, memory: MemoryRow, { args, options }: ShowCall): Promise<void> {
+  const { version, with: upTo, json } = options;
+  const path = await fileNamed(app, memory, args[0] ?? 'MEMORY.md');
+  const side = async (given: string | null) => {
+    if (given === null) return { name: '/dev/null', text: '' };
+    const found = await versionNamed(app, memory, { path, given });
+    if (found.redactedAt) throw new AppError('bad-input', `The text of version ${found.id} was redacted.`);
+    const id = json ? found.id : await shortId(app.db, 'version', found.id);
+    return { name: `${path} (${id})`, text: found.text ?? '' };
+  };
+  const from = await side(version ?? (await beforeLastChange(app, memory, path)));
+  const standing = async () => ({ name: path, text: (await app.files(memory).read({ path }))?.text ?? '' });
+  const to = await (upTo ? side(upTo) : standing());
+  const diff = unifiedDiff(from, to);
+  return json ? print({ path, from: from.name, to: to.name, diff }) : printRaw(diff);
+}
+
+/** Null where the last change created the file. */
+async function beforeLastChange(app: App, memory: MemoryRow, path: string): Promise<string | null> {
+  const [last] = (await app.files(memory).versions({ path, limit: 1 })).items;
+  if (last) return last.previous;
+  throw new AppError('bad-input', `No version of ${path} is known in ${placeOf(memory)}.`, {
+    remedy: 'nocturne show --history lists all versions.',
+  });
+}
+
+const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
+  name: 'restore',
+  about: 'make a file what it was in a version',
+  group: 'Under the hood',
+  args: [['<path>', 'file of the memory directory']],
+  options: [['--version <id>', 'the version (memver_…, or what it begins with)', { isRequired: true }], ...MEMORY],
+  json: 'the version that the file is at now, as show --history prints it',
+  examples: ['restore working-agreements.md --version memver_01234567'],
+  run: (call) => withApp(call, (app) => restoreFile(app, call.args[0], call.options)),
+};
+
+/** Makes a file what it was in a version. */
+export async function restoreFile(
+  app: App,
+  given: string,
+  { version, json }: { version: string; json?: boolean },
+): Promise<void> {
+  requirePerson(app.config, 'restore');
+  const memory = await app.memoryFor();
+  const path = await fileNamed(app, memory, given);
+  const { id } = await versionNamed(app, memory, { path, given: version });
+  const restored = await app.restore({ memory: memory.id, version: id });
+  const head = restored.version && (await app.files(memory).version(restored.version));
+  if (json) return print(head ? toldVersion({ ...head, text: undefined }) : restored);
+  const nameOf = async (of: string | null) => of && shortId(app.db, 'version', of);
+  const now = `version ${await nameOf(restored.version)}`;
+  print(`${restored.path} is what it was in ${await nameOf(id)}; ${now}. nocturne undo takes it back.`);
+}
+
+/** Opens a file of the memory, or all of it, in the person's editor. */
+function openInEditor(call: ShowCall): Promise<void> {
+  return withApp(call, async (app) => {
+    const { options, args } = call;
+    const [given] = args;
+    const memory = await app.findMemory();
+    const dir = memory === null ? app.memoryDirOf() : memory.dir;
+    const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
+    if (dir === null) {
+      if (memory === null || given === undefined || !editor) throw noFileFor(placeOf(memory as MemoryRow));
+      return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
+    }
+    if (given === undefined && !isDirectory(dir)) {
+      throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
+    }
+    const own = memory ?? (await app.memoryFor());
+    const named = given === undefined ? undefined : await fileNamed(app, own, given);
+    const isThere = named !== undefined && (await app.files(own).read({ path: named })) !== null;
+    const path = given === undefined || isThere ? named : await topicFile(app, own, given);
+    const place = path === undefined ? dir : join(dir, path);
+    if (options.json) return print({ path: place });
+    if (!editor) return print(place);
+    if (path === undefined) return endAs(openEditor(editor, place));
+    const { isFine, jobs } = await app.editInPlace({ memory: own.id, path, open: () => openEditor(editor, place) });
+    await noteSaved(app, { jobs, options, nothing: 'Nothing was saved so far; what you save later is kept, too.' });
+    endAs(isFine);
+  });
+}
+
+function endAs(isFine: boolean): void {
+  process.exitCode = isFine ? EXIT.fine : EXIT.failed;
+}
+
+function noFileFor(place: string): AppError {
+  return new AppError(
+    'refused',
+    `The memory ${place} is in the database: it has no files that an editor could change.`,
+    {
+      remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
+    },
+  );
+}
+
+/**
+ * A file of a memory without a directory: the editor gets a private copy, and what was saved of it is one commit, unless the file
+ * was changed meanwhile. What could not be written stays where the editor left it.
+ */
+async function editCopy(
+  app: App,
+  memory: MemoryRow,
+  { path, editor, options }: { path: string; editor: string; options: CommonOptions },
+): Promise<void> {
+  const shown = await app.files(memory).read({ path });
+  if (!shown) throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`);
+  const dir = join(app.config.home, 'edits', randomUUID().slice(0, 8));
+  const copy = join(dir, basename(path));
+  makeDirectory(dir);
+  writeNew(copy, shown.text);
+  const isFine = openEditor(editor, copy);
+  const text = readTextNow(copy);
+  try {
+    const isSame = text === null || text === shown.text;
+    const make = () => text;
+    const edited = isSame ? null : await app.edit({ memory: memory.id, path, base: shown.version, make });
+    await noteSaved(app, { jobs: edited?.job ? [edited.job] : [], options, nothing: 'Nothing was changed.' });
+  } catch (error) {
+    note(`What you wrote is in ${copy}.`);
+    throw error;
+  }
+  removeTree(dir);
+  endAs(isFine);
+}
+
+async function noteSaved(
+  app: App,
+  { jobs, options, nothing }: { jobs: string[]; options: CommonOptions; nothing: string },
+): Promise<void> {
+  const undo = await Promise.all(jobs.map((job) => undoCommand(app, job, options)));
+  note(jobs.length > 0 ? `Saved; ${undo.join(', ')} takes it back.` : nothing);
+}
+
+export const commands: CommandSpec[] = [show, restore];

@@ -1,0 +1,323 @@
+// stores: the memory stores of this home, which nocturne serve gives to clients. keys: who may use the server; a key is printed once,
+// when it is made, and one that came back with a restore is let in again by a person's word alone.
+
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { addMemory, isCheckedIn, type MemoryRow, memoryRow, removedMemories } from '../memory/memories.ts';
+import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+import { sayTime } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { type CommonOptions, dollars, parsed, withApp } from './cli-options.ts';
+import type { Call, CommandSpec } from './spec.ts';
+
+const GROUP = 'Under the hood';
+const SHAPE =
+  '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, tenant, allowsSecrets }';
+
+const open = <Options extends CommonOptions>(
+  { options, parts }: Pick<Call<Options>, 'options' | 'parts'>,
+  work: (app: App, options: Options) => Promise<void>,
+) => withApp({ options: {}, parts }, (app) => work(app, options));
+
+const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve', group: GROUP };
+
+/** A memory as the command tells it. */
+function storeShown(row: MemoryRow) {
+  const { id, dir, name, description, tenant } = row;
+  const { owner = null, allowsSecrets = false } = JSON.parse(row.flags);
+  const kind = row.scope === 'store' ? 'own' : isCheckedIn(row) ? 'team' : 'project';
+  const at = {
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    archivedAt: row.archived_at,
+    removedAt: row.deleted_at,
+  };
+  return {
+    id,
+    dir,
+    kind,
+    name,
+    description,
+    metadata: JSON.parse(row.metadata),
+    ...at,
+    owner,
+    tenant: tenant || null,
+    allowsSecrets,
+  };
+}
+
+type StoreShown = ReturnType<typeof storeShown>;
+
+function storeLine({ id, name, kind, dir, archivedAt, removedAt }: StoreShown, { clock, zone }: Config): string {
+  const at = removedAt ?? archivedAt;
+  const since = at ? `  ${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { clock, zone })}` : '';
+  return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}${dir === null ? '' : `  ${dir}`}`;
+}
+
+const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
+  name: 'stores list',
+  about: 'the stores that there are, memories of projects among them',
+  group: GROUP,
+  options: [['--removed', 'those that were deleted and can be brought back']],
+  json: `[${SHAPE}]`,
+  examples: ['stores list'],
+  run: (call) =>
+    open(call, async ({ db, config }, { removed, json }) => {
+      const there = 'select * from memory where deleted_at is null order by created_at desc, id desc';
+      const rows = (await (removed ? removedMemories(db) : db.all<MemoryRow>(there))).map(storeShown);
+      if (json) return print(rows);
+      for (const row of rows) print(storeLine(row, config));
+      if (rows.length === 0) note(removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
+    }),
+};
+
+const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: boolean }, [string]> = {
+  name: 'stores create',
+  about: 'make a memory store',
+  group: GROUP,
+  args: [['<name>', 'what it is called']],
+  options: [
+    ['--description <text>', 'what is in it', { default: '' }],
+    ['--allow-secrets', 'keep what looks like a secret, where a client writes it'],
+  ],
+  json: SHAPE,
+  examples: ['stores create notes'],
+  run: (call) =>
+    open(call, async ({ db, clock, config }, { description, allowSecrets, json }) => {
+      const [name] = call.args;
+      if (!/^\P{Cc}{1,255}$/u.test(name)) {
+        const what = 'The name of a store has 1 to 255 characters, none of them a control character.';
+        throw new AppError('bad-input', what);
+      }
+      const made = {
+        scope: 'store',
+        name,
+        description,
+        flags: JSON.stringify(allowSecrets ? { allowsSecrets: true } : {}),
+      } as const;
+      const at = clock.now().toISOString();
+      const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, at)));
+      const shown = storeShown(row as MemoryRow);
+      print(json ? shown : storeLine(shown, config));
+    }),
+};
+
+const remove: CommandSpec<CommonOptions, [string]> = {
+  name: 'stores delete',
+  about: 'put a memory store aside; nocturne undo with its id brings it back',
+  group: GROUP,
+  args: [['<store>', 'its id, or its name']],
+  json: SHAPE,
+  examples: ['stores delete notes'],
+  run: (call) =>
+    open(call, async (app, { json }) => {
+      const { id, name, kind, dir } = storeShown(await oneStore(app, call.args[0]));
+      if (kind !== 'own') {
+        throw new AppError('bad-input', `${name} is a ${kind}'s memory, which is not deleted here.`, {
+          remedy: `Remove the directory yourself, if that is meant: ${dir}`,
+        });
+      }
+      await app.db.run('update memory set deleted_at = ? where id = ?', app.clock.now().toISOString(), id);
+      const row = await app.db.get<MemoryRow>('select * from memory where id = ?', id);
+      print(json && row ? storeShown(row) : `${name} was deleted; nocturne undo ${id} brings it back.`);
+    }),
+};
+
+/** The one store of this id or name. Errors: `bad-input` where there is none, or several. */
+async function oneStore({ db }: App, given: string): Promise<MemoryRow> {
+  const rows = await db.all<MemoryRow>(
+    'select * from memory where deleted_at is null and (id = ? or name = ?) order by id',
+    ...[given, given],
+  );
+  const [row, ...others] = rows.some(({ id }) => id === given) ? rows.filter(({ id }) => id === given) : rows;
+  if (row && others.length === 0) return row;
+  const what = row ? `There are ${rows.length} memory stores` : 'There is no memory store';
+  const remedy = row
+    ? `Give an id: ${rows.map(({ id }) => id).join(', ')}.`
+    : 'nocturne stores list names those that there are.';
+  throw new AppError('bad-input', `${what} ${JSON.stringify(given)}.`, { remedy });
+}
+
+type MoveOptions = CommonOptions & { toDatabase?: boolean; toHome?: boolean };
+
+const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
+  name: 'stores move',
+  about: 'take a memory into the database that machines share, or out of it',
+  group: GROUP,
+  args: [['[store]', "its id, its name or its directory (default: the project's)"]],
+  options: [
+    ['--to-database', 'into the database at NOCTURNE_DATABASE_URL'],
+    ['--to-home', "out of it, into this machine's home", { conflicts: 'toDatabase' }],
+  ],
+  json: '{ memory, name, files, rows, sent, dir }',
+  more:
+    'Every row is compared before it counts. What it was taken from keeps it as what was deleted, until versionDays are over, and ' +
+    'its directory keeps its files. A move that was broken off goes on where it is called again.',
+  examples: ['stores move notes --to-database', 'stores move notes --to-home'],
+  async run({ args: [given], options, wrong }) {
+    if (!options.toDatabase && !options.toHome) wrong('say which way: --to-database or --to-home');
+    const { configFor, requirePerson } = await import('./cli-options.ts');
+    const config = await configFor({});
+    requirePerson(config, 'stores move');
+    if (config.databaseUrl === undefined) {
+      const remedy = 'Set NOCTURNE_DATABASE_URL=postgres://….';
+      throw new AppError('bad-input', 'There is no database that machines share.', { remedy });
+    }
+    const { betweenDatabases } = await import('../../jobs/move.ts');
+    const report = await betweenDatabases(given, config, options.toDatabase ? 'database' : 'home');
+    if (options.json) return print(report);
+    const where = options.toDatabase ? 'the database' : (report.dir ?? "this machine's home");
+    print(`moved: ${report.name}, ${report.files} files and ${report.rows} rows, is in ${where} now`);
+    note(`Where it was it is put aside, until versionDays are over.`);
+  },
+};
+
+const MICRO_USD = 1_000_000;
+const KEY_SHAPE = '{ id, name, tenant, stores, rights, dayUsd, createdAt, revokedAt, isOff }';
+
+const keys: CommandSpec = { name: 'keys', about: 'who may use nocturne serve', group: GROUP };
+
+interface NewKeyOptions extends CommonOptions {
+  name: string;
+  tenant?: string;
+  stores: string;
+  rights: Right[];
+  dayUsd?: number;
+}
+
+const createKey: CommandSpec<NewKeyOptions> = {
+  name: 'keys create',
+  about: 'make a key; it is printed once',
+  group: GROUP,
+  options: [
+    ['--name <name>', 'what it is for', { isRequired: true }],
+    [
+      '--tenant <name>',
+      'whose it is: a name for all keys and stores of one customer or group',
+      {
+        parse: parsed(
+          (text) => /^[\w.-]{1,64}$/.exec(text)?.[0],
+          'It must have 1 to 64 letters, digits, _, - or dots.',
+        ),
+      },
+    ],
+    ['--stores <names>', 'stores it may use, by name or id, with commas; all: those of the home', { default: '' }],
+    [
+      '--rights <list>',
+      `of ${RIGHTS.join(',')}`,
+      { parse: parsed(rightsOf, `It must be some of ${RIGHTS.join(', ')}, with commas.`), default: [...RIGHTS] },
+    ],
+    [
+      '--day-usd <amount>',
+      'what its dreams may cost in a day',
+      { parse: parsed(dollars, 'It must be an amount of US dollars, 0 or more.') },
+    ],
+  ],
+  json: `{ key, ...${KEY_SHAPE} }`,
+  more: 'Stores that are made with a key are its own, whatever --stores says, and belong to its tenant.',
+  examples: ['keys create --name ci --stores notes --rights read,write'],
+  run: (call) =>
+    open(call, async (app, { name, tenant, stores: given, rights, dayUsd, json }) => {
+      const ids: string[] = [];
+      const named = given.split(',').filter((each) => each.trim() !== '');
+      if (given !== 'all') for (const each of named) ids.push((await oneStore(app, each.trim())).id);
+      const dayMicroUsd = dayUsd === undefined ? null : Math.round(dayUsd * MICRO_USD);
+      const made = { name, tenant, memories: given === 'all' ? ('all' as const) : ids, rights, dayMicroUsd };
+      const { key, row } = await keysOf(app).create(made);
+      print(json ? { key, ...keyShown(row) } : key);
+      if (!json) note(`${row.id} ${row.name}: keep it; it is not shown again.`);
+    }),
+};
+
+const listKeys: CommandSpec<CommonOptions> = {
+  name: 'keys list',
+  about: 'the keys that there are, and those that were revoked',
+  group: GROUP,
+  json: `[${KEY_SHAPE}]`,
+  examples: ['keys list'],
+  run: (call) =>
+    open(call, async (app, { json }) => {
+      const rows = await keysOf(app).all();
+      if (json) return print(rows.map(keyShown));
+      for (const row of rows) print(keyLine(row, app.config));
+      if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
+    }),
+};
+
+const revokeKey: CommandSpec<CommonOptions, [string]> = {
+  name: 'keys revoke',
+  about: 'let a key in no more, from its next request on',
+  group: GROUP,
+  args: [['<key>', 'apikey_…, or its name']],
+  json: '{ id, name }',
+  examples: ['keys revoke ci'],
+  run: (call) => changeKey(call, 'revoked', (all, id) => all.revoke(id)),
+};
+
+const confirmKey: CommandSpec<CommonOptions, [string]> = {
+  name: 'keys confirm',
+  about: 'let a key in again that a restore of the database turned off',
+  group: GROUP,
+  args: [['<key>', 'apikey_…, or its name']],
+  json: '{ id, name }',
+  examples: ['keys confirm ci'],
+  run: (call) => changeKey(call, 'let in again', (all, id) => all.confirm(id)),
+};
+
+function changeKey(
+  call: Call<CommonOptions, [string]>,
+  did: string,
+  change: (all: ApiKeys, id: string) => Promise<unknown>,
+) {
+  return open(call, async (app, { json }) => {
+    const [given] = call.args;
+    const all = keysOf(app);
+    const found = (await all.all()).filter(({ id, name, revokedAt }) => !revokedAt && (id === given || name === given));
+    const [row, ...others] = found;
+    if (!row)
+      throw new AppError('bad-input', `There is no key ${JSON.stringify(given)}.`, { remedy: 'nocturne keys list' });
+    if (others.length > 0) {
+      for (const each of found) note(keyLine(each, app.config));
+      note(`Several keys have the name ${JSON.stringify(given)}: give an id.`);
+      process.exitCode = EXIT.usage;
+      return;
+    }
+    await change(all, row.id);
+    print(json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: ${did}`);
+  });
+}
+
+function keysOf({ db, clock }: App): ApiKeys {
+  return new ApiKeys(db, clock);
+}
+
+function keyShown({ dayMicroUsd, memories, tenant, expiresAt: _, ...row }: KeyRow) {
+  const dayUsd = dayMicroUsd === null ? null : dayMicroUsd / MICRO_USD;
+  return { ...row, tenant: tenant || null, stores: memories, dayUsd };
+}
+
+function keyLine({ id, name, tenant, memories, rights, revokedAt, isOff }: KeyRow, { clock, zone }: Config): string {
+  const which = memories === 'all' ? 'all stores' : memories.length === 0 ? 'its own stores' : memories.join(' ');
+  const off = isOff ? `  off since the database was restored: nocturne keys confirm ${name}` : '';
+  const end = revokedAt ? `  revoked ${sayTime(revokedAt, { clock, zone })}` : off;
+  return `${id}  ${name}${tenant === '' ? '' : `  of ${tenant}`}  ${rights.join(',')}  ${which}${end}`;
+}
+
+function rightsOf(text: string): Right[] | undefined {
+  const given = text.split(',').map((each) => RIGHTS.find((right) => right === each.trim()));
+  return given.every((each) => each !== undefined) ? given : undefined;
+}
+
+export const commands = [
+  stores,
+  list,
+  create,
+  remove,
+  moveStore,
+  keys,
+  createKey,
+  listKeys,
+  revokeKey,
+  confirmKey,
+] as CommandSpec[];

@@ -1,0 +1,318 @@
+// What is remembered, of one project or of all: list (topics, and what no dream has read yet), search, and sessions (what each
+// taught).
+
+import { join } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { DAY_MS, timeOf } from '../base/time.ts';
+import { lookInto } from '../memory/commit.ts';
+import { entriesThatWait } from '../memory/edited-logs.ts';
+import { entriesAmong } from '../memory/entries.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import type { FileText } from '../memory/memory-files.ts';
+import { type SearchResult, searchMemories } from '../memory/search.ts';
+import { shortId } from '../memory/short-ids.ts';
+import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
+import { cutDescription } from '../memory/text/index-file.ts';
+import { isArchivePath, isTopicPath, parseTopic } from '../memory/text/topic.ts';
+import { type Disposition, MEMORY_TYPES, type MemoryType } from '../memory/types.ts';
+import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
+import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
+import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from './cli-options.ts';
+import { FATES, stateOf } from './printer.ts';
+import type { Call, CommandSpec } from './spec.ts';
+
+/** So many memories in folders are named where nothing else is remembered. */
+const NAMED = 10;
+
+type Listing = Awaited<ReturnType<typeof listingOf>>;
+
+interface ListOptions extends CommonOptions {
+  type?: MemoryType;
+  day?: string | true;
+  all?: boolean;
+}
+
+const TOPICS =
+  'topics: [{ name, path, type, description, lines, pinned, modifiedAt }], waiting: [{ id, type, text, day, state }]';
+const LOG_JSON = '{ day, path, entries: [{ id, kind, state, type, text, evidence, by, at, … }] }';
+
+const list: CommandSpec<ListOptions> = {
+  name: 'list',
+  about: 'topics, and what is new; of all projects, of a day',
+  group: 'Every day',
+  options: [
+    ['--type <type>', 'only of this type', { choices: MEMORY_TYPES }],
+    [
+      '--day [day]',
+      'the entries of a day, with their quotes: today, yesterday, -1, YYYY-MM-DD (default: the latest)',
+      { conflicts: ['type', 'all'] },
+    ],
+    ['--all', 'of all projects, these first', { conflicts: ['memory', 'scope'] }],
+    ...MEMORY,
+  ],
+  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }`,
+  examples: ['list --type feedback', 'list --day yesterday', 'list --all'],
+  run(call) {
+    const { type, day, all, json } = call.options;
+    if (day !== undefined) return tellDay(call, day === true ? undefined : day);
+    if (all) return listAll(call);
+    return withMemory(call, async (app, memory) => {
+      const listing = await listingOf(app, memory, type);
+      if (json) print(listing);
+      else await showListing(app, listing);
+    });
+  },
+};
+
+/** Every memory that is known: first how much is where, then each as it is listed alone. */
+function listAll(call: Call<ListOptions>): Promise<void> {
+  return withMemories(call, async (app, memories) => {
+    const { json, type } = call.options;
+    const found = await Promise.all(
+      memories.map(async (memory) => {
+        const learned =
+          "select max(ended_at) as at from job where memory = ? and code is null and kind in ('extract', 'dream')";
+        const row = await app.db.get<{ at: string | null }>(learned, memory.id);
+        const [whose, listing] = [await whoseMemory(app, memory), await listingOf(app, memory, type)];
+        return { whose, listing, learnedAt: row?.at ?? null };
+      }),
+    );
+    if (json) {
+      const projects = found.map(({ whose, listing: { memory, topics, waiting }, learnedAt }) => {
+        return { project: whose.name, memory, topics: topics.length, waiting: waiting.length, learnedAt };
+      });
+      return print({ projects, memories: found.map(({ listing }) => listing) });
+    }
+    if (found.length === 0) return print('Nothing is remembered of any project yet.');
+    const rows = found.map(({ whose, listing: { topics, waiting }, learnedAt }) => {
+      const when = learnedAt ? sayWhen(learnedAt, app.config) : '–';
+      return [String(topics.length), String(waiting.length), when, whose.name];
+    });
+    printTable(['topics', 'new', 'last learned', 'project'], rows);
+    for (const { whose, listing } of found) {
+      if (listing.topics.length + listing.waiting.length === 0) continue;
+      print(`\n${style('bold', whose.name)}\n  ${whose.command('nocturne list')}`);
+      await showListing(app, listing);
+    }
+  });
+}
+
+async function textsOf(app: App, memory: MemoryRow | null): Promise<FileText[]> {
+  const { items } = memory ? await app.files(memory).list({ content: true }) : { items: [] };
+  return items.flatMap((file) => ('text' in file ? [file] : []));
+}
+
+async function listingOf(app: App, memory: MemoryRow | null, type: MemoryType | undefined) {
+  const isAsked = (item: { type: MemoryType | null }) => type === undefined || item.type === type;
+  const topics = (await textsOf(app, memory)).flatMap(({ path, text, updatedAt }) => {
+    if (!isTopicPath(path)) return [];
+    // What was there before nocturne is as old as its file.
+    const file = memory?.dir ? statNow(join(memory.dir, path)) : null;
+    const modifiedAt = file ? new Date(file.modifiedMs).toISOString() : updatedAt;
+    const { name, type: of, description, lines, pinned } = parseTopic(path, text);
+    return [{ name, path, type: of ?? null, description, lines: lines.length, pinned, modifiedAt }];
+  });
+  const waiting = memory ? await entriesThatWait(app.db, memory) : [];
+  return {
+    memory: memory ? placeOf(memory) : app.memoryDirOf(),
+    topics: topics.filter(isAsked).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    waiting: waiting.filter(isAsked).map(({ id, type: of, text, day }) => ({ id, type: of, text, day, state: 'new' })),
+  };
+}
+
+async function showListing(app: App, { memory, topics, waiting }: Listing): Promise<void> {
+  const now = app.config.clock.now();
+  if (topics.length + waiting.length === 0) print(await instead(app, memory));
+  if (topics.length > 0) {
+    const rows = topics.map(({ name, type, modifiedAt, lines, pinned, description }) => {
+      const said = cutDescription(description);
+      return [name, type ?? '–', ageOf(modifiedAt, now), String(lines), pinned ? 'pinned' : '', said];
+    });
+    printTable(['topic', 'type', 'age', 'lines', '', 'description'], rows);
+  }
+  if (waiting.length === 0) return;
+  print(style('bold', `${topics.length > 0 ? '\n' : ''}Not sorted into topics yet:`));
+  const rows = waiting.map(async ({ id, type, day, text }) => [await shortId(app.db, 'entry', id), type, day, text]);
+  printTable(['entry', 'type', 'day', 'text'], await Promise.all(rows));
+}
+
+/** What is said where there is no topic and no entry: a program may keep memories in folders alone. */
+async function instead(app: App, place: string): Promise<string> {
+  const isOther = (path: string) => path.includes('/') && logDay(path) === null && !isArchivePath(path);
+  const memory = await app.findMemory();
+  const paths = (await textsOf(app, memory)).map(({ path }) => path).filter(isOther);
+  const [first] = paths;
+  if (first === undefined) return `Nothing is remembered in ${place} yet.`;
+  const of = memory?.scope === 'store' ? '--store' : '--memory';
+  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
+  return [
+    `There are no topics in ${place}, only memories in folders (${paths.length}):`,
+    ...paths.slice(0, NAMED).map((path) => `  ${path}`),
+    ...more,
+    `To see one: nocturne show ${shellPath(first, app.config)} ${of} ${shellPath(place, app.config)}`,
+  ].join('\n');
+}
+
+function ageOf(modifiedAt: string, now: Date): string {
+  const days = Math.max(0, Math.floor((now.getTime() - Date.parse(modifiedAt)) / DAY_MS));
+  return days === 0 ? 'today' : `${days} d`;
+}
+
+/** Default: the latest day that has a log. */
+function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: string | undefined): Promise<void> {
+  return withMemory(call, async (app, memory) => {
+    const { config } = app;
+    const place = memory ? placeOf(memory) : app.memoryDirOf();
+    const logs = new Map((await textsOf(app, memory)).map(({ path, text }) => [logDay(path), text]));
+    const days = [...logs.keys()].filter((day) => day !== null).sort();
+    const none = new AppError('bad-input', `There is no daily log in ${place} yet.`, {
+      remedy: 'nocturne remember or nocturne learn begins one.',
+    });
+    const day = dayAmong(days, { given, config, none, what: `log in ${place}` });
+    const items = parseLog(logs.get(day) ?? '', day);
+    const ids = { column: 'id', of: items.map(({ id }) => id) } as const;
+    const rows = new Map((await entriesAmong(app.db, memory?.id ?? '', ids)).map((row) => [row.id, row]));
+    const entries = items.map((item) => {
+      const row = rows.get(item.id);
+      return { ...item, state: row?.text === item.text ? stateOf(row) : 'new' };
+    });
+    if (call.options.json) return print({ day, path: logPath(day), entries });
+    print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
+    for (const entry of entries) {
+      const time = entry.kind === 'own' ? timeOf(entry.at, config.zone) : '–'.padEnd(5);
+      const mark = entry.state === 'distilled' ? '' : ` (${entry.state})`;
+      const quotes = entry.kind === 'own' ? entry.evidence.map(({ quote }) => quote) : [];
+      const shown = quotes.filter((quote) => quote !== entry.text);
+      const lines = shown.map((quote) => style('dim', `${' '.repeat(18)}> ${quote}`));
+      print([`${time}  ${entry.type.padEnd(9)}  ${entry.text}${style('dim', mark)}`, ...lines].join('\n'));
+    }
+  });
+}
+
+const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [string[]]> = {
+  name: 'search',
+  about: 'find words in topics, entries and logs, best first',
+  group: 'Every day',
+  args: [['<query...>', 'words or how they begin, "phrases" that must be there']],
+  options: [
+    ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],
+    ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],
+    ...MEMORY,
+  ],
+  json: '{ query, total, hits: [{ kind, path, line, text, words, memory? }], meant? }',
+  more: 'A fact is one result: the line of a topic, with the entries it rests on. Exit code: 0 found, 1 nothing found.',
+  examples: ['search release deadline', 'search pnpm --all'],
+  run(call) {
+    const query = call.args[0].join(' ');
+    const { limit, all, json } = call.options;
+    return withMemories(call, async (app, memories) => {
+      for (const { id } of memories) await lookInto(app.memories, { memory: id, paths: 'all' });
+      const ids = memories.map(({ id }) => id);
+      const found = await searchMemories(app.db, ids, { query, limit });
+      const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
+      showFound(found, { places, where: all ? 'any memory' : app.memoryDirOf(), query, all, json });
+    });
+  },
+};
+
+function showFound(
+  { hits, total, meant }: SearchResult,
+  of: { places: Map<string, string>; where: string; query: string; all?: boolean; json?: boolean },
+): void {
+  const { places, query, all } = of;
+  if (total === 0) process.exitCode = EXIT.failed;
+  const placed = hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) ?? memory }) }));
+  if (of.json) {
+    print({ query, total, hits: placed, meant });
+    return;
+  }
+  if (total === 0) note(`Nothing in ${of.where} holds ${shown(query)}.`);
+  if (meant) note(`Did you mean ${shown(meant)}?`);
+  for (const { memory, path, line, text } of placed)
+    print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
+  if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
+}
+
+function shown(query: string): string {
+  return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);
+}
+
+interface SessionsOptions extends CommonOptions {
+  limit: number;
+  all?: boolean;
+}
+
+const sessions: CommandSpec<SessionsOptions> = {
+  name: 'sessions',
+  about: 'the sessions that were read, and what each taught',
+  group: 'Under the hood',
+  options: [
+    ['--limit <n>', 'so many, the latest first', { default: 10, parse: countUpTo(1_000) }],
+    ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
+    ...MEMORY,
+  ],
+  json: '{ sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }',
+  more: 'nocturne why SESSION says more of one.',
+  examples: ['sessions --limit 3'],
+  run: (call) =>
+    withMemories(call, async (app, memories) => {
+      const { limit, all, json } = call.options;
+      const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
+      const found = taught
+        .flat()
+        .sort((a, b) => b.readAt.localeCompare(a.readAt))
+        .slice(0, limit);
+      if (json) return print({ sessions: found.map(({ of: _, row: __, ...told }) => told) });
+      if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
+      for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
+        if (all) print(style('bold', (await whoseMemory(app, memory)).name));
+        for (const each of those) print(await describeTaught(app, each));
+      }
+    }),
+};
+
+type TaughtSession = Awaited<ReturnType<typeof taughtIn>>[number];
+
+async function taughtIn({ db }: App, of: MemoryRow, limit: number) {
+  const rows = await db.all<{ id: string; name: string; path: string | null; cwd: string | null; readAt: string }>(
+    `select s.id, s.name, s.path, s.cwd, max(job.ended_at) as "readAt" from session s join job on job.session = s.id
+     where s.memory = ? and job.ended_at is not null group by s.id, s.name, s.path, s.cwd order by 5 desc, 2 limit ?`,
+    ...[of.id, limit],
+  );
+  const entries = await entriesAmong(db, of.id, { column: 'session', of: rows.map(({ id }) => id) });
+  const ofSession = Map.groupBy(
+    entries.sort((a, b) => a.at.localeCompare(b.at)),
+    ({ session }) => session,
+  );
+  return rows.map(({ id: row, name: session, path: transcript, cwd, readAt }) => ({
+    ...{ of, row, memory: placeOf(of), session, transcript, cwd, readAt },
+    entries: (ofSession.get(row) ?? []).map(({ id, type, text, state, reason }) => {
+      return { id, type, text, state: stateOf({ state, reason }) };
+    }),
+  }));
+}
+
+async function describeTaught({ db, config }: App, { row, session, readAt, entries }: TaughtSession): Promise<string> {
+  const states = await db.all<{ state: string }>(
+    "select distinct case when state = 'skipped' then reason else state end as state from turn where session = ?",
+    row,
+  );
+  const fates = states.map(({ state }) => FATES[state] ?? state);
+  const fate = TOLD_FIRST.find((each) => fates.includes(each));
+  const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate);
+  return [
+    `${await shortId(db, 'session', session)}  ${sayWhen(readAt, config)}: ${taught}`,
+    ...entries.map(({ type, text, state }) => {
+      const mark = state === 'new' || state === 'distilled' ? '' : ` (${state})`;
+      return `  ${type.padEnd(9)}  ${text}${mark}`;
+    }),
+  ].join('\n');
+}
+
+const TOLD_FIRST: Disposition[] = ['gave-up', 'undone', 'assumed', 'main-agent', 'private', 'declined'];
+
+export const commands: CommandSpec[] = [list, search, sessions];

@@ -1,0 +1,49 @@
+// Topics as a person names them: by name or by file, in the memory or on the disk. What is not there is told with the nearest name.
+
+import { isAbsolute, relative, sep } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
+import { didYouMean } from '../base/text/wording.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { isTopicFile, isTopicPath } from '../memory/text/topic.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+
+/** The names of the living topics. */
+export async function topicNames({ db }: App, { id }: Pick<MemoryRow, 'id'>): Promise<string[]> {
+  const topics = 'select path from file where memory = ? and meta is not null and path is not null order by path';
+  const rows = await db.all<{ path: string }>(topics, id);
+  return rows.flatMap(({ path }) => (isTopicPath(path) ? path.replace(/\.md$/i, '') : []));
+}
+
+/** The file of a topic, by its name or its path; undefined where there is none. What was put away is found by its path. */
+export async function findTopic(app: App, memory: MemoryRow, given: string): Promise<string | undefined> {
+  const path = pathIn(memory, given);
+  for (const each of [path, `${path}.md`]) {
+    if (!isTopicFile(each)) continue;
+    const found = await app.files(memory).read({ path: each });
+    if (found) return found.path;
+  }
+  return undefined;
+}
+
+/** The path of any file, whether it is there or not; a topic may be named without its ending. */
+export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
+  return (await findTopic(app, memory, given)) ?? pathIn(memory, given);
+}
+
+function pathIn({ dir }: MemoryRow, given: string): string {
+  return isAbsolute(given) && dir !== null
+    ? relative(dir, canonicalPath(given)).split(sep).join('/')
+    : given.replace(/^\.\//, '');
+}
+
+/** The same as `findTopic`. Errors: `bad-input` that names the nearest; `memory`: null where there is none yet. */
+export async function topicFile(app: App, memory: MemoryRow | null, given: string): Promise<string> {
+  const found = memory && (await findTopic(app, memory, given));
+  if (found) return found;
+  const called = memory ? placeOf(memory) : app.memoryDirOf();
+  throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${called}.`, {
+    remedy: didYouMean(given, memory ? await topicNames(app, memory) : [], 'nocturne list names the topics.'),
+  });
+}

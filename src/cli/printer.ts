@@ -1,0 +1,179 @@
+// What jobs report, as a command prints it: objects of a documented shape for `--json`, and text for a person. Memories are named
+// by their directories, or, without one, by their ids.
+
+import type { DreamEstimate } from '../../jobs/dream/dream-estimate.ts';
+import type { DreamReport } from '../../jobs/dream.ts';
+import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
+import { programOf } from '../agent/programs/programs.ts';
+import { priceOf } from '../base/config/prices.ts';
+import type { Failure } from '../base/errors.ts';
+import { sayCount } from '../base/text/wording.ts';
+import type { EntryRow } from '../memory/entries.ts';
+import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import { shortId } from '../memory/short-ids.ts';
+import { isTopicPath } from '../memory/text/topic.ts';
+import { sayOp } from '../memory/types.ts';
+import { note, type Printing, print } from '../terminal/output.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+
+async function placeNamed(app: App, id: string): Promise<string> {
+  const row = await memoryRow(app.db, id);
+  return row ? placeOf(row) : id;
+}
+
+/** What the requests of a job used. */
+export interface Spent {
+  calls: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  /** All input tokens, cached or not. */
+  rawInputTokens: number;
+  /** The same as they are paid for. */
+  weightedInputTokens: number;
+  /** In millionths of a dollar; null where a model without a price is among those that were asked. */
+  microUsd: number | null;
+  /** Of `calls`, those on a plan, which cost no money; default: none. */
+  onPlan?: number;
+}
+
+export async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: string | null): Promise<Spent> {
+  const sum = (column: string) => `cast(coalesce(sum(${column}), 0) as bigint)`;
+  const rows = await db.all<Omit<Spent, 'onPlan'> & { model: string; scope: string; microUsd: number }>(
+    `select model, scope, count(*) as calls, ${sum('input')} as "inputTokens", ${sum('cached')} as "cachedInputTokens",
+       ${sum('written')} as "cacheWriteTokens", ${sum('output')} as "outputTokens", ${sum('micro_usd')} as "microUsd"
+     from call where job = ? group by model, scope`,
+    job ?? '',
+  );
+  const total = (of: Exclude<keyof Spent, 'onPlan'>) => rows.reduce((all, row) => all + Number(row[of]), 0);
+  const isOnPlan = ({ scope }: { scope: string }) => scope.split(' ').includes('plan');
+  const onPlan = rows.filter(isOnPlan).reduce((all, { calls }) => all + calls, 0);
+  const isPriced = rows.every((row) => isOnPlan(row) || priceOf(row.model, config.prices));
+  const [input, cached, written] = [total('inputTokens'), total('cachedInputTokens'), total('cacheWriteTokens')];
+  return {
+    ...{ calls: total('calls'), inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written },
+    ...{ outputTokens: total('outputTokens'), rawInputTokens: input + cached },
+    weightedInputTokens: Math.round(input + 0.1 * cached + 0.25 * written),
+    microUsd: isPriced ? total('microUsd') : null,
+    ...(onPlan > 0 && { onPlan }),
+  };
+}
+
+/** What became of an entry, as JSON says it. */
+export function stateOf({ state, reason }: Pick<EntryRow, 'state' | 'reason'>): string {
+  if (state === 'new') return 'new';
+  if (state !== 'gone') return 'distilled';
+  return reason === 'forgotten' ? 'forgotten' : 'withdrawn';
+}
+
+/** What became of turns, as JSON says it. */
+export const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
+
+/** `here`: the memory where one stands; another one is named, because nobody would look there. */
+export async function printExtract(
+  app: App,
+  report: ExtractReport,
+  { json, here }: Printing & { here?: string },
+): Promise<void> {
+  const memory = report.memory && (await placeNamed(app, report.memory));
+  const entries = await Promise.all(
+    report.entries.map(async (entry) =>
+      entry.memory === undefined ? entry : { ...entry, memory: await placeNamed(app, entry.memory) },
+    ),
+  );
+  const { readTurns: _, gaveUpTurns: __, ...told } = report;
+  const coverage = report.coverage.map((range) => ({ ...range, became: FATES[range.became] ?? range.became }));
+  const shown = { ...told, memory, entries, coverage, spend: await spentBy(app, report.job) };
+  if (json) return print(shown);
+  const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);
+  const lines = [`${name}: ${sayExtract(report)}`];
+  for (const { type, text, memory } of entries) {
+    lines.push(`  ${type.padEnd(9)} ${text}${memory ? ` [user scope, ${memory}]` : ''}`);
+  }
+  if (entries.length > 0 && here !== undefined && memory !== here) {
+    lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
+  }
+  const { calls, rawInputTokens, weightedInputTokens, outputTokens } = shown.spend;
+  if (report.fork && rawInputTokens + outputTokens > 0) {
+    const reason = report.fork.why ? ` (no prefix: ${report.fork.why.replace(/\.$/, '')})` : '';
+    const paid = `${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached)`;
+    lines.push(`  by ${report.fork.by}${reason}: ${sayCount(calls, 'call')}, ${paid}, ${outputTokens} output tokens`);
+  }
+  print([...lines, ...sayOnPlan(shown.spend)].join('\n'));
+  sayWhy(report);
+}
+
+function sayExtract(report: ExtractReport): string {
+  const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
+  const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
+  const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
+  return `${report.outcome}${kept}${unread}${waiting}`;
+}
+
+/** In place of what it cost in money. */
+function sayOnPlan({ onPlan = 0, rawInputTokens, outputTokens }: Spent): string[] {
+  if (onPlan === 0) return [];
+  const tokens = (rawInputTokens + outputTokens).toLocaleString('en-US');
+  return [`  ${sayCount(onPlan, 'request')}, ${tokens} tokens on your plan`];
+}
+
+function sayWhy({ error }: { error?: Failure }): void {
+  if (error) note(`  ${error.message}`);
+}
+
+/** `more`: what is said of its sharing, `shared` the same as an object. */
+export async function printDream(
+  app: App,
+  { memory, report }: { memory: MemoryRow; report: DreamReport },
+  { json, shared, more = [] }: Printing & { shared?: object; more?: string[] },
+): Promise<void> {
+  const { index, ...rest } = report;
+  const operations = report.operations.map(({ kind, entries, topic, reason }) => {
+    return { kind, entries, topic: topic?.replace(/\.md$/i, '') ?? null, reason };
+  });
+  const told = { ...rest, operations };
+  const spend = await spentBy(app, report.job);
+  if (json) {
+    const files = index === null ? [] : (await app.files(memory).list({ content: false })).items;
+    const topics = files.flatMap((file) => ('path' in file && isTopicPath(file.path) ? [file.path] : []));
+    return print({
+      ...told,
+      topics,
+      indexLines: index?.lines ?? 0,
+      indexBytes: index?.bytes ?? 0,
+      spend,
+      ...(shared && { shared }),
+    });
+  }
+  const counts = Map.groupBy(report.operations, (operation) => operation.kind);
+  const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
+  // A dream that did not come so far has not counted them.
+  const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
+  const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
+  for (const { kind, entries, topic, reason } of operations) {
+    const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
+    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
+  }
+  const { length } = report.proposals;
+  if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your word: nocturne review`);
+  print([...lines, ...sayOnPlan(spend), ...more].join('\n'));
+  sayWhy(report);
+}
+
+export function printEstimate(estimate: DreamEstimate, { json }: Printing): void {
+  if (json) {
+    print(estimate);
+    return;
+  }
+  const { model, entries, withdrawn, requests, inputTokens, outputTokens, microUsd } = estimate;
+  for (const [at, { input }] of requests.entries()) print(`--- request ${at + 1} of ${requests.length} ---\n${input}`);
+  const unpriced = programOf(model) ? "paid as the program's login pays" : 'no price known';
+  const cost = microUsd === null ? unpriced : `about $${(microUsd / 1_000_000).toFixed(4)}`;
+  const news = `${sayCount(entries, 'entry')}${withdrawn > 0 ? `, ${withdrawn} withdrawn` : ''}`;
+  const size = `about ${inputTokens} tokens in, ${outputTokens} out`;
+  print(
+    `dry run: ${news}; ${sayCount(requests.length, 'request')} to ${model}, ${size}, ${cost}. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,215 @@
+// A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
+// what goes, pin says whether jobs must leave a topic as it is.
+
+import { isUtf8 } from 'node:buffer';
+import { buffer } from 'node:stream/consumers';
+import type { ForgetReport, Meant } from '../../jobs/forget.ts';
+import type { RememberReport } from '../../jobs/remember.ts';
+import { AppError } from '../base/errors.ts';
+import { agentOfShell, type ShellAgent } from '../base/process.ts';
+import { didYouMean } from '../base/text/wording.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { shortId } from '../memory/short-ids.ts';
+import { MEMORY_TYPES, type MemoryType } from '../memory/types.ts';
+import { canAsk, confirm } from '../terminal/ask.ts';
+import { EXIT, exitFor, note, print } from '../terminal/output.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import { topicFile, topicNames } from './named-topics.ts';
+import type { Call, CommandSpec } from './spec.ts';
+
+interface RememberOptions extends CommonOptions {
+  type: MemoryType;
+  share?: boolean;
+  redacted?: boolean;
+}
+
+const remember: CommandSpec<RememberOptions, [string[]]> = {
+  name: 'remember',
+  about: 'keep something, in your own words',
+  group: 'Every day',
+  args: [['<words...>', 'what to remember; - reads it from stdin']],
+  options: [
+    ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }],
+    ['--share', "put it into the team's memory too, .claude/memory in the working tree"],
+    ['--redacted', 'with --share: share secrets as placeholders; without it, they keep the words from being shared'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate, shared? }',
+  more: `Types: feedback (how to work), user (about you), project (facts), reference (where things are).
+In a shell that an agent started it is kept as what the agent found, as project or reference; what you typed yourself there
+becomes yours when the session is read.`,
+  examples: ['remember "Always use pnpm instead of npm."'],
+  async run(call) {
+    const { options } = call;
+    const [words] = call.args;
+    const text = words.length === 1 && words[0] === '-' ? await readStdin() : words.join(' ');
+    await withApp(call, async (app) => {
+      const agent = agentOfShell(app.config.environment);
+      if (options.share) requirePerson(app.config, 'remember --share');
+      const type = agent && options.type !== 'reference' ? 'project' : options.type;
+      const { memory, scope } = await placeFor(app, { ...options, type });
+      // Before anything is kept: who asks for what cannot be is not left with half of it.
+      const sharing = options.share
+        ? (await import('./share-command.ts')).beginSharing(app, { ...options, type, own: memory, words: text })
+        : undefined;
+      const report = await app.remember(memory, { text, type, byAgent: agent !== undefined });
+      const { shared, lines = [] } = (await sharing?.()) ?? {};
+      const told = async () => [await describeKept(app, report, { ...options, scope, agent }), ...lines].join('\n');
+      print(options.json ? { ...report, memory: placeOf(memory), shared } : await told());
+      if (shared) process.exitCode = exitFor([shared.outcome]);
+      if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
+      if (report.relativeDate)
+        note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);
+    });
+  },
+};
+
+/** What is no text would be remembered as its own ruins. */
+async function readStdin(): Promise<string> {
+  const bytes = await buffer(process.stdin);
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new AppError('bad-input', 'What is on stdin is no UTF-8 text; nothing was remembered.', {
+    remedy: 'Convert it first, for example with iconv -f LATIN1 -t UTF-8.',
+  });
+}
+
+/** The project's memory or the one that is named; for what is about the user, where that is on, the user's. */
+async function placeFor(
+  app: App,
+  { type, memory, scope, store }: CommonOptions & { type: MemoryType },
+): Promise<{ memory: MemoryRow; scope: CommonOptions['scope'] }> {
+  const isNamed = memory !== undefined || scope !== undefined || store !== undefined;
+  const user = type === 'user' && !isNamed ? await app.userMemory() : null;
+  return user ? { memory: user, scope: 'user' } : { memory: await app.memoryFor(), scope };
+}
+
+async function describeKept(
+  app: App,
+  { outcome, entry, path, job }: RememberReport,
+  options: CommonOptions & { agent?: ShellAgent },
+): Promise<string> {
+  const { scope, agent } = options;
+  const where = scope === 'user' ? `${path}, in the user scope` : path;
+  const id = await shortId(app.db, 'entry', entry.id);
+  if (outcome === 'known' || job === null) return `${id} is remembered already: ${entry.text} [${where}]`;
+  const by = agent ? `\nKept as found by ${agent.name} (${agent.variable} is set), not as the person's word.` : '';
+  return `${id} ${entry.type}: ${entry.text} [${where}]${by}\n${await undoCommand(app, job, options)} takes it back.`;
+}
+
+/** So many candidates of an ambiguous text are listed. */
+const MAX_LISTED = 20;
+
+const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [string[]]> = {
+  name: 'forget',
+  about: 'take something out; it is not learned again from there',
+  group: 'Every day',
+  args: [
+    [
+      '<what...>',
+      'name of a topic, TOPIC:LINE, id of an entry, a line or a session, or words as they stand in what is meant',
+    ],
+  ],
+  options: [
+    ['--all', 'everything that holds the words, or was said in the session'],
+    ['--yes', 'do not ask'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, topics, lines, entries, candidates: [{ kind, id, path, text }], job }',
+  more: `Versions of what goes are kept for nocturne undo; nocturne redact takes a text out of these too.
+Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
+  examples: ['forget "use pnpm"'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { options } = call;
+      requirePerson(app.config, 'forget');
+      const memory = await app.memoryFor();
+      const target = call.args[0].join(' ');
+      const isWanted = async (plan: Meant) => options.yes || ask(app, plan);
+      const report = await app.forget(memory, { target, all: options.all, confirm: isWanted });
+      if (report.outcome === 'unknown') {
+        const names = await topicNames(app, memory);
+        throw new AppError('bad-input', `Nothing in ${placeOf(memory)} is called or holds ${JSON.stringify(target)}.`, {
+          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+        });
+      }
+      print(options.json ? report : await describeForgotten(app, report, { target, options }));
+      process.exitCode =
+        report.outcome === 'forgotten' ? EXIT.fine : report.outcome === 'busy' ? EXIT.later : EXIT.usage;
+    }),
+};
+
+/** Shows what goes on stderr and asks, where someone is there to answer. */
+async function ask(app: App, plan: Meant): Promise<boolean> {
+  note(['This goes:', ...(await describePlan(app, plan))].join('\n'));
+  if (canAsk()) return confirm('Forget it?');
+  note('There is no terminal to ask at: --yes forgets it.');
+  return false;
+}
+
+async function describePlan({ db }: App, { topics, lines, entries }: Meant): Promise<string[]> {
+  const told = entries.map(
+    async (entry) => `  entry  ${await shortId(db, 'entry', entry.id)} (${entry.day}${sayScope(entry)}): ${entry.text}`,
+  );
+  return [
+    ...topics.map((path) => `  topic  ${path}`),
+    ...lines.map((line) => `  line   ${line.path}: ${line.text}`),
+    ...(await Promise.all(told)),
+  ];
+}
+
+async function describeForgotten(
+  app: App,
+  report: ForgetReport,
+  { target, options }: { target: string; options: CommonOptions },
+): Promise<string> {
+  const { outcome, candidates } = report;
+  if (outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
+  if (outcome === 'unconfirmed') return 'Nothing was forgotten.';
+  if (outcome === 'forgotten') {
+    const undo = `${await undoCommand(app, report.job, options)} brings it back.`;
+    return ['Forgotten:', ...(await describePlan(app, report)), undo].join('\n');
+  }
+  const more = candidates.length - MAX_LISTED;
+  const told = candidates.slice(0, MAX_LISTED).map(async (each) => {
+    const name = each.kind === 'entry' ? await shortId(app.db, 'entry', each.id) : each.id;
+    return `  ${name.padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`;
+  });
+  return [
+    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one by its id, or take --all:`,
+    ...(await Promise.all(told)),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ].join('\n');
+}
+
+function sayScope({ scope }: { scope?: 'user' }): string {
+  return scope === 'user' ? ', user scope' : '';
+}
+
+type PinCall = Call<CommonOptions & { off?: boolean }, [string]>;
+
+const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
+  name: 'pin',
+  about: 'keep a topic as it is: no dream changes it',
+  group: 'Every day',
+  args: [['<topic>', 'name or file of the topic']],
+  options: [['--off', 'let dreams change it again'], ...MEMORY],
+  json: '{ path, pinned, changed }',
+  examples: ['pin working-agreements', 'pin working-agreements --off'],
+  run: (call) => setPinned(call, !call.options.off),
+};
+
+export function setPinned(call: PinCall, pinned: boolean): Promise<void> {
+  return withApp(call, async (app) => {
+    requirePerson(app.config, 'pin');
+    const found = await app.findMemory();
+    const path = await topicFile(app, found, call.args[0]);
+    const { job } = await app.pin({ memory: (found as MemoryRow).id, path, pinned });
+    const changed = job !== null;
+    const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
+    print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
+  });
+}
+
+export const commands: CommandSpec[] = [remember, forget, pin];

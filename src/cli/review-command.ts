@@ -1,0 +1,332 @@
+// review: what a dream would change and waits for a person's word: as a list, one whole, or one by one with questions.
+
+import { join } from 'node:path';
+import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
+import type { Decided, ReviewRequest, Word } from '../../jobs/review.ts';
+import type { Config } from '../base/config/config.ts';
+import { AppError, isAppError, onAppError } from '../base/errors.ts';
+import { readTextNow, removeFile, writeWhole } from '../base/files/files.ts';
+import { agentOfShell } from '../base/process.ts';
+import { localTime } from '../base/time.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { shortId, wholeId } from '../memory/short-ids.ts';
+import { canAsk, openEditor, Questions } from '../terminal/ask.ts';
+import { EXIT, note, print, style } from '../terminal/output.ts';
+import type { App } from '../worker/compose.ts';
+import { withoutDreams } from '../worker/dream-claim.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import type { CommandSpec, OptionSpec } from './spec.ts';
+
+interface ReviewOptions extends CommonOptions {
+  list?: boolean;
+  show?: string;
+  accept?: string[];
+  acceptAll?: boolean;
+  reject?: string[];
+  rejectAll?: boolean;
+  because?: string;
+  edit?: string;
+  text?: string;
+  topic?: string;
+}
+
+/** What review is asked to do: one of these, or to ask one by one. Looking is never deciding as well. */
+const WORDS = ['list', 'show', 'accept', 'acceptAll', 'reject', 'rejectAll', 'edit'];
+
+function alone(flags: string, about: string): OptionSpec {
+  const own = flags.replace(/^--| .*$/g, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return [flags, about, { conflicts: WORDS.filter((word) => word !== own) }];
+}
+
+const review: CommandSpec<ReviewOptions> = {
+  name: 'review',
+  about: 'what a dream would change and waits for your word',
+  group: 'Every day',
+  options: [
+    alone('--list', 'only list what waits'),
+    alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'),
+    alone('--accept <id...>', 'do it'),
+    alone('--accept-all', 'do all that is as it was when it was proposed'),
+    alone('--reject <id...>', 'leave it, and do not propose it again'),
+    alone('--reject-all', 'leave all of it'),
+    ['--because <text>', 'with --reject: the reason that is kept'],
+    alone('--edit <id>', 'do it in your own words: --text, or in your editor'),
+    ['--text <text>', 'with --edit: the line; several lines, several lines'],
+    ['--topic <name>', 'with --edit of what would be left out: the topic that it goes into'],
+    ...MEMORY,
+  ],
+  json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
+  more: `Where config.json says review, or dream --review, a dream changes nothing: what it would do waits here. What is
+stale (its topic or an entry changed since) cannot be accepted; the next dream makes it again.
+Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
+  examples: ['review --accept prop_0123abcd'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { options } = call;
+      const asked = wordOf(options);
+      if (asked) requirePerson(app.config, 'review');
+      const at: Place = { app, memory: await app.memoryFor(), options };
+      if (asked) return decideNow(at, asked);
+      const shown = await shownProposals(app.db, at.memory);
+      if (options.show !== undefined) return showOne(at, shown, options.show);
+      if (options.json) return print(shown);
+      if (options.list || shown.length === 0 || !canAsk() || agentOfShell(app.config.environment))
+        return print(listOf(shown, placeOf(at.memory)));
+      process.exitCode = exitOf(await reviewOneByOne(at, shown));
+    }),
+};
+
+interface Place {
+  app: App;
+  memory: MemoryRow;
+  options: ReviewOptions;
+}
+
+interface ReviewReport {
+  /** `busy`: a dream is at work. */
+  outcome: 'reviewed' | 'busy';
+  decided: Decided[];
+}
+
+/** `word`: a person's, or an edit whose words are still to be asked for. */
+type Asked = { ids?: string[]; word: Word | 'edit' };
+
+/** What is to be decided without questions; null where nothing is. */
+function wordOf(options: ReviewOptions): Asked | null {
+  const { accept, acceptAll, reject, rejectAll, because, edit, text, topic } = options;
+  if (because !== undefined && !reject && !rejectAll) throw misplaced('--because', '--reject or --reject-all');
+  if ((text !== undefined || topic !== undefined) && edit === undefined)
+    throw misplaced(text === undefined ? '--topic' : '--text', '--edit');
+  if (edit !== undefined) return { ids: [edit], word: text === undefined ? 'edit' : { kind: 'edit', text, topic } };
+  if (reject || rejectAll) return { ids: rejectAll ? undefined : reject, word: { kind: 'reject', because } };
+  return accept || acceptAll ? { ids: acceptAll ? undefined : accept, word: { kind: 'accept' } } : null;
+}
+
+function misplaced(option: string, beside: string): AppError {
+  return new AppError('bad-input', `${option} belongs to ${beside}, which was not given.`);
+}
+
+async function decideNow(at: Place, asked: Asked): Promise<void> {
+  const { app, memory, options } = at;
+  const ids = asked.ids && (await Promise.all(asked.ids.map((id) => wholeId(app.db, 'proposal', id))));
+  let { word } = asked;
+  if (word === 'edit') {
+    const [shown] = await shownProposals(app.db, memory, ids);
+    word = { kind: 'edit', text: shown ? editText(app.config, shown) : '', topic: options.topic };
+  }
+  const report = await decide(at, { ids, word });
+  print(options.json ? report : await describeReport(at, report));
+  process.exitCode = exitOf(report);
+}
+
+/** Beside no dream. */
+async function decide({ app, memory }: Place, request: ReviewRequest): Promise<ReviewReport> {
+  const decided = await withoutDreams(app, memory, (claim) => app.review(memory, { ...request, claim })).catch(
+    onAppError((): null => null, 'conflict'),
+  );
+  return decided ? { outcome: 'reviewed', decided } : { outcome: 'busy', decided: [] };
+}
+
+async function showOne({ app, options }: Place, shown: ShownProposal[], given: string): Promise<void> {
+  const id = await wholeId(app.db, 'proposal', given);
+  const found = shown.find((each) => each.id === id);
+  if (!found)
+    throw new AppError('bad-input', `Nothing waits as ${id}.`, { remedy: 'nocturne review --list names what waits.' });
+  print(options.json ? found : await describeProposal(app, found));
+}
+
+function exitOf({ outcome, decided }: ReviewReport): number {
+  if (outcome === 'busy') return EXIT.later;
+  const isDone = (each: Decided) => ['accepted', 'edited', 'rejected'].includes(each.outcome);
+  return decided.every(isDone) ? EXIT.fine : EXIT.attention;
+}
+
+/** Asks until there is nothing left, or the person quits; answers what was decided. */
+async function reviewOneByOne(at: Place, shown: ShownProposal[]): Promise<ReviewReport> {
+  const { app, memory } = at;
+  const decided: Decided[] = [];
+  const questions = new Questions();
+  try {
+    for (const [n, { id }] of shown.entries()) {
+      // What was accepted before may have changed it.
+      const [proposal] = await shownProposals(app.db, memory, [id]);
+      if (!proposal) continue;
+      note(`\n(${n + 1} of ${shown.length}) ${await describeProposal(app, proposal)}`);
+      const left = shown.slice(n).map((each) => each.id);
+      const said = await askUntilDone(at, { proposal, left, questions });
+      if (said === 'quit') break;
+      if (said === 'skip') continue;
+      if (said.outcome === 'busy') return { outcome: 'busy', decided };
+      decided.push(...said.decided);
+      if (said.decided.length > 1) break;
+    }
+  } finally {
+    questions.close();
+  }
+  return { outcome: 'reviewed', decided };
+}
+
+/** `left`: it, and those that wait behind it. */
+type Asking = { proposal: ShownProposal; left: string[]; questions: Questions };
+
+/** Words that cannot stand there are no decision: what is proposed waits as before, and is asked about again. */
+async function askUntilDone(at: Place, asking: Asking): Promise<ReviewReport | 'skip' | 'quit'> {
+  for (;;) {
+    const said = await askFor(at.app.config, asking);
+    if (said === 'quit' || said === 'skip') return said;
+    const word: Word = said === 'all' ? { kind: 'accept' } : said;
+    const report = await decide(at, { ids: said === 'all' ? asking.left : [asking.proposal.id], word });
+    note(await describeReport(at, report));
+    if (word.kind !== 'edit' || report.decided[0]?.outcome !== 'refused') return report;
+  }
+}
+
+async function askFor(config: Config, { proposal, left, questions }: Asking): Promise<Word | 'all' | 'skip' | 'quit'> {
+  const keys = keysFor(proposal, left.length);
+  const names = Object.values(keys).map(([name]) => name);
+  for (;;) {
+    const answer = await questions.ask(`${names.join(' ')}: `);
+    const typed = answer === null ? 'q' : (answer.trim().toLowerCase()[0] ?? '');
+    const key = Object.hasOwn(keys, typed) ? typed : '?';
+    if (key === '?')
+      note(
+        Object.values(keys)
+          .map(([name, about]) => `  ${name.padEnd(9)} ${about}`)
+          .join('\n'),
+      );
+    if (key === 'q') return 'quit';
+    if (key === 's') return 'skip';
+    if (key === 'a') return { kind: 'accept' };
+    if (key === 'l' && (await questions.confirm(`Accept all ${left.length} that wait?`))) return 'all';
+    if (key === 'r') {
+      const because = await questions.ask('Why (may be empty): ');
+      return { kind: 'reject', because: because?.trim() || undefined };
+    }
+    if (key === 'e') {
+      try {
+        return await inWords(config, proposal, questions);
+      } catch (error) {
+        // An editor that failed, or was left by force, has said nothing.
+        if (!isAppError(error, 'bad-input')) throw error;
+        note(error.message);
+      }
+    }
+  }
+}
+
+/** What can be said to it, and what that does: nobody accepts what is stale, and what only takes lines away has no words. */
+function keysFor({ state, kind, lines }: ShownProposal, left: number): Record<string, [name: string, about: string]> {
+  const isStale = state === 'stale';
+  const hasWords = lines.length > 0 || kind === 'drop';
+  return {
+    ...(!isStale && { a: ['[a]ccept', 'do it'] }),
+    r: ['[r]eject', 'leave it; it is not proposed again'],
+    ...(!isStale && hasWords && { e: ['[e]dit', 'do it in your own words, which begin as they stand above'] }),
+    s: ['[s]kip', 'decide it later: it goes on waiting'],
+    q: ['[q]uit', 'decide the rest later'],
+    ...(left > 1 && { l: ['a[l]l', `accept it and what waits behind it, ${left} in all; what is stale waits`] }),
+    '?': ['[?]', 'this help'],
+  };
+}
+
+async function inWords(config: Config, proposal: ShownProposal, questions: Questions): Promise<Word> {
+  const text = config.editor ? questions.lend(() => editText(config, proposal)) : await askWords(proposal, questions);
+  const isNowhere = proposal.kind === 'drop' && proposal.topic === null;
+  const topic = isNowhere ? await questions.ask('The topic that it goes into: ') : undefined;
+  return { kind: 'edit', text, topic: topic?.trim() || undefined };
+}
+
+/** Line by line, each as it would stand there; one that is emptied is left out. */
+async function askWords(proposal: ShownProposal, questions: Questions): Promise<string> {
+  const lines = wordsOf(proposal);
+  const said = await Array.fromAsync(lines, (line, at) => {
+    const which = lines.length > 1 ? ` (${at + 1} of ${lines.length})` : '';
+    return questions.ask(`In your words${which}: `, line);
+  });
+  return said.join('\n');
+}
+
+function wordsOf({ lines, entries }: ShownProposal): string[] {
+  return lines.length > 0 ? lines : entries.map(({ text }) => text);
+}
+
+/** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
+function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
+  if (editor === undefined || !process.stdin.isTTY) {
+    throw new AppError('bad-input', 'There are no words: no --text, and no editor at a terminal.', {
+      remedy: 'Give --text "…", or set EDITOR.',
+    });
+  }
+  const path = join(home, `${proposal.id}.txt`);
+  writeWhole(path, `${wordsOf(proposal).join('\n')}\n`);
+  try {
+    if (!openEditor(editor, path)) throw new AppError('bad-input', `${editor} failed, so nothing was changed.`);
+    return (readTextNow(path) ?? '').trim();
+  } finally {
+    removeFile(path);
+  }
+}
+
+/** What each kind would do. */
+const WOULD: Record<string, string> = {
+  add: 'add to',
+  change: 'change in',
+  retire: 'take out of',
+  archive: 'put away from',
+  drop: 'leave out',
+};
+
+const sayStale = ({ state, why }: ShownProposal, indent: string) =>
+  state === 'stale' ? [style('yellow', `${indent}stale: ${why} The next dream makes it again.`)] : [];
+
+function listOf(shown: ShownProposal[], memory: string): string {
+  if (shown.length === 0) return `Nothing waits for a word in ${memory}.`;
+  return shown
+    .flatMap((each) => {
+      const { id, kind, topic, lines, entries, reason } = each;
+      const says = lines[0] ?? entries[0]?.text ?? reason;
+      return [`${style('bold', id)}  ${WOULD[kind] ?? kind} ${topic ?? ''}: ${says}`, ...sayStale(each, '    ')];
+    })
+    .join('\n');
+}
+
+/** One proposal whole. */
+async function describeProposal({ db, config: { zone } }: App, proposal: ShownProposal): Promise<string> {
+  const { id, kind, topic, reason, entries, diff, job } = proposal;
+  const told = entries.map(async ({ id: entry, text, by, at, quotes }) => [
+    `  ${text} ${style('dim', `(${await shortId(db, 'entry', entry)})`)}`,
+    ...quotes.map((quote) => `    “${quote}” — ${by}, ${localTime(at, zone)}`),
+    ...(quotes.length === 0 ? [`    written by a person, ${localTime(at, zone)}`] : []),
+  ]);
+  return [
+    style('bold', `${id}: ${WOULD[kind] ?? kind} ${topic ?? ''}`.trimEnd()),
+    `  ${reason} (${await shortId(db, 'job', job)})`,
+    ...sayStale(proposal, '  '),
+    ...(await Promise.all(told)).flat(),
+    ...(diff ? ['', colored(diff.trimEnd())] : []),
+  ].join('\n');
+}
+
+async function describeReport({ app, options }: Place, { outcome, decided }: ReviewReport): Promise<string> {
+  if (outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
+  const told = decided.map(async ({ id, outcome: ended, why, job }) => {
+    const undo = job ? `; ${await undoCommand(app, job, options)} takes it back` : '';
+    const next = ended === 'stale' ? ' The next dream makes it again.' : '';
+    return `${id}  ${ended}${undo}${why ? `\n  ${why.split('\n').join('\n  ')}${next}` : ''}`;
+  });
+  return (await Promise.all(told)).join('\n') || 'Nothing waits for a word.';
+}
+
+function colored(diff: string): string {
+  const colorOf = (line: string) => (line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null);
+  return diff
+    .split('\n')
+    .map((line) => {
+      const color = colorOf(line);
+      return color ? style(color, line) : line;
+    })
+    .join('\n');
+}
+
+export const commands: CommandSpec[] = [review];

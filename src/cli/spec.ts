@@ -1,0 +1,182 @@
+// What a command is: one spec says its name, what it is for, its arguments and options, the JSON it prints and an example,
+// and runs it. The builder makes commander's commands of specs; the help and docs/commands.md say what the specs say.
+// A module of commands is loaded when one of its names is asked for. JSON shapes stay as they are from release to release.
+
+import { Argument, Command, Option } from 'commander';
+import { describeError, isAppError } from '../base/errors.ts';
+import { EXIT, EXIT_MEANINGS, note, wrap } from '../terminal/output.ts';
+import type { Parts } from '../worker/job-bounds.ts';
+
+/** Where a command stands in the help. */
+export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood'] as const;
+
+export type CommandGroup = (typeof GROUPS)[number];
+
+/** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */
+type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
+
+/** Default: what is given, or with flags without a value true. */
+export type OptionSpec = [flags: string, about: string, more?: OptionMore];
+
+interface OptionMore {
+  choices?: readonly string[];
+  default?: unknown;
+  /** Throws commander's `InvalidArgumentError`. `before`: what the same option gave already. */
+  parse?(text: string, before: unknown): unknown;
+  /** Names of options, as they are in `Call.options`. */
+  conflicts?: string | string[];
+  isRequired?: boolean;
+  isHidden?: boolean;
+}
+
+/** What a command is called with. */
+export interface Call<Options extends object = object, Args extends unknown[] = unknown[]> {
+  args: Args;
+  options: Options;
+  /** What its app is made with in the place of the usual. */
+  parts: Parts;
+  /** Of nocturne. */
+  version: string;
+  /** Ends in wrong usage, with what is right. */
+  wrong(message: string): never;
+}
+
+export interface CommandSpec<Options extends object = object, Args extends unknown[] = unknown[]> {
+  /** Two words: a command of a command. */
+  name: string;
+  about: string;
+  group: CommandGroup;
+  args?: ArgumentSpec[];
+  options?: OptionSpec[];
+  /** What `--json` prints, as a person who scripts it reads it; without it the command has no such option. */
+  json?: string;
+  /** What the help says below the options. */
+  more?: string;
+  /** Calls of it, without `nocturne` before them where that is what they begin with. */
+  examples?: string[];
+  run?(call: Call<Options, Args>): void | Promise<void>;
+}
+
+/** What every command of a program is called with. */
+export type CalledAt = Pick<Call, 'parts' | 'version'>;
+
+/** Commands that share a subject, and so a file. */
+export interface CommandModule {
+  names: string[];
+  load(): Promise<{ commands: CommandSpec[] }>;
+}
+
+/** How wide the help is: as the terminal, and at most 80. */
+export function helpColumns(): number {
+  return Math.min(process.stdout.columns || 80, 80);
+}
+
+/** What every command may end with. */
+export function sayExitCodes(): string {
+  const codes = Object.entries(EXIT) as [keyof typeof EXIT, number][];
+  return codes
+    .map(([name, code]) => wrap(`  ${String(code).padStart(2)}  ${EXIT_MEANINGS[name]}`, helpColumns(), 6))
+    .join('\n');
+}
+
+/** @internal Adds the commands to the program, group by group. */
+export function addCommands(program: Command, specs: CommandSpec[], at: CalledAt): void {
+  for (const group of GROUPS) {
+    program.commandsGroup(`${group}:`);
+    for (const spec of specs.filter((each) => each.group === group)) addCommand(program, spec, at);
+  }
+}
+
+function addCommand(program: Command, spec: CommandSpec, at: CalledAt): void {
+  const [first = '', second] = spec.name.split(' ');
+  const above = second === undefined ? program : program.commands.find((each) => each.name() === first);
+  const command = describe((above ?? program).command(second ?? first), spec);
+  for (const [term, about, choices] of spec.args ?? []) {
+    const argument = new Argument(term, about);
+    command.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  if (spec.json !== undefined) command.option('--json', `JSON on stdout: ${spec.json}`);
+  if (!spec.run) return;
+  command.action((...given: unknown[]) => {
+    const wrong = (message: string): never => command.error(`error: ${message}`);
+    const args = given.slice(0, command.registeredArguments.length);
+    return spec.run?.({ ...at, args, options: command.opts(), wrong });
+  });
+}
+
+function describe(command: Command, { about, more, examples = [] }: CommandSpec): Command {
+  const calls = examples.map((each) => `  ${/^(?:nocturne|claude) /.test(each) ? each : `nocturne ${each}`}`);
+  const example = calls.length > 0 ? `${calls.length > 1 ? 'Examples' : 'Example'}:\n${calls.join('\n')}` : undefined;
+  // Paragraphs are laid out here, whatever the width of the lines in the spec.
+  const said = more && wrap(more.replace(/(?<!\n)\n(?!\n)/g, ' '), helpColumns());
+  const after = [said, example].filter((each) => each !== undefined).join('\n\n');
+  command.description(about);
+  return after === '' ? command : command.addHelpText('after', `\n${after}`);
+}
+
+function optionOf([flags, about, more = {}]: OptionSpec): Option {
+  const option = new Option(flags, about);
+  if (more.choices) option.choices(more.choices);
+  if (more.parse) option.argParser(more.parse);
+  if (more.default !== undefined) option.default(more.default);
+  if (more.conflicts) option.conflicts(more.conflicts);
+  if (more.isRequired) option.makeOptionMandatory();
+  return more.isHidden ? option.hideHelp() : option;
+}
+
+/** The program with the command that `argv` names, or with all of them. */
+export async function programOf(modules: CommandModule[], argv: string[], at: CalledAt): Promise<Command> {
+  const program = new Command('nocturne')
+    .description(
+      'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs.',
+    )
+    .version(at.version, '-V, --version')
+    // So that --version behind a command is the command's own.
+    .enablePositionalOptions()
+    .showHelpAfterError('(nocturne --help lists the commands)')
+    .helpCommand('help [command]', 'what a command does, its options and an example')
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', `\nExit codes:\n${sayExitCodes()}`)
+    .exitOverride();
+  const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
+  const known = modules.find(({ names }) => names.includes(asked));
+  const loaded = await Promise.all((known ? [known] : modules).map(({ load }) => load()));
+  const specs = loaded.flatMap(({ commands }) => commands);
+  const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
+  addCommands(program, wanted, at);
+  nameOptionsAfterErrors(program);
+  return program;
+}
+
+/** After wrong usage of a command, its own usage and options are named. */
+function nameOptionsAfterErrors(program: Command): void {
+  for (const command of program.commands) {
+    const shown = command.options.filter((option) => !option.hidden);
+    const options = shown.map((option) => option.long).join(', ');
+    const help = command.createHelp().commandUsage(command);
+    command.showHelpAfterError(`Usage: ${help}${options && `\nOptions: ${options}`}\n(--help says more)`);
+    nameOptionsAfterErrors(command);
+  }
+}
+
+/** The exit code of what a command threw, which is told. */
+export function exitOf(error: unknown): number {
+  if (isAppError(error)) {
+    note(`nocturne: ${error.message}${error.remedy ? `\n  ${error.remedy}` : ''}`);
+    return EXIT.failed;
+  }
+  // Commander has told about wrong usage itself; help and version are no errors.
+  const usage = error as { code?: string; exitCode?: number };
+  if (usage.code?.startsWith('commander.')) return usage.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd') {
+    note('nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.');
+    return EXIT.failed;
+  }
+  // Not one of ours: a fault, or a file that holds what it never should. The first line of ours says where.
+  const where = /\(?([^\s(]*(?:src|jobs)\/[^\s)]+)\)?$/m.exec((error as Error).stack ?? '')?.[1];
+  note(`nocturne: ${error instanceof Error ? `${error.name}: ${error.message}` : describeError(error)}`);
+  note('  Nobody planned for this. nocturne check --repair and nocturne doctor tell whether a file is damaged;');
+  note(`  else it is a fault of nocturne's own: please report it${where ? `, with ${where}` : ''}.`);
+  return EXIT.failed;
+}

@@ -1,0 +1,128 @@
+// What `npm start` does: takes the example sessions, or those given, through a worker in a temporary directory, and prints what was
+// remembered, from which words, the files that hold it, and what the next session would be told. Of what it made on the way only the
+// memory stays, and is named.
+
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { OFFLINE_LIMITS } from '../agent/types.ts';
+import { type Config, loadConfig } from '../base/config/config.ts';
+import { describeError } from '../base/errors.ts';
+import { listFiles, removeTree } from '../base/files/directories.ts';
+import { packagePath } from '../base/files/files.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { recallFor } from '../hook/start-recall.ts';
+import { entriesWhere } from '../memory/entries.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { sessionDirs } from '../memory/session-rows.ts';
+import { note, print, progress, style } from '../terminal/output.ts';
+import { type App, openApp } from '../worker/compose.ts';
+import type { Parts } from '../worker/job-bounds.ts';
+import { putWork } from '../worker/work-item.ts';
+import { runWorker } from '../worker/worker.ts';
+import { enqueueExtract, nameOfWork } from './enqueue-command.ts';
+
+const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
+const NAMES = ['Daily log', 'Topic', 'Index'];
+
+/** Where it works, and with which runner of the agent. */
+interface StartOptions {
+  root?: string;
+  parts?: Parts;
+}
+
+/** Sets the exit code. */
+export async function startWith(given: string[], options: StartOptions = {}): Promise<void> {
+  if (given.some((word) => word.startsWith('-'))) {
+    print(
+      'Usage: npm start [-- SESSION...]\n\nWithout sessions it takes three examples. It works in a temporary directory.',
+    );
+    process.exitCode = given.every((word) => /^(-h|--help)$/.test(word)) ? 0 : 2;
+    return;
+  }
+  try {
+    const { root = join(tmpdir(), `nocturne-${randomUUID().slice(0, 8)}`), parts } = options;
+    const config = await demoConfig(root, given.length > 0);
+    const app = await openApp(config, parts);
+    try {
+      await demonstrate(app, given.length > 0 ? given : await exampleSessions());
+    } finally {
+      await app.close();
+      removeTree(config.home);
+    }
+  } catch (error) {
+    note(`nocturne: ${describeError(error)}`);
+    process.exitCode = 1;
+  }
+}
+
+/** A home and a memory directory of their own; a real model only where a key is there and a session was given. */
+async function demoConfig(root: string, isGiven: boolean): Promise<Config> {
+  const config = await loadConfig();
+  const hasKey = config.access.apiKey !== undefined || config.access.authToken !== undefined;
+  const model = isGiven && hasKey ? config.model : 'offline';
+  const own = { home: join(root, 'home'), memoryDir: join(root, 'memory') };
+  return { ...config, ...own, queueUrl: undefined, databaseUrl: undefined, model };
+}
+
+async function exampleSessions(): Promise<string[]> {
+  const dir = packagePath('test', 'fixtures', 'example');
+  return (await listFiles(dir)).map((name) => join(dir, name));
+}
+
+async function demonstrate(app: App, transcripts: string[]): Promise<void> {
+  note(`${sayCount(transcripts.length, 'session')}, model ${app.config.model}`);
+  for (const transcript of transcripts) await enqueueExtract(app, { transcript, ended: true });
+  const memory = await app.memoryFor();
+  await putWork(app, { kind: 'dream', key: memory.id, memory, payload: { isNightly: false } });
+  const bar = progress('reading');
+  let isFine = true;
+  let saying = Promise.resolve();
+  await runWorker(app, {
+    ...{ ends: 'idle', signal: new AbortController().signal, onError: (message) => note(`  ${message}`) },
+    onResult(result) {
+      isFine &&= result.reason === null;
+      saying = saying.then(async () => {
+        const name = (await nameOfWork(app, result)).replace('extract', 'session');
+        const said = `${name}: ${result.outcome.replaceAll('-', ' ')}`;
+        bar.say(said);
+        note(`  ${said}${result.reason ? ` (${result.reason})` : ''}`);
+      });
+    },
+  }).finally(() => saying);
+  bar.stop();
+  await show(app, memory);
+  if (!isFine) process.exitCode = 1;
+}
+
+async function show(app: App, memory: MemoryRow): Promise<void> {
+  const { config, db } = app;
+  const dir = memory.dir ?? '';
+  const entries = await entriesWhere(db, memory.id);
+  print(`\n${title(`Remembered: ${sayCount(entries.length, 'thing')}, each with the words it rests on`)}`);
+  for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
+  if (entries.length === 0)
+    print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
+  const files = (await listFiles(dir)).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
+  const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
+  for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {
+    // What only nocturne reads of a log stands in comments.
+    const shown = (await app.files(memory).read({ path }))?.text.replaceAll(/^ *<!--.*-->\n/gm, '').trimEnd();
+    print(`\n${title(`${NAMES[kindOf(path)]}: ${path}`)}\n${shown}`);
+  }
+  const [cwd] = await sessionDirs(db, memory.id);
+  const { text } = await recallFor(config, { cwd, isAlone: true });
+  if (text !== '') print(`\n${title('What the next session is told')}\n${text.trimEnd()}`);
+  if (entries.length === 0) return removeTree(dirname(dir));
+  print(`\nThe memory stays in ${dir}; remove it when you have seen it.`);
+}
+
+function title(text: string): string {
+  return `${style('bold', text)}\n${'─'.repeat(Math.min(text.length, 78))}`;
+}
+
+function sayQuote(by: string, [first]: readonly { quote: string }[]): string {
+  return `${by === 'human' ? 'you' : `the ${by}`}: “${first?.quote ?? ''}”`;
+}
+
+if (import.meta.main) await startWith(process.argv.slice(2));

@@ -1,0 +1,263 @@
+// What `nocturne` alone shows: what was learned since one last looked, what waits for one, what it costs, when the next night is,
+// and the one next step. For a person: times as one speaks of them, projects by where they are, and each thing that waits with the
+// command that deals with it. By exit code whether a person is needed; with --verbose what is kept, waits, failed, who works.
+// Where nothing is set up, what nocturne is and how to begin.
+
+import type { Config } from '../base/config/config.ts';
+import { type AppError, attempt, onAppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { databasePath } from '../db/open-database.ts';
+import { pauseEnd } from '../memory/paths.ts';
+import { sayOffer } from '../memory/text/memory-snapshot.ts';
+import { type Checked, fail } from '../setup/checked.ts';
+import { EXIT, print, style, wrap } from '../terminal/output.ts';
+import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import type { Parts } from '../worker/job-bounds.ts';
+import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
+import type { Need } from '../worker/needs.ts';
+import { nextNightly } from '../worker/nightly.ts';
+import { noteLook, sayBreaker } from '../worker/overview.ts';
+import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
+import type { CommandSpec } from './spec.ts';
+
+const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
+  name: 'status',
+  about: 'what was learned, waits and costs; as nocturne alone',
+  group: 'Jobs and numbers',
+  options: [
+    ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
+    ...MEMORY,
+  ],
+  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, outbox, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
+  more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
+  examples: ['status', 'status --json'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const read = await readStatus(app);
+      if (!call.options.json && !call.options.verbose) return showHome(app, read);
+      const found = withKey(read, await checkSetup(app.config));
+      const { learned, ...own } = found;
+      const counts = learned.map(({ memory, whose, count: entries }) => ({ memory, project: whose.name, entries }));
+      print(call.options.json ? { ...own, learned: counts } : describe(found));
+      if (found.attention.length > 0) process.exitCode = EXIT.attention;
+    }),
+};
+
+function describe(status: Status): string {
+  const { all, spendToday: spend } = status;
+  const jobs = status.lastJobs.map(
+    ({ createdAt, id, kind, outcome, status, error }) =>
+      `  ${createdAt} ${id} ${kind} ${outcome ?? status}${error ? `: ${error}` : ''}`,
+  );
+  const waiting = status.waiting.map(
+    ({ kind, key, notBefore, failure }) => `  ${kind} ${key} from ${notBefore}${failure ? `: ${failure}` : ''}`,
+  );
+  const oldest = all.oldestPending;
+  const usd = (amount: number) => `$${amount.toFixed(4)}`;
+  const full = spend.fullFrom ? `; full since ${spend.fullFrom}` : '';
+  const ceiling = spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd);
+  return [
+    ...status.attention.map((reason) => `attention  ${reason}`),
+    `memory     ${status.memory}`,
+    ...(status.standing.enabled ? [] : [`off        nothing is done unasked here: ${status.standing.reason}`]),
+    `entries    ${sayCounts(status.entries)}`,
+    `turns      ${sayCounts(status.turns)}`,
+    `topics     ${status.topics}; index ${sayCount(status.index.lines, 'line')}, ${sayCount(status.index.bytes, 'byte')}`,
+    ...(status.snapshot
+      ? [`snapshot   ${sayOffer(status.snapshot)}; nocturne snapshot check tells what is in it`]
+      : []),
+    `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
+    `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${ceiling}`,
+    ...(spend.planRequests ? [`plan       ${sayPlan(spend)}`] : []),
+    `breaker    ${sayBreaker(status.breaker)}`,
+    `workers    ${status.workers.map(({ process, seenAt }) => `${process} (seen ${seenAt})`).join(', ') || 'none'}`,
+    `success    ${all.lastSuccessAt ?? 'none yet'}`,
+    `dream      next at ${status.nextDreamAt}`,
+    ...status.dreamHolds.map(({ why }) => `held back  ${why}`),
+    `pending    ${all.pending} in ${sayCount(all.directories, 'memory')}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
+    `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
+    `failures   ${sayCounts(all.failures)}`,
+    ...all.failed.map(({ at, kind, key, code, message }) => `  ${at} ${kind} ${key} given up, ${code}: ${message}`),
+    ...status.skipped.map(
+      ({ kind, reason, times, at }) => `skipped    ${kind}: ${reason}, ${sayCount(times, 'time')}, last ${at}`,
+    ),
+    `waiting    ${status.waiting.length} here`,
+    ...waiting,
+    `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
+    ...jobs,
+    ...(status.database ? [`database   ${status.database.server}: ${sayCount(status.database.stores, 'memory')}`] : []),
+  ].join('\n');
+}
+
+function sayCounts(counts: Record<string, number>): string {
+  const said = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+  return said.join(', ') || 'none';
+}
+
+/** Lines of what was learned, of one project and of all. */
+const SHOWN_OF_PROJECT = 3;
+const SHOWN = 9;
+
+const WHAT_IT_IS =
+  'nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.';
+
+export async function home(parts: Parts = {}): Promise<void> {
+  const config = await configFor({});
+  // Asking makes no home.
+  const isNew = config.databaseUrl === undefined && statNow(databasePath(config.home)) === null;
+  if (isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
+  await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
+}
+
+function welcome(): string {
+  return [WHAT_IT_IS, '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
+}
+
+/** Shows it, and notes that it was looked at. */
+async function showHome(app: App, read: Status): Promise<void> {
+  const failed = await checkSetup(app.config);
+  const isNew = read.database === null && read.all.directories + read.needs.length === 0;
+  if (isNew && failed.some(isNoAgent)) return show(welcome());
+  const status = withKey(read, failed);
+  const needs = [...failed.filter((check) => !isKey(check)).map(setupNeed), ...status.needs];
+  show([sayNews(app, status), ...sayNeeds(app, needs), sayNumbers(app, status, needs)].join('\n\n'));
+  await noteLook(app).catch(onAppError(() => {}));
+  if (status.attention.length > 0) process.exitCode = EXIT.attention;
+}
+
+/** Of what set-up lacks only the key needs a person; of it is told once, with what waits for it. */
+function withKey(status: Status, failed: Checked[]): Status {
+  const key = failed.filter(isKey);
+  if (key.length === 0) return status;
+  return {
+    ...status,
+    attention: [...key.map(({ found }) => `key: ${found}`), ...status.attention],
+    needs: [...key.map(setupNeed), ...status.needs.filter(({ code }) => code !== 'no-model')],
+  };
+}
+
+function show(text: string): void {
+  print(wrap(text, process.stdout.columns || 80));
+}
+
+/** What keeps sessions from being learned from, as doctor finds it. */
+async function checkSetup(config: Config): Promise<Checked[]> {
+  const { checkHooks, checkKey } = await import('../setup/checks.ts');
+  const { problem, path } = config.agentMemory.settings;
+  // Of settings that cannot be read it is told once, with what waits for them.
+  const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
+  const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
+  return found.filter((check) => check.state === 'fail' && !isTold(check));
+}
+
+/** A pattern that gives no night keeps every worker from starting. */
+function checkNight(config: Config): Checked[] {
+  const unusable = ({ message, remedy = '' }: AppError) => [fail('settings', message, remedy)];
+  return attempt(() => (nextNightly(config, config.clock.now()) ? [] : []), unusable);
+}
+
+/** No agent at all tells of its sessions. */
+function isNoAgent({ what }: Checked): boolean {
+  return what === 'hook';
+}
+
+function isKey({ what }: Checked): boolean {
+  return what === 'key';
+}
+
+function setupNeed(check: Checked): Need {
+  const { what, found, remedy = '' } = check;
+  if (isNoAgent(check)) return { text: 'No agent tells nocturne of its sessions', command: 'nocturne setup' };
+  const text = `The ${what}: ${found.replace(/\.$/, '')}`;
+  const [, command] = /^Run (nocturne [\w -]+)[.:]/.exec(remedy) ?? [];
+  return command ? { text, command } : { text: `${text}. ${remedy}`, command: 'nocturne doctor' };
+}
+
+function sayNews({ config }: App, status: Status): string {
+  const { learned, lookedAt } = status;
+  const count = learned.reduce((sum, group) => sum + group.count, 0);
+  const since = lookedAt === null ? 'so far' : `since you last looked, ${sayWhen(lookedAt, config)}`;
+  if (count === 0)
+    return lookedAt === null || !hasLearned(status) ? 'Nothing learned from a session yet.' : `Nothing new ${since}.`;
+  const groups: string[] = [];
+  let room = SHOWN;
+  for (const group of learned) {
+    const shown = group.entries.slice(0, Math.min(SHOWN_OF_PROJECT, room));
+    room -= shown.length;
+    groups.push(sayLearned(group, shown.length, config));
+  }
+  return [style('bold', `${sayCount(count, 'thing')} learned ${since}`), ...groups].join('\n\n');
+}
+
+function sayLearned({ whose, count, entries }: Learned, shown: number, config: Config): string {
+  const when = entries[0] ? `, ${sayWhen(entries[0].learnedAt, config)}` : '';
+  const more = count - shown;
+  return [
+    `  ${whose.name}${when}`,
+    ...entries.slice(0, shown).map(({ text }) => `  - ${text}`),
+    ...(more > 0 ? [`  ${more} more:`, `    ${whose.command('nocturne list')}`] : []),
+  ].join('\n');
+}
+
+function sayNeeds({ config }: App, needs: Need[]): string[] {
+  if (needs.length === 0) return [];
+  const said = needs.map(({ text, command }) => {
+    const sentence = `  - ${plainly(text, config).replace(/\.$/, '')}.`;
+    return command ? `${sentence}\n    ${command}` : sentence;
+  });
+  return [[style('bold', 'Waits for you'), '', ...said].join('\n')];
+}
+
+function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
+  const { standing, all, database, nextDreamAt, workers } = status;
+  const row = (name: string, said: string) => `${name.padEnd(10)}  ${said}`;
+  const isOff = !standing.enabled && !standing.isUnknown;
+  const isDue = Date.parse(nextDreamAt) <= config.clock.now().getTime();
+  const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
+  return [
+    ...(isOff ? [row('Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`)] : []),
+    row('Cost', sayCost(status)),
+    ...(all.pending > 0 ? [row('Waiting', sayPending(status, config, needs))] : []),
+    ...(database ? [row('Database', `${database.server}: ${sayCount(database.stores, 'memory')}; ${seen}`)] : []),
+    row('Next night', isDue ? 'due: with the next worker' : sayWhen(nextDreamAt, config)),
+    row('Next step', nextStep(status, needs)),
+  ].join('\n');
+}
+
+function sayCost({ spendToday: today, spendMonth: month }: Status): string {
+  const tokens = today.usedTokens + today.reservedTokens;
+  const usd = today.usedUsd + today.reservedUsd;
+  const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
+  const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
+  const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
+  if (month.tokens === 0) return 'nothing this month';
+  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${plan}${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${plan}${full}`;
+}
+
+function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): string {
+  return `${planRequests} of ${ceilingPlanRequests} requests on your plan today`;
+}
+
+function sayPending({ all }: Status, config: Config, needs: Need[]): string {
+  const first = all.oldestPending?.notBefore ?? '';
+  const when = first > config.clock.now().toISOString() ? sayWhen(first, config) : 'now';
+  return `${sayCount(all.pending, 'job')} for the next worker, ${when}${needs.length === 0 ? '; nothing for you to do' : ''}`;
+}
+
+function hasLearned({ all, lastJobs }: Status): boolean {
+  return all.lastSuccessAt !== null || lastJobs.length > 0;
+}
+
+function nextStep(status: Status, [first]: Need[]): string {
+  const { standing } = status;
+  if (first?.command) return first.command;
+  if (!standing.enabled && standing.pausedUntil !== undefined) return pauseEnd(standing.pausedProject);
+  return hasLearned(status)
+    ? 'nothing to do; nocturne list shows what is remembered'
+    : 'work with your agent; it is learned from when it ends';
+}
+
+export const commands: CommandSpec[] = [status];

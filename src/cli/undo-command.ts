@@ -1,0 +1,219 @@
+// undo: takes one action back, files and rows together. Which is meant is looked for in the memories that belong to where one stands,
+// the project's, the user's and the working tree's, or in the one that is named; without a name it is the last that a person began.
+
+import { join } from 'node:path';
+import { lastJob, type UndoReport } from '../../jobs/undo.ts';
+import { AppError } from '../base/errors.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { type Pushed, pushedBy } from '../memory/job-changes.ts';
+import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
+import { checkoutRoot } from '../memory/paths.ts';
+import { findId, shortId } from '../memory/short-ids.ts';
+import { canAsk, confirm } from '../terminal/ask.ts';
+import { EXIT, exitFor, note, print } from '../terminal/output.ts';
+import { sayWhen } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { placeOf } from '../worker/whose-memory.ts';
+import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
+import type { CommandSpec } from './spec.ts';
+
+interface UndoOptions extends CommonOptions {
+  last?: boolean;
+  any?: boolean;
+  partial?: boolean;
+}
+
+const undo: CommandSpec<UndoOptions, [string | undefined]> = {
+  name: 'undo',
+  about: 'take back what you or a job did',
+  group: 'Every day',
+  args: [['[action]', 'which (job_…, or what it begins with); default: your last one, after asking']],
+  options: [
+    ['--last', 'your last one, without asking'],
+    ['--any', 'the last one, whoever began it: a night, a hook, an agent'],
+    ['--partial', 'take back what nothing rests on, and leave the rest'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, job, kind, undo, files, turns, stays, pushed: [{ path, to }] }',
+  more: `Yours is what you did by a command here: remember, forget, pin, restore, edit, review, import, share, extract, dream. An
+undo can be undone too. What an undone extraction covered is extracted again by nocturne extract or reprocess only.`,
+  examples: ['undo', 'undo --last'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const {
+        options,
+        args: [id],
+      } = call;
+      requirePerson(app.config, 'undo');
+      if (id !== undefined && (options.last || options.any))
+        throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
+      if (id && /^mem(?:store|ory)_/.test(id)) {
+        const { name, dir } = await restoreMemory(app.db, id);
+        const said = `${id} ${name} is back${dir === null ? '.' : `: ${dir}`}`;
+        return print(options.json ? { outcome: 'undone', job: null, undo: id } : said);
+      }
+      const action = id === undefined ? await lastAction(app, options) : await actionCalled(app, id, options);
+      if (!action) throw unknown(id, options);
+      if (id === undefined && !options.last && !(await isMeant(app, action, options))) return;
+      const report = await app.undo({ job: action.job, partial: options.partial });
+      print(options.json ? report : await describe(app, report, { scope: action.scope, ...options }));
+      process.exitCode = exitFor([report.outcome]);
+    }),
+};
+
+function unknown(id: string | undefined, { any }: UndoOptions): AppError {
+  const what =
+    id !== undefined
+      ? `There is no job ${id} here.`
+      : any
+        ? 'There is no job left to undo here.'
+        : 'There is nothing here that you did and that is not taken back already.';
+  const more = id === undefined && !any ? 'nocturne undo --any shows what was done last, whoever began it; ' : '';
+  return new AppError('bad-input', what, { remedy: `${more}nocturne and nocturne show --history name the jobs.` });
+}
+
+interface Action {
+  memory: MemoryRow;
+  /** Whose memory, where that is not the project's or the one that was named. */
+  scope?: 'user' | 'local';
+  job: string;
+}
+
+/** The last one that a person began, or with `any` whoever did, in the project's memory or the named one; undefined: none. */
+async function lastAction(app: App, { any, ...options }: UndoOptions): Promise<Action | undefined> {
+  const places = await memoriesHere(app, options);
+  let last: (Action & { at: string }) | undefined;
+  for (const place of any ? places.slice(0, 1) : places) {
+    const found = await lastJob(app.db, { memories: [place.memory.id], ...(!any && { startedBy: 'person' }) });
+    if (found && (!last || found.at >= last.at)) last = { ...place, job: found.id, at: found.at };
+  }
+  return last;
+}
+
+/** The action of this id, or that a prefix of it means, wherever it is among the memories here. */
+async function actionCalled(app: App, id: string, options: CommonOptions): Promise<Action | undefined> {
+  const job = await findId(app.db, 'job', id);
+  const row = job && (await app.db.get<{ memory: string | null }>('select memory from job where id = ?', job));
+  const place = row && (await memoriesHere(app, options)).find(({ memory }) => memory.id === row.memory);
+  return job && place ? { ...place, job } : undefined;
+}
+
+async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Action, 'job'>[]> {
+  const cwd = process.cwd();
+  const here = await app.findMemory({ cwd });
+  const places: Omit<Action, 'job'>[] = here ? [{ memory: here }] : [];
+  if (options.memory !== undefined || options.scope !== undefined || options.store !== undefined) return places;
+  const dirs = {
+    user: join(app.config.claudeDir, 'memory'),
+    local: join(checkoutRoot(cwd) ?? cwd, '.claude', 'memory'),
+  };
+  for (const scope of ['user', 'local'] as const) {
+    const isKept = app.db.engine === 'sqlite' || scope === 'local';
+    const memory = await (isKept ? app.memories.findDirectory(dirs[scope]) : app.memories.findPlace(dirs[scope]));
+    if (memory && places.every((each) => each.memory.id !== memory.id)) places.push({ memory, scope });
+  }
+  return places;
+}
+
+/** Shows what would be taken back, and asks where someone is there to answer. */
+async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Promise<boolean> {
+  const [what, ...more] = await describeAction(app, action);
+  const { job } = action;
+  if (json) {
+    const row = await app.db.get<{ kind: string }>('select kind from job where id = ?', job);
+    print({ outcome: 'unconfirmed', job, kind: row?.kind, undo: null, files: [], turns: 0, stays: [], pushed: [] });
+  }
+  const pushed = await pushedBy(app.db, { job, environment: app.config.environment });
+  note([any ? `Last: ${what}` : `You ${what}`, ...more, ...describePushed(pushed)].join('\n'));
+  if (!json && canAsk() && (await confirm('Take it back?'))) return true;
+  if (json || !canAsk()) note(`Nothing was changed: nocturne undo --last${any ? ' --any' : ''} takes it back.`);
+  else note('Nothing was changed.');
+  process.exitCode = EXIT.usage;
+  return false;
+}
+
+async function describe(app: App, report: UndoReport, options: CommonOptions): Promise<string> {
+  const short = (job: string) => shortId(app.db, 'job', job);
+  const row = await app.db.get<{ outcome: string }>('select outcome from job where id = ?', report.job);
+  const name = `${EDITS[row?.outcome ?? ''] ?? report.kind} ${await short(report.job)}`;
+  const stays = await Promise.all(
+    report.stays.map(async ({ kind, name: what, by }) => {
+      const who = by.map(async (each) => {
+        const [job] = /\bjob_\w+/.exec(each) ?? [];
+        return job ? each.replace(job, await short(job)) : each;
+      });
+      return `  ${kind} ${what} (changed by ${(await Promise.all(who)).join(', ')})`;
+    }),
+  );
+  if (report.outcome === 'busy') return `${name}: busy; another process works on it. Try again when it is done.`;
+  if (report.outcome === 'refused' || report.undo === null) {
+    return [
+      `${name}: refused, nothing was changed. Later work rests on it:`,
+      ...stays,
+      'Undo that first, or use --partial, which leaves it as it is.',
+    ].join('\n');
+  }
+  const turns = report.turns > 0 ? `, ${sayCount(report.turns, 'turn')} undone` : '';
+  const lines = [`${name}: ${report.outcome}${turns}; ${await undoCommand(app, report.undo, options)} redoes it`];
+  for (const path of report.files) lines.push(`  ${path}`);
+  if (stays.length > 0) lines.push('What stays:', ...stays);
+  return [...lines, ...describePushed(report.pushed)].join('\n');
+}
+
+/** What an edit is called by how it ended. */
+const EDITS: Record<string, string> = { pinned: 'pin', unpinned: 'unpin', restored: 'restore' };
+
+/** By the kind of a job, or by how an edit ended. */
+const DID: Record<string, string> = {
+  extract: 'learned from a session',
+  dream: 'dreamed',
+  reprocess: 'learned a session again',
+  remember: 'remembered',
+  forget: 'forgot',
+  pinned: 'pinned a topic',
+  unpinned: 'let dreams change a topic again',
+  restored: 'made a file what it was',
+  edited: 'edited a file',
+  review: 'decided in review',
+  import: 'imported an archive',
+  share: 'shared with the team',
+  snapshot: 'took in a snapshot',
+};
+const MOST_SHOWN = 8;
+
+/** What was done, when, by which name it is taken back, and what it wrote. */
+async function describeAction({ db, config }: App, { memory, scope, job: id }: Action): Promise<string[]> {
+  const job = await db.get<{ kind: string; outcome: string | null; at: string }>(
+    'select kind, outcome, coalesce(ended_at, created_at) as at from job where id = ?',
+    id,
+  );
+  if (!job) return [placeOf(memory)];
+  const where = scope === 'user' ? ', in the user scope' : scope === 'local' ? ", in the team's memory" : '';
+  const texts = await db.all<{ text: string }>(
+    'select text from entry where job = ? order by id limit ?',
+    id,
+    MOST_SHOWN + 1,
+  );
+  const paths = await db.all<{ path: string }>(
+    `select distinct v.path from version v join change c on c.id = v.change where c.job = ? and v.path is not null
+     order by v.path limit ?`,
+    ...[id, MOST_SHOWN + 1],
+  );
+  const shown = [...texts.map(({ text }) => text), ...paths.map(({ path }) => path)];
+  const did = DID[job.outcome ?? ''] ?? DID[job.kind] ?? `did ${job.kind}`;
+  return [
+    `${did}, ${sayWhen(job.at, config)}${where} (${await shortId(db, 'job', id)})`,
+    ...shown.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
+    ...(shown.length > MOST_SHOWN ? ['  …'] : []),
+  ];
+}
+
+function describePushed(pushed: Pushed[]): string[] {
+  if (pushed.length === 0) return [];
+  return [
+    'It has left this machine: others have what was pushed, until you commit and push the file without it.',
+    ...pushed.map(({ path, to }) => `  ${path} (${to.join(', ')})`),
+  ];
+}
+
+export const commands: CommandSpec[] = [undo];

@@ -1,0 +1,279 @@
+// Why memory is as it is. why is the one door: a line or a topic and what it rests on, words and where they are said, an
+// entry, a session and what became of it, a job, a day's dreams.
+// Sessions are named by how their ids begin, turns by their numbers, times as a person says them; JSON has it all whole.
+
+import { AppError, ERRORS, isAppError, isErrorCode } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { isDay } from '../base/time.ts';
+import { entriesAmong } from '../memory/entries.ts';
+import {
+  type ExplainedEntry,
+  type ExplainedLine,
+  explainEntries,
+  explainLines,
+  restingOn,
+} from '../memory/evidence.ts';
+import type { Actor } from '../memory/file-rows.ts';
+import { type FormerLine, formerLine } from '../memory/former-lines.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
+import { logDay } from '../memory/text/daily-log.ts';
+import { isTopicFile } from '../memory/text/topic.ts';
+import { print } from '../terminal/output.ts';
+import { plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
+import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
+import { findTopic } from './named-topics.ts';
+import type { CommandSpec } from './spec.ts';
+import { tellNights, toldOf } from './told-nights.ts';
+
+/** Of what words are found in. */
+const MOST_FOUND = 5;
+
+const why: CommandSpec<CommonOptions, [string[]]> = {
+  name: 'why',
+  about: 'where a line, words or a session come from, and why',
+  group: 'Every day',
+  args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
+  options: MEMORY,
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  more: 'It asks no model and writes nothing. Without anything it tells what the last dream did.',
+  examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
+  run: (call) =>
+    withMemory(call, async (app, memory) => {
+      const what = call.args[0].join(' ');
+      const { json } = call.options;
+      if (what === '' || isDay(what) || /^(?:today|yesterday|-\d{1,5})$/.test(what))
+        return tellNights(app, memory, { given: what || undefined, json });
+      if (memory && (await explainMemory(app, memory, { what, json }))) return;
+      if (isLikeSession(what) && (await tellSessions(app, { what, json }))) return;
+      if (memory && (await explainWords(app, memory, { what, json }))) return;
+      throw new AppError(
+        'bad-input',
+        `Nothing in ${app.memoryDirOf()} holds ${JSON.stringify(what)}, and no session is called so.`,
+        {
+          remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
+        },
+      );
+    }),
+};
+
+interface Asked {
+  what: string;
+  json?: boolean;
+}
+
+/** An entry, a job, a topic or a line of it; false where it is none. */
+async function explainMemory(app: App, memory: MemoryRow, { what, json }: Asked): Promise<boolean> {
+  if (/^e_[0-9a-f]{4,12}$/.test(what)) {
+    await explainOne(app, memory, { what, json });
+    return true;
+  }
+  if (/^job_[0-9a-f]{4,24}$/.test(what)) return tellJob(app, memory, { what, json });
+  const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
+  const path = await findTopic(app, memory, given);
+  if (path === undefined) return false;
+  const lines = await linesOf(app, memory, { path, line });
+  print(json ? lines : (await Promise.all(lines.map((each) => describeLine(app, each)))).join('\n\n'));
+  return true;
+}
+
+type Line = ExplainedLine & { changed: (Omit<FormerLine, 'entries'> & { entries: ExplainedEntry[] }) | null };
+
+async function linesOf({ db }: App, { id: memory }: MemoryRow, of: { path: string; line?: string }): Promise<Line[]> {
+  const lines = await explainLines(db, { memory, ...of });
+  return Promise.all(
+    lines.map(async (each) => {
+      const former = each.isPersons ? await formerLine(db, { memory, path: each.path, line: each.id }) : null;
+      return { ...each, changed: former && { ...former, entries: await explainEntries(db, memory, former.entries) } };
+    }),
+  );
+}
+
+async function tellJob(app: App, memory: MemoryRow, { what, json }: Asked): Promise<boolean> {
+  const id = await findId(app.db, 'job', what);
+  const job = await app.db.get<
+    Record<'id' | 'kind' | 'createdAt' | 'status', string> & Record<'outcome' | 'error' | 'session', string | null>
+  >(
+    `select job.id, kind, job.created_at as "createdAt", status, outcome, error, s.name as session
+     from job left join session s on s.id = job.session where job.id = ?`,
+    id ?? what,
+  );
+  if (!job) return false;
+  const { kind, outcome, error, session } = job;
+  if (kind === 'dream') await tellNights(app, memory, { job: job.id, json });
+  else if (session) return tellSessions(app, { what: session, json });
+  else {
+    const said = `${kind}: ${outcome ?? job.status}${error ? `, ${error}` : ''}`;
+    print(json ? { id: job.id, kind, createdAt: job.createdAt, outcome, error } : said);
+  }
+  return true;
+}
+
+/** An id of a session has digits, or is hexadecimal; its file is there. */
+function isLikeSession(what: string): boolean {
+  return statNow(what)?.isFile === true || /^(?=\S*\d|[0-9a-f]{8})[\w.-]{4,}$/.test(what) || /[/\\]/.test(what);
+}
+
+async function tellSessions(app: App, { what, json }: Asked): Promise<boolean> {
+  const isFile = statNow(what)?.isFile === true;
+  const found = await sessionFates(app, what).catch((error: unknown) => {
+    if (isFile || !isAppError(error, 'bad-input')) throw error;
+    return [];
+  });
+  const sessions = [...new Set(found.map(({ session }) => session))];
+  const isBegun = !isFile && !sessions.includes(what) && sessions.every((session) => session.startsWith(what));
+  if (sessions.length > 1 && isBegun) throw severalMeant(what, 'session', sessions);
+  for (const each of found) print(json ? each : await describeSession(app, each));
+  return found.length > 0;
+}
+
+/** The lines that have the words, best first, with what they rest on; of what no dream has read, the entries. */
+async function explainWords(app: App, memory: MemoryRow, { what, json }: Asked): Promise<boolean> {
+  const { hits } = await app.files(memory).search({ query: what, limit: MOST_FOUND });
+  const found: { json: object; said: string }[] = [];
+  const known = new Set<string>();
+  for (const { path, line } of hits) {
+    if (isTopicFile(path)) {
+      const lines = await linesOf(app, memory, { path, line: String(line) }).catch(() => []);
+      for (const each of lines) {
+        found.push({ json: each, said: await describeLine(app, each) });
+        for (const { id } of each.entries) known.add(id);
+      }
+      continue;
+    }
+    const said = (await app.files(memory).read({ path }))?.text.split('\n')[line - 1] ?? '';
+    const ofDay = await entriesAmong(app.db, memory.id, { column: 'day', of: [logDay(path) ?? ''] });
+    const row = ofDay.find((each) => said.includes(each.text.split('\n')[0] as string));
+    const [entry] = row && !known.has(row.id) ? await explainEntries(app.db, memory.id, [row.id]) : [];
+    if (!entry) continue;
+    known.add(entry.id);
+    found.push({ json: entry, said: await describeEntry(app, entry) });
+  }
+  if (found.length === 0) return false;
+  print(json ? found.map((each) => each.json) : found.map(({ said }) => said).join('\n\n'));
+  return true;
+}
+
+async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): Promise<void> {
+  const id = await wholeId(app.db, 'entry', what);
+  const [entry] = await explainEntries(app.db, memory.id, [id]);
+  if (!entry) throw new AppError('bad-input', `There is no entry ${what} in ${app.memoryDirOf()}.`);
+  const resting = await restingOn(app.db, memory.id, [id]);
+  const told = await toldOf(app, memory, { entry: id });
+  const proposals = await sayProposals(app, memory.id, id);
+  if (json) return print({ ...entry, resting, told, proposals });
+  const name = (of: string) => (line: { path: string; text: string }) => `  ${line.path}: ${line.text} (${of})`;
+  const lines = [...resting.alone.map(name('on it alone')), ...resting.shared.map(name('on others too'))];
+  const nights = told.map(({ day, op, topic, reason, over = [] }) => {
+    const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
+    return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
+  });
+  const rests = lines.length > 0 ? 'What rests on it:' : 'No line rests on it.';
+  print([await describeEntry(app, entry), ...nights, ...proposals, rests, ...lines].join('\n'));
+}
+
+/** What became of a session, and what it taught. */
+async function describeSession({ db, config }: App, found: SessionFate): Promise<string> {
+  const short = await shortId(db, 'session', found.session);
+  const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
+  const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
+  const { holds } = found;
+  const offered = !holds?.offered.messages
+    ? 'nothing new to read'
+    : `new: ${sayCount(holds.offered.messages, 'message')}, about ${holds.offered.tokens} tokens`;
+  return [
+    `session     ${short}`,
+    `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
+    `memory      ${found.memory}`,
+    ...(holds ? [`holds       ${sayCount(total, 'turn')}; ${offered}`] : []),
+    ...sayRanges(found.ranges, config).map((said, index) => `${(index === 0 ? 'turns' : '').padEnd(12)}${said}`),
+    ...found.entries.map(({ type, text, state }, index) => {
+      const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
+      return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
+    }),
+    ...found.waiting.map(
+      ({ notBefore, why }) =>
+        `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,
+    ),
+    ...found.failures.filter(({ isOver }) => !isOver).map((failure) => `failed      ${sayFailure(failure, config)}`),
+    ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
+    `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
+  ].join('\n');
+}
+
+/** Turns by their number in the session. */
+function sayRanges(ranges: SessionFate['ranges'], seen: App['config']): string[] {
+  let before = 0;
+  let divided: string | null = null;
+  return ranges.map((range) => {
+    if (range.messages && range.from !== divided) before += 1;
+    const first = before + 1;
+    if (!range.messages) before += range.turns;
+    divided = range.messages ? range.from : null;
+    const which = range.messages ? `part of ${before}` : range.turns === 1 ? `${first}` : `${first}–${before}`;
+    return `${which}  ${range.state}: ${range.why}${range.wrote ? `, ${range.wrote}` : ''}${range.job && range.at ? `, ${sayWhen(range.at, seen)}` : ''}`;
+  });
+}
+
+function sayFailure(
+  { at, code, state, attempts, tries, message, ...failure }: SessionFate['failures'][number],
+  seen: App['config'],
+): string {
+  const limit = tries === null ? 'as often as it takes' : `${attempts} of ${tries} tries`;
+  const what = code && isErrorCode(code) && ERRORS[code].class !== code ? `${failure.class}, ${code}` : failure.class;
+  const fate = { retrying: `, ${limit}`, failed: ', given up', ended: '' }[state];
+  return `${sayWhen(at, seen)}: ${what}${fate}: ${message}`;
+}
+
+async function describeLine(app: App, line: Line): Promise<string> {
+  const { path, number, text, isPersons, program, authors, entries, changed } = line;
+  const head = `${path}:${number}\n  ${text}`;
+  if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
+  if (changed) {
+    const was = `  changed by ${sayActor(changed.actor)}, ${sayWhen(changed.at, app.config)}; it said: ${changed.text}`;
+    const said = changed.entries.map((entry) => describeEntry(app, entry, '  '));
+    return [head, was, '  and rested on:', ...(await Promise.all(said))].join('\n');
+  }
+  if (program) {
+    const [kind, id] = program.split(':') as [Actor['kind'], string];
+    return `${head}\n  written by ${sayActor({ kind, id })}; it is no word of yours`;
+  }
+  if (isPersons) return `${head}\n  written by a person or by the main agent`;
+  return [head, ...(await Promise.all(entries.map((entry) => describeEntry(app, entry, '  ', text))))].join('\n');
+}
+
+function sayActor({ kind, id }: Actor): string {
+  if (kind === 'user' || kind === 'external') return 'you';
+  return kind === 'job' ? `a job (${id})` : `a program (${id})`;
+}
+
+/** `line`: what stands above it, and is not said again. */
+async function describeEntry({ db, config }: App, entry: ExplainedEntry, indent = '', line = ''): Promise<string> {
+  const { id, type, strength, state, reason, at, text, by, session, evidence, log, transcript, isInLog } = entry;
+  const when = sayWhen(at, config);
+  const gave = entry.gave?.join(' … ');
+  const isTakenOut = !isInLog && reason !== 'withdrawn' && reason !== 'forgotten';
+  const gone = isTakenOut ? ', taken out there: the next dream takes out what rests on it alone' : '';
+  const fate = state === 'gone' ? (reason ?? state) : state;
+  // What goes without saying: a person said it, and it is in a topic.
+  const marks = [
+    ...(strength === 'stated' ? [] : [strength]),
+    ...(state === 'placed' ? [] : [state === 'new' ? 'not sorted into topics yet' : fate]),
+  ];
+  const lines = [
+    `← ${[await shortId(db, 'entry', id), type, ...marks, `in ${log}${gone}`].join(', ')}`,
+    ...(text === line ? [] : [`  ${text}`]),
+    ...(gave && gave !== text && gave !== line ? [`  gave the line: ${gave}`] : []),
+    ...evidence.map(({ quote }) => `  “${quote}”`),
+    evidence.length === 0
+      ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
+      : `  said by ${by === 'human' ? 'you' : by}, ${when}${session ? `, in session ${await shortId(db, 'session', session)}` : ''}`,
+    ...(session ? [`  transcript ${transcript ?? 'unknown'}`] : []),
+  ];
+  return lines.map((each) => `${indent}${each}`).join('\n');
+}
+
+export const commands: CommandSpec[] = [why] as CommandSpec[];

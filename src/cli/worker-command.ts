@@ -1,0 +1,173 @@
+// worker: works what waits, for ever or once.
+
+import { formatIn } from '../base/time.ts';
+import { memoryRow } from '../memory/memories.ts';
+import { sessionRow } from '../memory/session-rows.ts';
+import { namesInSpool } from '../queue/spool.ts';
+import { listWork } from '../queue/waiting-work.ts';
+import { allWorkers } from '../queue/workers.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+import { plainly } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import { gateOf } from '../worker/gate.ts';
+import type { WorkResult } from '../worker/work-item.ts';
+import { runWorker } from '../worker/worker.ts';
+import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
+import { nameOfWork } from './enqueue-command.ts';
+import type { Call, CommandSpec } from './spec.ts';
+
+const SIGN_OF_LIFE_WITHIN_MS = 120_000;
+/** Kept in mind at once. */
+const MOST_TROUBLES = 100;
+/** What a queue left open keeps a process no longer than this once its work has ended. */
+const EXITS_WITHIN_MS = 1_000;
+
+interface WorkerOptions extends CommonOptions {
+  once?: boolean;
+  nightly?: boolean;
+  afterHook?: boolean;
+  check?: boolean;
+}
+
+const worker: CommandSpec<WorkerOptions> = {
+  name: 'worker',
+  about: 'do the work that waits in the inboxes',
+  group: 'Jobs and numbers',
+  options: [
+    ['--once', 'work the inboxes without the queue, and end when nothing is due'],
+    ['--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs'],
+    ['--after-hook', 'with --once: wait for what hooks have named to be due', { isHidden: true }],
+    ['--check', 'do nothing, and tell by the exit code whether a worker of this home is alive'],
+    MODEL,
+  ],
+  json: 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }',
+  examples: ['worker --once --model offline'],
+  run: work,
+};
+
+function work(call: Call<WorkerOptions>): Promise<void> {
+  const { options } = call;
+  const { once, nightly, afterHook, json } = options;
+  if (nightly && !once) call.wrong('--nightly goes with --once');
+  return withApp({ options, parts: { ...call.parts, startedBy: 'program' } }, async (app) => {
+    if (options.check) return checkAlive(app);
+    const signal = endOnSignals();
+    const { say, sayTrouble } = sayOnce();
+    const onError = (message: string) => {
+      if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+    };
+    /** In the order in which they came: what is said of each is looked up. */
+    let saying = Promise.resolve();
+    const onResult = (result: WorkResult) => {
+      saying = saying.then(async () => {
+        const { memory, key, ...rest } = result;
+        const names = await namesOf(app, result);
+        if (json) print({ memory: names.place, ...rest, key: names.key });
+        else say(describeResult(app, result, names));
+      });
+    };
+    if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
+    await app.log('info', { event: 'worker-started' });
+    try {
+      const ends = once ? (afterHook ? 'hooked' : 'idle') : undefined;
+      await runWorker(app, { signal, ends, isNight: nightly, onResult, onError });
+    } finally {
+      await saying;
+      await app.log('info', { event: 'worker-ended' });
+    }
+    // BullMQ waits without end for a server that is away.
+    if (!once) setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
+    if (!once || afterHook) return;
+    await nameDelayed(app);
+    for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
+    if (signal.aborted) process.exitCode = EXIT.later;
+  });
+}
+
+/** For supervisors: a worker that hangs or was suspended gives no sign of life. */
+async function checkAlive({ db, clock, config, machine }: App): Promise<void> {
+  // What several machines share has the workers of all: those of others say nothing of this machine's.
+  const alive = (await allWorkers(db)).filter(
+    (row) => row.machine === machine && clock.now().getTime() - Date.parse(row.seen_at) < SIGN_OF_LIFE_WITHIN_MS,
+  );
+  const backend = config.queueUrl ? 'redis' : 'polling';
+  for (const { process, seen_at } of alive)
+    note(`${process} (${backend}) was seen at ${toSecond(seen_at, config.zone)}`);
+  if (alive.length > 0) return;
+  note('No worker of this home was seen within two minutes.');
+  process.exitCode = EXIT.failed;
+}
+
+/**
+ * Says a line on stderr unless it was the last one said; of troubles, of which a sweep may meet the same few every second
+ * for hours, each once until there is a result again. Answers whether it was said.
+ */
+function sayOnce() {
+  let last = '';
+  const troubles = new Set<string>();
+  const say = (line: string): boolean => {
+    const isNew = line !== last;
+    if (isNew) note(line);
+    last = line;
+    return isNew;
+  };
+  return {
+    say(line: string) {
+      if (say(line)) troubles.clear();
+    },
+    sayTrouble(line: string): boolean {
+      if (troubles.has(line)) return false;
+      if (troubles.size === MOST_TROUBLES) troubles.clear();
+      troubles.add(line);
+      return say(line);
+    },
+  };
+}
+
+/** Tries may be seconds apart. */
+function toSecond(instant: string, zone: string): string {
+  return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
+}
+
+async function namesOf(app: App, { kind, key: row, memory }: Pick<WorkResult, 'kind' | 'key' | 'memory'>) {
+  const session = kind === 'extract' ? await sessionRow(app.db, row) : undefined;
+  const key = session?.name ?? (kind === 'dream' ? 'dream' : row);
+  return { key, name: await nameOfWork(app, { kind, key: row }), place: memory?.dir ?? memory?.id ?? '' };
+}
+
+type Names = Awaited<ReturnType<typeof namesOf>>;
+
+function describeResult({ config }: App, result: WorkResult, { name, place }: Names): string {
+  const { outcome, delayedUntil, reason } = result;
+  const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
+  return `${name}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
+}
+
+async function nameDelayed(app: App): Promise<void> {
+  const { db, clock, config } = app;
+  const now = clock.now().toISOString();
+  const { why } = await gateOf(app, { isLooking: true });
+  for (const { kind, key, memory: id, state, not_before, error } of await listWork(db)) {
+    if (state !== 'waiting') continue;
+    const memory = id === null ? null : ((await memoryRow(db, id)) ?? null);
+    const { name, place } = await namesOf(app, { kind, key, memory });
+    const reason = error ?? (not_before <= now ? why : null);
+    note(
+      `waits until ${toSecond(not_before, config.zone)}: ${name}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`,
+    );
+  }
+}
+
+/** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. */
+function endOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(1);
+      controller.abort(new Error(`ended by ${name}`));
+    });
+  }
+  return controller.signal;
+}
+
+export const commands: CommandSpec[] = [worker];

@@ -1,0 +1,132 @@
+// The seam to SQL: one shape of asking for both engines, and the few helpers that statements share.
+// Values stand for `?`. Rows come as plain objects; counts, sums and sizes as numbers, truth values as 1 and 0, bytes as Buffers.
+// The engines differ only in `lock`; everything else that a statement may use means the same in both
+// (test/db/statements.test.ts).
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+
+export type Value = string | number | null | Uint8Array;
+export type Row = Record<string, Value>;
+
+export interface Sql {
+  all<Found = Row>(sql: string, ...values: Value[]): Promise<Found[]>;
+  get<Found = Row>(sql: string, ...values: Value[]): Promise<Found | undefined>;
+  /** Answers how many rows changed. */
+  run(sql: string, ...values: Value[]): Promise<number>;
+}
+
+export interface Db extends Sql {
+  readonly engine: 'sqlite' | 'postgres';
+  /** What messages call it: the file's path, or the server's URL without its password. */
+  readonly name: string;
+  /**
+   * Does all of `work`, or nothing where it throws or one of its statements fails. `work` awaits nothing but `sql`: no file, no
+   * network, no clock; it cannot ask the database itself.
+   */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Behind a select: rows that others wait for, or pass over. SQLite has one writer, and needs neither. */
+  readonly lock: { readonly wait: string; readonly skip: string };
+  close(): Promise<void>;
+}
+
+/** What an engine brings to be a `Db`. */
+export interface Engine extends Omit<Db, keyof Sql | 'write'> {
+  /** Asks outside of a transaction. */
+  ask: Sql;
+  /** Runs `work` in a transaction, which is taken back where it throws. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+/** The database of an engine. */
+export function database({ ask, transaction, ...engine }: Engine): Db {
+  const inside = new AsyncLocalStorage<true>();
+  const outside = async <T>(work: () => Promise<T>): Promise<T> => {
+    // It would wait for itself, or be no part of the transaction.
+    if (inside.getStore()) throw new Error('inside a write nothing is asked but its own sql');
+    return work();
+  };
+  return {
+    ...engine,
+    ...around(ask, outside),
+    write: (work) => outside(() => transaction((sql) => inside.run(true, () => whole(sql, work)))),
+  };
+}
+
+/** A statement that failed takes all back, even where `work` goes on: PostgreSQL does so. */
+async function whole<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const failed: unknown[] = [];
+  const noting = async <Found>(ask: () => Promise<Found>): Promise<Found> => {
+    try {
+      return await ask();
+    } catch (error) {
+      failed.push(error);
+      throw error;
+    }
+  };
+  const done = await work(around(sql, noting));
+  if (failed.length > 0) throw failed[0];
+  return done;
+}
+
+function around(sql: Sql, call: <T>(work: () => Promise<T>) => Promise<T>): Sql {
+  return {
+    all: <Found>(text: string, ...values: Value[]) => call(() => sql.all<Found>(text, ...values)),
+    get: <Found>(text: string, ...values: Value[]) => call(() => sql.get<Found>(text, ...values)),
+    run: (text, ...values) => call(() => sql.run(text, ...values)),
+  };
+}
+
+/** A value as both engines keep it: no text has U+0000 in it, nor half a character. */
+export function plain(value: Value): Value {
+  if (typeof value !== 'string') return value;
+  const text = value.toWellFormed();
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}
+
+/** A new id: `mem_` and 24 hex digits. */
+export function newId(prefix: string): string {
+  return `${prefix}_${randomBytes(12).toString('hex')}`;
+}
+
+/** `?, ?, ?` for a list of values. */
+export function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+/** Both engines take more values in a statement than this. */
+export const MOST_VALUES = 900;
+
+/** Inserts rows with the same columns, as few statements as it takes. `or`: what follows, such as `on conflict do nothing`. */
+export async function insert(sql: Sql, table: string, rows: readonly Row[], or = ''): Promise<void> {
+  const [first] = rows;
+  if (!first) return;
+  const columns = Object.keys(first);
+  const each = Math.max(1, Math.floor(MOST_VALUES / columns.length));
+  for (let at = 0; at < rows.length; at += each) {
+    const some = rows.slice(at, at + each);
+    const values = some.flatMap((row) => columns.map((column) => row[column] ?? null));
+    const places = some.map(() => `(${marks(columns)})`).join(', ');
+    await sql.run(`insert into ${table} (${columns.join(', ')}) values ${places} ${or}`, ...values);
+  }
+}
+
+/** Inserts a row, in place of the one with the same key. */
+export async function replace(sql: Sql, table: string, key: readonly string[], row: Row): Promise<void> {
+  const others = Object.keys(row).filter((column) => !key.includes(column));
+  const set = others.map((column) => `${column} = excluded.${column}`).join(', ');
+  await insert(sql, table, [row], `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`);
+}
+
+/** Asks in as many statements as the values need: `sql` has one `(…)` for the list, and `before` stands in front of it. */
+export async function allOf<Found = Row>(
+  sql: Sql,
+  { select, of, before = [] }: { select: (list: string) => string; of: readonly Value[]; before?: Value[] },
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let at = 0; at < of.length; at += MOST_VALUES) {
+    const some = of.slice(at, at + MOST_VALUES);
+    found.push(...(await sql.all<Found>(select(marks(some)), ...before, ...some)));
+  }
+  return found;
+}

@@ -1,0 +1,102 @@
+// What the agents hand to a hook, as one spool item. Pure: fields in, item out.
+// The contracts: Claude Code, Codex and Gemini write snake_case with `hook_event_name`; Codex's older `notify` writes
+// kebab-case; Copilot writes camelCase without the event's name; opencode's plugin writes what Claude Code does.
+
+import { parseJson, parseObject, textOf as text } from '../base/text/json.ts';
+import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../queue/spool.ts';
+
+interface HookCall {
+  /** The arguments: `[AGENT] [EVENT]`, both left out where the JSON tells. */
+  args: string[];
+  input: Record<string, unknown>;
+  at: string;
+}
+
+/** What is to be spooled, or in words why nothing is; null: nothing, and nobody has to know. */
+export function itemOf({ args, input, at }: HookCall): SpoolItem | string | null {
+  // A subagent's own hook: the session's hook comes later and covers it.
+  if (text(input.agent_id)) return null;
+  const named = args.find(isAgentName);
+  const agent = named ?? agentOf(input);
+  const event = args.find((arg) => kindOfEvent(eventName(arg)) !== undefined) ?? eventOf(input);
+  if (!event) return 'the input names no event';
+  const name = eventName(event);
+  if (!kindOfEvent(name)) return `the event ${JSON.stringify(event.slice(0, 60))} is nothing to nocturne`;
+  const session = text(input.session_id) ?? text(input['thread-id']) ?? text(input.sessionId) ?? null;
+  const transcript = text(input.transcript_path) ?? text(input.transcriptPath) ?? null;
+  if (kindOfEvent(name) !== 'start' && !session && !transcript) return 'the input names neither session nor transcript';
+  return { v: 1, agent, session, transcript, cwd: text(input.cwd) ?? null, event: name, size: null, mtime: null, at };
+}
+
+/** `session-end` is how a settings file may spell `SessionEnd`. */
+function eventName(given: string): string {
+  if (kindOfEvent(given)) return given;
+  const pascal = given.replaceAll(/(?:^|[-_ ])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return kindOfEvent(pascal) ? pascal : given;
+}
+
+function eventOf(input: HookCall['input']): string | undefined {
+  const said = text(input.hook_event_name) ?? text(input.hookEventName) ?? text(input.type);
+  if (said) return said;
+  if (text(input.stopReason)) return 'agentStop';
+  if (text(input.reason)) return 'sessionEnd';
+  return text(input.source) ? 'sessionStart' : undefined;
+}
+
+function agentOf(input: HookCall['input']): AgentName {
+  const path = (text(input.transcript_path) ?? text(input.transcriptPath) ?? '').replaceAll('\\', '/');
+  const event = text(input.hook_event_name) ?? text(input.type) ?? '';
+  if (input['thread-id'] || input.turn_id || /\/\.codex\/|\/rollout-[^/]+$/.test(path)) return 'codex';
+  if (/^(AfterAgent|PreCompress)$/.test(event) || path.includes('/.gemini/')) return 'gemini';
+  if (event.startsWith('session.')) return 'opencode';
+  if (input.sessionId) return 'copilot';
+  return 'claude-code';
+}
+
+/** Whether an agent asks before it takes up a prompt: Gemini CLI by a name of its own. */
+export function isPromptEvent(event: unknown): boolean {
+  return event === 'UserPromptSubmit' || event === 'BeforeAgent';
+}
+
+export const INPUT_MS = 500;
+export const MAX_INPUT_BYTES = 4 * 2 ** 20;
+
+export interface HookInput {
+  /** Empty where it is too long. */
+  text: string;
+  bytes: number;
+  isLate: boolean;
+}
+
+/** Reads until a whole JSON value is there, or the time is over: agents may leave the pipe open. */
+export function readInput(input: NodeJS.ReadStream): Promise<HookInput> {
+  const { promise, resolve, reject } = Promise.withResolvers<HookInput>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = () => Buffer.concat(chunks).toString('utf8');
+  const end = (isLate: boolean) => {
+    clearTimeout(timer);
+    // What is made of it takes its time, in which a pipe may be closed.
+    input.removeAllListeners().on('error', () => {});
+    resolve({ text: text(), bytes, isLate });
+  };
+  const timer = setTimeout(() => end(true), INPUT_MS);
+  input.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    // Read on and forgotten: a pipe that nobody reads would hold up the agent.
+    if (bytes > MAX_INPUT_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
+    if (/\}\s*$/.test(chunk.toString('latin1')) && parseJson(text()) !== undefined) end(false);
+  });
+  input.on('end', () => end(false));
+  input.on('error', reject);
+  return promise;
+}
+
+/** The object, or null where none came, or what came is none. */
+export async function readHookJson(input: NodeJS.ReadStream): Promise<Record<string, unknown> | null> {
+  if (input.isTTY) return null;
+  const read = await readInput(input).catch(() => null);
+  input.destroy();
+  return parseObject(read?.text ?? '') ?? null;
+}

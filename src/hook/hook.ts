@@ -1,0 +1,150 @@
+#!/usr/bin/env node
+
+// The hook that agents call: says in the spool that a session went on or ended, starts a worker where none is awake,
+// and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
+// Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
+// does nothing in a process that a worker has started. Loads nothing but Node's own modules: it is bundled to one file.
+// Only a prompt is answered, by a module of its own (prompt-door.js), within 300 ms of the start or not at all.
+
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { jsonProblem } from '../base/errors.ts';
+import { homeDir } from '../base/files/directories.ts';
+import { addLogLine, openLog, statNow } from '../base/files/files.ts';
+import { isObject, parseJson } from '../base/text/json.ts';
+import { systemClock } from '../base/time.ts';
+import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../queue/spool.ts';
+import { type HookInput, INPUT_MS, isPromptEvent, itemOf, MAX_INPUT_BYTES, readInput } from './hook-input.ts';
+
+// Agents send these while they end; what is under way takes less time than they wait.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+process.on('uncaughtException', (error) => end(error));
+
+/** A person waits for it: from the start of this process. On a slow machine one may give it more. */
+const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
+
+const home = homeDir(process.env.NOCTURNE_HOME, homedir());
+const compiled = join(home, 'compiled');
+const args = process.argv.slice(2);
+
+if (process.env.NOCTURNE_WORKER) process.exit(0);
+// Codex's `notify` hands its JSON over as the last argument.
+else if (args.at(-1)?.startsWith('{')) call(args.at(-1) as string);
+else readInput(process.stdin).then(take, end);
+
+function take({ text, bytes, isLate }: HookInput): void {
+  if (bytes > MAX_INPUT_BYTES)
+    end(
+      `the input has ${isLate ? `more than ${MAX_INPUT_BYTES} bytes` : `${bytes} bytes, more than ${MAX_INPUT_BYTES}`}`,
+    );
+  else if (isLate && bytes === 0) late(`no input within ${INPUT_MS} ms`);
+  else if (isLate && parseJson(text) === undefined) late(`the input is not JSON after ${INPUT_MS} ms`);
+  else call(text);
+}
+
+function call(text: string): void {
+  try {
+    const input = readPrompt(text);
+    if (input) void answer(input);
+    else end(spool(text));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** The input, where it is that of an event before a prompt. */
+function readPrompt(text: string): object | null {
+  const input = /"(?:UserPromptSubmit|BeforeAgent)"/.test(text) ? parseJson(text) : undefined;
+  return isObject(input) && isPromptEvent(input.hook_event_name) ? input : null;
+}
+
+/** Beside this file; a checkout's sources take longer than there is, so there the build answers, where one is. */
+function promptDoor(): URL {
+  const built = new URL('../dist/prompt-door.js', import.meta.url);
+  const isSource = import.meta.url.endsWith('.ts');
+  if (isSource && statNow(fileURLToPath(built)) !== null) return built;
+  return new URL('./prompt-door.js', import.meta.url);
+}
+
+async function answer(input: object): Promise<void> {
+  const isOver = () => performance.now() > PROMPT_MS;
+  setTimeout(end, Math.max(0, PROMPT_MS - performance.now()));
+  try {
+    // A sixth of the time that it takes goes into compiling.
+    process.getBuiltinModule('node:module').enableCompileCache(compiled);
+    const { answerPrompt } = await import(promptDoor().href);
+    const said: string = await answerPrompt({ input, isOver });
+    if (said === '' || isOver()) end();
+    process.stdout.write(`${said}\n`, () => end());
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** Leaves a sign that something happened somewhere: the next worker looks for it at once, not with its hourly sweep. */
+function late(reason: string): void {
+  try {
+    const agent = args.find(isAgentName) ?? 'claude-code';
+    const nothing = { session: null, transcript: null, cwd: null, size: null, mtime: null };
+    writeSpoolItem(home, { v: 1, agent, event: LATE, at: systemClock.now().toISOString(), ...nothing });
+    const started = isAnyAwake(home, systemClock) ? undefined : startWorker();
+    end([reason, started].filter(Boolean).join('; '));
+  } catch (error) {
+    end(error);
+  }
+}
+
+/** Answers what is worth a line in the log. Waits for nothing: threads for it would cost more than the disk does. */
+function spool(text: string): string | undefined {
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (error) {
+    return `the input is not JSON: ${jsonProblem(error)}`;
+  }
+  if (typeof input !== 'object' || input === null) return 'the input is no JSON object';
+  const item = itemOf({ args, input: { ...input }, at: systemClock.now().toISOString() });
+  if (item === null || typeof item === 'string') return item ?? undefined;
+  const transcript = item.transcript && resolve(item.cwd ?? home, item.transcript);
+  const look = transcript ? statNow(transcript) : null;
+  const mtime = look && new Date(look.modifiedMs).toISOString();
+  writeSpoolItem(home, { ...item, transcript, size: look?.bytes ?? null, mtime });
+  // In this order: a worker leaves first and then looks into the spool.
+  return isAnyAwake(home, systemClock) ? undefined : startWorker();
+}
+
+function startWorker(): string | undefined {
+  // Most hooks start none and need not load what starts one.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const door = import.meta.url.endsWith('.ts') ? '../cli/nocturne.js' : './nocturne.js';
+  const log = openLog(join(home, 'logs', 'worker.log'));
+  const worker = spawn(
+    process.execPath,
+    [fileURLToPath(new URL(door, import.meta.url)), 'worker', '--once', '--after-hook'],
+    {
+      cwd: home,
+      detached: true,
+      // Made absolute: the worker stands elsewhere. A fifth of its start, and of its agent's, goes into compiling.
+      env: { NODE_COMPILE_CACHE: compiled, ...process.env, NOCTURNE_HOME: home, NOCTURNE_WORKER: '1' },
+      stdio: ['ignore', log, log],
+      windowsHide: true,
+    },
+  );
+  worker.on('error', () => {});
+  worker.unref();
+  return worker.pid === undefined ? 'no worker could be started; the next one takes in the spool' : undefined;
+}
+
+/** Ends the process; a reason goes into the log, where the disk takes it. */
+function end(reason?: unknown): never {
+  try {
+    if (reason !== undefined) {
+      const said = reason instanceof Error ? reason.message : String(reason);
+      const line = `${systemClock.now().toISOString()} ${args.filter((arg) => !arg.startsWith('{')).join(' ')}: ${said}`;
+      addLogLine(join(home, 'logs', 'hook.log'), line);
+    }
+  } finally {
+    process.exit(0);
+  }
+}

@@ -1,0 +1,274 @@
+// What is wrong with a memory as far as one can see from its directory and its rows, and what mends that without a guess: what is
+// missing comes back from its versions, or is let go because a person says so; the index is built again.
+// Promises: looking changes nothing; mending deletes no file; what only a person can decide is named, and left.
+
+import { isUtf8 } from 'node:buffer';
+import { join, sep } from 'node:path';
+import { isDirectory, listFiles, readDirectory, realPath } from '../base/files/directories.ts';
+import { isPrivate, MOST_MEMORY_BYTES, makePrivate, readBytesNow, statNow } from '../base/files/files.ts';
+import type { Day } from '../base/time.ts';
+import { newId } from '../db/sql.ts';
+import { type By, commit, lookInto } from './commit.ts';
+import { hasMarkers } from './directory-look.ts';
+import { editedLogs, lostLogs } from './edited-logs.ts';
+import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
+import { type Head, headsOf, shaOf } from './file-rows.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
+import { generatedLines, withBuiltIndex } from './memory-index.ts';
+import { whyNoMemory } from './memory-paths.ts';
+import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
+import { readFrontmatter } from './text/frontmatter.ts';
+import { isTopicFile, isTopicPath, parseTopic } from './text/topic.ts';
+
+export interface Finding {
+  /** One word for programs. */
+  kind: string;
+  /** A sentence about the thing at `where`. */
+  what: string;
+  /** A path in the memory. */
+  where: string;
+  /** What mends it, as a sentence; null: only a person can. */
+  mend: string | null;
+  apply?(): Promise<unknown>;
+}
+
+const byHand = (kind: string, where: string, what: string): Finding => ({ kind, where, what, mend: null });
+const BY: By = { job: 'check', actor: { kind: 'user', id: null } };
+
+/** Everything that is found. Errors: those of the database and the disk alone. */
+export async function findFaults(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
+  await lookInto(memories, { memory: memory.id, paths: 'all' });
+  const heads = await headsOf(memories.db, memory.id);
+  const texts = new Map(heads.map(({ path, content }) => [path ?? '', content?.toString() ?? '']));
+  return [
+    ...(await missingFiles(memories, memory)),
+    ...(await noTexts(memories, memory, heads)),
+    ...(await damagedVersions(memories, memory.id)),
+    ...[...texts].flatMap(([path, text]) => (isTopicFile(path) ? topicFaults(path, text, texts) : [])),
+    ...(await indexFaults(memories, memory, texts)),
+    ...(memory.dir === null || !isDirectory(memory.dir) ? [] : await directoryFaults(memories, memory, memory.dir)),
+  ];
+}
+
+/** Takes what is missing for removed on purpose; answers which files and days of logs that were. */
+export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
+  const copy = memories.copyOf(memory.id);
+  const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
+  const lost = await lostLogs(memories.db, memory);
+  const how = { isCheckedIn: isCheckedIn(memory), isMeant: (day: Day) => lost.includes(day) };
+  await commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, async (sql) => {
+    const { changed } = await editedLogs(sql, memory.id, how);
+    const gone = changed.filter((row) => !isInLog(row) && lost.includes(row.day));
+    return {
+      files: [],
+      async rows(change) {
+        for (const row of gone) await putEntry(change, row);
+      },
+    };
+  });
+  return [...paths, ...lost.map(logPath)];
+}
+
+async function missingFiles(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
+  const rows = await memories.db.all<{ path: string }>(
+    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
+    memory.id,
+  );
+  const copy = memories.copyOf(memory.id);
+  const gone = rows.map(
+    ({ path }): Finding => ({
+      kind: 'missing-file',
+      where: path,
+      what: 'Is gone with many others at once. Put it back, or let nocturne check --accept-missing believe it.',
+      mend: 'Puts it back as it was.',
+      apply: async () => copy?.hold(() => copy.restoreMissing()),
+    }),
+  );
+  const lost = (await lostLogs(memories.db, memory)).map(
+    (day): Finding => ({
+      kind: 'missing-file',
+      where: logPath(day),
+      what: 'Was lost: it is gone, empty or damaged. What it held stays remembered; nocturne check --accept-missing lets go of it.',
+      mend: 'Puts back what it held, with what was written since.',
+      apply: () => restoreLog(memories, memory, day),
+    }),
+  );
+  return [...gone, ...lost];
+}
+
+/** From its newest version that holds all that is known of the day. */
+async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Promise<void> {
+  const { db } = memories;
+  const path = logPath(day);
+  const rows = await entriesAmong(db, memory.id, { column: 'day', of: [day] });
+  const known = rows.filter(isInLog).map(({ id }: EntryRow) => id);
+  const versions = await db.all<{ content: Buffer }>(
+    'select content from version where memory = ? and path = ? and content is not null order by seq desc',
+    ...[memory.id, path],
+  );
+  const idsIn = (text: string) => new Set(parseLog(text, day).map(({ id }) => id));
+  const texts = versions.filter(({ content }) => isText(content)).map(({ content }) => content.toString());
+  const whole = texts.find((text) => new Set(known).isSubsetOf(idsIn(text)));
+  if (whole === undefined) return;
+  const written = new Set([...rows.map((row) => row.id), ...texts.flatMap((text) => [...idsIn(text)])]);
+  const make = (current: string | null) => {
+    // What damage left of a line is no line of a person's.
+    const debris = parseLog(current ?? '', day).filter(
+      ({ id, kind, text }) => kind === 'adopted' || !written.has(id) || /\p{Cc}|\uFFFD/u.test(text),
+    );
+    return joinLogs(whole, current ?? '', { day, leftOut: new Set(debris.map(({ id }) => id)) });
+  };
+  const plan = async () => ({ files: [{ path, make }] });
+  await commit(memories, { memory: memory.id, paths: [path] }, { ...BY, job: newId('job') }, plan);
+}
+
+function isText(content: Buffer): boolean {
+  return isUtf8(content) && !content.includes(0);
+}
+
+/** Files that hold bytes which are no text, and did hold text before. */
+async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly Head[]): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const { id, path, content } of heads) {
+    if (path === null || !content || isText(content)) continue;
+    const versions = await memories.db.all<{ content: Buffer }>(
+      'select content from version where memory = ? and file = ? and content is not null order by seq desc',
+      ...[memory.id, id],
+    );
+    const text = versions
+      .map((each) => each.content)
+      .find(isText)
+      ?.toString();
+    if (text === undefined) continue;
+    const day = logDay(path);
+    const plan = async () => ({ files: [{ path, make: () => text }] });
+    const by = { ...BY, job: newId('job') };
+    found.push({
+      kind: 'no-text',
+      where: path,
+      what: 'Holds bytes that are no text.',
+      mend: day ? 'Puts back what it held, with what was written since.' : 'Puts back its newest text.',
+      apply: () =>
+        day ? restoreLog(memories, memory, day) : commit(memories, { memory: memory.id, paths: [path] }, by, plan),
+    });
+  }
+  return found;
+}
+
+/** Versions whose bytes are not what they were made of: another of the same, or the file itself, may have them still. */
+async function damagedVersions({ db, copyOf }: Memories, memory: string): Promise<Finding[]> {
+  const found: Finding[] = [];
+  const ids = await db.all<{ id: string }>('select id from version where memory = ? and content is not null', memory);
+  for (const { id } of ids) {
+    const row = await db.get<{ path: string; sha: string; content: Buffer }>('select * from version where id = ?', id);
+    if (!row || row.sha === shaOf(row.content)) continue;
+    const others = await db.all<{ content: Buffer }>(
+      'select content from version where memory = ? and sha = ?',
+      memory,
+      row.sha,
+    );
+    const dir = copyOf(memory)?.dir;
+    const live = dir === undefined ? null : readBytesNow(join(dir, row.path));
+    const whole = [...others.map(({ content }) => content), live].find((bytes) => bytes && shaOf(bytes) === row.sha);
+    found.push({
+      ...byHand(
+        'version',
+        row.path,
+        `Its version ${id} is damaged${whole ? '' : ', and nothing else holds its text'}.`,
+      ),
+      ...(whole && {
+        mend: 'Puts back the bytes, which stand elsewhere.',
+        apply: () => db.run('update version set content = ? where id = ?', whole, id),
+      }),
+    });
+  }
+  return found;
+}
+
+function topicFaults(path: string, text: string, texts: ReadonlyMap<string, string>): Finding[] {
+  const { data, problem } = readFrontmatter(text);
+  if (problem) return [byHand('frontmatter', path, problem)];
+  const links = [...text.matchAll(/\]\((?:\.\/)?([^()\s#]+\.md)(?:#[^()\s]*)?\)|\[\[([\w-]+)\]\]/gi)];
+  const dead = new Set(
+    links.map(([, to, name]) => to ?? `${name}.md`).filter((to) => !/^\/|:\/\/|^\.\./.test(to) && !texts.has(to)),
+  );
+  const untyped = Object.keys(data).length > 0 && parseTopic(path, text).type === undefined;
+  return [
+    ...(untyped ? [byHand('type', path, 'Its frontmatter names no type: user, feedback, project or reference.')] : []),
+    ...[...dead].map((to) => byHand('link', path, `Links ${to}, which is not there.`)),
+  ];
+}
+
+async function indexFaults(
+  memories: Memories,
+  memory: MemoryRow,
+  texts: ReadonlyMap<string, string>,
+): Promise<Finding[]> {
+  if ((await generatedLines(memories.db, memory.id)).size === 0) return [];
+  const index = [...texts].flatMap(([path, text]) => (/^(?:MEMORY\.md$|index\/)/.test(path) ? text : [])).join('\n');
+  const isTyped = (path: string) => parseTopic(path, texts.get(path) ?? '').type !== undefined;
+  const unlisted = [...texts.keys()].filter(
+    (path) => isTopicPath(path) && isTyped(path) && !index.includes(`[${path}]`),
+  );
+  if (unlisted.length === 0) return [];
+  const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
+  const apply = () =>
+    commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, (sql) =>
+      withBuiltIndex(sql, at, []),
+    );
+  const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
+  return [
+    { kind: 'index-line', where: 'MEMORY.md', what, mend: 'Builds the index again; hand-written lines stay.', apply },
+  ];
+}
+
+async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string): Promise<Finding[]> {
+  const found = leftAlone(dir);
+  const files = await listFiles(dir);
+  for (const path of files.filter((each) => each.endsWith('.md') && whyNoMemory(each) === null)) {
+    const bytes = statNow(join(dir, path))?.bytes ?? 0;
+    if (bytes > MOST_MEMORY_BYTES)
+      found.push(byHand('size', path, `It has ${bytes} bytes, and is not read. Split it, or move it out.`));
+    else if (hasMarkers(readBytesNow(join(dir, path)) ?? Buffer.alloc(0)))
+      found.push(byHand('conflict', path, 'Holds conflict markers that a merge left. End the conflict in the file.'));
+  }
+  const waiting =
+    'select path from file where memory = ? and placed is not null and placed <> head and path is not null and missing_since is null';
+  for (const { path } of await db.all<{ path: string }>(waiting, memory.id))
+    if (!found.some(({ where }) => where === path))
+      found.push(byHand('behind', path, 'What nocturne has to write there waits: the file cannot be written.'));
+  const open =
+    isCheckedIn(memory) || isPrivate(dir)
+      ? []
+      : files.filter((path) => /\.md$/.test(path) && !isPrivate(join(dir, path)));
+  if (open.length === 0) return found;
+  const apply = async () => [dir, ...open.map((path) => join(dir, path))].forEach(makePrivate);
+  return [
+    ...found,
+    {
+      kind: 'mode',
+      where: '.',
+      what: `Other users may read ${open.length} files.`,
+      mend: 'Makes directories 0700 and files 0600.',
+      apply,
+    },
+  ];
+}
+
+/** What looks like memory to whoever put it there, and is none. */
+function leftAlone(root: string, below = ''): Finding[] {
+  return (readDirectory(join(root, below)) ?? []).flatMap(({ name, kind }): Finding[] => {
+    const where = below === '' ? name : `${below}/${name}`;
+    if (name.startsWith('.')) return [];
+    if (kind === 'directory') return leftAlone(root, where);
+    const isMeant = name.endsWith('.md') || isDirectory(join(root, where));
+    const why = kind === 'link' ? whyNotFollowed(root, where) : whyNoMemory(where);
+    return isMeant && why !== null ? [byHand('left-alone', where, `Is left alone: ${why}.`)] : [];
+  });
+}
+
+function whyNotFollowed(root: string, where: string): string | null {
+  const real = realPath(join(root, where));
+  if (real === null) return 'it is a link that leads nowhere';
+  return real.startsWith(root + sep) ? null : `it is a link that leads out of the memory directory, to ${real}`;
+}

@@ -1,0 +1,343 @@
+// What a line of a topic rests on: entries, or the program that wrote it; a line that rests on nothing is a person's. What a line
+// rests on follows it where an edit rewords it recognisably, or moves it to another topic; nothing is dropped by an edit, so a line
+// that comes back rests on what it did. Which lines are seen once, or rest on what is gone, is asked here, and never stored.
+
+import { AppError } from '../base/errors.ts';
+import { allOf, type Sql } from '../db/sql.ts';
+import { containsLiteral, literals } from '../rules/literals.ts';
+import { contentWords, isNegated, similarity } from '../rules/words.ts';
+import { type Actor, headAt } from './file-rows.ts';
+import { logDay, logPath, parseLog } from './text/daily-log.ts';
+import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
+import type { Evidence } from './types.ts';
+import { type Change, keyFrom, keyOf } from './undo-rows.ts';
+
+export interface Rest {
+  file: string;
+  line: string;
+  /** The id of an entry, or `api:…`, `session:…` of a program. */
+  source: string;
+}
+
+/** What the lines of a file rest on. */
+export function restsOf(sql: Sql, memory: string, file: string): Promise<Rest[]> {
+  return sql.all<Rest>('select file, line, source from rests where memory = ? and file = ?', memory, file);
+}
+
+/** What lines of a file rested on when a version of it was made and do no more, by entries that are not gone. */
+export async function restsThen(
+  sql: Sql,
+  { memory, file, version }: { memory: string; file: string; version: string },
+): Promise<Rest[]> {
+  const key = `${JSON.stringify([memory, file]).slice(0, -1)},`;
+  const rows = await sql.all<{ key: string; before: string | null }>(
+    `select u.key, u.before from undo u join change c on c.id = u.change
+     where u.tbl = 'rests' and u.key >= ? and u.key < ? and c.n > (select made.n from change made
+       join version v on v.change = made.id where v.id = ?) order by c.n desc, u.n desc`,
+    ...[key, `${key}\u{10ffff}`, version],
+  );
+  // The oldest image is what stood there then.
+  const former = [...new Map(rows.map((row) => [row.key, row])).values()].filter(({ before }) => before !== null);
+  const rests = former.map((row) => keyFrom('rests', row.key) as unknown as Rest);
+  const standing = await allOf<{ id: string }>(sql, {
+    select: (list) => `select id from entry where memory = ? and state <> 'gone' and id in (${list})`,
+    of: rests.map(({ source }) => source),
+    before: [memory],
+  });
+  const stands = new Set(standing.map(({ id }) => id));
+  // Else a program wrote it.
+  const isEntry = ({ source }: Rest) => source.startsWith('e_');
+  return rests
+    .filter((rest) => !isEntry(rest) || stands.has(rest.source))
+    .map(({ line, source }) => ({ file, line, source }));
+}
+
+/** Follows the lines of a topic from what it was to what an edit made of it. */
+export async function followLines(
+  change: Change,
+  { memory, file, path, before, after }: { memory: string; file: string; path: string; before: string; after: string },
+): Promise<void> {
+  if (!isTopicFile(path)) return;
+  const was = parseTopic(path, before).lines;
+  const is = parseTopic(path, after).lines;
+  const known = new Set(was.map(({ id }) => id));
+  const standing = new Set(is.map(({ id }) => id));
+  const added = is.filter(({ id }) => !known.has(id));
+  if (added.length === 0) return;
+  const rests = Map.groupBy(await restsOf(change.sql, memory, file), ({ line }) => line);
+  const gone = Map.groupBy(
+    was.filter(({ id }) => rests.has(id) && !standing.has(id)),
+    beginningsOf,
+  );
+  // A file may have as many lines as it has bytes: all of them are asked for at once.
+  const elsewhere = await allOf<Omit<Rest, 'file'>>(change.sql, {
+    select: (list) => `select distinct line, source from rests where memory = ? and line in (${list})`,
+    of: added.flatMap(({ id }) => (rests.has(id) ? [] : id)),
+    before: [memory],
+  });
+  const bySame = Map.groupBy(elsewhere, ({ line }) => line);
+  const found = [...new Map(added.map((line) => [line.id, line])).values()].flatMap((line) => {
+    if (rests.has(line.id)) return [];
+    const former = gone.size > 0 && gone.get(beginningsOf(line))?.find((other) => isSameLine(other, line));
+    const sources = former ? rests.get(former.id) : bySame.get(line.id);
+    return (sources ?? []).map(({ source }) => ({ memory, file, line: line.id, source }));
+  });
+  await change.add('rests', found);
+}
+
+/** The same where a change was made by somebody who is known: what a program adds is its word, not the person's. */
+export async function followChange(
+  change: Change,
+  actor: Actor,
+  of: { memory: string; file: string; path: string; before: string; after: string },
+): Promise<void> {
+  const { memory, file, path, before, after } = of;
+  await followLines(change, of);
+  if (actor.kind !== 'api' && actor.kind !== 'session') return;
+  const rests = new Set((await restsOf(change.sql, memory, file)).map(({ line }) => line));
+  const was = saidIn(path, before);
+  const said = [...saidIn(path, after)].filter((line) => !was.has(line) && !rests.has(line));
+  const source = `${actor.kind}:${actor.id}`;
+  await change.add(
+    'rests',
+    said.map((line) => ({ memory, file, line, source })),
+  );
+}
+
+const HEADINGS = /^ {0,3}#{1,6}[ \t].*$/gm;
+
+/** The ids of what a file says: lines, headings, description; of a log the entries that no job sealed. */
+function saidIn(path: string, text: string): Set<string> {
+  const day = logDay(path);
+  if (day !== null) {
+    const items = parseLog(text, day).filter((item) => item.kind === 'adopted' || item.edited);
+    return new Set(items.map((item) => lineId(item.text)));
+  }
+  const { lines, description } = parseTopic(path, text);
+  const headings = text.match(HEADINGS) ?? [];
+  return new Set([...lines.map(({ id }) => id), ...[...headings, description].map((each) => lineId(each.trim()))]);
+}
+
+/** The same for lines of the same words: another ending begins behind the fourth letter. */
+function beginningsOf({ text }: TopicLine): string {
+  return [...new Set([...contentWords(text)].map((word) => word.slice(0, 4)))].sort().join(' ');
+}
+
+function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {
+  return (
+    similarity(a, b) === 1 &&
+    isNegated(a) === isNegated(b) &&
+    literals(a).every((value) => containsLiteral(value, b)) &&
+    literals(b).every((value) => containsLiteral(value, a))
+  );
+}
+
+// What is told of it.
+
+export interface ExplainedEntry {
+  id: string;
+  type: string;
+  strength: 'stated' | 'implied';
+  text: string;
+  changes: string | null;
+  /** The first carries it. */
+  evidence: Evidence[];
+  /** Who said the first evidence: `human`, `assistant`, … */
+  by: string;
+  /** As its agent calls it; null where no session said it. */
+  session: string | null;
+  turn: string | null;
+  /** ISO-8601. */
+  at: string;
+  state: string;
+  reason: string | null;
+  /** The daily log that holds it, or held it. */
+  log: string;
+  /** False: it is gone, and what rests on it alone goes, too. */
+  isInLog: boolean;
+  /** Where the session's transcript is, or was; null where that is not known. */
+  transcript: string | null;
+  /** The job that learned it. */
+  job: string;
+  /** Of a line that rests on it: the words that it gave the line, in the line's order. */
+  gave?: string[];
+}
+
+export interface ExplainedLine {
+  path: string;
+  /** First line in the file, from 1. */
+  number: number;
+  id: string;
+  text: string;
+  /** It rests on nothing: a person wrote it. */
+  isPersons: boolean;
+  /** It rests on no entry, and a program wrote it: `api:…` with the key, or `session:…`. */
+  program: string | null;
+  /** Who shared it, in a memory that is checked in. */
+  authors: string[];
+  /** By time. */
+  entries: ExplainedEntry[];
+}
+
+const ENTRY = `select e.id, e.type, e.strength, e.text, e.changes, e.quotes, e.said_by as "by", coalesce(s.name, e.session) as session,
+  e.turn, e.at, e.day, e.state, e.reason, s.path as transcript, e.job
+  from entry e left join session s on s.id = e.session where e.memory = ?`;
+
+/** Entries with where they were said, by time. */
+export async function explainEntries(sql: Sql, memory: string, ids: readonly string[]): Promise<ExplainedEntry[]> {
+  const rows = await allOf<Omit<ExplainedEntry, 'evidence' | 'log' | 'isInLog'> & { quotes: string; day: string }>(
+    sql,
+    {
+      select: (list) => `${ENTRY} and e.id in (${list})`,
+      of: ids,
+      before: [memory],
+    },
+  );
+  const entries = rows.map(({ quotes, day, ...row }) => ({
+    ...row,
+    evidence: JSON.parse(quotes) as Evidence[],
+    log: logPath(day),
+    isInLog: row.state !== 'gone',
+  }));
+  return entries.sort((a, b) => (a.at < b.at || (a.at === b.at && a.id < b.id) ? -1 : 1));
+}
+
+/**
+ * The lines of a topic, or the one that `line` names (its number from 1, or its id), with what they rest on. Errors:
+ * `bad-input` where there is no such topic or line.
+ */
+export async function explainLines(
+  sql: Sql,
+  { memory, path, line }: { memory: string; path: string; line?: string },
+): Promise<ExplainedLine[]> {
+  const head = isTopicFile(path) ? await headAt(sql, memory, path) : null;
+  if (!head?.content) {
+    throw new AppError('bad-input', `There is no topic ${path} in this memory.`, {
+      remedy: 'Name a topic file, as MEMORY.md lists them, or an entry (e_…).',
+    });
+  }
+  const at = Number(line);
+  const lines = lineNumbers(head.content.toString()).filter(
+    ({ id, first, last }) => line === undefined || id === line || (at >= first && at <= last),
+  );
+  if (lines.length === 0) {
+    throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {
+      remedy: `nocturne why ${path} shows all of its lines.`,
+    });
+  }
+  const rests = Map.groupBy(await restsOf(sql, memory, head.id), (rest) => rest.line);
+  const sources = new Set(lines.flatMap(({ id }) => (rests.get(id) ?? []).map(({ source }) => source)));
+  const known = await explainEntries(sql, memory, [...sources]);
+  return lines.map(({ id, text, first: number, authors }) => {
+    const own = new Set((rests.get(id) ?? []).map(({ source }) => source));
+    const entries = known.filter((entry) => own.has(entry.id)).map((entry) => ({ ...entry, gave: given(text, entry) }));
+    const program = entries.length > 0 ? null : ([...own].find((source) => /^(?:api|session):/.test(source)) ?? null);
+    return { path, number, id, text, isPersons: own.size === 0, program, authors, entries };
+  });
+}
+
+/** The words of a line that an entry said, in runs: without runs of a single word that says nothing. */
+function given(line: string, { text, evidence }: ExplainedEntry): string[] {
+  const tokensOf = (said: string) =>
+    said
+      .toLowerCase()
+      .split(/\s+/)
+      .map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, ''));
+  const said = new Set(tokensOf([text, ...evidence.map(({ quote }) => quote)].join('\n')));
+  const runs: string[][] = [[]];
+  for (const word of withoutMark(line).split(/\s+/)) {
+    const [token = ''] = tokensOf(word);
+    if (token !== '' && said.has(token)) runs.at(-1)?.push(word);
+    else if (runs.at(-1)?.length !== 0) runs.push([]);
+  }
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || literals(run).length > 0);
+}
+
+export interface RestingLine {
+  path: string;
+  id: string;
+  text: string;
+}
+
+/**
+ * The standing lines that rest on these entries alone, or with ones that are gone, and those that rest on others, too: for whoever
+ * takes a source away.
+ */
+export async function restingOn(
+  sql: Sql,
+  memory: string,
+  entries: readonly string[],
+): Promise<{ alone: RestingLine[]; shared: RestingLine[] }> {
+  const taken = new Set(entries);
+  const found: { alone: RestingLine[]; shared: RestingLine[] } = { alone: [], shared: [] };
+  const files = await allOf<{ file: string; path: string }>(sql, {
+    select: (list) => `select distinct r.file, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
+      where f.path is not null and r.memory = ? and r.source in (${list})`,
+    of: entries,
+    before: [memory],
+  });
+  for (const [file, path] of [...new Map(files.map((each) => [each.file, each.path]))].sort(byPath)) {
+    const rests = await sql.all<{ line: string; source: string; state: string | null }>(
+      `select r.line, r.source, e.state from rests r left join entry e on e.memory = r.memory and e.id = r.source
+       where r.memory = ? and r.file = ?`,
+      ...[memory, file],
+    );
+    const isGone = ({ source, state }: (typeof rests)[0]) =>
+      taken.has(source) || state === 'gone' || (state === null && source.startsWith('e_'));
+    const byLine = Map.groupBy(rests, ({ line }) => line);
+    const head = await headAt(sql, memory, path);
+    for (const { id, text } of parseTopic(path, head?.content?.toString() ?? '').lines) {
+      const own = byLine.get(id) ?? [];
+      if (own.some(({ source }) => taken.has(source)))
+        found[own.every(isGone) ? 'alone' : 'shared'].push({ path, id, text });
+    }
+  }
+  return found;
+}
+
+function byPath([, a]: [string, string], [, b]: [string, string]): number {
+  return a < b ? -1 : 1;
+}
+
+/** Lines by what all of their entries are; a line may not stand any more. */
+async function linesWhose(sql: Sql, memory: string, having: string): Promise<(Rest & { path: string })[]> {
+  return sql.all(
+    `select r.file, f.path, r.line, min(r.source) as source from rests r
+       join file f on f.memory = r.memory and f.id = r.file left join entry e on e.memory = r.memory and e.id = r.source
+     where r.memory = ? and f.path is not null and r.source <> 'index' group by r.file, f.path, r.line having ${having}`,
+    memory,
+  );
+}
+
+/** Lines that one session showed, and nobody stated; `source`: one of their entries. */
+export function seenOnce(sql: Sql, memory: string): Promise<(Rest & { path: string })[]> {
+  const is = "count(e.id) = count(*) and count(distinct e.session) = 1 and max(e.strength) = 'implied'";
+  return linesWhose(sql, memory, is);
+}
+
+/** Lines that rest on entries alone, all of which are gone. */
+export function withdrawn(sql: Sql, memory: string): Promise<(Rest & { path: string })[]> {
+  return linesWhose(sql, memory, "count(e.id) = count(*) and min(e.state) = 'gone' and max(e.state) = 'gone'");
+}
+
+/** What became of an entry, the latest first: its state by a job, as far as undo is kept. */
+export async function historyOf(
+  sql: Sql,
+  memory: string,
+  id: string,
+): Promise<{ at: string; job: string; kind: string | null; state: string | null }[]> {
+  const rows = await sql.all<{ at: string; job: string; kind: string | null; before: string | null }>(
+    `select c.at, c.job, job.kind, u.before from undo u join change c on c.id = u.change left join job on job.id = c.job
+     where u.tbl = 'entry' and u.key = ? order by c.n desc, u.n desc`,
+    keyOf('entry', { memory, id }),
+  );
+  const now = await sql.get<{ state: string }>('select state from entry where memory = ? and id = ?', memory, id);
+  return rows.map(({ at, job, kind }, n) => {
+    const later = rows[n - 1];
+    return { at, job, kind, state: later ? stateIn(later.before) : (now?.state ?? null) };
+  });
+}
+
+function stateIn(image: string | null): string | null {
+  return image === null ? null : ((JSON.parse(image) as { state: string }).state ?? null);
+}

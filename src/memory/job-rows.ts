@@ -1,0 +1,130 @@
+// The rows of jobs: what was begun, by whom, and how it ended. Whoever runs a job begins and ends its row.
+// Promises: a job ends once, so that the end of one that was canceled, or whose process was taken for dead, changes nothing; one
+// whose process died is ended by whoever notices it.
+
+import type { Failure } from '../base/errors.ts';
+import { isDead, type ProcessName, thisProcess } from '../base/process.ts';
+import { insert, marks, newId, type Sql } from '../db/sql.ts';
+
+export type JobKind =
+  | 'extract'
+  | 'dream'
+  | 'reprocess'
+  | 'remember'
+  | 'forget'
+  | 'undo'
+  | 'edit'
+  | 'review'
+  | 'share'
+  | 'snapshot'
+  | 'import'
+  | 'redact'
+  | 'check';
+
+export type StartedBy = 'person' | 'program' | 'api' | 'hook';
+
+export interface JobStart {
+  kind: JobKind;
+  memory?: string;
+  session?: string;
+  startedBy: StartedBy;
+  actor?: string;
+  /** Default: this one. */
+  process?: ProcessName;
+  request?: object;
+  /** The job that this one takes back. */
+  undoes?: string;
+  /** `job_…`; default: a new one. The row may be there already: what a client asked for and what waits (`pending`). */
+  id?: string;
+  /** ISO-8601. */
+  at: string;
+}
+
+export interface JobEnd {
+  outcome: string;
+  error?: Failure;
+  /** Default: what its commits wrote into the row. */
+  output?: object;
+  /** Default: the sums of its requests to the model. */
+  usage?: object;
+  /** Turns covered by a model's word, or operations kept; default: 0. */
+  progress?: number;
+  /** Default: `failed` with an error, else `completed`. */
+  status?: 'completed' | 'failed' | 'canceled';
+  at: string;
+}
+
+/** What all requests of a job used; of one without an answer it is known only that it was made. Money in millionths of a dollar. */
+export interface JobUsage {
+  calls: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  microUsd: number;
+  /** How many of the calls an agent's program made on a plan. */
+  onPlan?: number;
+}
+
+/** Enters a job that runs; answers its id. */
+export async function beginJob(sql: Sql, start: JobStart): Promise<string> {
+  const { id = newId('job'), kind, memory, session, startedBy, actor, process, request, undoes, at } = start;
+  const row = { id, kind, memory, session, started_by: startedBy, actor, undoes };
+  const given = Object.fromEntries(Object.entries(row).map(([column, value]) => [column, value ?? null]));
+  const running = { status: 'running', process: process ?? thisProcess(), started_at: at };
+  await insert(
+    sql,
+    'job',
+    [{ ...given, ...running, request: JSON.stringify(request ?? {}), created_at: at }],
+    `on conflict (id) do update set status = excluded.status, process = excluded.process, started_at = excluded.started_at
+       where job.ended_at is null`,
+  );
+  return id;
+}
+
+export async function endJob(sql: Sql, id: string, end: JobEnd): Promise<void> {
+  const { outcome, error, output, usage, progress = 0, status = error ? 'failed' : 'completed', at } = end;
+  const retryMs = error?.retryAfterMs;
+  const retryAt = retryMs === undefined ? null : new Date(Date.parse(at) + retryMs).toISOString();
+  await sql.run(
+    `update job set status = ?, outcome = ?, code = ?, error = ?, output = coalesce(?, output), usage = ?, progress = ?, retry_at = ?, ended_at = ?
+     where id = ? and ended_at is null`,
+    ...[status, outcome, error?.code ?? null, error?.message ?? null, output ? JSON.stringify(output) : null],
+    ...[JSON.stringify(usage ?? (await usageOf(sql, id))), progress, retryAt, at, id],
+  );
+}
+
+export async function usageOf(sql: Sql, job: string): Promise<JobUsage> {
+  const found = await sql.get<Required<JobUsage>>(
+    `select count(*) as calls, cast(coalesce(sum(case when ' ' || scope || ' ' like '% plan %' then 1 else 0 end), 0) as bigint) as "onPlan", cast(coalesce(sum(input), 0) as bigint) as "inputTokens",
+       cast(coalesce(sum(cached), 0) as bigint) as "cachedInputTokens",
+       cast(coalesce(sum(written), 0) as bigint) as "cacheWriteTokens",
+       cast(coalesce(sum(output), 0) as bigint) as "outputTokens", cast(coalesce(sum(micro_usd), 0) as bigint) as "microUsd"
+     from call where job = ?`,
+    job,
+  );
+  const { onPlan, ...usage } = found as Required<JobUsage>;
+  return { ...usage, ...(onPlan > 0 && { onPlan }) };
+}
+
+/** Ends the jobs whose process is gone: their outcome is `interrupted`. What they committed stays. */
+export async function endInterrupted(sql: Sql, at: Date, isGone: (process: ProcessName) => boolean = isDead) {
+  const running = await sql.all<{ id: string; process: string }>(
+    "select id, process from job where status = 'running' and process is not null",
+  );
+  for (const { id, process } of running) {
+    if (isGone(process)) await endJob(sql, id, { outcome: 'interrupted', status: 'failed', at: at.toISOString() });
+  }
+}
+
+/** Whether a dream works on one of the memories, or an extraction on one of the sessions. */
+export async function isAtWork(
+  sql: Sql,
+  { memories, sessions = [], now }: { memories: readonly string[]; sessions?: readonly string[]; now: Date },
+): Promise<boolean> {
+  const held = await sql.all<{ kind: string; memory: string; key: string }>(
+    `select kind, memory, key from inbox where owner is not null and until > ? and memory in (${marks(memories)})`,
+    ...[now.toISOString(), ...memories],
+  );
+  return held.some(({ kind, key }) => kind === 'dream' || sessions.includes(key));
+}

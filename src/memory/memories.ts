@@ -1,0 +1,328 @@
+// Which memories there are: a project's, the user's, a team's, a client's store. A memory is a row; one with a directory has its
+// working copy on one machine. It finds the memory of a directory, follows a directory that was moved, and takes a copied one for
+// a new memory. What is in a memory is memory-files.ts's.
+
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { makeDirectory, makeWhole, readTextNow, writeWhole } from '../base/files/files.ts';
+import type { Clock } from '../base/time.ts';
+import { isOld } from '../db/old-database.ts';
+import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
+import type { CommitDeps } from './commit.ts';
+import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
+import { takeInHistory } from './log-history.ts';
+import { refuseLinkedState } from './memory-paths.ts';
+import { isCheckedInDir } from './paths.ts';
+import { WorkingCopy } from './working-copy.ts';
+
+export type Scope = 'project' | 'user' | 'team' | 'store';
+
+export interface MemoryRow {
+  id: string;
+  scope: Scope;
+  name: string;
+  description: string;
+  /** Whose it is, where several share a server; '' for this machine's own. */
+  tenant: string;
+  dir: string | null;
+  machine: string | null;
+  /** JSON, as a client gave it. */
+  metadata: string;
+  /** JSON. */
+  flags: string;
+  origin: string | null;
+  files: number;
+  bytes: number;
+  created_at: string;
+  updated_at: string;
+  archived_at: string | null;
+  deleted_at: string | null;
+  paused_until: string | null;
+}
+
+export interface NewMemory
+  extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata' | 'flags' | 'origin'>> {
+  id?: string;
+  scope: Scope;
+  name: string;
+}
+
+/** A memory of an id; undefined where there is none, or it was deleted. */
+export async function memoryRow(sql: Sql, id: string): Promise<MemoryRow | undefined> {
+  return sql.get<MemoryRow>('select * from memory where id = ? and deleted_at is null', id);
+}
+
+export async function addMemory(sql: Sql, made: NewMemory, at: string): Promise<string> {
+  const { id = newId(made.scope === 'store' ? 'memstore' : 'memory'), ...given } = made;
+  await insert(sql, 'memory', [{ ...given, id, created_at: at, updated_at: at }]);
+  return id;
+}
+
+/** Ids of those whose working copies are these directories of a machine. */
+export async function memoriesAt(sql: Sql, machine: string, dirs: readonly string[]): Promise<string[]> {
+  const select = (list: string) =>
+    `select id from memory where machine = ? and deleted_at is null and dir in (${list})`;
+  return (await allOf<{ id: string }>(sql, { select, of: dirs, before: [machine] })).map(({ id }) => id);
+}
+
+/** Those whose working copy on a machine is behind their heads. */
+export async function memoriesBehind(sql: Sql, machine: string): Promise<string[]> {
+  const rows = await sql.all<{ memory: string }>(
+    `select distinct file.memory from file join memory on memory.id = file.memory
+     where file.placed <> file.head and memory.machine = ? and memory.deleted_at is null`,
+    machine,
+  );
+  return rows.map(({ memory }) => memory);
+}
+
+/** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, or never was. */
+export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
+  const restored = await sql.run('update memory set deleted_at = null where id = ? and deleted_at is not null', id);
+  const row = await memoryRow(sql, id);
+  if (row && restored > 0) return row;
+  throw new AppError('bad-input', `No memory that was deleted has the id ${id}.`, {
+    remedy: 'nocturne stores list --removed lists those that can be brought back.',
+  });
+}
+
+/** Those that were deleted and can be brought back, the newest first. */
+export function removedMemories(sql: Sql): Promise<MemoryRow[]> {
+  return sql.all<MemoryRow>('select * from memory where deleted_at is not null order by deleted_at desc, id');
+}
+
+/** This machine, as the rows name it: a random name that its home keeps. */
+export function machineOf(home: string): string {
+  const path = join(home, 'machine');
+  const known = readTextNow(path)?.trim();
+  if (known) return known;
+  makeDirectory(home);
+  makeWhole(path, Buffer.from(`${newId('machine')}\n`));
+  return readTextNow(path)?.trim() ?? '';
+}
+
+export class Memories implements CommitDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly machine: string;
+  readonly home: string;
+  readonly #takeIn: ((dir: string) => Promise<void>) | undefined;
+  /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
+  readonly #copies = new Map<string, WorkingCopy | null>();
+
+  /** `takeIn`: takes in a directory that the nocturne of before worked on; without it such a one is refused. */
+  constructor(of: {
+    db: Db;
+    home: string;
+    clock: Clock;
+    limits?: Partial<Limits>;
+    takeIn?(this: void, dir: string): Promise<void>;
+  }) {
+    this.#takeIn = of.takeIn;
+    this.db = of.db;
+    this.clock = of.clock;
+    this.limits = { ...DEFAULT_LIMITS, ...of.limits };
+    this.home = of.home;
+    this.machine = machineOf(of.home);
+  }
+
+  copyOf(memory: string): WorkingCopy | null {
+    return this.#copies.get(memory) ?? null;
+  }
+
+  /** The memory of an id, with its working copy ready. Errors: `bad-input` where there is none. */
+  async of(id: string): Promise<MemoryRow> {
+    const row = await memoryRow(this.db, id);
+    if (!row) {
+      throw new AppError('bad-input', `There is no memory ${id}.`, {
+        remedy: 'nocturne list names those that are there.',
+      });
+    }
+    await this.#open(row);
+    // What another program took away with all that git does not keep.
+    const { dir, machine } = row;
+    if (dir !== null && machine === this.machine && isDirectory(dir) && readTextNow(idPath(dir)) === null)
+      await this.#mark(dir, id);
+    return row;
+  }
+
+  /** The memory of a directory; null where there is none yet. */
+  async findDirectory(dir: string): Promise<MemoryRow | null> {
+    const path = canonicalPath(dir);
+    if (isOld(oldLedgerPath(path))) await this.#takeIn?.(path);
+    const row = await this.#settle(path);
+    if (row) await this.#open(row);
+    return row ?? null;
+  }
+
+  /**
+   * The memory of a directory, which is made where there is none, with what is in it taken in. `isLook`: nothing is made in the
+   * directory.
+   */
+  async ofDirectory(
+    dir: string,
+    { scope, name, isLook = false }: { scope: Scope; name: string; isLook?: boolean },
+  ): Promise<MemoryRow> {
+    // First: where nothing can be written there is no memory.
+    if (!isLook) makeDirectory(join(dir, '.nocturne'));
+    const path = canonicalPath(dir);
+    const isBefore = isOld(oldLedgerPath(path));
+    if (isBefore) await this.#takeIn?.(path);
+    if (isBefore && !this.#takeIn) {
+      throw new AppError('refused', `${path} is worked on by the nocturne of before.`, {
+        remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
+      });
+    }
+    let row = await this.#settle(path);
+    const isMade = row === undefined;
+    if (!row) {
+      const at = this.clock.now().toISOString();
+      const marked = readTextNow(idPath(path))?.trim() ?? '';
+      const made = {
+        scope,
+        name,
+        dir: path,
+        machine: this.machine,
+        ...(isLook && marked === '' && { flags: UNMARKED }),
+      };
+      await this.db.write(async (sql) => {
+        // Another process may have been faster.
+        if (await this.#at(sql, path)) return;
+        // Of a database that is lost the directory still has the id.
+        const isFree = ID.test(marked) && !(await sql.get('select 1 from memory where id = ?', marked));
+        await addMemory(sql, { ...made, ...(isFree && { id: marked }) }, at);
+      });
+      row = await this.#at(this.db, path);
+    }
+    if (!row) throw new Error(`no memory at ${path}`);
+    const isUnmarked = row.flags === UNMARKED;
+    if (!(isLook && isUnmarked)) await this.#mark(path, row.id);
+    await this.#open(row);
+    const isNew = isLook ? isMade && !isUnmarked : isMade || isUnmarked;
+    if (isNew && isDirectory(join(path, 'logs'))) await takeInHistory(this, row.id, 'external');
+    return row;
+  }
+
+  /**
+   * The memory that a directory of this machine stands for, where memory is kept in the database alone; null: there is none.
+   * `origin`: of the repository that it is the project's memory of.
+   */
+  async findPlace(path: string, origin: string | null = null): Promise<MemoryRow | null> {
+    const known = await this.#ofPlace(this.db, canonicalPath(path));
+    const row = known ?? (await this.#ofOrigin(this.db, { origin, scope: 'project' }));
+    if (row) await this.#open(row);
+    return row ?? null;
+  }
+
+  /** The same, made where there is none; directories of one repository, on whichever machine, stand for one memory. */
+  async ofPlace(
+    path: string,
+    { scope, name, origin }: { scope: Scope; name: string; origin: string | null },
+  ): Promise<MemoryRow> {
+    const place = canonicalPath(path);
+    const at = this.clock.now().toISOString();
+    const row = await this.db.write(async (sql) => {
+      const found = await this.#ofPlace(sql, place);
+      if (found) return found;
+      const shared = await this.#ofOrigin(sql, { origin, scope });
+      const memory = shared?.id ?? (await addMemory(sql, { scope, name, origin }, at));
+      const or = 'on conflict (machine, path) do update set memory = excluded.memory';
+      await insert(sql, 'place', [{ machine: this.machine, path: place, memory }], or);
+      return memoryRow(sql, memory);
+    });
+    if (!row) throw new Error(`no memory of ${place}`);
+    await this.#open(row);
+    return row;
+  }
+
+  async #ofOrigin(sql: Sql, { origin, scope }: { origin: string | null; scope: Scope }) {
+    const select = "select * from memory where origin = ? and scope = ? and tenant = '' and deleted_at is null";
+    return origin === null || origin === '' ? undefined : sql.get<MemoryRow>(select, origin, scope);
+  }
+
+  #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {
+    // Those of before were known by their host's name.
+    const select = `select memory.* from place join memory on memory.id = place.memory
+      where place.machine in (?, ?) and place.path = ? and memory.deleted_at is null order by place.machine desc`;
+    return sql.get<MemoryRow>(select, this.machine, `host:${hostname()}`, path);
+  }
+
+  async close(): Promise<void> {
+    const copies = [...this.#copies.values()];
+    this.#copies.clear();
+    for (const copy of copies) await copy?.close();
+  }
+
+  #at(sql: Sql, dir: string): Promise<MemoryRow | undefined> {
+    const select = 'select * from memory where machine = ? and dir = ? and deleted_at is null';
+    return sql.get<MemoryRow>(select, this.machine, dir);
+  }
+
+  /** Finds whose a directory is by its row and by the id in it, which go apart where it was moved or copied. */
+  async #settle(path: string): Promise<MemoryRow | undefined> {
+    const row = await this.#at(this.db, path);
+    const marked = readTextNow(idPath(path))?.trim();
+    if (marked === undefined || marked === row?.id) return row;
+    const other = await memoryRow(this.db, marked);
+    // A copy: the other is still where it was.
+    if (!other || other.machine !== this.machine || other.dir === null || isMarked(other.dir, marked)) return row;
+    await this.db.write(async (sql) => {
+      if (row) await sql.run('update memory set dir = null, machine = null where id = ?', row.id);
+      await sql.run('update memory set dir = ? where id = ?', path, marked);
+    });
+    for (const id of row ? [row.id, marked] : [marked]) await this.#forget(id);
+    return this.#at(this.db, path);
+  }
+
+  async #mark(dir: string, id: string): Promise<void> {
+    refuseLinkedState(dir);
+    if (isMarked(dir, id)) return;
+    makeDirectory(join(dir, '.nocturne'));
+    writeWhole(join(dir, '.nocturne', '.gitignore'), '*\n');
+    writeWhole(idPath(dir), `${id}\n`);
+    await this.db.run("update memory set flags = '{}' where id = ? and flags = ?", id, UNMARKED);
+  }
+
+  async #forget(id: string): Promise<void> {
+    const copy = this.#copies.get(id);
+    this.#copies.delete(id);
+    await copy?.close();
+  }
+
+  /** Its copy, where its row says that it is by now. */
+  async #open({ id, dir, machine, flags }: MemoryRow): Promise<void> {
+    const isHere = dir !== null && machine === this.machine;
+    const copy = this.#copies.get(id);
+    if (copy !== undefined && (copy?.dir ?? null) === (isHere ? dir : null)) return;
+    if (copy) await this.#forget(id);
+    const of = { memory: id, home: this.home, db: this.db, clock: this.clock };
+    this.#copies.set(
+      id,
+      isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir), isUnmarked: flags === UNMARKED }) : null,
+    );
+  }
+}
+
+/** Whether git carries a memory, from one who writes it to others. */
+export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
+  return dir !== null && isCheckedInDir(dir);
+}
+
+/** `flags` of a memory whose directory was only looked at: nothing was made in it. */
+const UNMARKED = '{"unmarked":true}';
+const ID = /^memory_[0-9a-f]{24}$/;
+
+/** Where the ledger of the nocturne of before lies in a memory directory. */
+export function oldLedgerPath(dir: string): string {
+  return join(dir, '.nocturne', 'ledger.db');
+}
+
+function idPath(dir: string): string {
+  return join(dir, '.nocturne', 'id');
+}
+
+function isMarked(dir: string, id: string): boolean {
+  return isDirectory(dir) && readTextNow(idPath(dir))?.trim() === id;
+}

@@ -1,0 +1,376 @@
+// The files of one memory, as every face reads and changes them: HTTP, MCP, the memory tool, the page, commands. A face checks its
+// own input, calls one method, prints the answer.
+// Promises: what is read is what stands, edits made a moment ago included; each change is one commit, made from what stands then;
+// nothing is overwritten that the caller did not name; no secret is written, unless the memory allows it.
+
+import { join } from 'node:path';
+import { AppError, onAppError } from '../base/errors.ts';
+import { kindOf } from '../base/files/directories.ts';
+import { locateSecrets, redact } from '../base/text/redact.ts';
+import type { Sql } from '../db/sql.ts';
+import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
+import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
+import { checkPrecondition, type Precondition } from './file-guards.ts';
+import { type Head, headOf } from './file-rows.ts';
+import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
+import { INDEX, withFollowing } from './memory-index.ts';
+import { isMemoryPath } from './memory-paths.ts';
+import { type SearchRequest, type SearchResult, searchMemories } from './search.ts';
+import { readLines } from './text/blocks.ts';
+import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
+
+export interface FileInfo {
+  /** `mem_…`, the same after a rename. */
+  id: string;
+  path: string;
+  /** `memver_…` */
+  version: string;
+  /** SHA-256 of the bytes, hex. */
+  sha: string;
+  /** Bytes. */
+  size: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface FileText extends FileInfo {
+  /** Bytes that are no UTF-8 are shown as U+FFFD. */
+  text: string;
+}
+
+/** All that is deeper than a list shows; ends with `/`. */
+export interface PrefixInfo {
+  prefix: string;
+}
+
+/** `next`: what `after` is for the page behind this one; null where there is none. */
+export interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+export interface Changed extends FileInfo {
+  /** Paths where an edit made past nocturne won over lines of this change. */
+  collisions: string[];
+  /** Secrets that were taken out of what was to be written. */
+  redacted: number;
+}
+
+export interface ListFiles {
+  /** Ends with `/`. */
+  prefix?: string;
+  /** Levels below it that are shown; 0, the default: all. */
+  depth?: number;
+  after?: string;
+  /** Default: all. */
+  limit?: number;
+  /** Default false. */
+  content?: boolean;
+}
+
+/** What becomes of a secret in what is written: `refuse` is an error, `remove` puts a placeholder there. */
+export type OfSecrets = 'refuse' | 'remove' | 'keep';
+
+const SELECT = `select file.id, file.path, version.id as version, version.sha, version.size, file.created_at as "createdAt",
+  version.at as "updatedAt"`;
+const FROM = 'from file join version on version.id = file.head where file.memory = ?';
+
+export class MemoryFiles {
+  readonly memory: MemoryRow;
+  readonly #memories: Memories;
+  readonly #secrets: OfSecrets;
+
+  constructor(memories: Memories, memory: MemoryRow, { secrets = 'remove' }: { secrets?: OfSecrets } = {}) {
+    this.memory = memory;
+    this.#memories = memories;
+    this.#secrets = secrets;
+  }
+
+  /** In the order of paths. */
+  async list({
+    prefix = '',
+    depth = 0,
+    after,
+    limit,
+    content = false,
+  }: ListFiles = {}): Promise<Page<FileInfo | FileText | PrefixInfo>> {
+    if (prefix !== '' && !prefix.endsWith('/'))
+      throw new AppError('bad-input', `The prefix ${JSON.stringify(prefix)} does not end with "/".`);
+    if (after === undefined) await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
+    const items: (FileInfo | FileText | PrefixInfo)[] = [];
+    let from = after === undefined ? prefix : following(after);
+    let folded: string | undefined;
+    const isFull = () => limit !== undefined && items.length > limit;
+    for (let isEnd = false; !isEnd && !isFull(); ) {
+      // With a depth what is folded is jumped over, so that a list is as long as what it shows.
+      const most = depth > 0 ? 50 : (limit ?? 100_000) + 1;
+      const select = `${SELECT} ${content ? ', version.content' : ''} ${FROM} and file.path >= ? and file.path < ? order by file.path limit ?`;
+      const rows = await this.#memories.db.all<FileInfo & { content?: Buffer }>(
+        select,
+        ...[this.memory.id, from, `${prefix}\u{10ffff}`, most],
+      );
+      isEnd = rows.length < most;
+      for (const { content: bytes, ...row } of rows) {
+        if (isFull() || (folded !== undefined && row.path.startsWith(folded))) continue;
+        const levels = row.path.slice(prefix.length).split('/');
+        const isFolded = depth > 0 && levels.length > depth;
+        folded = isFolded ? `${prefix}${levels.slice(0, depth).join('/')}/` : undefined;
+        const item = folded === undefined ? row : { prefix: folded };
+        items.push(bytes && 'id' in item ? { ...item, text: bytes.toString() } : item);
+        from = following('id' in item ? item.path : item.prefix);
+      }
+    }
+    const shown = limit === undefined ? items : items.slice(0, limit);
+    const last = shown.at(-1);
+    const next = shown.length < items.length && last ? ('id' in last ? last.path : last.prefix) : null;
+    return { items: shown, next };
+  }
+
+  /** A file as it stands; null where there is none. Errors: `bad-input` for a path that cannot be one. */
+  async read(of: { path: string } | { id: string }): Promise<FileText | null> {
+    const { id: memory } = this.memory;
+    const known = 'id' in of ? (await headOf(this.#memories.db, memory, of.id))?.path : of.path;
+    if (known === null || known === undefined || this.isDirectory(known)) return null;
+    await lookInto(this.#memories, { memory, paths: [known] });
+    const row = await this.#memories.db.get<FileInfo & { content: Buffer | null }>(
+      `${SELECT}, version.content ${FROM} and ${'id' in of ? 'file.id = ?' : 'file.folded = ?'} and file.path is not null`,
+      ...[memory, 'id' in of ? of.id : known.normalize('NFC').toLowerCase()],
+    );
+    if (!row?.content) return null;
+    const { content, ...info } = row;
+    return { ...info, text: content.toString() };
+  }
+
+  /** Whether a directory stands at a path of the working copy, whatever is in it. */
+  isDirectory(path: string): boolean {
+    const copy = this.#memories.copyOf(this.memory.id);
+    return copy !== null && isMemoryPath(path) && kindOf(join(copy.dir, path)) === 'directory';
+  }
+
+  /** Makes a file. Errors: `conflict` where its path is taken. */
+  create(by: By, { path, text }: { path: string; text: string }): Promise<Changed> {
+    return this.#change(by, { path, text, make: (_, given) => given, wanted: { absent: true } });
+  }
+
+  /** Makes a file hold a text, whatever it held. */
+  write(by: By, { path, text, if: wanted }: { path: string; text: string; if?: Precondition }): Promise<Changed> {
+    return this.#change(by, { path, text, make: (_, given) => given, wanted });
+  }
+
+  /** Replaces `old`, which must stand in the file exactly once; line ends stay as the file has them. */
+  strReplace(
+    by: By,
+    { path, old, new: text, if: wanted }: { path: string; old: string; new: string; if?: Precondition },
+  ): Promise<Changed & { edited: Edited }> {
+    return this.#edit(by, {
+      path,
+      text,
+      wanted,
+      edit: (current, given) => replaceOnly(current, { path, old, by: given }),
+    });
+  }
+
+  /** Puts lines behind line `line` (0: before the first). */
+  insert(
+    by: By,
+    { path, line, text, if: wanted }: { path: string; line: number; text: string; if?: Precondition },
+  ): Promise<Changed & { edited: Edited }> {
+    const edit = (current: string, given: string) => {
+      const last = readLines(current).length;
+      if (line >= 0 && line <= last) return insertLines(current, { after: line, lines: given });
+      throw new AppError('bad-input', `${path} has no line ${line}: its lines are 0 to ${last}.`);
+    };
+    return this.#edit(by, { path, text, wanted, edit });
+  }
+
+  /** Moves a file to a path that is free; its id and versions go with it. */
+  async rename(by: By, { from, to, if: wanted }: { from: string; to: string; if?: Precondition }): Promise<Changed> {
+    await this.#refuseSecretName(to);
+    return this.#done(
+      await this.#commit(by, [{ path: to, from, if: wanted, make: (current) => there(from, current) }]),
+    );
+  }
+
+  /** Removes a file; its versions stay. */
+  async delete(by: By, { path, if: wanted }: { path: string; if?: Precondition }): Promise<void> {
+    const make = (current: string | null) => {
+      there(path, current);
+      return null;
+    };
+    await this.#commit(by, [{ path, if: wanted, make }]);
+  }
+
+  /**
+   * Changes the text or the path of a file that is known by its id. What is as it was asked for already is fine, whatever must have
+   * stood there. Errors: `bad-input` where there is none of that id.
+   */
+  async update(
+    by: By,
+    { id, path, text, if: wanted }: { id: string; path?: string; text?: string; if?: Precondition },
+  ): Promise<Changed> {
+    if (path !== undefined) await this.#refuseSecretName(path);
+    const kept = text === undefined ? undefined : await this.#withoutSecrets(text);
+    const done = await this.#byId(by, { id, to: path }, (head) => {
+      const to = path ?? (head.path as string);
+      const make = (current: string | null) => {
+        const after = kept?.text ?? there(to, current);
+        if (after === current && to === head.path) return current;
+        if (wanted) checkPrecondition(to, head, wanted);
+        return after;
+      };
+      return { path: to, ...(to !== head.path && { from: head.path as string }), make };
+    });
+    return { ...this.#done(done), redacted: kept?.redacted ?? 0 };
+  }
+
+  /** Removes a file that is known by its id. */
+  async remove(by: By, { id, if: wanted }: { id: string; if?: Precondition }): Promise<void> {
+    await this.#byId(by, { id }, (head) => ({ path: head.path as string, if: wanted, make: () => null }));
+  }
+
+  /** Changes several files in one commit. */
+  async changeAll(by: By, files: FileChange[]): Promise<Committed> {
+    return this.#commit(by, files);
+  }
+
+  /** Words in topics, logs, the index and what was put away, best first. */
+  async search(request: SearchRequest): Promise<SearchResult> {
+    await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
+    return searchMemories(this.#memories.db, [this.memory.id], request);
+  }
+
+  /** Newest first, from any edit on that was made a moment ago. */
+  async versions(of: ListVersions = {}): Promise<Page<Version>> {
+    if (of.after === undefined) await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
+    return versionsOf(this.#memories.db, this.memory.id, of);
+  }
+
+  /** With its text; null where there is none of this id. */
+  version(id: string): Promise<Version | null> {
+    return versionOf(this.#memories.db, this.memory.id, id);
+  }
+
+  async #edit(
+    by: By,
+    of: { path: string; text: string; wanted?: Precondition; edit(current: string, given: string): Edited },
+  ): Promise<Changed & { edited: Edited }> {
+    let edited: Edited | undefined;
+    const make = (current: string | null, given: string) => {
+      edited = of.edit(there(of.path, current), given);
+      return edited.text;
+    };
+    const changed = await this.#change(by, { ...of, make });
+    return { ...changed, edited: edited as Edited };
+  }
+
+  async #change(
+    by: By,
+    of: { path: string; text: string; wanted?: Precondition; make(current: string | null, given: string): string },
+  ): Promise<Changed> {
+    await this.#refuseSecretName(of.path);
+    const { text, redacted } = await this.#withoutSecrets(of.text);
+    const make = (current: string | null) => of.make(current, text);
+    return { ...this.#done(await this.#commit(by, [{ path: of.path, if: of.wanted, make }])), redacted };
+  }
+
+  /** A commit to the file of an id, wherever it stands by then. */
+  async #byId(by: By, { id, to }: { id: string; to?: string }, change: (head: Head) => FileChange): Promise<Committed> {
+    const { id: memory } = this.memory;
+    const known = (await headOf(this.#memories.db, memory, id))?.path;
+    const paths = [known, to].filter((path) => typeof path === 'string');
+    return this.#land(by, paths, async (sql) => {
+      const head = await headOf(sql, memory, id);
+      if (!head?.path) throw notThere(id);
+      return [change(head)];
+    });
+  }
+
+  #commit(by: By, files: FileChange[]): Promise<Committed> {
+    const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+    return this.#land(by, paths, async () => files);
+  }
+
+  async #land(by: By, paths: string[], plan: (sql: Sql) => Promise<FileChange[]>): Promise<Committed> {
+    const { id: memory, scope } = this.memory;
+    // A store has no index, and all in it is its clients'.
+    if (scope === 'store')
+      return commit(this.#memories, { memory, paths }, by, async (sql) => ({ files: await plan(sql) }));
+    // An index that git left in conflict stops no other file.
+    await lookInto(this.#memories, { memory, paths: [INDEX] }).catch(onAppError(() => {}, 'conflict'));
+    const of = { memory, actor: by.actor, isCheckedIn: isCheckedIn(this.memory) };
+    return commit(this.#memories, { memory, paths }, by, async (sql) => withFollowing(sql, of, await plan(sql)));
+  }
+
+  #done({ files: [head], collisions }: Committed): Changed {
+    const { id, path, version, sha, size, createdAt, updatedAt } = head as Head;
+    return {
+      id,
+      path: path as string,
+      version,
+      sha: sha ?? '',
+      size: size ?? 0,
+      createdAt,
+      updatedAt,
+      collisions,
+      redacted: 0,
+    };
+  }
+
+  /** Names are shown, listed and kept in every version. */
+  async #refuseSecretName(path: string): Promise<void> {
+    if (this.#secrets !== 'keep') await refuseSecrets('path', path);
+  }
+
+  async #withoutSecrets(given: string): Promise<{ text: string; redacted: number }> {
+    if (this.#secrets === 'refuse') await refuseSecrets('content', given);
+    if (this.#secrets !== 'remove') return { text: given, redacted: 0 };
+    const { text, found } = await redact(given);
+    return { text, redacted: found.reduce((sum, { count }) => sum + count, 0) };
+  }
+}
+
+/** Errors: `refused`, with where it is and which rule found it. */
+async function refuseSecrets(what: 'path' | 'content', text: string): Promise<void> {
+  const found = await locateSecrets(text);
+  if (found.length === 0) return;
+  const where = found.map(({ line, rule }) => `${what === 'content' ? `line ${line}: ` : ''}${rule}`).join(', ');
+  throw new AppError('refused', `${what}: it holds what looks like a secret (${where}). Nothing was written.`, {
+    remedy: 'Say where the secret is kept instead of what it is.',
+  });
+}
+
+/** The first place behind a path, or behind all that is in a directory. */
+function following(path: string): string {
+  return path.endsWith('/') ? `${path.slice(0, -1)}0` : `${path}\u0001`;
+}
+
+function there(path: string, current: string | null): string {
+  if (current !== null) return current;
+  throw notThere(path);
+}
+
+function notThere(which: string): AppError {
+  return new AppError('bad-input', `There is no file ${which} in this memory.`, { cause: new NotThere() });
+}
+
+/** The cause of the error where a file is not there. */
+export class NotThere extends Error {}
+
+/** Errors: `bad-input` where `old` stands nowhere, or at several places. */
+function replaceOnly(current: string, { path, old, by }: { path: string; old: string; by: string }): Edited {
+  const edited = replaceOnce(current, { wanted: old, by });
+  if ('text' in edited) return edited;
+  const where = edited.found.length === 0 ? 'nowhere' : `in lines ${edited.found.join(', ')}`;
+  throw new AppError('bad-input', `The text to replace stands ${where} in ${path}; it must stand there exactly once.`, {
+    cause: new NotOnce(edited.found),
+  });
+}
+
+/** The cause of the error where a text to replace does not stand exactly once; `lines`: where it does. */
+export class NotOnce extends Error {
+  readonly lines: number[];
+  constructor(lines: number[]) {
+    super('not once');
+    this.lines = lines;
+  }
+}

@@ -1,0 +1,261 @@
+// MEMORY.md beside the changes of topics: built anew from all of them, as a dream does, or following what others than dreams
+// change, so that nobody is told an old description and a new topic is found at once. Both in the commit of those changes.
+// Promises: it touches no line that nocturne did not write, and no index that is pinned; following begins none, leaves one alone
+// that a repository carries, keeps the order of lines, and where there is no room for all leaves what is new to the next dream.
+
+import { allOf, type Sql } from '../db/sql.ts';
+import type { Committed, FileChange } from './commit.ts';
+import { followChange } from './evidence.ts';
+import { isPinned } from './file-guards.ts';
+import { type Actor, headAt } from './file-rows.ts';
+import { readLines } from './text/blocks.ts';
+import {
+  type BuiltIndex,
+  buildIndex,
+  GROUPS,
+  INDEX_CAPS,
+  type IndexTopic,
+  indexLine,
+  isOverflow,
+  linksIn,
+  OVERFLOW_LINE,
+} from './text/index-file.ts';
+import { isTopicPath, lineId, parseTopic } from './text/topic.ts';
+import type { Change } from './undo-rows.ts';
+
+export const INDEX = 'MEMORY.md';
+/** The source of a line that nocturne generated. */
+export const GENERATED = 'index';
+
+/** Changes of files with those of the index behind them, and the rows that belong to them. */
+export interface WithIndex {
+  files: FileChange[];
+  /** `heads`: of `files`, as they are now. */
+  rows(change: Change, heads: Committed['files']): Promise<void>;
+}
+
+export interface IndexSize {
+  /** Living topics. */
+  topics: number;
+  lines: number;
+  bytes: number;
+}
+
+/** With the index built anew. `size` is known once the files were made. `isCheckedIn`: several people build it, and git merges it. */
+export async function withBuiltIndex(
+  sql: Sql,
+  { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
+  files: readonly FileChange[],
+): Promise<WithIndex & { size(): IndexSize }> {
+  const topics = await TopicsAfter.read(sql, memory, { files });
+  const ids = await generatedLines(sql, memory);
+  let built: BuiltIndex | undefined;
+  const make = (current: string | null) => {
+    // Nothing to say begins no index.
+    if (isPinned(INDEX, current) || (current === null && topics.now().length === 0)) return current;
+    const generatedBefore = new Set(linesAmong(current, ids));
+    built = buildIndex({ current, generatedBefore, topics: topics.now(), isCheckedIn });
+    return built.text;
+  };
+  const overflow = GROUPS.map((group): FileChange => {
+    const path = `index/${group}.md`;
+    const text = () => built?.overflow.find((file) => file.path === path)?.text ?? null;
+    return {
+      path,
+      make: (now) => (!built || (now !== null && !isOverflow(now)) || isPinned(path, now) ? now : text()),
+    };
+  });
+  const all = [...topics.changes, { path: INDEX, make }, ...overflow];
+  return {
+    files: all,
+    rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: built?.generated }),
+    size: () => ({ topics: topics.now().length, lines: built?.lines ?? 0, bytes: built?.bytes ?? 0 }),
+  };
+}
+
+/** Changes that a person or a program makes, with the index following, and what lines rest on. */
+export async function withFollowing(
+  sql: Sql,
+  { memory, isCheckedIn, actor }: { memory: string; isCheckedIn: boolean; actor: Actor },
+  given: readonly FileChange[],
+): Promise<WithIndex> {
+  const texts: { before: string; after: string }[] = [];
+  const files = given.map((file, at) => ({
+    ...file,
+    make: (current: string | null) => {
+      const after = file.make(current);
+      texts[at] = { before: current ?? '', after: after ?? '' };
+      return after;
+    },
+  }));
+  const touched = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+  const isOfTopics = touched.some(isTopicPath) && !touched.includes(INDEX);
+  const index = isOfTopics ? await withFollowingIndex(sql, { memory, isCheckedIn }, files) : { files, rows: NO_ROWS };
+  return {
+    files: index.files,
+    async rows(change, heads) {
+      await index.rows(change, heads);
+      for (const [at, { path }] of files.entries()) {
+        const file = heads[at]?.id;
+        const text = texts[at];
+        if (file && text) await followChange(change, actor, { memory, file, path, ...text });
+      }
+    },
+  };
+}
+
+const NO_ROWS = async () => {};
+
+/** Changes with the index following; also what was edited by hand since. */
+export async function withFollowingIndex(
+  sql: Sql,
+  { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
+  files: FileChange[],
+): Promise<WithIndex> {
+  const ids = isCheckedIn ? new Set<string>() : await generatedLines(sql, memory);
+  if (ids.size === 0) return { files, rows: NO_ROWS };
+  const index = (await headAt(sql, memory, INDEX))?.content?.toString() ?? '';
+  // Of an index without room for all, only its own lines change.
+  const topics = await TopicsAfter.read(sql, memory, { files, only: isFull(index) ? linksIn(index) : undefined });
+  let followed: string[] | undefined;
+  const make = (current: string | null) => {
+    if (current === null || isPinned(INDEX, current)) return current;
+    const generated = linesAmong(current, ids);
+    const now = withTopicsOfNow(current, generated, topics.now()) ?? withLinesOfNow(current, generated, topics.now());
+    if (Buffer.byteLength(now.text) > INDEX_CAPS.bytes) return current;
+    followed = now.generated;
+    return now.text;
+  };
+  const all = [...topics.changes, { path: INDEX, make }];
+  return {
+    files: all,
+    rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: followed }),
+  };
+}
+
+type CardRow = { path: string; meta: string; usedAt: string | null };
+
+/** The living topics once changes are made, which are watched for that. */
+class TopicsAfter {
+  readonly changes: FileChange[];
+  readonly #topics = new Map<string, IndexTopic>();
+
+  /** Of all, or of these paths and what the changes touch. */
+  static async read(
+    sql: Sql,
+    memory: string,
+    { files, only }: { files: readonly FileChange[]; only?: readonly string[] },
+  ): Promise<TopicsAfter> {
+    const select = `select file.path, file.meta, topic_use.used_at as "usedAt" from file
+         left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
+       where file.memory = ? and file.meta is not null and file.path is not null`;
+    const rows = only
+      ? await allOf<CardRow>(sql, {
+          select: (list) => `${select} and file.path in (${list})`,
+          of: only,
+          before: [memory],
+        })
+      : await sql.all<CardRow>(select, memory);
+    return new TopicsAfter(rows, files);
+  }
+
+  private constructor(rows: CardRow[], files: readonly FileChange[]) {
+    for (const { path, meta, usedAt } of rows) {
+      if (!isTopicPath(path)) continue;
+      const { description, type, pinned } = JSON.parse(meta);
+      this.#topics.set(path, { path, description, type, pinned, usedAt: usedAt ?? '' });
+    }
+    this.changes = files.map((file) => ({
+      ...file,
+      make: (current) => {
+        const after = file.make(current);
+        this.#take(file, after);
+        return after;
+      },
+    }));
+  }
+
+  now(): IndexTopic[] {
+    return [...this.#topics.values()];
+  }
+
+  #take({ path, from = path }: FileChange, after: string | null): void {
+    const before = this.#topics.get(from);
+    this.#topics.delete(from);
+    if (after === null || !isTopicPath(path)) return;
+    const { description, type, pinned } = parseTopic(path, after);
+    this.#topics.set(path, { path, description, type, pinned, usedAt: before?.usedAt ?? '' });
+  }
+}
+
+/** The ids of the lines of the index that nocturne generated; every other line there is someone's own. */
+export async function generatedLines(sql: Sql, memory: string): Promise<Set<string>> {
+  const rows = await sql.all<{ line: string }>(
+    'select line from rests where memory = ? and source = ?',
+    memory,
+    GENERATED,
+  );
+  return new Set(rows.map(({ line }) => line));
+}
+
+function linesAmong(text: string | null, ids: ReadonlySet<string>): string[] {
+  return readLines(text ?? '').flatMap((line) => (line.text !== '' && ids.has(lineId(line.text)) ? line.text : []));
+}
+
+async function keepGenerated(
+  change: Change,
+  of: {
+    memory: string;
+    ids: ReadonlySet<string>;
+    heads: Committed['files'];
+    files: FileChange[];
+    generated: string[] | undefined;
+  },
+): Promise<void> {
+  const { memory, ids, heads, files, generated } = of;
+  const standing = heads[files.findIndex(({ path }) => path === INDEX)] ?? (await headAt(change.sql, memory, INDEX));
+  const known = 'select file from rests where memory = ? and source = ?';
+  // One that an undo took away was known by its lines.
+  const file = standing?.id ?? (await change.sql.get<{ file: string }>(known, memory, GENERATED))?.file;
+  if (!generated || file === undefined) return;
+  const after = new Set(generated.map(lineId));
+  for (const line of ids) if (!after.has(line)) await change.drop('rests', { memory, file, line, source: GENERATED });
+  for (const line of after) if (!ids.has(line)) await change.put('rests', { memory, file, line, source: GENERATED });
+}
+
+type Followed = Pick<BuiltIndex, 'text' | 'generated'>;
+
+/** With a line for each topic that is new, and none for one that is gone; null where there is no such, or no room. */
+function withTopicsOfNow(current: string, generated: string[], topics: IndexTopic[]): Followed | null {
+  if (isFull(current)) return null;
+  const order = new Map(generated.map((line, at) => [pathIn(line), at]));
+  const linked = new Set([...linksIn(current), ...order.keys()]);
+  const living = new Set(topics.map(({ path }) => path));
+  if (topics.every(({ path }) => linked.has(path)) && [...order.keys()].every((path) => living.has(path))) return null;
+  const built = buildIndex({ current, generatedBefore: new Set(generated), topics, order });
+  return built.overflow.length > 0 || built.handWrittenOverCaps ? null : built;
+}
+
+function isFull(index: string): boolean {
+  return readLines(index).some(({ text }) => OVERFLOW_LINE.test(text));
+}
+
+/** With each line as its topic is described by now, where the topic is still there. */
+function withLinesOfNow(current: string, generated: string[], topics: IndexTopic[]): Followed {
+  const byPath = new Map(topics.map((topic) => [topic.path, topic]));
+  const now = new Map(
+    generated.map((line) => {
+      const topic = byPath.get(pathIn(line));
+      return [line, topic ? indexLine(topic) : line];
+    }),
+  );
+  const text = readLines(current)
+    .map((line) => (now.get(line.text) ?? line.text) + line.raw.slice(line.text.length))
+    .join('');
+  return { text, generated: [...now.values()] };
+}
+
+/** The file that a line of nocturne's links; empty for one of how many more there are. */
+function pathIn(line: string): string {
+  return /\[([^[\]]+)\]$/.exec(line)?.[1] ?? '';
+}

@@ -1,0 +1,107 @@
+// Projects, as far as they say of themselves where a session ran, in words for a model, and what their own files (CLAUDE.md,
+// AGENTS.md) say, which memory need not say again.
+// Careful on purpose: a whole line or sentence of those must say the same in the same words, so that "use npm" is not
+// found in "never use npm"; and only in the project whose sessions an entry comes from.
+
+import { isAbsolute, join } from 'node:path';
+import { attempt, isAppError } from '../base/errors.ts';
+import { readText, readTextNow } from '../base/files/files.ts';
+import { redact } from '../base/text/redact.ts';
+import { gitRoot } from './paths.ts';
+import { saidId } from './text/topic.ts';
+
+/** A path is no longer; what is, was made to be read. */
+const MOST_CHARACTERS = 500;
+
+/** `project shop (github.com/ada/shop), in /home/ada/shop`; `unknown` where the transcript names no directory. Redacted. */
+export async function describePlace(cwd: string | undefined): Promise<string> {
+  if (!cwd) return 'unknown';
+  const directory = onOneLine(cwd);
+  const origin = onOneLine(originOf(cwd));
+  return (await redact(`project ${projectOf(directory)}${origin && ` (${origin})`}, in ${directory}`)).text;
+}
+
+function onOneLine(path: string): string {
+  return path.replace(/[<>\p{Cc}]/gu, '').slice(0, MOST_CHARACTERS);
+}
+
+/** `github.com/ada/shop`: where the repository of a directory was cloned from, without what logs in there; else empty. */
+export function originOf(cwd: string): string {
+  const root = repositoryOf(cwd);
+  const config = attempt(
+    () => root && readTextNow(join(root, '.git', 'config')),
+    () => null,
+    'storage',
+  );
+  const url = ORIGIN.exec(config ?? '')?.[1] ?? '';
+  const [, host, path] = URL_OF_HOST.exec(url) ?? [];
+  return host && path ? `${host}/${path}` : '';
+}
+
+const ORIGIN = /^\[remote "origin"\](?:\r?\n[ \t].*)*?\r?\n[ \t]*url = (\S+)/m;
+const URL_OF_HOST = /^(?:\w+:\/\/)?(?:[^@/]*@)?([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/](\S+?)(?:\.git)?\/?$/;
+
+function projectOf(cwd: string): string {
+  const name = (repositoryOf(cwd) ?? cwd).split(/[/\\]+/).findLast(Boolean) ?? cwd;
+  return name.replace(/(?<=.)\.git$/, '');
+}
+
+function repositoryOf(cwd: string): string | null {
+  if (!isAbsolute(cwd)) return null;
+  return attempt(
+    () => gitRoot(cwd),
+    () => null,
+    'storage',
+  );
+}
+
+const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];
+/** What is shorter is a heading or a word, not a rule. */
+const LEAST_WORDS = 4;
+
+export class Guidance {
+  /** By the project's directory: what it says, by id, with the file that says it. */
+  readonly #byProject = new Map<string, Map<string, { file: string; text: string }>>();
+  readonly #projectOf = new Map<string, string>();
+
+  /** Reads the files of the projects that these sessions run in. */
+  static async of(sessions: [id: string, cwd: string][]): Promise<Guidance> {
+    const guidance = new Guidance();
+    for (const [id, cwd] of sessions) {
+      try {
+        const project = gitRoot(cwd) ?? cwd;
+        guidance.#projectOf.set(id, project);
+        if (!guidance.#byProject.has(project)) guidance.#byProject.set(project, await readProject(project));
+      } catch (error) {
+        // A project that cannot be read says nothing.
+        if (!isAppError(error, 'storage')) throw error;
+      }
+    }
+    return guidance;
+  }
+
+  /** The file that says the same as `text` in the project that the session ran in; undefined where none does. */
+  saying(text: string, session: string): string | undefined {
+    const project = this.#projectOf.get(session) ?? this.#projectOf.get(session.split('/')[0] ?? '');
+    return project === undefined ? undefined : this.#byProject.get(project)?.get(saidId(text))?.file;
+  }
+
+  /** Everything that any project says, each once. */
+  texts(): string[] {
+    return [...new Set([...this.#byProject.values()].flatMap((said) => [...said.values()].map(({ text }) => text)))];
+  }
+}
+
+async function readProject(project: string): Promise<Map<string, { file: string; text: string }>> {
+  const said = new Map<string, { file: string; text: string }>();
+  for (const file of FILES) {
+    const lines = ((await readText(join(project, file))) ?? '').split('\n');
+    for (const line of lines) {
+      for (const text of [line, ...line.split(/(?<=[.!?])\s+/)]) {
+        if ((text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < LEAST_WORDS) continue;
+        if (!said.has(saidId(text))) said.set(saidId(text), { file, text });
+      }
+    }
+  }
+  return said;
+}

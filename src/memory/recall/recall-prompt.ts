@@ -1,0 +1,201 @@
+// What a memory knows that is near to a prompt: lines of topics, found by the words that few lines have, and entries that no night has
+// sorted. Near is what shares two telling words with the prompt, or a value, or one name that few lines have, or of a rule, and where
+// something is asked of anything, one word that its topic is about: one that many lines have is not enough to interrupt someone for.
+// A line is looked for in its file as it stands. Bounded: of thousands of topics it reads a dozen files. It changes nothing.
+
+import { allOf, type Db } from '../../db/sql.ts';
+import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
+import { containsLiteral, literals } from '../../rules/literals.ts';
+import { contentWords, isSameWord } from '../../rules/words.ts';
+import { idsHolding } from '../search.ts';
+import { inOneCase } from '../searched-lines.ts';
+import { parseTopic, type Topic } from '../text/topic.ts';
+import type { RecallSource } from './recall-source.ts';
+import { ageDays, sayAge } from './recall-topics.ts';
+import { MARK, newerAmong, sayNewer, sayUnsorted } from './recall-words.ts';
+
+/** A statement as it is shown, and what stands above it. */
+export interface NearLine {
+  /** What stands above it and others of its topic. */
+  heading: string;
+  /** The statement alone: by it a session is known to have it. */
+  said: string;
+  /** The line, with what is newer before it. */
+  text: string;
+  /** The higher, the nearer. */
+  score: number;
+}
+
+/** Of the words of a prompt so many are looked for, each in so many of the newest lines; the best of those tell the topics. */
+const MOST_WORDS = 16;
+const MOST_WITH_WORD = 400;
+const MOST_FOUND = 300;
+const MOST_TOPICS = 12;
+/** So many lines stand for all, where it is told how rare a word is. */
+const USUAL_LINES = 10_000;
+/** What is less than so near as the nearest is left out. */
+const LEAST_SHARE = 0.4;
+/** What a word in a topic's name or description counts of one in the line. */
+const OF_TOPIC = 0.5;
+/** A value counts as two words. */
+const OF_VALUE = 2;
+/** What more topics than these name in their names or descriptions tells no subject. */
+const MOST_OF_SUBJECT = 3;
+
+/** What every second task is worded with is no subject of one. */
+const OF_ANY_TASK =
+  /^(?:add|adds|chang|creat|edit|fix|implement|improv|updat|remov|renam|mov|writ|read|show|find|check|new|file|code|line)(?:e|es|s|ed|en|d|ing)?$/;
+
+/** What more lines than these name tells none of them. */
+const MOST_OF_NAME = 3;
+/** What a prompt writes with a capital inside a sentence. */
+const NAME = /(?<=[\p{L}\p{N},]\s)\p{Lu}\p{Ll}[\p{Ll}-]+/gu;
+const QUESTION = /\?\s*$|^\s*(?:who|what|when|where|which|how|why|wer|was|wann|wo|welche[rsn]?|wie|warum)(?!\p{L})/iu;
+const CALENDAR = new RegExp(`^(?:${WEEKDAY}s?|${MONTH})$`, 'i');
+
+const UNSORTED = '### Not sorted into topics yet\n';
+
+/** The nearest first. */
+export async function nearTo(
+  db: Db,
+  { memory, source }: { memory: string; source: RecallSource },
+  { prompt, now, isShown }: { prompt: string; now: Date; isShown(said: string): boolean },
+): Promise<NearLine[]> {
+  const asked = readAsked(prompt);
+  if (asked.words.length + asked.values.length === 0) return [];
+  const paths = await topicsHolding(db, memory, [...asked.words, ...asked.values]);
+  const [files, programs] = await Promise.all([source.read(paths), source.programLines(paths)]);
+  const topics = paths.flatMap((path) => {
+    const file = files.get(path);
+    return file ? [{ ...parseTopic(path, file.text), changedAt: file.changedAt, programs: programs.get(path) }] : [];
+  });
+  const unsorted = await source.unsorted({ isQuick: true });
+  const isSubject = subjectsOf(topics.map(aboutOf));
+  const texts = [...topics.flatMap(({ lines }) => lines), ...unsorted].map(({ text }) => text);
+  asked.names = asked.names.filter((name) => texts.filter((text) => text.includes(name)).length <= MOST_OF_NAME);
+  const newerThan = newerAmong(
+    topics.flatMap(({ lines }) => lines.map(({ text }) => text)),
+    unsorted,
+  );
+  const ofTopics = topics.flatMap((topic) =>
+    topic.lines.map(({ id, text }): NearLine => {
+      const mark = topic.programs?.has(id) ? `${MARK} ` : '';
+      // Of a question what is known is wanted, of an order the rules for it.
+      const subject = topic.type === 'feedback' ? aboutOf(topic) : asked.isQuestion ? topic.name : '';
+      return {
+        heading: headingOf(topic, now),
+        said: text,
+        text: `${sayNewer(newerThan(text))}- ${mark}${text}\n`,
+        score: nearness(asked, text, { about: aboutOf(topic), subject, isSubject }),
+      };
+    }),
+  );
+  const ofLogs = unsorted.map((entry): NearLine => {
+    const { text: said } = entry;
+    return { heading: UNSORTED, said, text: sayUnsorted(entry), score: nearness(asked, said) };
+  });
+  const near = [...ofTopics, ...ofLogs];
+  // Measured by what was shown, too: else a session that asks again is told what is less and less near.
+  const least = LEAST_SHARE * Math.max(0, ...near.map(({ score }) => score));
+  return near
+    .filter(({ score, said }) => score > 0 && score >= least && !isShown(said))
+    .sort((a, b) => b.score - a.score);
+}
+
+/** The living topics with lines that hold the most and the rarest of these words, the best first. */
+async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<string[]> {
+  const sought = new Set(
+    words
+      .map(inOneCase)
+      .map(stemOf)
+      .sort((a, b) => b.length - a.length),
+  );
+  const scores = new Map<number, number>();
+  for (const text of [...sought].slice(0, MOST_WORDS)) {
+    const ids = await idsHolding(db, memory, { texts: [text], under: '', most: MOST_WITH_WORD });
+    const weight = Math.log(1 + USUAL_LINES / Math.max(1, ids.length));
+    for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
+  }
+  const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, MOST_FOUND);
+  // Without the memory, of which SQLite would go through all lines.
+  const lines = await allOf<{ id: number; file: string }>(db, {
+    select: (list) => `select id, file from line where id in (${list})`,
+    of: best.map(([id]) => id),
+  });
+  const files = await allOf<{ id: string; path: string }>(db, {
+    select: (list) => `select id, path from file where memory = ? and id in (${list}) and meta is not null
+      and path not like 'archive/%'`,
+    of: [...new Set(lines.map(({ file }) => file))],
+    before: [memory],
+  });
+  const pathOf = new Map(files.map(({ id, path }) => [id, path]));
+  const paths = new Map(lines.map(({ id, file }) => [id, pathOf.get(file)]));
+  return [...new Set(best.flatMap(([id]) => paths.get(id) ?? []))].slice(0, MOST_TOPICS);
+}
+
+/** What all forms of a word begin with; a short one stands behind a space, since letters are looked for three at a time. */
+function stemOf(word: string): string {
+  const stem = /^[a-z]{5,}$/.test(word) ? word.replace(/(?:e?s|e?d|ing|e)$/, '') : word;
+  return [...stem].length < 3 ? ` ${stem}` : stem;
+}
+
+function headingOf({ path, type, changedAt }: Topic & { changedAt: Date }, now: Date): string {
+  const about = [type, `last changed ${sayAge(ageDays(changedAt, now))}`].filter(Boolean).join(', ');
+  return `### ${path} (${about})\n`;
+}
+
+interface Asked {
+  words: string[];
+  values: string[];
+  names: string[];
+  isQuestion: boolean;
+}
+
+function readAsked(prompt: string): Asked {
+  const values = literals(prompt).filter((value) => value.length > 2);
+  const words = [
+    ...contentWords(prompt),
+    ...(prompt.toLowerCase().match(/(?<![\p{L}\p{N}])[a-z]{2}(?![\p{L}\p{N}])/gu) ?? []),
+  ];
+  const names = (prompt.match(NAME) ?? []).filter((name) => !CALENDAR.test(name));
+  const telling = words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word));
+  return { words: telling, values, names, isQuestion: QUESTION.test(prompt) };
+}
+
+/** The words of a line that a prompt may share: also names of two letters, which are written as such (PR, CI). */
+function wordsIn(text: string): Set<string> {
+  const names = text.match(/(?<![\p{L}\p{N}])\p{Lu}{2}(?=s?(?![\p{L}\p{N}]))/gu) ?? [];
+  return new Set([...contentWords(text), ...names.map((name) => name.toLowerCase())]);
+}
+
+function aboutOf({ name, description }: Topic): string {
+  return `${name} ${description}`;
+}
+
+/** Whether a word tells the subject of few topics. */
+function subjectsOf(topics: string[]): (word: string) => boolean {
+  const words = topics.map(wordsIn);
+  return (word) => !OF_ANY_TASK.test(word) && words.filter((each) => has(each, word)).length <= MOST_OF_SUBJECT;
+}
+
+function has(words: Set<string>, word: string): boolean {
+  return [...words].some((other) => isSameWord(word, other) || (word.length > 2 && other === `${word}s`));
+}
+
+const NO_TOPIC = { about: '', subject: '', isSubject: () => false };
+
+/** 0 for what is not near. */
+function nearness(
+  { words, values, names }: Asked,
+  line: string,
+  { about, subject, isSubject }: { about: string; subject: string; isSubject(word: string): boolean } = NO_TOPIC,
+): number {
+  const [ofLine, ofTopic] = [wordsIn(line), wordsIn(about)];
+  const [shared, others] = [words.filter((word) => has(ofLine, word)), words.filter((word) => !has(ofLine, word))];
+  const inTopic = others.filter((word) => has(ofTopic, word)).length;
+  const named = values.filter((value) => containsLiteral(value, line)).length;
+  const isOfSubject = shared.some((word) => has(wordsIn(subject), word) && isSubject(word));
+  const isOfName = names.some((name) => line.includes(name) && has(ofLine, name.toLowerCase()));
+  if (shared.length + inTopic < 2 && named === 0 && !isOfSubject && !isOfName) return 0;
+  return shared.length + OF_TOPIC * inTopic + OF_VALUE * named;
+}

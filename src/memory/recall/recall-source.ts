@@ -1,0 +1,230 @@
+// A memory as recall reads it: its rows, or, where nocturne has not worked, the Markdown in its directory, in which nothing is known
+// of who wrote what. It changes nothing. A path leads to no file outside of the memory, and a file with git's conflict markers to none.
+
+import { join } from 'node:path';
+import { attempt } from '../../base/errors.ts';
+import { listNames } from '../../base/files/directories.ts';
+import { readMemoryNow, statNow } from '../../base/files/files.ts';
+import { sayCount } from '../../base/text/wording.ts';
+import { dayOf } from '../../base/time.ts';
+import { allOf, type Sql } from '../../db/sql.ts';
+import { hasMarkers } from '../directory-look.ts';
+import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
+import { foldPath } from '../file-rows.ts';
+import { confine, isMemoryPath } from '../memory-paths.ts';
+import { logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { type MemoryType, sayOp } from '../types.ts';
+
+export interface ReadFile {
+  text: string;
+  changedAt: Date;
+}
+
+/** What was stated and no night has sorted into topics yet. */
+export interface UnsortedEntry {
+  id: string;
+  day: string;
+  type: MemoryType;
+  text: string;
+  /** What of the things known before it changes. */
+  changes?: string;
+  /** Nobody said it: a program put it into the log. */
+  isPrograms: boolean;
+}
+
+export interface RecallSource {
+  /** Those of these files that are there, by the path that was asked for. */
+  read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
+  /** The ids of lines that a program wrote and that rest on no entry, of these files. */
+  programLines(paths: readonly string[]): Promise<Map<string, Set<string>>>;
+  /** When these topics were last used, by path. */
+  usedAt(paths: readonly string[]): Promise<Map<string, string>>;
+  /** Newest first. `isQuick`: of the days alone of which rows know some. */
+  unsorted(of?: { isQuick?: boolean }): Promise<UnsortedEntry[]>;
+  /** What the last night did, in one line, where that was within the last days; else null. */
+  lastDream(now: Date): Promise<string | null>;
+}
+
+/** Entries of so many days are looked for, and what a person wrote into so many of the newest logs. */
+const MOST_DAYS = 14;
+const NEWEST_LOGS = 2;
+const LAST_DREAM_MS = 3 * 86_400_000;
+
+/** A directory in which nocturne has not worked. */
+export function sourceOfDirectory(dir: string): RecallSource {
+  const read = async (paths: readonly string[]) => readFrom(dir, paths).found;
+  return {
+    read,
+    programLines: async () => new Map(),
+    usedAt: async () => new Map(),
+    unsorted: async ({ isQuick } = {}) =>
+      isQuick ? [] : unsortedIn(await read(newestLogs(dir)), { memory: '', rows: [] }),
+    lastDream: async () => null,
+  };
+}
+
+/** Files as they stand this moment; `conflicted`: those that git left in conflict. */
+function readFrom(dir: string, paths: readonly string[]) {
+  const found = new Map<string, ReadFile>();
+  const conflicted: string[] = [];
+  for (const path of paths) {
+    const absolute = fileAt(dir, path);
+    const text = absolute && readMemoryNow(absolute);
+    if (text?.includes('<<<<<<<') && hasMarkers(Buffer.from(text))) conflicted.push(path);
+    else if (text !== null)
+      found.set(path, { text, changedAt: new Date(statNow(absolute as string)?.modifiedMs ?? 0) });
+  }
+  return { found, conflicted };
+}
+
+/** Files right in a directory that git left in conflict. */
+export function conflictedIn(dir: string): string[] {
+  const names = listNames(dir).filter((name) => name.endsWith('.md'));
+  return readFrom(dir, names).conflicted;
+}
+
+function fileAt(dir: string, path: string): string | null {
+  // A name right in the directory needs no closer look than at itself: it leads nowhere else.
+  if (/^[!-.0-~]+$/.test(path) && isMemoryPath(path)) return statNow(join(dir, path))?.isFile ? join(dir, path) : null;
+  const place = attempt(
+    () => confine(dir, path),
+    () => null,
+    'bad-input',
+  );
+  return place?.kind === 'file' ? place.absolute : null;
+}
+
+function newestLogs(dir: string): string[] {
+  const year = listNames(join(dir, 'logs')).findLast((name) => /^\d{4}$/.test(name));
+  const month = year && listNames(join(dir, 'logs', year)).findLast((name) => /^\d\d$/.test(name));
+  const files = month ? listNames(join(dir, 'logs', year, month)).map((name) => `logs/${year}/${month}/${name}`) : [];
+  return files.filter((path) => logDay(path) !== null).slice(-NEWEST_LOGS);
+}
+
+/** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
+export function sourceOfRows(
+  sql: Sql,
+  { id: memory, dir, zone }: { id: string; dir: string | null; zone: string },
+): RecallSource {
+  return {
+    async read(paths) {
+      const { found, conflicted } = dir === null ? { found: new Map(), conflicted: paths } : readFrom(dir, paths);
+      const asked = new Map(conflicted.map((path) => [foldPath(path), path]));
+      const rows = await allOf<{ folded: string; at: string; content: Buffer | null }>(sql, {
+        select: (list) => `select file.folded, version.at, version.content from file
+          join version on version.id = file.head where file.memory = ? and file.folded in (${list})`,
+        of: [...asked.keys()],
+        before: [memory],
+      });
+      for (const { folded, at, content } of rows)
+        if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
+      return found;
+    },
+    async programLines(paths) {
+      const rows = await allOf<{ path: string; line: string }>(sql, {
+        select: (
+          list,
+        ) => `select file.path, r.line from rests r join file on file.memory = r.memory and file.id = r.file
+          where r.memory = ? and file.path in (${list}) group by file.path, r.line
+          having min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) = 1`,
+        of: paths,
+        before: [memory],
+      });
+      return new Map(
+        [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
+          path,
+          new Set(those.map(({ line }) => line)),
+        ]),
+      );
+    },
+    async usedAt(paths) {
+      const rows = await allOf<{ path: string; at: string | null }>(sql, {
+        select: (list) => `select path, (select used_at from topic_use where topic_use.memory = file.memory
+          and topic_use.file = file.id) as at from file where memory = ? and path in (${list})`,
+        of: paths,
+        before: [memory],
+      });
+      return new Map(rows.map(({ path, at }) => [path, at ?? '']));
+    },
+    async unsorted({ isQuick = false } = {}) {
+      const known = await sql.all<{ day: string }>(
+        "select distinct day from entry where memory = ? and state = 'new' order by day desc limit ?",
+        ...[memory, MOST_DAYS],
+      );
+      const newest = isQuick
+        ? []
+        : await sql.all<{ path: string }>(
+            "select path from file where memory = ? and path >= 'logs/' and path < 'logs0' order by path desc limit ?",
+            ...[memory, NEWEST_LOGS],
+          );
+      const paths = new Set([...known.map(({ day }) => logPath(day)), ...newest.map(({ path }) => path)]);
+      const logs = await this.read([...paths].filter((path) => logDay(path) !== null));
+      const days = [...logs.keys()].flatMap((path) => logDay(path) ?? []);
+      const named = [...logs].flatMap(([path, { text }]) => parseLog(text, logDay(path) ?? '').map(({ id }) => id));
+      const rows = [
+        ...(await entriesAmong(sql, memory, { column: 'day', of: days })),
+        ...(await entriesAmong(sql, memory, { column: 'id', of: named })),
+      ];
+      const programs = await this.programLines([...logs.keys()]);
+      const byPrograms = new Set([...programs.values()].flatMap((lines) => [...lines]));
+      return unsortedIn(logs, { memory, rows, byPrograms });
+    },
+    async lastDream(now) {
+      const jobs = await sql.all<{ id: string; at: string; output: string }>(
+        `select id, created_at as at, output from job where memory = ? and kind = 'dream' and outcome = 'dreamed'
+         and created_at > ? order by created_at desc limit 5`,
+        ...[memory, new Date(now.getTime() - LAST_DREAM_MS).toISOString()],
+      );
+      for (const { id, at, output } of jobs) {
+        const did = sayOperations(JSON.parse(output).operations);
+        if (did === '') continue;
+        const topics = await sql.all<{ meta: string }>(
+          "select meta from file where memory = ? and meta is not null and path is not null and path not like '%/%'",
+          memory,
+        );
+        const lines = topics.reduce((sum, { meta }) => sum + Number(/"lines":(\d+)/.exec(meta)?.[1] ?? 0), 0);
+        const held = `${sayCount(lines, 'line')} in ${sayCount(topics.length, 'topic')}`;
+        return `Memory was last sorted on ${dayOf(at, zone)} (${did}). It holds ${held}; nocturne why ${id} tells more.`;
+      }
+      return null;
+    },
+  };
+}
+
+/** `4 entries: 3 added, 1 changed`. Entries are counted, not operations, of which one may add several lines. */
+function sayOperations(operations: readonly { kind: string; entries: string[] }[]): string {
+  const of = (kind: string) => operations.filter((each) => each.kind === kind);
+  const said = [...new Set(operations.map(({ kind }) => kind))].map((kind) => {
+    const entries = new Set(of(kind).flatMap((each) => each.entries));
+    return `${entries.size + of(kind).filter((each) => each.entries.length === 0).length} ${sayOp(kind)}`;
+  });
+  const all = new Set(operations.flatMap(({ entries }) => entries)).size;
+  return all > 0 ? `${sayCount(all, 'entry')}: ${said.join(', ')}` : said.join(', ');
+}
+
+/** What the logs say now, in place of what their rows say. */
+function unsortedIn(
+  logs: Map<string, ReadFile>,
+  { memory, rows, byPrograms }: { memory: string; rows: EntryRow[]; byPrograms?: Set<string> },
+): UnsortedEntry[] {
+  const texts = new Map([...logs].map(([path, { text }]) => [logDay(path) ?? '', text]));
+  const entries = new Map(rows.map((row) => [row.id, row]));
+  const known = [...entries.values()];
+  for (const edit of handEdits({ memory, logs: texts, rows: known, byPrograms })) entries.set(edit.id, edit);
+  const days = [...texts].sort(([a], [b]) => (a < b ? 1 : -1));
+  const items = days.flatMap(([day, text]) => parseLog(text, day).reverse());
+  return [...new Set(items.map(({ id }) => id))].flatMap((id) => {
+    const entry = entries.get(id);
+    // What was only shown no session is told before a night has seen it.
+    if (entry?.state !== 'new' || entry.strength !== 'stated') return [];
+    const { day, type, text, changes, by, evidence } = entry;
+    return {
+      id,
+      day,
+      type,
+      text,
+      isPrograms: by === 'assistant' && evidence.length === 0,
+      ...(changes && { changes }),
+    };
+  });
+}

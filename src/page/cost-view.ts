@@ -1,0 +1,117 @@
+// Cost and work: what was spent by day, memory, job and model, against the ceilings; what waits, who works, what failed. Bars are
+// drawn here as SVG: a picture needs no program in the browser.
+
+import { html } from 'hono/html';
+import { formatIn, isDay } from '../base/time.ts';
+import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
+import { allWorkers } from '../queue/workers.ts';
+import { plainly, sayTokens, sayUsd } from '../terminal/phrases.ts';
+import { readOverview, sayBreaker } from '../worker/overview.ts';
+import { type At, form, type Html, placeCalled, type View, when } from './page-shell.ts';
+
+const MOST_WAITING = 50;
+
+export async function costView(at: At): Promise<View> {
+  const { app, config, places } = at;
+  const asked = at.url.searchParams.get('month') ?? '';
+  const of = { ...config, sql: app.db, now: config.clock.now() };
+  const cost = await monthCost(of, isDay(`${asked}-01`) ? asked : undefined);
+  const { waiting, failed, breaker } = await readOverview(app, { memories: places, most: 0 });
+  const workers = await allWorkers(app.db);
+  const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
+  const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
+  const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));
+  const ceiling = config.dayMoneyUsd === undefined ? sayTokens(config.dayTokens) : sayUsd(config.dayMoneyUsd * 1e6);
+  const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'none';
+  return {
+    title: 'Cost and work',
+    part: 'cost',
+    body: html`<h1>Cost and work <small>${name(cost.month)} · <a href="/cost?month=${before}">${name(before)}</a></small></h1>
+<div class="figures">
+<div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests</p></div>
+${cost.today ? html`<div><p class="figure">${money(cost.today)}</p><p class="meta">today, of at most ${ceiling}</p></div>` : ''}
+${cost.plan ? html`<div><p class="figure">${cost.plan.today} of ${cost.plan.ceiling}</p><p class="meta">requests on your plan today</p></div>` : ''}
+${cost.forecast ? html`<div><p class="figure">${money(cost.forecast)}</p><p class="meta">about, by the end of the month</p></div>` : ''}
+</div>
+${monthBars(cost)}
+<div class="columns">
+<div>
+${costTable(
+  'By project',
+  cost.projects.map((each) => [titleOf(each.memory), each]),
+)}
+${costTable(
+  'By job',
+  cost.kinds.map((each) => [`${each.kind} (${each.jobs})`, each]),
+)}
+${costTable(
+  'By model',
+  cost.models.map((each) => [each.model, each]),
+)}
+${cost.kinds.length === 0 ? html`<p class="dim">No job has ended this month that asked a model.</p>` : ''}
+${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}
+</div>
+<div>
+<section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
+${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li><span class="dot good"></span>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
+${breaker.state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(breaker), config)}</p>`}
+</section>
+<section class="card" aria-labelledby="waits"><h2 id="waits">Waits <small>${waiting.length}</small></h2>
+${
+  waiting.length === 0
+    ? html`<p class="dim">Nothing waits for a worker.</p>`
+    : html`<ul class="plain list">${waiting
+        .slice(0, MOST_WAITING)
+        .map(
+          ({ kind, key, memory, not_before, error }) =>
+            html`<li><span class="tag">${kind}</span> <span class="said">${shortKey(key)}</span> <span class="meta"><span class="said">${titleOf(memory)}</span>, ${when(not_before, at)}${error ? html`: ${plainly(error, config)}` : ''}</span></li>`,
+        )}</ul>`
+}
+</section>
+<section class="card" aria-labelledby="failed"><h2 id="failed">Failed <small>${failed.length}</small></h2>
+${failed.length === 0 ? html`<p class="dim">Nothing was given up.</p>` : html`<ul class="plain list">${failed.slice(0, MOST_WAITING).map(({ kind, key, code, error, not_before }) => html`<li><span class="tag bad">${code}</span> ${kind} <span class="said">${shortKey(key)}</span>, ${when(not_before, at)}<p class="meta said">${plainly(error ?? '', config)}</p></li>`)}</ul>${form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try all again</button>`)}`}
+</section>
+</div>
+</div>`,
+  };
+}
+
+function shortKey(key: string): string {
+  return key.replace(/^[a-z]+_/, '').slice(0, 8);
+}
+
+function costTable(heading: string, rows: [name: string, sum: Sum & { isOnPlan?: boolean }][]): Html | '' {
+  if (rows.length === 0) return '';
+  return html`<section><h2>${heading}</h2><table><thead><tr><th scope="col">${heading.slice(3)}</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>${rows
+    .slice(0, 30)
+    .map(
+      ([name, { usd, tokens, isOnPlan }]) =>
+        html`<tr><th scope="row"><span class="said">${name}</span></th><td>${usd > 0 ? sayUsd(usd * 1e6) : isOnPlan ? 'your plan' : '–'}</td><td>${tokens.toLocaleString('en-US')}</td></tr>`,
+    )}</tbody></table></section>`;
+}
+
+const HEIGHT = 72;
+const WIDTH = 640;
+
+/** A bar for each day of the month, each with what it is in words, for who cannot see it. */
+export function monthBars({ month, days, total }: MonthCost): Html {
+  const [year = 0, of = 0] = month.split('-').map(Number);
+  const bars = Array.from({ length: new Date(Date.UTC(year, of, 0)).getUTCDate() }, (_, at) => {
+    const day = `${month}-${String(at + 1).padStart(2, '0')}`;
+    const spent = days.find((each) => each.day === day);
+    const value = (total.usd > 0 ? spent?.usd : spent?.tokens) ?? 0;
+    const said = `${formatIn(`${day}T12:00:00Z`, 'UTC', 'd MMM')}: ${spent ? `${sayUsd(spent.usd * 1e6)}, ${sayTokens(spent.tokens)}` : 'nothing'}`;
+    return { value, said };
+  });
+  const [most] = bars.toSorted((a, b) => b.value - a.value);
+  const title = most && most.value > 0 ? `Spent day by day; the most on ${most.said}` : 'Nothing was spent this month';
+  const step = WIDTH / bars.length;
+  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 14}" role="img" aria-label="${title}">${bars.map(
+    ({ value, said }, at) => {
+      const height = value === 0 ? 1 : Math.max(3, (value / (most?.value || 1)) * HEIGHT);
+      const text =
+        at % 5 === 0 ? html`<text x="${(at * step + step / 2).toFixed(1)}" y="${HEIGHT + 11}">${at + 1}</text>` : '';
+      return html`<g><title>${said}</title><rect class="${value === 0 ? 'nothing' : ''}" x="${(at * step).toFixed(1)}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.72).toFixed(1)}" height="${height.toFixed(1)}" rx="2"/>${text}</g>`;
+    },
+  )}</svg>`;
+}

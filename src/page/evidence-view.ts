@@ -1,0 +1,178 @@
+// What a line or an entry rests on: the entry, the words in the conversation with who spoke and when, the session, and the night
+// that put it there.
+
+import { join } from 'node:path';
+import { html } from 'hono/html';
+import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
+import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { redact } from '../base/text/redact.ts';
+import { dayOf } from '../base/time.ts';
+import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/evidence.ts';
+import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
+import type { Session } from '../transcript/session.ts';
+import type { Message } from '../transcript/types.ts';
+import { inlineMarkdown } from './markdown-html.ts';
+import { type At, form, type Html, hrefWith, type Place, shortEntry, topicHref, when } from './page-shell.ts';
+
+const BEFORE = 2;
+const AFTER = 1;
+const MOST_SAID = 1_600;
+const MOST_ENTRIES = 20;
+/** Who spoke, as one says it to the person. */
+export const SPEAKERS: Record<string, string> = {
+  human: 'you',
+  assistant: 'the agent',
+  tool: 'a tool',
+  subagent: 'a subagent',
+  harness: 'the program',
+};
+/** What an operation of a dream did, in a word. */
+export const DID: Record<string, string> = {
+  add: 'added',
+  change: 'changed',
+  retire: 'no longer true',
+  drop: 'left out',
+  archive: 'put away',
+  rename: 'renamed',
+  propose: 'waits for you',
+  failed: 'failed',
+};
+
+export async function evidenceOfLine(at: At, memory: Place, line: ExplainedLine): Promise<Html> {
+  const { isPersons, program, authors, entries, text } = line;
+  const parts: Html[] = [];
+  if (authors.length > 0)
+    parts.push(html`<p class="meta">Shared by <span class="said">${authors.join(', ')}</span></p>`);
+  if (program) parts.push(html`<p class="meta">Written by a program: it is no word of yours.</p>`);
+  else if (isPersons && authors.length === 0)
+    parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
+  for (const entry of entries.slice(0, MOST_ENTRIES)) parts.push(await entryItem(at, memory, { entry, said: text }));
+  return html`<section class="evidence" aria-label="What it rests on">${parts}</section>`;
+}
+
+export async function entryBody(at: At, memory: Place, id: string): Promise<Html> {
+  const { db } = at.app;
+  const [entry] = await explainEntries(db, memory.id, [id]);
+  if (!entry) throw new AppError('bad-input', 'There is no such entry any more.');
+  const { alone, shared } = await restingOn(db, memory.id, [id]);
+  const lines = [...alone, ...shared];
+  const isForgotten = entry.reason === 'forgotten';
+  const state = entry.state === 'gone' ? entry.reason : entry.state;
+  return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${entry.type} · ${state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
+<div class="actions">${isForgotten ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div></header>
+${await entryItem(at, memory, { entry, said: entry.text })}
+${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
+}
+
+/** `said`: what is told above it already. */
+async function entryItem(at: At, memory: Place, of: { entry: ExplainedEntry; said: string }): Promise<Html> {
+  const { id, text, evidence, by, session, at: saidAt, state, reason, strength, type } = of.entry;
+  const [first] = evidence;
+  const isAround = at.url.pathname.includes('/entry/') || at.url.searchParams.get('around') === id;
+  const canBeAround = session !== null && first !== undefined;
+  const quotes = canBeAround && isAround ? evidence.slice(1) : evidence;
+  const became = state === 'placed' ? '' : html`, ${state === 'gone' ? reason : state}`;
+  return html`<article class="entry"><p class="meta"><a href="/memory/${memory.id}/entry/${id}">${shortEntry(id)}</a> · ${type}, ${strength}${became}</p>
+${text === of.said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
+${quotes.map(({ quote }) => quoted(quote))}
+<p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
+    session
+      ? html`, in session <a href="/sessions/${memory.id}/${encodeURIComponent(session)}">${session.slice(0, 8)}</a>`
+      : ''
+  }${canBeAround && !isAround ? html` · <a class="swap" href="${hrefWith(at.url, { around: id })}">In the conversation</a>` : ''}</p>
+${canBeAround && isAround ? await surroundings(at, memory, { session, ...first }) : ''}
+${await nightsOf(at, memory, id)}
+</article>`;
+}
+
+function quoted(quote: string): Html {
+  return html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`;
+}
+
+/** What dreams did with an entry, the earliest first. */
+async function nightsOf({ app: { db }, config }: At, memory: Place, entry: string): Promise<Html[]> {
+  const jobs = new Set(
+    (await historyOf(db, memory.id, entry)).flatMap(({ job, kind }) => (kind === 'dream' ? job : [])),
+  );
+  const told: Html[] = [];
+  for (const job of [...jobs].reverse()) {
+    const row = await db.get<{ output: string | null; at: string }>(
+      'select output, created_at as at from job where id = ?',
+      job,
+    );
+    const operations: ToldOperation[] = JSON.parse(row?.output ?? '{}').operations ?? [];
+    const day = row && dayOf(new Date(row.at), config.zone);
+    for (const { kind, topic, reason } of operations.filter(({ entries }) => entries.includes(entry)))
+      told.push(
+        html`<p class="night meta"><span class="tag op-${kind}">${DID[kind] ?? kind}</span> <a href="/nights/${memory.id}/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
+      );
+  }
+  return told;
+}
+
+/** Opens a session of a memory, where it is or as it was kept. Errors: those of its transcript. */
+export async function openNamed({ app, config }: At, memory: Place, name: string): Promise<Session> {
+  const row = await sessionNamed(app.db, memory.id, name);
+  if (!row) throw new AppError('bad-input', 'There is no such session any more.');
+  const copiesDir = join(config.home, 'copies');
+  return openTranscript(app.db, { session: row.id, name, isLive: false, machine: app.machine, copiesDir });
+}
+
+/** The message with the words, and what stands before and behind it. */
+async function surroundings(
+  at: At,
+  memory: Place,
+  { session, message, quote }: { session: string; message: string; quote: string },
+): Promise<Html> {
+  const found: Message[] = [];
+  let after = -1;
+  let opened: Session | undefined;
+  try {
+    opened = await openNamed(at, memory, session);
+    for await (const each of opened.messages()) {
+      if (after < 0 && found.length > BEFORE) found.shift();
+      if (textOf(each) === '') continue;
+      found.push(each);
+      if (after >= 0) after += 1;
+      if (each.id === message) after = 0;
+      if (after >= AFTER) break;
+    }
+    if (after < 0) return html`${quoted(quote)}<p class="dim">The conversation does not hold these words any more.</p>`;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return html`${quoted(quote)}<p class="dim">The conversation cannot be shown: ${describeError(error)}</p>`;
+  } finally {
+    opened?.discard?.();
+  }
+  const said = await Promise.all(
+    found.map((each) => messageItem(each, { at, quote: each.id === message ? quote : undefined })),
+  );
+  return html`<ol class="plain talk" aria-label="The conversation around it">${said}</ol>`;
+}
+
+/** One message of a conversation, without what is secret; the quoted words stand out. */
+export async function messageItem(message: Message, { at, quote }: { at: At; quote?: string }): Promise<Html> {
+  const { text } = await redact(textOf(message));
+  const where = quote ? text.indexOf(quote) : -1;
+  const shown = where > MOST_SAID / 2 ? `…${text.slice(where - MOST_SAID / 4)}` : text;
+  const cut = shown.length > MOST_SAID ? `${shown.slice(0, MOST_SAID)}…` : shown;
+  const place = quote ? cut.indexOf(quote) : -1;
+  const said =
+    quote && place >= 0
+      ? html`${cut.slice(0, place)}<mark>${quote}</mark>${cut.slice(place + quote.length)}`
+      : html`${cut}`;
+  return html`<li class="message ${message.speaker}"><p class="meta">${SPEAKERS[message.speaker] ?? message.speaker}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${said}</p></li>`;
+}
+
+export function textOf({ parts, isPrivate }: Message): string {
+  if (isPrivate) return '(private)';
+  return parts
+    .map((part) => {
+      if (part.kind === 'text') return part.text;
+      if (part.kind === 'call') return `▸ ${part.tool}`;
+      if (part.kind === 'result') return part.isError ? `✗ ${part.text.slice(0, 300)}` : '';
+      return `[${part.label}]`;
+    })
+    .filter(Boolean)
+    .join('\n');
+}

@@ -1,0 +1,187 @@
+// Memory: the projects and scopes, the topics of one by type, its archive, and its logs by day. A topic is topic-view.ts's, what a
+// line or an entry rests on evidence-view.ts's.
+
+import { html } from 'hono/html';
+import { sayCount } from '../base/text/wording.ts';
+import { formatIn, isDay, timeOf } from '../base/time.ts';
+import { lookInto } from '../memory/commit.ts';
+import { entriesAmong } from '../memory/entries.ts';
+import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
+import { isArchivePath } from '../memory/text/topic.ts';
+import { MEMORY_TYPES } from '../memory/types.ts';
+import { entryBody } from './evidence-view.ts';
+import { inlineMarkdown } from './markdown-html.ts';
+import {
+  type At,
+  empty,
+  type Html,
+  type Place,
+  pageOf,
+  pager,
+  thePlace,
+  topicHref,
+  type View,
+  when,
+} from './page-shell.ts';
+import { topicBody } from './topic-view.ts';
+
+const SIZE = 50;
+const TYPES: Record<string, string> = {
+  user: 'About you',
+  feedback: 'How to work',
+  project: 'Project',
+  reference: 'Reference',
+  other: 'Other',
+};
+
+type Body = (at: At, memory: Place, name: string) => Promise<Html>;
+
+const TABS: Record<string, { body: Body; of: string }> = {
+  topics: { body: topics, of: 'topics' },
+  topic: { body: topicBody, of: 'topics' },
+  logs: { body: logs, of: 'logs' },
+  entry: { body: entryBody, of: 'logs' },
+  archive: { body: archive, of: 'archive' },
+};
+
+export async function memoryView(at: At, [id, what = 'topics', ...rest]: string[]): Promise<View> {
+  const [first] = at.places;
+  if (!first) {
+    const text = html`When a session ends it is learned from; <code>nocturne remember "…"</code> keeps something now.`;
+    return { title: 'Memory', part: 'memory', body: html`<h1>Memory</h1>${empty('No memory yet', text)}` };
+  }
+  const memory = id === undefined ? first : thePlace(at.places, id);
+  const tab = (Object.hasOwn(TABS, what) && TABS[what]) || { body: topics, of: 'topics' };
+  const name = rest.join('/');
+  const body = await tab.body(at, memory, name);
+  return {
+    title: what === 'topic' ? name.replace(/\.md$/, '') : memory.title,
+    part: 'memory',
+    body: html`<div class="split">${side(at, memory, tab.of)}<div>${body}</div></div>`,
+  };
+}
+
+function side({ places }: At, memory: Place, tab: string): Html {
+  const link = (href: string, isHere: boolean, text: unknown) =>
+    html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
+  const base = `/memory/${memory.id}`;
+  const tabs = html`<ul class="plain"><li>${link(base, tab === 'topics', 'Topics')}</li><li>${link(`${base}/logs`, tab === 'logs', 'Logs')}</li><li>${link(`${base}/archive`, tab === 'archive', 'Archive')}</li></ul>`;
+  return html`<nav class="side" aria-label="Memories"><ul class="plain">${places.map(
+    (each) =>
+      html`<li>${link(`/memory/${each.id}`, each === memory, html`<span class="said">${each.title}</span>`)}${each === memory ? tabs : ''}</li>`,
+  )}</ul></nav>`;
+}
+
+interface Card {
+  path: string;
+  name: string;
+  type: string;
+  description: string;
+  lines: number;
+  pinned: boolean;
+  updatedAt: string;
+}
+
+/** The topics of a memory, the one that changed last first. */
+async function cardsOf({ app }: At, memory: string): Promise<Card[]> {
+  await lookInto(app.memories, { memory, paths: 'all' });
+  const rows = await app.db.all<{ path: string; meta: string; updatedAt: string }>(
+    `select path, meta, updated_at as "updatedAt" from file
+     where memory = ? and meta is not null and path is not null order by updated_at desc, path`,
+    memory,
+  );
+  return rows.map(({ meta, ...row }) => {
+    const { name, type, description, lines, pinned } = JSON.parse(meta);
+    return { ...row, name, type: type ?? 'other', description, lines, pinned };
+  });
+}
+
+function cardItem(at: At, memory: Place, { path, name, description, lines, pinned, updatedAt }: Card): Html {
+  return html`<li><a class="row" href="${topicHref(memory, path)}"><strong class="said">${name}</strong>${pinned ? html` <span class="tag">pinned</span>` : ''}<span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}${isArchivePath(path) ? '' : html` · ${when(updatedAt, at)}`}</p></li>`;
+}
+
+async function topics(at: At, memory: Place): Promise<Html> {
+  const { url } = at;
+  const all = (await cardsOf(at, memory.id)).filter(({ path }) => !isArchivePath(path));
+  const asked = url.searchParams.get('type');
+  const shown = asked === null ? all : all.filter(({ type }) => type === asked);
+  const page = pageOf(url);
+  const slice = Map.groupBy(shown.slice((page - 1) * SIZE, page * SIZE), ({ type }) => type);
+  const kinds = [...MEMORY_TYPES, 'other'].map((type) => ({
+    type,
+    count: all.filter((each) => each.type === type).length,
+  }));
+  const { id, title, name } = memory;
+  return html`<h1 class="said">${title}</h1>
+<p class="dim">${name === title ? '' : html`<span class="said">${name}</span> · `}${sayCount(all.length, 'topic')}, ${sayCount(
+    all.reduce((sum, { lines }) => sum + lines, 0),
+    'line',
+  )}</p>
+<nav class="tabs" aria-label="Types"><a href="/memory/${id}" ${asked === null ? html`aria-current="true"` : ''}>All</a>${kinds
+    .filter(({ count }) => count > 0)
+    .map(
+      ({ type, count }) =>
+        html`<a href="/memory/${id}?type=${type}" ${asked === type ? html`aria-current="true"` : ''}>${TYPES[type]} <span class="tag">${count}</span></a>`,
+    )}</nav>
+${slice.size === 0 ? empty('No topics yet', 'A dream works what sessions taught into topics, at night.') : ''}
+${kinds.map(({ type }) => {
+  const list = slice.get(type);
+  return list
+    ? html`<section><h2><span class="dot ${type}"></span>${TYPES[type]}</h2><ul class="plain list">${list.map((card) => cardItem(at, memory, card))}</ul></section>`
+    : '';
+})}
+${pager(url, { page, size: SIZE, total: shown.length })}`;
+}
+
+async function archive(at: At, memory: Place): Promise<Html> {
+  const all = (await cardsOf(at, memory.id)).filter(({ path }) => isArchivePath(path));
+  const page = pageOf(at.url);
+  return html`<h1>Archive</h1><p class="dim">What dreams put away: out of what agents are told, found by a search, back when it is touched.</p>
+${all.length === 0 ? empty('The archive is empty', 'Lines that were long not needed, and whose date has passed, are put here.') : ''}
+<ul class="plain list">${all.slice((page - 1) * SIZE, page * SIZE).map((card) => cardItem(at, memory, card))}</ul>${pager(at.url, { page, size: SIZE, total: all.length })}`;
+}
+
+async function logs(at: At, { id, row }: Place, asked: string): Promise<Html> {
+  const { app, config } = at;
+  await lookInto(app.memories, { memory: id, paths: 'all' });
+  const paths = await app.db.all<{ path: string }>(
+    "select path from file where memory = ? and path >= 'logs/' and path < 'logs0'",
+    id,
+  );
+  const days = paths.flatMap(({ path }) => logDay(path) ?? []).sort();
+  const day = isDay(asked) ? asked : days.at(-1);
+  if (day === undefined)
+    return html`<h1>Logs</h1>${empty('No log yet', 'Each day on which something was learned has one.')}`;
+  const items = parseLog((await app.files(row).read({ path: logPath(day) }))?.text ?? '', day);
+  const known = await entriesAmong(app.db, id, { column: 'id', of: items.map((item) => item.id) });
+  const states = new Map(known.map((entry) => [`${entry.id} ${entry.text}`, entry.state]));
+  const page = pageOf(at.url);
+  return html`<h1>Logs <small>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM yyyy')}</small></h1>
+${calendar({ id, day, days })}
+${items.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` : ''}
+<ul class="plain list">${items.slice((page - 1) * SIZE, page * SIZE).map((item) => {
+    const said = item.kind === 'own' ? html`${timeOf(item.at, config.zone)} · ` : '';
+    const state = states.get(`${item.id} ${item.text}`) ?? 'new';
+    return html`<li><a class="row" href="/memory/${id}/entry/${item.id}">${inlineMarkdown(item.text)}</a><p class="meta"><span class="dot ${item.type}"></span>${item.type} · ${said}${state}</p></li>`;
+  })}</ul>${pager(at.url, { page, size: SIZE, total: items.length })}`;
+}
+
+/** The month of a day; those that have a log lead to it. */
+function calendar({ id, day, days }: { id: string; day: string; days: string[] }): Html {
+  const month = day.slice(0, 7);
+  const has = new Set(days);
+  const first = new Date(`${month}-01T12:00:00Z`);
+  const count = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
+  const lead = (first.getUTCDay() + 6) % 7;
+  const before = days.findLast((each) => each < `${month}-01`);
+  const after = days.find((each) => each > `${month}-31`);
+  const step = (to: string | undefined, text: string) =>
+    to ? html`<a class="button" href="/memory/${id}/logs/${to}">${text}</a>` : html`<span></span>`;
+  const cells = Array.from({ length: count }, (_, at) => {
+    const each = `${month}-${String(at + 1).padStart(2, '0')}`;
+    if (!has.has(each)) return html`<li class="dim">${at + 1}</li>`;
+    return html`<li><a href="/memory/${id}/logs/${each}" ${each === day ? html`aria-current="date"` : ''}>${at + 1}</a></li>`;
+  });
+  return html`<div class="calendar"><div class="bar">${step(before, 'Earlier')}<strong>${formatIn(first, 'UTC', 'MMMM yyyy')}</strong>${step(after, 'Later')}</div>
+<ol class="plain days" aria-label="Days with a log">${Array.from({ length: lead }, () => html`<li aria-hidden="true"></li>`)}${cells}</ol></div>`;
+}

@@ -1,0 +1,199 @@
+// What every view is shown in: the head, the way to the other views, the word of what was just done; and the small pieces that
+// several views use.
+
+import { html } from 'hono/html';
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { sayWhen } from '../terminal/phrases.ts';
+import type { App } from '../worker/compose.ts';
+import type { KnownMemory } from '../worker/overview.ts';
+import type { Flash, Visit } from './visits.ts';
+
+export type Html = ReturnType<typeof html>;
+
+/** A memory as the page calls it: by the last name of its project's directory, where no other has that. */
+export interface Place extends KnownMemory {
+  id: string;
+  title: string;
+}
+
+/** One request of a visit. */
+export interface At {
+  app: App;
+  config: Config;
+  places: Place[];
+  visit: Visit;
+  url: URL;
+  /** What was known when it was asked for: whatever changes later is told to the page (live-changes.ts). */
+  mark: string;
+}
+
+export interface View {
+  title: string;
+  /** The part of the way that it is of. */
+  part: (typeof PARTS)[number][0] | 'none';
+  body: unknown;
+  status?: number;
+}
+
+const PARTS = [
+  ['home', '/', 'Home'],
+  ['memory', '/memory', 'Memory'],
+  ['nights', '/nights', 'Nights'],
+  ['review', '/review', 'Review'],
+  ['sessions', '/sessions', 'Sessions'],
+  ['search', '/search', 'Search'],
+  ['cost', '/cost', 'Cost'],
+] as const;
+
+const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
+
+/** Ids are told apart by what they begin with; the address has the whole. */
+export const shortEntry = (id: string) => id.slice(0, 10);
+
+export function shell({ title, part, body }: View, at: At, waiting: number): Html {
+  const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
+  const link = ([name, href, text]: (typeof PARTS)[number]) =>
+    html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
+      name === 'review' && waiting > 0 ? html` <span class="tag count">${waiting}</span>` : ''
+    }</a>`;
+  return html`<!doctype html>
+<html lang="en">
+${head(title)}
+<body data-mark="${at.mark}">
+<a class="skip" href="#main">To the content</a>
+<header class="top">
+<a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">${MOON}</svg>nocturne</a>
+<nav aria-label="Views">${PARTS.map(link)}</nav>
+</header>
+<main id="main" tabindex="-1">
+${body}
+</main>
+<div id="said">${flash ? toast(flash, at) : ''}</div>
+<div id="live" role="status" class="live" hidden>This page changed meanwhile. <button type="button" id="reload">Show it</button></div>
+<div id="gone" role="status" class="live" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
+</body>
+</html>`;
+}
+
+function head(title: string): Html {
+  return html`<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · nocturne</title>
+<link rel="stylesheet" href="/assets/page.css">
+<link rel="icon" href="/assets/icon.svg">
+<script type="module" src="/assets/page.js"></script>
+</head>`;
+}
+
+/** Shown before a visit has begun: there is nothing of a memory in it. */
+export function enterPage({ wasWrong = false } = {}): Html {
+  return html`<!doctype html>
+<html lang="en">
+${head('Open')}
+<body class="enter">
+<main id="main">
+<p class="brand"><svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">${MOON}</svg>nocturne</p>
+<h1>${wasWrong ? 'That key is used up' : 'Open your memory'}</h1>
+<p>${wasWrong ? 'A key opens the page once, within a minute.' : 'This page is for you alone.'} In a terminal on this machine, run</p>
+<pre><code>nocturne open</code></pre>
+<p>and follow the address it prints, or type what stands behind its <code>#</code> here:</p>
+<form method="post" action="/enter" id="enter">
+<label for="ticket">Key</label>
+<input id="ticket" name="ticket" autocomplete="off" spellcheck="false" required>
+<button class="primary">Open</button>
+</form>
+</main>
+</body>
+</html>`;
+}
+
+function toast({ text, undo, isProblem }: Flash, at: At): Html {
+  const back =
+    undo &&
+    form(
+      at,
+      { action: '/do/undo', fields: { memory: undo.memory, job: undo.job } },
+      html`<button>${undo.isRedo ? 'Redo' : 'Undo'}</button>`,
+    );
+  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back ?? ''}</div>`;
+}
+
+interface FormOf {
+  action: string;
+  fields: Record<string, string>;
+  /** Where one is back afterwards; default: where one is now. */
+  to?: string;
+  className?: string;
+}
+
+/** A form that changes something. */
+export function form(at: At, { action, fields, to, className = 'inline' }: FormOf, inner: unknown): Html {
+  const all = { token: at.visit.token, to: to ?? hrefWith(at.url, {}), ...fields };
+  return html`<form method="post" action="${action}" class="${className}">${Object.entries(all).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}${inner}</form>`;
+}
+
+/** The same address with other parameters, without the word of what was just done; null takes one away. */
+export function hrefWith(url: URL, values: Record<string, string | null>): string {
+  const params = new URLSearchParams(url.search);
+  for (const [name, value] of Object.entries({ said: null, ...values })) {
+    if (value === null) params.delete(name);
+    else params.set(name, value);
+  }
+  const search = params.toString();
+  return `${url.pathname}${search && `?${search}`}`;
+}
+
+export function topicHref({ id }: Pick<Place, 'id'>, path: string, line?: string): string {
+  return `/memory/${id}/topic/${encodeURIComponent(path)}${line ? `?line=${line}#l-${line}` : ''}`;
+}
+
+export function when(instant: string | null | undefined, { config }: Pick<At, 'config'>): Html {
+  if (!instant) return html`<span class="dim">never</span>`;
+  return html`<time datetime="${instant}">${sayWhen(instant, config)}</time>`;
+}
+
+/** What is shown where there is nothing. */
+export function empty(title: string, text: unknown): Html {
+  return html`<div class="empty dim"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true">${MOON}</svg><h2>${title}</h2><p>${text}</p></div>`;
+}
+
+export function pager(url: URL, { page, size, total }: { page: number; size: number; total: number }): Html | '' {
+  const last = Math.max(1, Math.ceil(total / size));
+  if (last === 1) return '';
+  const to = (n: number, text: string) =>
+    html`<a class="button" href="${hrefWith(url, { page: String(n) })}">${text}</a>`;
+  return html`<nav class="pager" aria-label="Pages">${page > 1 ? to(page - 1, 'Newer') : ''}<span class="dim">${page} of ${last}</span>${
+    page < last ? to(page + 1, 'Older') : ''
+  }</nav>`;
+}
+
+export function pageOf(url: URL): number {
+  const page = Number(url.searchParams.get('page') ?? 1);
+  return Number.isInteger(page) && page > 0 && page < 100_000 ? page : 1;
+}
+
+export function placeCalled(places: readonly Place[], id: string | null | undefined): Place | undefined {
+  return places.find((each) => each.id === id);
+}
+
+/** Errors: `bad-input` where there is none of this id. */
+export function thePlace(places: readonly Place[], id: string | null | undefined): Place {
+  const place = placeCalled(places, id);
+  if (place) return place;
+  throw new AppError('bad-input', 'There is no such memory.');
+}
+
+/** The way to choose one memory of several, or all of them. */
+export function memoryTabs({ places }: Pick<At, 'places'>, current: Place | undefined, path: string): Html | '' {
+  if (places.length < 2) return '';
+  const tab = (href: string, isHere: boolean, text: unknown) =>
+    html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
+  return html`<nav class="tabs" aria-label="Memories">${tab(path, !current, 'All')}${places.map((each) =>
+    tab(`${path}?memory=${each.id}`, each === current, html`<span class="said">${each.title}</span>`),
+  )}</nav>`;
+}

@@ -1,0 +1,228 @@
+// The page as the server has it: which requests are its own, who is let in, which view or action answers, and the headers that keep
+// what strangers wrote from doing anything. Before a visit has begun a browser sees a page with nothing of a memory in it. It brings
+// the ticket that stands behind the # of the address, which no server is sent; where no scripts run, the ticket is typed.
+
+import { extname } from 'node:path';
+import { html } from 'hono/html';
+import { describeError, isAppError } from '../base/errors.ts';
+import { packagePath, readTextNow } from '../base/files/files.ts';
+import type { Pages, ServeOptions } from '../server/serve.ts';
+import type { App } from '../worker/compose.ts';
+import { knownMemories, lookedAt, noteLook } from '../worker/overview.ts';
+import { costView } from './cost-view.ts';
+import { homeView } from './home-view.ts';
+import { LiveChanges } from './live-changes.ts';
+import { memoryView } from './memory-view.ts';
+import { nightsView } from './nights-view.ts';
+import { act } from './page-actions.ts';
+import { type At, enterPage, type Html, type Place, placeCalled, shell, type View } from './page-shell.ts';
+import { noteEnded, noteServed, takeTicket } from './page-tickets.ts';
+import { reviewView } from './review-view.ts';
+import { searchView } from './search-view.ts';
+import { sessionsView } from './sessions-view.ts';
+import { isToken, type Visit, Visits } from './visits.ts';
+
+const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
+  '': homeView,
+  memory: memoryView,
+  nights: nightsView,
+  review: reviewView,
+  sessions: sessionsView,
+  search: searchView,
+  cost: costView,
+};
+const OTHERS = ['assets', 'enter', 'leave', 'live', 'do'];
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Every answer has them. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+const MOST_BODY = 512 * 1024;
+const TOO_MUCH = 'More than 512 kB: nocturne show --edit opens a file in your editor.';
+const ASSETS = import.meta.url.endsWith('.ts') ? packagePath('src', 'page', 'assets') : packagePath('dist', 'page');
+
+/** The pages of an app, which stays its opener's. */
+export function pagesOf(app: App): NonNullable<ServeOptions['openPages']> {
+  return async ({ url, urls }) => {
+    const page = new Page(app, new Visits({ url, urls, clock: app.clock }));
+    await noteServed(app.db, url);
+    return page;
+  };
+}
+
+class Page implements Pages {
+  readonly #app: App;
+  readonly #visits: Visits;
+  readonly #live: LiveChanges;
+
+  constructor(app: App, visits: Visits) {
+    this.#app = app;
+    this.#visits = visits;
+    this.#live = new LiveChanges(app);
+  }
+
+  async answer(request: Request): Promise<Response | null> {
+    const path = pathOf(request);
+    const [part = ''] = path ?? [];
+    const isOurs = Object.hasOwn(VIEWS, part) || OTHERS.includes(part);
+    if (!path || !isOurs || (part === '' && path.length > 1)) return null;
+    const visit = this.#visits.of(request);
+    try {
+      return await this.#answer(request, { path, part, visit });
+    } catch (error) {
+      if (!isAppError(error) || !visit) throw error;
+      const isAway = error.code === 'bad-input';
+      const title = isAway ? 'That is not here' : 'That did not work';
+      const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a></p>`;
+      const at = {
+        app: this.#app,
+        config: this.#app.config,
+        visit,
+        places: [],
+        url: new URL(request.url),
+        mark: '0.0',
+      };
+      return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at, 0));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#live.close();
+    await noteEnded(this.#app.db);
+  }
+
+  async #answer(request: Request, of: { path: string[]; part: string; visit: Visit | null }): Promise<Response> {
+    const { path, part, visit } = of;
+    if (!this.#visits.isOurs(request))
+      return plain(403, 'This page opens from its own address alone: nocturne open prints it.');
+    const isChange = request.method === 'POST';
+    if (!isChange && request.method !== 'GET') return plain(405, 'Only GET and POST.');
+    if (isChange && Number(request.headers.get('content-length') ?? Infinity) > MOST_BODY) return plain(413, TOO_MUCH);
+    if (part === 'assets') return isChange ? plain(405, 'Only GET.') : asset(path.slice(1).join('/'));
+    if (part === 'enter' && isChange) return this.#enter(request);
+    if (!visit)
+      return isChange || part === 'live'
+        ? plain(401, 'This visit is over: nocturne open begins another.')
+        : page(401, enterPage());
+    const { headers } = request;
+    if (part === 'live') {
+      const after = headers.get('last-event-id') ?? new URL(request.url).searchParams.get('after');
+      return withHeaders(this.#live.stream(after));
+    }
+    if (isChange) return this.#change(request, { visit, path });
+    // What only takes forms.
+    if (!Object.hasOwn(VIEWS, part)) return seeOther('/');
+    // What a page reads again by itself is no look of a person.
+    if (part === '' && headers.get('sec-fetch-mode') === 'navigate') await noteLook(this.#app);
+    const at = await this.#here(request, visit);
+    return this.#show(await (VIEWS[part] as (typeof VIEWS)[string])(at, path.slice(1)), at);
+  }
+
+  async #here(request: Request, visit: Visit): Promise<At> {
+    const mark = await this.#live.mark();
+    return {
+      app: this.#app,
+      config: this.#app.config,
+      visit,
+      places: await placesOf(this.#app),
+      url: new URL(request.url),
+      mark,
+    };
+  }
+
+  async #show(view: View, at: At): Promise<Response> {
+    const waits = "select count(*) as count from proposal where state = 'open'";
+    const waiting = await this.#app.db.get<{ count: number }>(waits);
+    return page(view.status ?? 200, shell(view, at, waiting?.count ?? 0));
+  }
+
+  async #enter(request: Request): Promise<Response> {
+    // A browser that runs no scripts says `null` here; what it brings is good once and known to nobody else.
+    if (!this.#visits.isFromHere(request) && request.headers.get('origin') !== 'null')
+      return plain(403, 'From another page.');
+    const fields = await fieldsOf(request);
+    const ticket = (fields?.get('ticket') ?? '').trim().replace(/^.*#/, '');
+    if (!(await takeTicket(this.#app, ticket))) return page(401, enterPage({ wasWrong: true }));
+    return seeOther('/', { 'set-cookie': this.#visits.begin(await lookedAt(this.#app.db)) });
+  }
+
+  async #change(request: Request, { visit, path }: { visit: Visit; path: string[] }): Promise<Response> {
+    if (!this.#visits.isFromHere(request)) return plain(403, 'What changes something must come from this page.');
+    const fields = await fieldsOf(request);
+    if (!fields || !isToken(fields.get('token'), visit))
+      return plain(403, 'The form is of another visit: load the page again.');
+    if (path[0] === 'leave') {
+      this.#visits.end(request);
+      return seeOther('/');
+    }
+    const at = await this.#here(request, visit);
+    const done = await act(at, { name: path[1] ?? '', fields });
+    await this.#live.done(placeCalled(at.places, fields.get('memory'))?.id ?? 'home');
+    return typeof done === 'string' ? seeOther(done) : this.#show(done, at);
+  }
+}
+
+/** The memories, each with a name by which it is told from the others. */
+async function placesOf(app: App): Promise<Place[]> {
+  const known = await knownMemories(app);
+  const lastOf = (name: string) => name.slice(name.lastIndexOf('/') + 1) || name;
+  const count = Map.groupBy(known, ({ name }) => lastOf(name));
+  return known.map((each) => {
+    const { name, row } = each;
+    return { ...each, id: row.id, title: count.get(lastOf(name))?.length === 1 ? lastOf(name) : name };
+  });
+}
+
+/** Null for one that is no text. */
+function pathOf({ url }: Request): string[] | null {
+  try {
+    return new URL(url).pathname.slice(1).split('/').map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+/** The fields of a form; null for anything else. */
+async function fieldsOf(request: Request): Promise<URLSearchParams | null> {
+  if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get('content-type') ?? '')) return null;
+  return new URLSearchParams(await request.text());
+}
+
+function withHeaders(answer: Response): Response {
+  for (const [name, value] of Object.entries(HEADERS)) answer.headers.set(name, value);
+  return answer;
+}
+
+async function page(status: number, body: Html): Promise<Response> {
+  const headers = { ...HEADERS, 'content-type': 'text/html; charset=utf-8' };
+  return new Response(String(await body), { status, headers });
+}
+
+function plain(status: number, text: string): Response {
+  return new Response(`${text}\n`, { status, headers: { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' } });
+}
+
+function seeOther(location: string, more: Record<string, string> = {}): Response {
+  return new Response(null, { status: 303, headers: { ...HEADERS, location, ...more } });
+}
+
+function asset(name: string): Response {
+  const type = TYPES[extname(name)];
+  const text = type && /^[\w-]+\.\w+$/.test(name) ? readTextNow(`${ASSETS}/${name}`) : null;
+  if (!type || text === null) return plain(404, 'There is no such file.');
+  return new Response(text, { headers: { ...HEADERS, 'content-type': type } });
+}

@@ -1,0 +1,75 @@
+// Review: what dreams propose and waits for a person, one by one with the words it rests on and what it would change.
+
+import { html } from 'hono/html';
+import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
+import { SPEAKERS } from './evidence-view.ts';
+import { inlineMarkdown } from './markdown-html.ts';
+import { sideBySide } from './page-diff.ts';
+import { type At, empty, form, type Html, memoryTabs, type Place, placeCalled, type View, when } from './page-shell.ts';
+
+const SHOWN = 20;
+
+export async function reviewView(at: At): Promise<View> {
+  const { app, places } = at;
+  const asked = placeCalled(places, at.url.searchParams.get('memory'));
+  const open = await app.db.all<{ memory: string; id: string }>(
+    "select memory, id from proposal where state = 'open' order by at, id",
+  );
+  const waiting = (asked ? [asked] : places).flatMap((memory) =>
+    open.flatMap((each) => (each.memory === memory.id ? { memory, id: each.id } : [])),
+  );
+  const shown: { memory: Place; proposal: ShownProposal }[] = [];
+  for (const [memory, list] of Map.groupBy(waiting.slice(0, SHOWN), (each) => each.memory)) {
+    const ids = list.map(({ id }) => id);
+    for (const proposal of await shownProposals(app.db, memory.row, ids)) shown.push({ memory, proposal });
+  }
+  const [memory, ...others] = new Set(waiting.map((each) => each.memory));
+  const all = { memory: memory?.id ?? '', id: 'all', word: 'accept' };
+  return {
+    title: 'Review',
+    part: 'review',
+    body: html`<h1>Review <small>${waiting.length === 0 ? '' : `${waiting.length} wait for your word`}</small></h1>
+${memoryTabs(at, asked, '/review')}
+${
+  waiting.length === 0
+    ? empty(
+        'Nothing waits for you',
+        html`With <code>review: true</code> in the settings a dream changes nothing by itself: what it would do waits here.`,
+      )
+    : html`<div class="bar"><p class="keys meta"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> accept · <kbd>r</kbd> reject · <kbd>e</kbd> edit</p>${others.length === 0 && waiting.length > 1 ? form(at, { action: '/do/review', fields: all }, html`<button>Accept all ${waiting.length}</button>`) : ''}</div>
+<ol class="plain">${shown.map((each) => proposalItem(at, each.memory, each.proposal))}</ol>
+${waiting.length > shown.length ? html`<p class="dim">${waiting.length - shown.length} more follow when these are decided.</p>` : ''}`
+}`,
+  };
+}
+
+function proposalItem(at: At, memory: Place, proposal: ShownProposal): Html {
+  const { id, kind, topic, reason, at: proposedAt, state, why, lines, entries, diff } = proposal;
+  const fields = { memory: memory.id, id };
+  const decide = (word: string, className: string, text: string, rest: unknown = '') =>
+    form(
+      at,
+      { action: '/do/review', fields: { ...fields, word }, className: `inline ${word}` },
+      html`${rest}<button class="${className}">${text}</button>`,
+    );
+  const words = (lines.length > 0 ? lines : entries.map(({ text }) => text)).join('\n');
+  const hasWords = lines.length > 0 || kind === 'drop';
+  return html`<li class="card proposal" tabindex="-1" id="${id}"><p class="meta"><span class="tag op-${kind}">${kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.title}</span> · ${when(proposedAt, at)}</p>
+${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>${inlineMarkdown(line)}</p>`)}</div>` : ''}
+<p class="said">${reason}</p>
+${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it again.</p>` : ''}
+<h2>It rests on</h2>
+${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
+${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
+<div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${
+    state === 'stale' || !hasWords
+      ? ''
+      : html`<details class="words"><summary class="button">Edit</summary>${decide(
+          'edit',
+          'primary',
+          'Do it in these words',
+          html`<label>In your words<textarea name="text" rows="3" dir="auto">
+${words}</textarea></label>${kind === 'drop' ? html`<label>Topic it goes into<input name="topic"></label>` : ''}`,
+        )}</details>`
+  }</div></li>`;
+}

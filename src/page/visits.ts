@@ -1,0 +1,142 @@
+// Who may see the page, and where it is served now. A visit begins with a ticket, 256 random bits that are good once and for a
+// minute; the home keeps only their hash. From then on it is a cookie: known by this process alone, never shown to scripts,
+// ended after twelve hours or with the process. What others sent a browser here for is refused before anything is read: by the
+// name it asked for, by where the request comes from, and for what changes something by its origin and a token, too.
+
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { thisProcess } from '../base/process.ts';
+import type { Clock } from '../base/time.ts';
+
+const VISIT_MS = 12 * 3_600_000;
+const MOST_FLASHES = 50;
+
+/** What a page says of something that was just done, and what takes it back. */
+export interface Flash {
+  text: string;
+  undo?: { memory: string; job: string; isRedo?: boolean };
+  isProblem?: boolean;
+}
+
+export interface Visit {
+  /** Stands in every form. */
+  token: string;
+  endsMs: number;
+  /** Since when what was learned is new to the person; null: all of it. */
+  since: string | null;
+  flashes: Map<string, Flash>;
+}
+
+export class Visits {
+  readonly #visits = new Map<string, Visit>();
+  readonly #clock: Clock;
+  readonly cookie: string;
+  readonly #isSecure: boolean;
+  /** `127.0.0.1:4114` and what else this server is called. */
+  readonly #hosts: Set<string>;
+  readonly #scheme: string;
+
+  constructor({ url, urls, clock }: { url: string; urls: readonly string[]; clock: Clock }) {
+    const { port, protocol } = new URL(url);
+    const own = port || (protocol === 'https:' ? '443' : '80');
+    this.#clock = clock;
+    this.#scheme = protocol;
+    this.#isSecure = protocol === 'https:';
+    this.cookie = `nocturne-${own}`;
+    // A browser leaves out the usual port.
+    const ports = port === '' ? [`:${own}`, ''] : [`:${own}`];
+    this.#hosts = new Set(['127.0.0.1', 'localhost', '[::1]'].flatMap((name) => ports.map((each) => `${name}${each}`)));
+    // From elsewhere only where what is before it speaks TLS.
+    for (const each of urls) if (each.startsWith('https:')) this.#hosts.add(new URL(each).host);
+  }
+
+  begin(since: string | null): string {
+    const now = this.#clock.now().getTime();
+    for (const [id, { endsMs }] of this.#visits) if (endsMs <= now) this.#visits.delete(id);
+    const id = randomBytes(32).toString('base64url');
+    const token = randomBytes(32).toString('base64url');
+    this.#visits.set(id, { token, endsMs: now + VISIT_MS, since, flashes: new Map() });
+    const flags = `HttpOnly; SameSite=Strict; Path=/; Max-Age=${VISIT_MS / 1_000}${this.#isSecure ? '; Secure' : ''}`;
+    return `${this.cookie}=${id}; ${flags}`;
+  }
+
+  of(request: Request): Visit | null {
+    const cookies = (request.headers.get('cookie') ?? '').split(';').map((each) => each.trim());
+    const id = cookies.find((each) => each.startsWith(`${this.cookie}=`))?.slice(this.cookie.length + 1);
+    const visit = id === undefined ? undefined : this.#visits.get(id);
+    return visit && visit.endsMs > this.#clock.now().getTime() ? visit : null;
+  }
+
+  end(request: Request): void {
+    const visit = this.of(request);
+    for (const [id, each] of this.#visits) if (each === visit) this.#visits.delete(id);
+  }
+
+  /** Whether it was made by our own page, or by a person who opens one: not by a page of elsewhere. */
+  isOurs({ method, headers }: Request): boolean {
+    if (!this.#hosts.has(headers.get('host') ?? '')) return false;
+    const from = headers.get('sec-fetch-site');
+    const isOpened = from === 'none' && method === 'GET' && headers.get('sec-fetch-mode') === 'navigate';
+    return from === 'same-origin' || isOpened;
+  }
+
+  /** Whether what changes something names our own origin. */
+  isFromHere({ headers }: Request): boolean {
+    const host = headers.get('host') ?? '';
+    const scheme = /^(?:127\.|localhost(?:$|:)|\[)/.test(host) ? this.#scheme : 'https:';
+    return headers.get('origin') === `${scheme}//${host}`;
+  }
+}
+
+export function isToken(given: unknown, { token }: Visit): boolean {
+  if (typeof given !== 'string' || given.length !== token.length) return false;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(token));
+}
+
+/** Keeps what a page is to say; answers under which name. */
+export function keepFlash({ flashes }: Visit, flash: Flash): string {
+  const id = randomBytes(6).toString('hex');
+  flashes.set(id, flash);
+  const [oldest] = flashes.keys();
+  if (flashes.size > MOST_FLASHES && oldest !== undefined) flashes.delete(oldest);
+  return id;
+}
+
+// What the home keeps of it.
+
+interface Home {
+  database: {
+    run(sql: string, ...values: string[]): Promise<number>;
+    all<Row>(sql: string): Promise<Row[]>;
+  };
+}
+
+const TICKET_MS = 60_000;
+
+export async function makeTicket({ database }: Home, clock: Clock): Promise<string> {
+  const now = clock.now();
+  await database.run('delete from page_ticket where ends_at <= ?', now.toISOString());
+  const ticket = randomBytes(32).toString('base64url');
+  const ends = new Date(now.getTime() + TICKET_MS).toISOString();
+  await database.run('insert into page_ticket (sha, ends_at) values (?, ?)', hash('sha256', ticket), ends);
+  return ticket;
+}
+
+/** Whether it was good, which it then is no more. */
+export async function takeTicket(home: Home, { ticket, clock }: { ticket: string; clock: Clock }): Promise<boolean> {
+  const sql = 'delete from page_ticket where sha = ? and ends_at > ?';
+  return (await home.database.run(sql, hash('sha256', ticket), clock.now().toISOString())) === 1;
+}
+
+export async function noteServed({ database }: Home, url: string): Promise<void> {
+  await noteEnded({ database });
+  await database.run('insert into page_server (process, url) values (?, ?)', thisProcess(), url);
+}
+
+export async function noteEnded({ database }: Home): Promise<void> {
+  await database.run('delete from page_server where process = ?', thisProcess());
+}
+
+/** Where pages were served when it was last noted; a server that was killed is still there. */
+export async function servedAt({ database }: Home): Promise<string[]> {
+  return (await database.all<{ url: string }>('select url from page_server')).map(({ url }) => url);
+}

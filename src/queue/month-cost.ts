@@ -1,0 +1,173 @@
+// What a month cost, by day, memory, kind of job, job and model, and what it will come to: sums over the requests of all machines.
+// A request without an answer, of a job under way or killed, counts with its upper bound, and is told apart as unfinished.
+
+import { type Price, priceOf } from '../base/config/prices.ts';
+import { DAY_MS, type Day, dayOf } from '../base/time.ts';
+import type { Sql } from '../db/sql.ts';
+
+/** Of models without a price in tokens only. */
+export interface Sum {
+  usd: number;
+  tokens: number;
+  requests: number;
+}
+
+export interface MonthCost {
+  /** `YYYY-MM` */
+  month: string;
+  /** Null of another month; so is `forecast`. */
+  today: Sum | null;
+  total: Sum;
+  /** What agents' programs used on the person's plan, which costs no money; null: nothing. */
+  plan: { requests: number; tokens: number; today: number; ceiling: number | undefined } | null;
+  forecast: Sum | null;
+  days: (Sum & { day: Day; unfinished: Sum })[];
+  /** Dearest first, each without what is unfinished. */
+  projects: (Sum & { memory: string | null })[];
+  kinds: (Sum & { kind: string; jobs: number })[];
+  jobs: (Sum & { job: string; kind: string; memory: string | null; session: string | null; endedAt: string | null })[];
+  models: (Sum & { model: string; prices: Price[]; isPriced: boolean; isOnPlan: boolean })[];
+  unfinished: Sum;
+}
+
+interface Part extends Sum {
+  day: Day;
+  job: string;
+  kind: string | null;
+  memory: string | null;
+  session: string | null;
+  endedAt: string | null;
+  model: string;
+  isOnPlan: number;
+  isSettled: number;
+}
+
+interface CostDeps {
+  sql: Sql;
+  now: Date;
+  zone: string;
+  prices?: Record<string, Price>;
+  planRequests?: number;
+}
+
+/** The forecast goes by so many whole days. */
+const FORECAST_DAYS = 7;
+const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
+
+const SELECT = `select call.day, call.job, job.kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
+  case when ' ' || call.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
+  case when call.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
+  cast(sum(case when settled_at is null then reserved_tokens else input + cached + call.output end) as bigint) as tokens,
+  cast(sum(case when settled_at is null then reserved_usd else micro_usd end) as bigint) as usd
+  from call left join job on job.id = call.job left join session on session.id = job.session
+  where call.day >= ? and call.day <= ? group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
+
+/** `asked`: an earlier month; default: this one. */
+export async function monthCost(
+  { sql, now, zone, prices, planRequests }: CostDeps,
+  asked?: string,
+): Promise<MonthCost> {
+  const today = dayOf(now, zone);
+  const month = asked ?? today.slice(0, 7);
+  const isNow = month === today.slice(0, 7);
+  const since = [`${month}-01`, dayBefore(today, FORECAST_DAYS)].sort()[0] as Day;
+  const rows = await sql.all<Part>(SELECT, isNow ? since : `${month}-01`, `${month}-31`);
+  const all = rows.map((row) => ({ ...row, usd: row.usd / 1e6 }));
+  const parts = all.filter(({ day }) => day.startsWith(month));
+  const said = parts.filter(({ isSettled }) => isSettled);
+  const left = parts.filter(({ isSettled }) => !isSettled);
+  const onPlan = parts.filter((part) => part.isOnPlan);
+  const first = await sql.get<{ day: Day | null }>('select min(day) as day from call');
+  return {
+    month,
+    today: isNow ? sumOf(parts.filter(({ day }) => day === today)) : null,
+    total: sumOf(parts),
+    plan:
+      onPlan.length === 0
+        ? null
+        : {
+            ...{ requests: sumOf(onPlan).requests, tokens: sumOf(onPlan).tokens },
+            ...{ today: sumOf(onPlan.filter(({ day }) => day === today)).requests, ceiling: planRequests },
+          },
+    forecast: isNow ? forecast(all, { today, first: first?.day ?? today }) : null,
+    days: groups(
+      parts,
+      ({ day }) => day,
+      (day, of) => {
+        return { day, ...sumOf(of), unfinished: sumOf(of.filter(({ isSettled }) => !isSettled)) };
+      },
+    ),
+    projects: groups(
+      said,
+      ({ memory }) => memory,
+      (memory, of) => ({ memory, ...sumOf(of) }),
+    ).sort(dearest),
+    kinds: groups(
+      said,
+      ({ kind }) => kind ?? 'other',
+      (kind, of) => {
+        return { kind, jobs: new Set(of.map(({ job }) => job)).size, ...sumOf(of) };
+      },
+    ).sort(dearest),
+    jobs: groups(
+      said,
+      ({ job }) => job,
+      (job, of) => {
+        const { kind = null, memory = null, session = null, endedAt = null } = of[0] ?? {};
+        return { job, kind: kind ?? 'other', memory, session, endedAt, ...sumOf(of) };
+      },
+    ),
+    models: groups(
+      said,
+      ({ model }) => model,
+      (model, of) => {
+        const price = priceOf(model, prices);
+        const isPriced = of.some(({ usd }) => usd > 0);
+        return {
+          model,
+          prices: price ? [price] : [],
+          isPriced,
+          isOnPlan: of.every((part) => part.isOnPlan),
+          ...sumOf(of),
+        };
+      },
+    ).sort(dearest),
+    unfinished: sumOf(left),
+  };
+}
+
+function groups<Key, Told>(parts: Part[], key: (part: Part) => Key, tell: (key: Key, of: Part[]) => Told): Told[] {
+  return [...Map.groupBy(parts, key)].map(([name, of]) => tell(name, of));
+}
+
+function sumOf(parts: readonly Sum[]): Sum {
+  return parts.reduce<Sum>(
+    (a, b) => ({ usd: a.usd + b.usd, tokens: a.tokens + b.tokens, requests: a.requests + b.requests }),
+    NOTHING,
+  );
+}
+
+function dearest(a: Sum, b: Sum): number {
+  return b.usd - a.usd || b.tokens - a.tokens;
+}
+
+function dayBefore(day: Day, count: number): Day {
+  return new Date(Date.parse(day) - count * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** What the month comes to if its other days cost what the last whole days did at the mean, or today where it is the first. */
+function forecast(parts: readonly Part[], { today, first }: { today: Day; first: Day }): Sum {
+  const since = [first, dayBefore(today, FORECAST_DAYS)].sort().at(-1) as Day;
+  const whole = (Date.parse(today) - Date.parse(since)) / DAY_MS;
+  const sumFrom = (from: Day, to: Day) => sumOf(parts.filter(({ day }) => day >= from && day < to));
+  const sofar = sumFrom(`${today.slice(0, 7)}-01`, today);
+  const now = sumFrom(today, dayBefore(today, -1));
+  const lately = sumFrom(since, today);
+  const end = new Date(Date.UTC(Number(today.slice(0, 4)), Number(today.slice(5, 7)), 0)).getUTCDate();
+  const left = end - Number(today.slice(8));
+  const of = (name: keyof Sum, grain: number) => {
+    const mean = whole > 0 ? lately[name] / whole : now[name];
+    return Math.round((sofar[name] + Math.max(now[name], mean) + mean * left) * grain) / grain;
+  };
+  return { usd: of('usd', 1e6), tokens: of('tokens', 1), requests: of('requests', 1) };
+}

@@ -1,0 +1,324 @@
+// Dreams as clients see them: asked for, read, listed, canceled, archived. What a dream does is jobs/client-dream.ts's.
+// Promises: after the answer to a cancel nothing more is committed for the dream, and nothing of it stands.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from '@hono/zod-openapi';
+import {
+  askDream,
+  type ClientDream,
+  cancelDream,
+  clientDream,
+  type DreamFailure,
+  type DreamJob,
+  endLate,
+  isKept,
+} from '../../jobs/client-dream.ts';
+import { needsKey } from '../agent/types.ts';
+import { priceOf } from '../base/config/prices.ts';
+import { marks, type Value } from '../db/sql.ts';
+import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import { isSent, sessionsNamed } from '../memory/sent-sessions.ts';
+import { ApiError } from './api-errors.ts';
+import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from './api-shapes.ts';
+import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
+import { cursorOf, isTeams, isVisible, placeOf } from './visible.ts';
+
+const PATH = '/v1/dreams';
+const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
+const FAILURES: DreamFailure[] = ['timeout', 'input_memory_store_unavailable', 'input_session_unavailable'];
+const endpoint = endpointsWith({ tag: 'Dreams', right: 'dream' });
+
+const storeInput = z.strictObject({ type: z.literal('memory_store'), memory_store_id: z.string().min(1) });
+const sessionsInput = z.strictObject({
+  type: z.literal('sessions'),
+  session_ids: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(100)
+    .refine((ids) => new Set(ids).size === ids.length, 'an id is given twice'),
+});
+const inputs = z
+  .array(z.discriminatedUnion('type', [storeInput, sessionsInput]))
+  .refine(
+    (all) => all.length === 2 && new Set(all.map(({ type }) => type)).size === 2,
+    'exactly one memory_store and one sessions are needed',
+  );
+const modelId = z.string().min(1).max(256);
+const outputBehavior = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('create_new') }),
+  z.strictObject({ type: z.literal('update_existing'), memory_store_id: z.string().min(1) }),
+]);
+const askedBody = z.strictObject({
+  inputs,
+  model: z.union([modelId, z.strictObject({ id: modelId, speed: z.enum(['standard', 'fast']).nullish() })]),
+  instructions: optional(z.string().min(1).max(4_096)),
+  output_behavior: optional(outputBehavior),
+});
+
+const dreamSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('dream'),
+    status: z.enum(STATUSES),
+    inputs,
+    outputs: z.array(storeInput),
+    model: z.object({ id: z.string(), speed: z.literal('standard').optional() }),
+    instructions: z.string().nullable(),
+    output_behavior: outputBehavior,
+    session_id: z.string().nullable(),
+    created_at: z.string(),
+    ended_at: z.string().nullable(),
+    archived_at: z.string().nullable(),
+    usage: z.object({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      cache_creation_input_tokens: z.int(),
+      cache_read_input_tokens: z.int(),
+    }),
+    error: z.object({ type: z.string(), message: z.string() }).nullable(),
+  })
+  .openapi('Dream');
+
+export function dreamRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Ask for a dream',
+      body: askedBody,
+      answer: dreamSchema,
+      handle: async (call) => create(call, call.body),
+    }),
+    endpoint({
+      method: 'get',
+      path: PATH,
+      about: 'List dreams, newest first',
+      query: z.strictObject({
+        ...pageQuery,
+        'statuses[]': z.array(z.enum(STATUSES)).optional(),
+        statuses: z.enum(STATUSES).optional(),
+        'created_at[gt]': instantSchema.optional(),
+        'created_at[lt]': instantSchema.optional(),
+        include_archived: switchSchema.default(false),
+      }),
+      answer: pageSchema(dreamSchema),
+      async handle(call) {
+        const { limit, page, ...filters } = call.query;
+        const of = ['dreams', call.caller.id, filters];
+        await endLateOnes(call);
+        const rows = await dreamsSeen(call, { filters, limit: limit + 1, after: placeOf(page, of) });
+        const last = rows.length > limit ? rows[limit - 1] : undefined;
+        const data = rows.slice(0, limit).map(dreamShape);
+        return { data, next_page: last ? cursorOf([last.created_at, last.id], of) : null };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{dream}`,
+      about: 'Read a dream',
+      answer: dreamSchema,
+      async handle(call) {
+        await endLateOnes(call);
+        return dreamShape(await dreamOf(call));
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{dream}/cancel`,
+      about: 'Stop a dream',
+      answer: dreamSchema,
+      async handle(call) {
+        const { id } = await dreamOf(call);
+        await cancel(id, call);
+        const row = await dreamOf(call);
+        if (row.status === 'canceled') return dreamShape(row);
+        throw new ApiError('invalid_request_error', `This dream is ${row.status}: it cannot be canceled any more.`);
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{dream}/archive`,
+      about: 'Take a dream that is over out of the list',
+      answer: dreamSchema,
+      async handle(call) {
+        const row = await dreamOf(call);
+        if (row.ended_at === null)
+          throw new ApiError('invalid_request_error', `This dream is ${row.status}: cancel it before.`);
+        const { db, clock } = call.deps.memories;
+        const archive = 'update job set archived_at = coalesce(archived_at, ?) where id = ?';
+        await db.run(archive, clock.now().toISOString(), row.id);
+        return dreamShape(await dreamOf(call));
+      },
+    }),
+  ];
+}
+
+async function create(call: Asker, asked: z.output<typeof askedBody>) {
+  const { deps, caller } = call;
+  const { db, clock } = deps.memories;
+  const model = typeof asked.model === 'string' ? { id: asked.model } : asked.model;
+  refuseModel(model, deps);
+  const input = asked.inputs.flatMap((each) => (each.type === 'memory_store' ? [each.memory_store_id] : []))[0] ?? '';
+  const ids = asked.inputs.flatMap((each) => (each.type === 'sessions' ? each.session_ids : [])).toSorted();
+  const behavior = asked.output_behavior;
+  const row = await memoryRow(db, input);
+  const store = row && isVisible(row, call) ? row : undefined;
+  if (behavior?.type === 'update_existing') {
+    if (behavior.memory_store_id !== input)
+      throw new ApiError('invalid_request_error', 'output_behavior: it must name the memory store of the inputs.');
+    if (!caller.rights.includes('write')) throw new ApiError('permission_error', 'This key has no right to write.');
+    if (store && isTeams(store))
+      throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne dream.");
+  }
+  const sessions = await Promise.all(ids.map(async (id) => ({ id, row: await sessionSeen(id, input, call) })));
+  const missing = sessions.find((each) => each.row === null);
+  const failed =
+    !store || store.archived_at !== null
+      ? { how: 'input_memory_store_unavailable' as const, why: `There is no memory store ${input} to be read.` }
+      : missing
+        ? { how: 'input_session_unavailable' as const, why: `There is no session ${missing.id} to be read.` }
+        : undefined;
+  const request: ClientDream = {
+    ...{ input, updates: behavior?.type === 'update_existing', sessions, model: model.id },
+    speed: model.speed === 'standard' ? 'standard' : null,
+    instructions: asked.instructions ?? null,
+  };
+  const made = await askDream(db, { ...request, key: caller.id, tenant: caller.tenant, failed }, clock.now());
+  if ('heldBy' in made)
+    throw new ApiError(
+      'conflict_error',
+      `The dream ${made.heldBy} writes to this memory store; it has not stopped yet.`,
+    );
+  const job = (await clientDream(db, made.id)) as DreamJob;
+  return dreamShape({ ...job, status: 'pending', error: null, ended_at: null });
+}
+
+/** The row of a session that the caller may read: one that was sent to a store, or of a project; null: it sees none. */
+async function sessionSeen(id: string, input: string, call: Asker): Promise<string | null> {
+  const { memories, config } = call.deps;
+  const { db, clock } = memories;
+  const seen = [];
+  for (const row of await sessionsNamed(db, id)) {
+    const store = await memoryRow(db, row.memory);
+    const mayBe = isSent(row)
+      ? isKept(row, { now: clock.now(), days: config.sessionDays })
+      : store?.scope === 'project';
+    if (store && mayBe && isVisible(store, call)) seen.push(row);
+  }
+  const [first] = seen.toSorted(
+    (a, b) => Number(isSent(b)) - Number(isSent(a)) || Number(b.memory === input) - Number(a.memory === input),
+  );
+  return first?.id ?? null;
+}
+
+/** What a worker needs to see that a dream is over, and to stop, is less. */
+const TAKEN_BACK_WITHIN_MS = 8_000;
+const BETWEEN_LOOKS_MS = 50;
+
+async function cancel(id: string, { deps }: Asker): Promise<void> {
+  const { memories, config } = deps;
+  const began = performance.now();
+  while (!(await cancelDream(id, { memories, environment: config.environment }))) {
+    if (performance.now() - began > TAKEN_BACK_WITHIN_MS) {
+      const message = 'The dream is canceled; what it changed is taken back as soon as its worker stops.';
+      throw new ApiError('overloaded_error', message, { retryAfterSeconds: 1 });
+    }
+    await pause(BETWEEN_LOOKS_MS);
+  }
+}
+
+function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {
+  if (speed === 'fast') throw new ApiError('invalid_request_error', 'model: its speed can only be standard.');
+  const models = config.serverModels ?? [config.model];
+  if (!models.includes(id)) throw new ApiError('invalid_request_error', `model: it is none of ${models.join(', ')}.`);
+  const isCounted = !needsKey(id) || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
+  if (isCounted) return;
+  throw new ApiError('invalid_request_error', `model: ${id} has no price, and what a day may cost is limited.`);
+}
+
+function endLateOnes({ deps: { memories, config } }: Asker): Promise<void> {
+  return endLate(memories.db, config.dreamHours, memories.clock.now());
+}
+
+async function isSeen({ actor, request }: DreamJob, by: Asker): Promise<boolean> {
+  if (actor === by.caller.id) return true;
+  if (by.caller.memories !== 'all') return false;
+  const input: MemoryRow | undefined = await memoryRow(by.deps.memories.db, JSON.parse(request).input);
+  return input !== undefined && isVisible(input, by);
+}
+
+async function dreamOf(call: Call): Promise<DreamJob> {
+  const row = await clientDream(call.deps.memories.db, call.params.dream as string);
+  if (row && (await isSeen(row, call))) return row;
+  throw new ApiError('not_found_error', 'There is no such dream.');
+}
+
+interface Filters {
+  'statuses[]'?: string[];
+  statuses?: string;
+  'created_at[gt]'?: string;
+  'created_at[lt]'?: string;
+  include_archived: boolean;
+}
+
+/** Newest first. */
+async function dreamsSeen(
+  call: Asker,
+  { filters, limit, after }: { filters: Filters; limit: number; after?: string[] },
+): Promise<DreamJob[]> {
+  const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
+  const conditions: [string, Value[]][] = [["kind = 'dream' and id like 'drm%'", []]];
+  if (statuses.length > 0) conditions.push([`status in (${marks(statuses)})`, statuses]);
+  if (filters['created_at[gt]'] !== undefined) conditions.push(['created_at > ?', [filters['created_at[gt]']]]);
+  if (filters['created_at[lt]'] !== undefined) conditions.push(['created_at < ?', [filters['created_at[lt]']]]);
+  if (!filters.include_archived) conditions.push(['archived_at is null', []]);
+  if (after) conditions.push(['(created_at, id) < (?, ?)', after]);
+  const where = conditions.map(([sql]) => sql).join(' and ');
+  const rows = await call.deps.memories.db.all<DreamJob>(
+    `select * from job where ${where} order by created_at desc, id desc`,
+    ...conditions.flatMap(([, values]) => values),
+  );
+  const seen: DreamJob[] = [];
+  for (const row of rows) {
+    if (seen.length === limit) break;
+    if (await isSeen(row, call)) seen.push(row);
+  }
+  return seen;
+}
+
+function dreamShape(row: DreamJob): z.infer<typeof dreamSchema> {
+  const { input, updates, sessions, model, speed, instructions }: ClientDream = JSON.parse(row.request);
+  const used = {
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheWriteTokens: 0,
+    cachedInputTokens: 0,
+    ...JSON.parse(row.usage ?? '{}'),
+  };
+  const began = row.started_at !== null;
+  const type = FAILURES.find((each) => each === row.outcome) ?? 'internal_error';
+  return {
+    id: row.id,
+    type: 'dream',
+    status: row.status,
+    inputs: [
+      { type: 'memory_store', memory_store_id: input },
+      { type: 'sessions', session_ids: sessions.map(({ id }) => id) },
+    ],
+    outputs: began && row.memory !== null ? [{ type: 'memory_store', memory_store_id: row.memory }] : [],
+    model: { id: model, ...(speed && { speed }) },
+    instructions,
+    output_behavior: updates ? { type: 'update_existing', memory_store_id: input } : { type: 'create_new' },
+    session_id: began ? row.id.replace('drm_', 'sesn_') : null,
+    created_at: row.created_at,
+    ended_at: row.ended_at,
+    archived_at: row.archived_at,
+    usage: {
+      input_tokens: used.inputTokens - used.cacheWriteTokens,
+      output_tokens: used.outputTokens,
+      cache_creation_input_tokens: used.cacheWriteTokens,
+      cache_read_input_tokens: used.cachedInputTokens,
+    },
+    error: row.status === 'failed' ? { type, message: row.error ?? '' } : null,
+  };
+}

@@ -1,0 +1,204 @@
+// An endpoint: its method and path, who may call it, what goes in and comes out, by one description from which the check
+// of requests and the OpenAPI document are made.
+// Promises: what is not described is refused: unknown keys of a body and of the query (`beta` and `order_by` apart), bodies
+// that are too large, no JSON or no UTF-8. `null` for what need not be given counts as not given.
+
+import { isUtf8 } from 'node:buffer';
+import type { HttpBindings } from '@hono/node-server';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { jsonProblem } from '../base/errors.ts';
+import { ApiError } from './api-errors.ts';
+import type { Caller, Right } from './api-keys.ts';
+import { errorSchema } from './api-shapes.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { ServerDeps } from './server-deps.ts';
+
+export interface Env {
+  /** Of a request that came over a socket. */
+  Bindings: Partial<HttpBindings>;
+  Variables: { requestId: string; caller: Caller; route: string };
+}
+
+/** One request, checked. */
+export interface Call<Body = unknown, Query = unknown> {
+  deps: ServerDeps;
+  caller: Caller;
+  params: Record<string, string>;
+  body: Body;
+  query: Query;
+  /** For answers and bodies of another kind. */
+  context: Context<Env>;
+}
+
+export interface Endpoint<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
+  method: 'get' | 'post' | 'patch' | 'delete';
+  /** With `{id}` for what a caller names. */
+  path: string;
+  about: string;
+  tag: string;
+  /** What the key must allow. */
+  right: Right;
+  /** Default: an empty body, or `{}`. Not read here where `raw`. */
+  body?: Body;
+  /** The body is the endpoint's own to read. */
+  isRaw?: boolean;
+  query?: Query;
+  answer: z.ZodType;
+  handle(call: Call<z.output<Body>, z.output<Query>>): Promise<object>;
+}
+
+/** A header of the request, as Node has read it: to make all of them into `Headers` costs more than what is done with them. */
+export function headerOf({ env, req }: Context<Env>, name: string): string | undefined {
+  const read = env?.incoming?.headers;
+  return read ? read[name]?.toString() : req.header(name);
+}
+
+/** Makes endpoints that share something; the body and the query of each have their types in its `handle`. */
+export function endpointsWith<Shared extends Partial<Pick<Endpoint, 'tag' | 'right' | 'answer'>>>(shared: Shared) {
+  return <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
+    of: Omit<Endpoint<Body, Query>, keyof Shared>,
+  ) => ({ ...shared, ...of }) as unknown as Endpoint;
+}
+
+/** One for all: a schema is compiled when it is first used. */
+const NOTHING = z.strictObject({});
+const BODY_BYTES = 1024 * 1024;
+/** Of every list and view: what a client may send and nobody needs. */
+const IGNORED = ['beta', 'order_by'];
+
+/** Adds endpoints to the app; any other method on one of their paths is answered 405. */
+export function mount(app: OpenAPIHono<Env>, endpoints: Endpoint[], deps: ServerDeps): void {
+  for (const each of endpoints) {
+    describe(app, each);
+    app.on(each.method.toUpperCase(), honoPath(each.path), async (context) => {
+      context.set('route', each.path);
+      return answered(context, await each.handle({ deps, context, ...(await check(each, context, deps)) }));
+    });
+  }
+  for (const [path, same] of Map.groupBy(endpoints, (each) => each.path)) {
+    const allowed = same.map(({ method }) => method.toUpperCase()).join(', ');
+    app.all(honoPath(path), (context) => {
+      context.header('allow', allowed);
+      throw new ApiError('invalid_request_error', `${context.req.method} is not allowed here; ${allowed} is.`, {
+        status: 405,
+      });
+    });
+  }
+}
+
+export type Asker = Pick<Call, 'deps' | 'caller'>;
+
+function answered(context: Context<Env>, value: object): Response {
+  return value instanceof Response ? value : context.json(value);
+}
+
+async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
+  const caller = context.get('caller');
+  refuseWithout(of.right, caller);
+  refuseMany(of.method === 'get' ? deps.reads : deps.creates, caller);
+  const searchParams = new URLSearchParams(/\?(.*)/s.exec(context.req.url)?.[1]);
+  const query = parse(of.query ?? NOTHING, queryOf(searchParams), 'query');
+  const body = of.isRaw ? undefined : parse(of.body ?? NOTHING, await bodyOf(of, context), 'body');
+  return { caller, params: context.req.param() as Record<string, string>, query: query as never, body };
+}
+
+export function refuseWithout(right: Right, { rights }: Caller): void {
+  if (!rights.includes(right)) throw new ApiError('permission_error', `This key has no right to ${right}.`);
+}
+
+/** Takes one request of those that a key may make. */
+export function refuseMany(limit: RateLimit, { id }: Caller): void {
+  const seconds = limit.take(id);
+  if (seconds === 0) return;
+  throw new ApiError('rate_limit_error', `Too many requests of this key; the next in ${seconds} s.`, {
+    retryAfterSeconds: seconds,
+  });
+}
+
+function queryOf(given: URLSearchParams): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
+  for (const name of new Set(given.keys())) {
+    if (IGNORED.includes(name)) continue;
+    const values = given.getAll(name);
+    const isList = name.endsWith('[]');
+    if (values.length > 1 && !isList)
+      throw new ApiError('invalid_request_error', `${name}: it is given more than once.`);
+    query[name] = isList ? values : (values[0] as string);
+  }
+  return query;
+}
+
+async function bodyOf(of: Endpoint, context: Context<Env>): Promise<unknown> {
+  // A body that nobody reads costs a request nothing.
+  if (of.method === 'get') return {};
+  const bytes = await readBody(context);
+  if (bytes.length === 0) return of.body ? undefined : {};
+  if (!isUtf8(bytes)) throw new ApiError('invalid_request_error', 'The body is not UTF-8.');
+  try {
+    return JSON.parse(bytes.toString(), (_, value) => {
+      if (typeof value === 'string' && !value.isWellFormed()) throw new SyntaxError('a string has half a character');
+      return value;
+    });
+  } catch (error) {
+    throw new ApiError('invalid_request_error', `The body is not JSON: ${jsonProblem(error)}.`);
+  }
+}
+
+/** The body in whole. Throws 413 for one that is too large as soon as it is. */
+export async function readBody(context: Context<Env>, most = BODY_BYTES): Promise<Buffer> {
+  const { req } = context;
+  const length = headerOf(context, 'content-length');
+  if (Number(length ?? 0) > most) throw tooLarge(most);
+  if (length !== undefined) return Buffer.from(await req.arrayBuffer());
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of req.raw.body ?? []) {
+    size += piece.length;
+    if (size > most) throw tooLarge(most);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function tooLarge(most: number): ApiError {
+  return new ApiError('request_too_large', `The body is too large: at most ${most} bytes are allowed.`);
+}
+
+function parse(schema: z.ZodType, given: unknown, where: string): unknown {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const said = parsed.error.issues.map(({ path, message, ...issue }) => {
+    const at = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
+    // The words of an issue may quote what was given.
+    if (issue.code === 'unrecognized_keys')
+      return `${at}unknown ${where === 'query' ? 'parameter' : 'key'} ${issue.keys.map((key) => JSON.stringify(key.slice(0, 64))).join(', ')}`;
+    return `${at}${message}`;
+  });
+  throw new ApiError('invalid_request_error', `${said.join('; ')}.`);
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+function describe(app: OpenAPIHono<Env>, of: Endpoint): void {
+  const names = [...of.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema } } });
+  app.openAPIRegistry.registerPath({
+    method: of.method,
+    path: of.path,
+    summary: of.about,
+    tags: [of.tag],
+    security: [{ bearer: [] }, { key: [] }],
+    request: {
+      ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+      ...(of.query && { query: of.query }),
+      ...(of.body && !of.isRaw && { body: { ...json(of.body), required: true } }),
+    },
+    responses: {
+      200: { description: 'As asked.', ...json(of.answer) },
+      default: { description: 'An error.', ...json(errorSchema) },
+    },
+  });
+}

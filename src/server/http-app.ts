@@ -1,0 +1,184 @@
+// The server as a program that answers requests: what is the same for all endpoints. Each request has an id, is let in by
+// its key, and is a line in the log, which never has a word of a memory; each failure has the same form.
+
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { cors } from 'hono/cors';
+import { describeError } from '../base/errors.ts';
+import { newId } from '../db/sql.ts';
+import { ApiError, apiErrorOf } from './api-errors.ts';
+import type { Caller } from './api-keys.ts';
+import { dreamRoutes } from './dreams-route.ts';
+import { type Endpoint, type Env, headerOf, mount } from './endpoint.ts';
+import { mountMcp } from './mcp-route.ts';
+import { memoryRoutes } from './memories-route.ts';
+import type { ServerDeps } from './server-deps.ts';
+import { sessionRoutes } from './sessions-route.ts';
+import { storeRoutes } from './stores-route.ts';
+
+/** Who is answered besides those who ask this machine by its own name. */
+export interface Reached {
+  /** Addresses under which clients reach the server, `https://memory.example.com`. */
+  urls: readonly string[];
+  /** Origins whose pages may ask. */
+  origins: readonly string[];
+  /** Answers what no endpoint does; null where it does not either. */
+  otherwise?(request: Request): Promise<Response | null>;
+}
+
+/** Every endpoint that needs a key. */
+export function endpoints(): Endpoint[] {
+  return [...storeRoutes(), ...memoryRoutes(), ...dreamRoutes(), ...sessionRoutes()];
+}
+
+const REQUEST_ID = 'request-id';
+const LOCAL = ['127.0.0.1', 'localhost', '[::1]'];
+
+export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origins: [] }): OpenAPIHono<Env> {
+  const app = new OpenAPIHono<Env>();
+  const telemetry = deps.config.telemetry ? import('@opentelemetry/api') : null;
+  app.use(async (context, next) => {
+    const began = performance.now();
+    const requestId = newId('req');
+    context.set('requestId', requestId);
+    // Before there is an answer: one whose headers are changed afterwards is made twice.
+    context.header(REQUEST_ID, requestId);
+    const api = await telemetry;
+    if (api) await withSpan(context, api, next);
+    else await next();
+    if (!context.res.headers.has(REQUEST_ID)) context.header(REQUEST_ID, requestId);
+    const route = context.get('route') ?? 'none';
+    const caller = context.get('caller')?.id;
+    void deps.log('info', {
+      event: 'request',
+      request: requestId,
+      method: context.req.method,
+      route,
+      status: context.res.status,
+      ms: Math.round((performance.now() - began) * 10) / 10,
+      ...(caller && { caller }),
+    });
+  });
+  app.onError((error, context) => {
+    const told = apiErrorOf(error);
+    if (told !== error && told.type === 'api_error')
+      void deps.log('error', { event: 'trouble', request: context.get('requestId'), error: describeError(error) });
+    return refusal(context, told);
+  });
+  app.notFound(async (context) => {
+    const answer = await reached.otherwise?.(context.req.raw);
+    return answer ?? refusal(context, new ApiError('not_found_error', 'There is nothing at this address.'));
+  });
+  app.get('/healthz', (context) => context.json({ status: 'ok' }));
+  app.get('/readyz', (context) => {
+    if (!deps.closing.aborted) return context.json({ status: 'ready' });
+    return context.json({ status: 'closing' }, 503);
+  });
+  app.use(async (context, next) => {
+    if (deps.closing.aborted) {
+      context.header('connection', 'close');
+      throw new ApiError('overloaded_error', 'The server is ending.', { retryAfterSeconds: 1 });
+    }
+    refuseForeign(context, reached);
+    await next();
+  });
+  if (reached.origins.length > 0) {
+    app.use(cors({ origin: [...reached.origins], exposeHeaders: [REQUEST_ID, 'retry-after', 'x-should-retry'] }));
+  }
+  app.get('/openapi.json', (context) =>
+    context.json(
+      app.getOpenAPI31Document({
+        openapi: '3.1.0',
+        info: { title: 'nocturne', version: '1', description: 'Memory stores over HTTP.' },
+        security: [{ bearer: [] }, { key: [] }],
+      }),
+    ),
+  );
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
+  app.use('/v1/*', letIn(deps));
+  app.use('/nocturne/*', letIn(deps));
+  app.use('/mcp/*', letIn(deps));
+  mount(app, endpoints(), deps);
+  mountMcp(app, deps);
+  return app;
+}
+
+/** A span around a request, with its route and its id, and no word of what it carries. */
+async function withSpan(
+  context: Context<Env>,
+  { trace }: typeof import('@opentelemetry/api'),
+  next: () => Promise<void>,
+) {
+  await trace.getTracer('nocturne').startActiveSpan('nocturne request', async (span) => {
+    try {
+      await next();
+    } finally {
+      span.setAttributes({
+        'http.request.method': context.req.method,
+        'http.route': context.get('route') ?? 'none',
+        'http.response.status_code': context.res.status,
+        'nocturne.request': context.get('requestId'),
+      });
+      span.end();
+    }
+  });
+}
+
+function letIn(deps: ServerDeps) {
+  return async (context: Context<Env>, next: () => Promise<void>) => {
+    context.set('caller', await callerOf(context, deps));
+    await next();
+  };
+}
+
+async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Caller> {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headerOf(context, 'authorization') ?? '')?.[1];
+  const key = headerOf(context, 'x-api-key');
+  if (bearer !== undefined && key !== undefined && bearer !== key) {
+    throw new ApiError('authentication_error', 'authorization and x-api-key are two different keys.');
+  }
+  const given = bearer ?? key;
+  const caller = given === undefined ? null : await keys.find(given);
+  if (caller) return caller;
+  throw new ApiError(
+    'authentication_error',
+    given === undefined ? 'A key is needed: authorization: Bearer, or x-api-key.' : 'This key is not known here.',
+  );
+}
+
+/** Pages of elsewhere, and names of elsewhere that lead here, are not answered. */
+function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
+  const incoming = context.env?.incoming;
+  if ((incoming?.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length ?? 1) > 1) {
+    throw new ApiError('invalid_request_error', 'There is more than one Host.');
+  }
+  const host = headerOf(context, 'host')?.toLowerCase() ?? '';
+  // A socket of the file system has no port.
+  const port = incoming?.socket.localPort;
+  const isOurs = (name: string) => {
+    const [, bare = '', given] = /^(.*?)(?::(\d+))?$/.exec(name) ?? [];
+    const isOwnPort = port === undefined || (given ? Number(given) === port : port === 80 || port === 443);
+    return (LOCAL.includes(bare) && isOwnPort) || urls.some((url) => isHostOf(new URL(url), name));
+  };
+  if (!isOurs(host)) throw new ApiError('permission_error', 'This server does not answer under that name.');
+  const origin = headerOf(context, 'origin');
+  if (origin === undefined || origins.includes(origin)) return;
+  const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
+  if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
+  throw new ApiError('permission_error', 'This server does not answer pages of that origin.');
+}
+
+/** With its port, which may be left out where it is the usual one. */
+function isHostOf({ host, port, protocol }: URL, name: string): boolean {
+  return name === host || (port === '' && name === `${host}:${protocol === 'https:' ? 443 : 80}`);
+}
+
+function refusal(context: Context<Env>, error: ApiError): Response {
+  const { type, message } = error;
+  const { more, retryAfterSeconds } = error.told;
+  context.header('x-should-retry', String(error.isPassing));
+  if (retryAfterSeconds !== undefined) context.header('retry-after', String(retryAfterSeconds));
+  const body = { type: 'error', error: { type, message, ...more }, request_id: context.get('requestId') };
+  return context.json(body, error.status as 400);
+}

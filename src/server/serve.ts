@@ -1,0 +1,162 @@
+// The server as a process has it: made of its parts, listening, and ended so that nothing that was begun is lost.
+
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { kindOf } from '../base/files/directories.ts';
+import { makePrivate, removeFile } from '../base/files/files.ts';
+import type { Log } from '../base/logger.ts';
+import { insert, newId } from '../db/sql.ts';
+import type { Memories } from '../memory/memories.ts';
+import { dropOldSent } from '../memory/sent-sessions.ts';
+import { ApiKeys } from './api-keys.ts';
+import { createApp, type Reached } from './http-app.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { ServerDeps } from './server-deps.ts';
+import { type StreamBounds, Streams } from './streams.ts';
+
+export interface ServeOptions {
+  host?: string;
+  /** 0: a free one. */
+  port?: number;
+  /** A socket of the file system in place of a port. */
+  socket?: string;
+  withProjects?: boolean;
+  createsPerMinute?: number;
+  readsPerMinute?: number;
+  tls?: { cert: string; key: string };
+  /** How long a request may take to arrive whole; default: a minute. */
+  requestMs?: number;
+  reached?: Partial<Reached>;
+  streams?: StreamBounds;
+  /** Of nocturne, as clients are told. */
+  version?: string;
+  /** Answers what no endpoint does; `url`: where it listens, `urls`: what it is called elsewhere. Default: nothing is. */
+  openPages?(at: { config: Config; url: string; urls: readonly string[] }): Promise<Pages>;
+}
+
+/** What a person sees in a browser beside the stores. */
+export interface Pages {
+  /** Null where there is nothing of it at this address. */
+  answer(request: Request): Promise<Response | null>;
+  /** Ends what is still being sent. */
+  close(): Promise<void>;
+}
+
+export interface Running {
+  deps: ServerDeps;
+  /** `http://127.0.0.1:4114`, or the path of the socket. */
+  url: string;
+  /** Takes nothing new, lets what is under way come to its end for at most `withinMs`, and closes everything. */
+  close(withinMs?: number): Promise<void>;
+}
+
+const REQUEST_MS = 60_000;
+const HEADERS_MS = 10_000;
+const END_MS = 10_000;
+
+/** What a server is made of. */
+export interface ServerParts {
+  config: Config;
+  log: Log;
+  memories: Memories;
+}
+
+export async function startServer(parts: ServerParts, options: ServeOptions = {}): Promise<Running> {
+  const { config, memories } = parts;
+  const closing = new AbortController();
+  await dropOldSent(memories.db, { now: memories.clock.now(), days: config.sessionDays });
+  const keys = new ApiKeys(memories.db, memories.clock);
+  const deps: ServerDeps = {
+    ...parts,
+    keys,
+    user: await userOf(memories),
+    withProjects: options.withProjects ?? false,
+    creates: new RateLimit(options.createsPerMinute ?? 300, memories.clock),
+    reads: new RateLimit(options.readsPerMinute ?? 1_200, memories.clock),
+    streams: new Streams({ keys, closing: closing.signal, ...options.streams }),
+    version: options.version ?? 'unknown',
+    closing: closing.signal,
+  };
+  let pages: Pages | undefined;
+  const otherwise = async (request: Request) => (await pages?.answer(request)) ?? null;
+  const reached = { urls: [], origins: [], ...options.reached };
+  const { fetch } = createApp(deps, { ...reached, otherwise });
+  const { requestMs = REQUEST_MS } = options;
+  const timeouts = {
+    requestTimeout: requestMs,
+    headersTimeout: Math.min(HEADERS_MS, requestMs),
+    connectionsCheckingInterval: Math.min(5_000, requestMs),
+  };
+  const server = createAdaptorServer(
+    options.tls
+      ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }
+      : { fetch, serverOptions: timeouts },
+  );
+  const close = async (withinMs: number) => {
+    closing.abort();
+    const pagesClosed = pages?.close();
+    const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    const patience = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), withinMs);
+    await ended;
+    clearTimeout(patience);
+    await pagesClosed;
+  };
+  let url: string;
+  try {
+    url = await listen(server, options);
+    // Of a socket there is no address that a browser could open.
+    if (options.socket === undefined) pages = await options.openPages?.({ config, url, urls: reached.urls });
+  } catch (error) {
+    // What listens, or works on a thread, would keep the process alive.
+    await close(0);
+    throw error;
+  }
+  let closed: Promise<void> | undefined;
+  return {
+    deps,
+    url,
+    close(withinMs = END_MS) {
+      closed ??= close(withinMs);
+      return closed;
+    },
+  };
+}
+
+/** Who a person of this machine is to clients: the same as long as the database is. */
+async function userOf({ db }: Memories): Promise<string> {
+  return db.write(async (sql) => {
+    await insert(sql, 'setting', [{ key: 'user', value: newId('user') }], 'on conflict do nothing');
+    return (await sql.get<{ value: string }>("select value from setting where key = 'user'"))?.value as string;
+  });
+}
+
+async function listen(server: ReturnType<typeof createAdaptorServer>, options: ServeOptions): Promise<string> {
+  const { host = '127.0.0.1', port = 4114, socket, tls } = options;
+  const listening = Promise.withResolvers<void>();
+  server.once('listening', listening.resolve).once('error', listening.reject);
+  // Nobody else may connect, not even before its mode is set.
+  const mask = socket === undefined ? null : process.umask(0o177);
+  try {
+    // One that a server left behind which was killed.
+    if (socket !== undefined && kindOf(socket) === 'other') removeFile(socket);
+    if (socket === undefined) server.listen(port, host);
+    else server.listen(socket);
+    await listening.promise;
+  } catch (error) {
+    const where = socket ?? `${host}:${port}`;
+    throw new AppError('bad-input', `Cannot listen on ${where}: ${(error as Error).message}.`, {
+      remedy: socket === undefined ? 'Choose another with --port.' : 'Choose another path with --socket.',
+    });
+  } finally {
+    if (mask !== null) process.umask(mask);
+  }
+  if (socket !== undefined) {
+    makePrivate(socket);
+    return socket;
+  }
+  const { port: found } = server.address() as AddressInfo;
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found}`;
+}

@@ -1,0 +1,203 @@
+// Sessions that clients send, to be learned from: kept redacted, extended, extracted.
+// Promises: the body is read as it comes and bounded after decompression; who may not read the store of a session does not learn
+// that it is there.
+
+import { join } from 'node:path';
+import { z } from '@hono/zod-openapi';
+import { isKept } from '../../jobs/client-dream.ts';
+import { isAppError } from '../base/errors.ts';
+import { writePieces } from '../base/files/file-pieces.ts';
+import { removeFile } from '../base/files/files.ts';
+import { thisProcess } from '../base/process.ts';
+import { newId } from '../db/sql.ts';
+import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import {
+  addPart,
+  hasPart,
+  isSent,
+  messagesIn,
+  readBody,
+  type SentRow,
+  sentNamed,
+  sessionsNamed,
+  sumOfBody,
+  waitingSent,
+} from '../memory/sent-sessions.ts';
+import { put } from '../queue/inbox.ts';
+import { ApiError } from './api-errors.ts';
+import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
+import { isTeams, isVisible, refuseArchived, storeNamed } from './visible.ts';
+
+const PATH = '/nocturne/v1/sessions';
+
+const id = z.string().regex(/^sesn_[A-Za-z0-9_-]{1,64}$/, 'it must be sesn_ and up to 64 letters, digits, _ or -');
+
+const sessionSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('session'),
+    memory_store_id: z.string(),
+    messages: z.int(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .openapi('Session');
+
+const endpoint = endpointsWith({ tag: 'Sessions', right: 'sessions', answer: sessionSchema });
+const whichQuery = { memory_store_id: z.string().optional() };
+
+export function sessionRoutes(): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: PATH,
+      about: 'Send a session: an array of Messages, or a transcript as an agent wrote it',
+      isRaw: true,
+      query: z.strictObject({ memory_store_id: z.string().min(1), id: id.optional() }),
+      async handle(call) {
+        const { deps, query } = call;
+        const store = await storeNamed(query.memory_store_id, call);
+        refuseArchived(store);
+        const name = query.id ?? newId('sesn');
+        // One that was sent before is only answered.
+        if (!(await sentNamed(deps.memories.db, store.id, name))) await refuseWhereManyWait(store, call);
+        return addTo({ store, name, after: 0 }, call, 'This memory store has another session of that id.');
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${PATH}/{session}`,
+      about: 'Read how many messages of a session there are',
+      query: z.strictObject(whichQuery),
+      handle: async (call) => shapeOf((await sessionOf(call)).row),
+    }),
+    endpoint({
+      method: 'patch',
+      path: `${PATH}/{session}`,
+      about: 'Send further messages of a session, behind the first `after`',
+      isRaw: true,
+      query: z.strictObject({ after: z.coerce.number().int().min(0), ...whichQuery }),
+      async handle(call) {
+        const { row, store } = await sessionOf(call);
+        refuseArchived(store);
+        return addTo({ store, name: row.name, after: call.query.after }, call);
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${PATH}/{session}/extract`,
+      about: 'Learn from a session now',
+      query: z.strictObject(whichQuery),
+      async handle(call) {
+        const { row, store } = await sessionOf(call);
+        refuseArchived(store);
+        if (isTeams(store))
+          throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share.");
+        const { db, clock } = call.deps.memories;
+        const payload = { ended: true, takeUp: ['declined', 'gave_up'] };
+        const item = { kind: 'extract', key: row.id, memory: store.id, payload, tenant: store.tenant } as const;
+        await db.write((sql) => put(sql, { ...item, notBefore: clock.now() }, clock.now()));
+        return shapeOf(row);
+      },
+    }),
+  ];
+}
+
+/** The session that a request names, of a store that its caller may read; the newest of several. */
+async function sessionOf(
+  call: Call<unknown, { memory_store_id?: string }>,
+): Promise<{ row: SentRow; store: MemoryRow }> {
+  const { deps, params, query } = call;
+  const { db, clock } = deps.memories;
+  for (const row of await sessionsNamed(db, params.session as string)) {
+    if (!isSent(row) || !isKept(row, { now: clock.now(), days: deps.config.sessionDays })) continue;
+    const store = await memoryRow(db, row.memory);
+    const isMeant = query.memory_store_id === undefined || row.memory === query.memory_store_id;
+    if (store && isMeant && isVisible(store, call)) return { row, store };
+  }
+  throw new ApiError('not_found_error', 'There is no such session.');
+}
+
+function shapeOf(row: SentRow): z.infer<typeof sessionSchema> {
+  const { name, memory: memory_store_id, created_at, sent_at: updated_at } = row;
+  return { id: name, type: 'session', memory_store_id, messages: messagesIn(row), created_at, updated_at };
+}
+
+interface Place {
+  store: MemoryRow;
+  name: string;
+  after: number;
+}
+
+/** Adds what a request holds; what is there already is only answered. `taken`: what is said where something else is there. */
+async function addTo({ store, name, after }: Place, call: Call, taken?: string) {
+  const { memories } = call.deps;
+  const { db, clock } = memories;
+  const there = () => sentNamed(db, store.id, name);
+  return withBody(call, async ({ path, sha }) => {
+    const before = await there();
+    if (before && hasPart(before, { after, sha })) return shapeOf(before);
+    if (after === (before ? messagesIn(before) : 0)) {
+      const part = await readable(() => readBody(path, { after, sha }));
+      await addPart(db, { memory: store.id, name, by: call.caller.id, now: clock.now() }, part);
+    }
+    const now = await there();
+    if (now && hasPart(now, { after, sha })) return shapeOf(now);
+    throw new ApiError(
+      'conflict_error',
+      taken ?? `after: the session has ${now ? messagesIn(now) : 0} messages by now.`,
+    );
+  });
+}
+
+const ASK_AGAIN_SECONDS = 10;
+
+/** Before the body is read: what cannot be learned from in time is better kept by who sends it. */
+async function refuseWhereManyWait({ tenant }: MemoryRow, { deps, caller }: Asker): Promise<void> {
+  const { all, each } = deps.config.maxWaitingSessions;
+  const { db } = deps.memories;
+  const again = { retryAfterSeconds: ASK_AGAIN_SECONDS };
+  if ((await waitingSent(db, 'all')) >= all)
+    throw new ApiError('overloaded_error', `${all} sessions wait to be learned from; send this one later.`, again);
+  if ((await waitingSent(db, tenant === '' ? { key: caller.id } : { tenant })) < each) return;
+  const whose = tenant === '' ? 'this key' : 'this tenant';
+  const message = `${each} sessions of ${whose} wait to be learned from; send this one later.`;
+  throw new ApiError('rate_limit_error', message, again);
+}
+
+/** What was sent, in a file that goes when the request is over; `sha`: SHA-256 of it, decompressed. */
+async function withBody<T>(call: Call, work: (body: { path: string; sha: string }) => Promise<T>): Promise<T> {
+  const { deps, context } = call;
+  const path = join(deps.config.home, 'copies', encodeURIComponent(`${thisProcess()} ${newId('body')}`));
+  const most = deps.config.sessionBytes;
+  const tooLarge = new ApiError('request_too_large', `The session is too large: at most ${most} bytes are allowed.`);
+  async function* bounded() {
+    let size = 0;
+    for await (const piece of context.req.raw.body ?? []) {
+      size += piece.length;
+      if (size > most) throw tooLarge;
+      yield piece;
+    }
+  }
+  try {
+    await writePieces(path, bounded()).catch((error: unknown) => {
+      throw (error as Error).cause === tooLarge ? tooLarge : error;
+    });
+    const sha = await readable(() => sumOfBody(path, most));
+    if (sha === null) throw tooLarge;
+    return await work({ path, sha });
+  } finally {
+    removeFile(path);
+  }
+}
+
+/** What cannot be read is told without the name of the file that it was for a moment. */
+async function readable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isAppError(error, 'unknown-format') && !isAppError(error, 'bad-input')) throw error;
+    const what = error.code === 'bad-input' ? 'cannot be read' : 'is a session in no format that is known here';
+    throw new ApiError('invalid_request_error', `The body ${what}.`);
+  }
+}

@@ -1,0 +1,104 @@
+// Which memories a caller of the server sees: those it made, those that its key names, or all of its tenant; a project's only where
+// the server was asked for those. What it does not see is not there for it. And pages of lists, by the key of their last row.
+
+import { hash } from 'node:crypto';
+import type { Value } from '../db/sql.ts';
+import type { By } from '../memory/commit.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
+import { isCheckedInDir } from '../memory/paths.ts';
+import { ApiError } from './api-errors.ts';
+import type { Asker, Call } from './endpoint.ts';
+
+interface Flags {
+  /** The key that made it. */
+  owner?: string;
+  allowsSecrets?: boolean;
+}
+
+export function flagsOf({ flags }: Pick<MemoryRow, 'flags'>): Flags {
+  return JSON.parse(flags);
+}
+
+/** Whether a repository carries the memory, so that it is changed there alone. */
+export function isTeams({ dir }: MemoryRow): boolean {
+  return dir !== null && isCheckedInDir(dir);
+}
+
+export function isVisible(row: MemoryRow, { caller, deps }: Asker): boolean {
+  if (row.tenant !== caller.tenant && caller.tenant !== '') return false;
+  if (flagsOf(row).owner === caller.id) return true;
+  if (caller.memories === 'all') return row.scope === 'store' || deps.withProjects;
+  return caller.memories.includes(row.id);
+}
+
+/** The memory that a request names, as its caller sees it. Throws 404. */
+export function storeOf(call: Call): Promise<MemoryRow> {
+  return storeNamed(call.params.store as string, call);
+}
+
+export async function storeNamed(id: string, by: Asker): Promise<MemoryRow> {
+  const { db } = by.deps.memories;
+  const row = await db.get<MemoryRow>('select * from memory where id = ? and deleted_at is null', id);
+  if (row && isVisible(row, by)) return row;
+  throw new ApiError('not_found_error', 'There is no such memory store.');
+}
+
+/** The files of it, to be read. */
+export async function filesOf(call: Call): Promise<MemoryFiles> {
+  const row = await storeOf(call);
+  return filesIn(row, call, { secrets: flagsOf(row).allowsSecrets ? 'keep' : 'refuse' });
+}
+
+export async function filesIn(
+  { id }: MemoryRow,
+  { deps: { memories } }: Asker,
+  how: { secrets: OfSecrets },
+): Promise<MemoryFiles> {
+  return new MemoryFiles(memories, await memories.of(id), how);
+}
+
+/** The files of it, to be changed. `isArchivedFine`: what goes may go from an archived memory, too. */
+export async function writableFilesOf(call: Call, { isArchivedFine = false } = {}): Promise<MemoryFiles> {
+  const files = await filesOf(call);
+  if (isTeams(files.memory))
+    throw new ApiError(
+      'permission_error',
+      "A team's memory is changed in its repository alone: nocturne share, or git.",
+    );
+  if (!isArchivedFine) refuseArchived(files.memory);
+  return files;
+}
+
+export function refuseArchived({ archived_at: at }: MemoryRow): void {
+  if (at === null) return;
+  throw new ApiError('invalid_request_error', `This memory store was archived at ${at}: it is only read.`);
+}
+
+export function byOf({ caller }: Asker): By {
+  return { job: caller.id, actor: { kind: 'api', id: caller.id } };
+}
+
+/** Where a page of a list ended, for its next one: it holds for the same list with the same filters and the same key alone. */
+export function cursorOf(last: readonly Value[], of: readonly unknown[]): string {
+  return `page_${Buffer.from(JSON.stringify([sumOf(of), ...last])).toString('base64url')}`;
+}
+
+/** What `cursorOf` was given; undefined for a first page. Throws 400 for a cursor of another list. */
+export function placeOf(page: string | undefined, of: readonly unknown[]): string[] | undefined {
+  if (page === undefined) return undefined;
+  try {
+    const [sum, ...last] = JSON.parse(Buffer.from(page.replace(/^page_/, ''), 'base64url').toString());
+    if (sum === sumOf(of) && last.every((each: unknown) => typeof each === 'string')) return last;
+  } catch {
+    // What cannot be read is no cursor of this list either.
+  }
+  throw new ApiError(
+    'invalid_request_error',
+    'page: it is no cursor of this list. Use next_page of the page before, with the same filters and the same key.',
+  );
+}
+
+function sumOf(of: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(of)).slice(0, 16);
+}

@@ -1,0 +1,273 @@
+// What `nocturne doctor` looks at outside of memory directories: programs, hooks, key, queue, worker, schedule, home.
+// Each check answers lines that say what was found and, where something is not fine, what to do. Nothing is made or
+// mended, no key is shown, and the model is asked only where the person wants it.
+
+import { join } from 'node:path';
+import { explainFailure, openModel } from '../agent/model.ts';
+import { programNamed, programOf } from '../agent/programs/programs.ts';
+import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
+import { type Config, loadConfig } from '../base/config/config.ts';
+import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../base/errors.ts';
+import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';
+import { isPrivate, readTextNow, statFile, statNow } from '../base/files/files.ts';
+import { keyPath, keySource, readAccess } from '../base/key.ts';
+import { localTime } from '../base/time.ts';
+import { loadBoard } from '../db/drivers.ts';
+import type { Enablement } from '../memory/paths.ts';
+import { namesInSpool, spoolDir } from '../queue/spool.ts';
+import { directoryOf, findProgram, withPrograms } from '../worker/model-programs.ts';
+import { AGENT_NAMES, type Agent, findAgent, findPrograms } from './agents/agents.ts';
+import { isInstalled } from './agents/installing.ts';
+import { readSettings } from './agents/settings-text.ts';
+import { type Checked, fail, ok, sayFirst, warn } from './checked.ts';
+import { nightOf } from './schedules.ts';
+
+const OLDEST_NODE = [22, 18] as const;
+const ANSWERS_WITHIN_MS = 20_000;
+const PROGRAM_ANSWERS_WITHIN_MS = 90_000;
+
+export function checkNode(version = process.versions.node): Checked {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  return isNew ? ok('node', version) : fail('node', version, `Install Node ${OLDEST_NODE.join('.')} or newer.`);
+}
+
+export function checkHome({ home }: Config): Checked {
+  if (!isDirectory(home)) {
+    return statNow(home) === null
+      ? fail('home', `${home} is not there`, 'Run nocturne setup.')
+      : fail('home', `${home} is no directory`, 'Move it away, or set NOCTURNE_HOME to another place.');
+  }
+  // What is in a directory that nobody else may enter is out of reach, whatever its own mode.
+  if (isPrivate(home)) return ok('home', home);
+  const open = [home, ...listNames(home).map((name) => join(home, name))].filter((path) => !isPrivate(path));
+  return fail('home', `others can read ${open.join(', ')}`, `Run chmod -R go= ${home}.`);
+}
+
+/** What could not be looked into, and what to do. */
+export function failed(what: string): (error: AppError) => Checked[] {
+  return (error) => [fail(what, error.message, error.remedy ?? 'Mend it.')];
+}
+
+/** The hooks of every agent that nocturne was installed for, or is found in. */
+export function checkHooks(config: Config): Checked[] {
+  const found = AGENT_NAMES.flatMap((name) => checkHooksOf(findAgent(name), config));
+  if (found.length > 0) return found;
+  return [fail('hook', 'installed for no agent', 'Run nocturne setup.')];
+}
+
+function checkHooksOf(agent: Agent, config: Config): Checked[] {
+  const what = `hook of ${agent.title}`;
+  const file = agent.file(config);
+  try {
+    const text = readTextNow(file);
+    const parts = text === null ? [] : agent.find(text, file);
+    const plugin = agent.name === 'claude-code' && text !== null ? pluginName(text, file) : undefined;
+    const again = `Run nocturne setup ${agent.name}.`;
+    if (parts.length === 0) {
+      if (plugin && config.recallPrompts) {
+        return [warn(what, `the plugin ${plugin} has no hook for prompts, and recallPrompts is on`, again)];
+      }
+      if (plugin) return [ok(what, `by the plugin ${plugin}`)];
+      return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
+    }
+    const programs = findPrograms(config.environment);
+    const found = parts.map(withoutNode).join('\n');
+    const isAsWith = (recallPrompts: boolean) => {
+      const wanted = agent.add('', { programs, rules: [] }, { ...config, recallPrompts });
+      return agent.find(wanted, file).map(withoutNode).join('\n') === found;
+    };
+    const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
+    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
+    // Another Node is as good, as long as it is there.
+    if (!isAsWith(config.recallPrompts)) {
+      const prompts = config.recallPrompts ? 'on, and its hook is not' : 'off, and its hook is still';
+      const why = isAsWith(!config.recallPrompts)
+        ? `recallPrompts is ${prompts} in ${file}`
+        : `${file} names another nocturne, or not all of its hooks`;
+      return [fail(what, why, again)];
+    }
+    if (missing.length > 0) return [fail(what, `${missing.join(', ')} is not there`, again)];
+    return [
+      ok(what, file),
+      ...(plugin
+        ? [warn(what, `the plugin ${plugin} runs it too`, `Keep one: nocturne setup ${agent.name} --remove.`)]
+        : []),
+      ...(agent.name !== 'opencode' && readSettings(text ?? '', file).disableAllHooks === true
+        ? [fail(what, `${file} switches all hooks off`, 'Remove "disableAllHooks" from it.')]
+        : []),
+    ];
+  } catch (error) {
+    return [fail(what, isAppError(error) ? error.message : describeError(error), `Mend ${file}.`)];
+  }
+}
+
+/** The program that is named first, whole: hooks lie below a `node_modules`. */
+const NODE = /((?:"command":"|"node":")'?)([^"']*?[\\/]node(?:\.exe)?)(?=["'\s])/;
+
+export function nodeIn(part: string): string | undefined {
+  return NODE.exec(part)?.[2];
+}
+
+function withoutNode(part: string): string {
+  return part.replace(NODE, '$1node');
+}
+
+function pluginName(text: string, file: string): string | undefined {
+  const enabled = Object.entries((readSettings(text, file).enabledPlugins ?? {}) as Record<string, unknown>);
+  return enabled.find(([name, isOn]) => name.startsWith('nocturne@') && isOn === true)?.[0];
+}
+
+/** Whether nocturne may work unasked for the project that doctor is run in. */
+export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Enablement): Checked[] {
+  // Of settings that cannot be read another check tells.
+  if (enabled || isUnknown) return [];
+  const remedy =
+    pausedUntil === undefined
+      ? 'Change that if it is not meant so.'
+      : 'Run nocturne pause --off, for a project with --project.';
+  return [warn('switches', `nothing is done unasked here: ${reason}`, remedy)];
+}
+
+export async function checkKey(config: Config): Promise<Checked[]> {
+  if (!needsKey(config.model)) return [ok('key', `${config.model} needs none`)];
+  const source = keySource(config);
+  const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
+  if (source === 'none') return [fail('key', 'there is none', keep)];
+  if (source === 'environment') {
+    const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;
+    if (isKept) return [ok('key', 'in the environment, and kept')];
+    return [warn('key', 'in this environment alone; schedulers have none', keep)];
+  }
+  if (source === 'unneeded') return [ok('key', `${config.baseUrl} is asked without one`)];
+  // A command may ask a person, or a server: it is run only to ask the model.
+  if (source === 'command') return [ok('key', `by the command ${config.keyCommand?.[0]}`)];
+  try {
+    await readAccess(config);
+    return [ok('key', keyPath(config))];
+  } catch (error) {
+    return [fail('key', describeError(error), `Run chmod 600 ${keyPath(config)}, or keep a key again.`)];
+  }
+}
+
+/** The settings as the schedule's process has them, where a program stands as the model; else as they are. */
+export async function asAtNight(config: Config): Promise<Config> {
+  if (programOf(config.model) === null) return config;
+  const night = attempt(
+    () => nightOf(config, findPrograms(config.environment)),
+    () => null,
+  );
+  if (night === null) return config;
+  const { userDir, clock, model } = config;
+  return { ...(await loadConfig({ model }, { ...night.environment, HOME: userDir, USERPROFILE: userDir })), clock };
+}
+
+/**
+ * Which file an agent's program that stands as the model is, its version, how it pays, and what it sends along; no request
+ * is sent. It is tried as the schedule would start it: what works in a shell may not work at night.
+ */
+export async function checkProgram(config: Config): Promise<Checked[]> {
+  const name = programOf(config.model)?.name;
+  if (name === undefined) return [];
+  const night = await asAtNight(config);
+  const { title, path, version, login, movedFrom, problem } = await findProgram(name, night, { isFresh: true });
+  const shown = programNamed(name).alsoShown.map((file) => join(directoryOf(name, night), file));
+  const moved = movedFrom ? `; ${movedFrom}, where set-up found it, is gone` : '';
+  const again = `Run nocturne setup --model ${config.model}, which keeps where it is now.`;
+  if (problem) {
+    const isNightly = !(await findProgram(name, config, { isFresh: true })).problem;
+    const why = `${problem.message.replace(/\.$/, '')}${moved}`;
+    const remedy = problem.remedy ?? 'Mend it.';
+    if (!isNightly) return [fail('program', why, remedy)];
+    const found = `as the schedule starts it: ${why}; from this shell it can be asked`;
+    return [fail('program', found, path === null ? again : remedy)];
+  }
+  const paid = login?.paidBy === 'plan' ? `on your plan, ${login.said}` : `by ${login?.said}, which costs money`;
+  const found = `${title} ${version}, ${path}, ${paid}`;
+  return [
+    movedFrom ? warn('program', `${found}${moved}`, again) : ok('program', found),
+    ...shown
+      .filter((file) => statNow(file) !== null)
+      .map((file) => ok('program', `it sends ${file} along with each request`)),
+  ];
+}
+
+/** Whether the model takes the key, told by one request of a few tokens. */
+export async function checkModel(config: Config, spend: Counting): Promise<Checked[]> {
+  if (config.model === OFFLINE_MODEL || (needsKey(config.model) && keySource(config) === 'none')) return [];
+  const error = await tryModel(config, spend);
+  if (!error) return [ok('model', `${config.model} answers`)];
+  const { class: kind } = ruleOf(isAppError(error) ? error.code : null);
+  return kind === 'transient' || kind === 'rate-limit' || kind === 'ceiling'
+    ? [warn('model', `could not be asked: ${describeError(error)}`, 'Nothing is lost: the work waits.')]
+    : [fail('model', describeError(error), 'Check key, model and network.')];
+}
+
+type Counting = Pick<AgentPorts, 'reserve' | 'settle'>;
+
+/** Sends the model one request of a few tokens; answers what it failed with. */
+export async function tryModel(config: Config, spend: Counting): Promise<unknown> {
+  try {
+    const isProgram = programOf(config.model) !== null;
+    // A program answers in a form of its own, and starts first.
+    const maxOutputTokens = isProgram ? 500 : 1;
+    const request = {
+      model: config.model,
+      access: await readAccess(config),
+      system: '',
+      input: '',
+      tools: [],
+      maxTurns: 1,
+      maxOutputTokens,
+      requestMs: Math.min(config.requestMs, isProgram ? PROGRAM_ANSWERS_WITHIN_MS : ANSWERS_WITHIN_MS),
+    };
+    const ask: RunAgent = async (asked, ports) => {
+      const hi = {
+        model: config.model,
+        max_tokens: maxOutputTokens,
+        // Codex takes no empty one.
+        ...(isProgram && { system: 'Answer in one word.' }),
+        messages: [{ role: 'user' as const, content: 'Hi' }],
+      };
+      await openModel(asked, ports).messages.create(hi);
+      return 'done';
+    };
+    await withPrograms(config, ask)(request, {
+      callTool: async () => ({ text: '', isError: true }),
+      reserve: spend.reserve,
+      settle: spend.settle,
+    });
+    return undefined;
+  } catch (error) {
+    return explainFailure(error, config);
+  }
+}
+
+/** What is not installed with nocturne, for those that could use it. */
+export async function checkBoard({ queueUrl }: Config): Promise<Checked[]> {
+  if (!queueUrl) return [];
+  const missing = (error: AppError) => [ok('board', describeError(error))];
+  return loadBoard().then(() => [], onAppError(missing, 'bad-input'));
+}
+
+/** The agent's own settings, where they tell where memory lives and whether it is on. */
+export function checkAgentSettings({ agentMemory }: Config): Checked[] {
+  const { problem, path } = agentMemory.settings;
+  return problem ? [fail('agent settings', problem, `Mend ${path}: what sessions taught waits until then.`)] : [];
+}
+
+/** Sessions that hooks told of and no worker has taken up yet. */
+export async function checkSpool(config: Config): Promise<Checked> {
+  const dir = spoolDir(config.home);
+  const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
+  const names = namesInSpool(config.home);
+  if (files.length === 0 && names.length === 0) return ok('spool', 'empty');
+  if (files.length === 0) {
+    return warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
+  }
+  const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
+  const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
+  const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
+  const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
+  return isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found);
+}

@@ -1,0 +1,286 @@
+// Which model is to read the sessions: what there is on this machine, each with a plain word of who reads, what it takes and
+// what it costs; which of them is taken where nobody chooses; and the question. Nothing is written here, and no model is
+// asked: programs are looked up, local endpoints list their models.
+
+import { findLocalEndpoints, type LocalEndpoint } from '../agent/local-endpoints.ts';
+import type { ProgramName } from '../agent/programs/program.ts';
+import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
+import { needsKey, OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/types.ts';
+import { type Config, isLocal } from '../base/config/config.ts';
+import { settingsSchema } from '../base/config/settings.ts';
+import { describeError, onAppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
+import { keyPath } from '../base/key.ts';
+import { sayCount } from '../base/text/wording.ts';
+import type { Asking, Questions } from '../terminal/ask.ts';
+import { fromHome, sayTokens } from '../terminal/phrases.ts';
+import { type FoundProgram, findProgram, programToKeep } from '../worker/model-programs.ts';
+import { type AgentName, findAgent } from './agents/agents.ts';
+import type { NewSettings } from './settings-file.ts';
+
+/** About what a day with sessions takes of a model; null: there were none to tell from. */
+export type DayUse = { requests: number; tokens: number; microUsd: number | null } | null;
+
+export interface Around {
+  config: Config;
+  /** What nocturne is set up for. */
+  agents: AgentName[];
+  programs: FoundProgram[];
+  locals: LocalEndpoint[];
+  /** Sessions of the last days. */
+  sessions: Partial<Record<string, number>>;
+  /** The same for each model that is asked for. */
+  dayOf(model: string): Promise<DayUse>;
+}
+
+export interface Offer {
+  kind: 'program' | 'key' | 'local' | 'endpoint' | 'offline';
+  /** As `model` is set; empty: it is still to be asked for. */
+  model: string;
+  title: string;
+  /** Who reads, what it takes and what it costs, in sentences. */
+  about: string;
+  /** What becomes of config.json; undefined: as by default. */
+  settings: NewSettings;
+  /** What nocturne uses now. */
+  isPresent?: boolean;
+  program?: FoundProgram;
+  /** Of a local endpoint, those that can be chosen. */
+  models?: string[];
+}
+
+export interface Choice extends Offer {
+  /** A key that was typed for it; empty: it wants none. */
+  apiKey?: string;
+}
+
+/** What there is, without a request to a model. */
+export async function lookAround(config: Config): Promise<Pick<Around, 'programs' | 'locals'>> {
+  const [programs, locals] = await Promise.all([
+    Promise.all(PROGRAMS.map((name) => findProgram(name, config))),
+    findLocalEndpoints(config.environment),
+  ]);
+  return { programs, locals };
+}
+
+/** What can be chosen, in the order of the question. */
+export async function offersOf(around: Around): Promise<Offer[]> {
+  const { config, programs, locals } = around;
+  // What is in use stays so, though it cannot be asked now.
+  const inUse = programOf(config.model)?.name;
+  const loggedIn = programs.filter(({ name, path, problem }) => path !== null && (!problem || name === inUse));
+  const byPrograms = await Promise.all(loggedIn.map((program) => programOffer(program, program.name, around)));
+  const most = (offer: Offer) => around.sessions[offer.program?.name ?? ''] ?? 0;
+  return [
+    ...byPrograms.toSorted((a, b) => most(b) - most(a)),
+    await keyOffer(around, keyModel(config.baseUrl === undefined ? config.model : OFFLINE_MODEL)),
+    ...(config.baseUrl === undefined ? [] : [presentEndpoint(config)]),
+    ...locals.filter(({ baseUrl }) => baseUrl !== config.baseUrl).map((local) => localOffer(local, local.models)),
+    ENDPOINT,
+    offlineOffer(config),
+  ];
+}
+
+/** What is taken where nobody chooses: what is in use; the login of an agent that it is set up for; a key; else none. */
+export function defaultOf(offers: Offer[], { config, agents }: Pick<Around, 'config' | 'agents'>): Offer {
+  const isOwn = ({ program }: Offer) => program !== undefined && agents.includes(program.name);
+  const hasKey = ({ kind }: Offer) => kind === 'key' && hasKeyInShell(config);
+  const chosen = offers.find(({ isPresent }) => isPresent) ?? offers.find(isOwn) ?? offers.find(hasKey);
+  return chosen ?? (offers.at(-1) as Offer);
+}
+
+/** What `--model` names. Throws where the program is not there. */
+export async function offerNamed(model: string, around: Around): Promise<Offer> {
+  const named = programOf(model);
+  if (named) {
+    const program = around.programs.find(({ name }) => name === named.name) as FoundProgram;
+    if (program.path === null) throw program.problem;
+    return programOffer(program, model, around);
+  }
+  const local = around.locals.find(({ models }) => models.includes(model));
+  if (model === OFFLINE_MODEL) return offlineOffer(around.config);
+  if (local) return { ...localOffer(local, [model]), model, settings: { baseUrl: local.baseUrl, model } };
+  return around.config.baseUrl
+    ? { ...presentEndpoint(around.config), model, settings: { model } }
+    : keyOffer(around, model);
+}
+
+/** Asks until there is an answer, also for what it wants further; null: the person went away. */
+export async function askForModel(
+  around: Around,
+  { questions, say }: Asking & { questions: Questions },
+): Promise<Choice | null> {
+  const offers = await offersOf(around);
+  const standard = offers.indexOf(defaultOf(offers, around)) + 1;
+  const absent = around.programs.filter(({ path, problem }) => path !== null && problem);
+  say(
+    [
+      'Which model is to read your sessions? Whoever runs it reads what you and the agents said in them, also sessions with the agent of another company.',
+      '',
+      ...offers.map(({ title, about }, at) => `  ${String(at + 1).padStart(2)}  ${title}: ${about}`),
+      ...(absent.length > 0 ? [''] : []),
+      ...absent.map(({ problem }) => `Not offered: ${problem?.message} ${problem?.remedy ?? ''}`),
+      '',
+    ].join('\n'),
+  );
+  for (;;) {
+    const answer = (await questions.ask(`Which? A number, or a model id [${standard}] `))?.trim();
+    if (answer === undefined) return null;
+    const named = () => offerNamed(answer, around).catch(onAppError((error) => void say(describeError(error))));
+    const offer = /^\d*$/.test(answer) ? offers[Number(answer || standard) - 1] : await named();
+    const choice = offer && (await settle(offer, { config: around.config, questions, say }));
+    if (choice) return choice;
+  }
+}
+
+/** Asks for what an offer leaves open; undefined: it was not said. */
+async function settle(
+  offer: Offer,
+  { config, questions, say }: Asking & { config: Config; questions: Questions },
+): Promise<Choice | undefined> {
+  const ask = async (question: string, begun?: string) => (await questions.ask(question, begun))?.trim() ?? '';
+  if (offer.kind === 'local' && offer.model === '') {
+    const [only, ...more] = offer.models as [string];
+    const model = more.length > 0 ? await ask('Which of its models? ', only) : only;
+    if (offer.models?.includes(model)) return { ...offer, model, settings: { ...offer.settings, model } };
+    return void say(`It has no model ${model}.`);
+  }
+  if (offer.kind === 'endpoint' && offer.model === '') {
+    const address = (await ask('Its address (as https://openrouter.ai/api): ')).replace(
+      /(?:\/v1(?:\/messages)?)?\/*$/,
+      '',
+    );
+    if (!/^https?:\/\/./.test(address) || !URL.canParse(address)) {
+      return void say('An address begins with https:// or http://.');
+    }
+    const model = await ask('The id of the model there: ');
+    if (model === '') return undefined;
+    const apiKey = (await questions.askHidden('Its key (not shown; empty for none): '))?.trim();
+    return { ...offer, model, title: `${model} at ${address}`, settings: { model, baseUrl: address }, apiKey };
+  }
+  const isWanted = offer.kind === 'key' && !hasKeyInShell(config) && !isKept(config);
+  if (!isWanted) return offer;
+  const apiKey = await askForKey(questions);
+  return apiKey ? { ...offer, apiKey } : undefined;
+}
+
+/** Undefined or empty: there is none. */
+export async function askForKey(questions: Questions): Promise<string | undefined> {
+  return (await questions.askHidden('API key for the model (not shown; empty for none): '))?.trim();
+}
+
+async function programOffer(program: FoundProgram, model: string, around: Around): Promise<Offer> {
+  const { name, title, company, login, path } = program;
+  const isPresent = programOf(around.config.model)?.name === name;
+  // Where it is in use with a model of its own, that stays.
+  const id = isPresent && model === name ? around.config.model : model;
+  const day = await around.dayOf(id);
+  const kept = programToKeep(name, path as string, around.config);
+  const { ANTHROPIC_BASE_URL: address = '' } = kept.environment;
+  const reader = URL.canParse(address) ? `Whoever runs ${new URL(address).host}` : company;
+  const cost =
+    login?.paidBy === 'key'
+      ? `It is logged in by a key, so it costs money: ${sayDay(day)}.`
+      : `It uses up your plan: ${sayDay(day)}, at most ${sayCount(around.config.planRequests, 'request')} a day (planRequests). Whether its terms allow that is yours to check.`;
+  return {
+    kind: 'program',
+    model: id,
+    title: `${title} with your login, ${login?.said ?? 'which is not known'}`,
+    about: `${reader} reads your sessions${othersThan(name, around)}. ${cost}`,
+    settings: { model: id, baseUrl: undefined, [`agentPrograms.${name}`]: kept },
+    isPresent,
+    program,
+  };
+}
+
+async function keyOffer(around: Around, model: string): Promise<Offer> {
+  const { config } = around;
+  const { access, home, keyCommand } = config;
+  const host = config.baseUrl === undefined && URL.canParse(access.baseURL ?? '') && new URL(access.baseURL ?? '').host;
+  const day = await around.dayOf(model);
+  const source = statNow(keyPath({ home }))
+    ? `The key in ${fromHome(keyPath({ home }), config)}`
+    : keyCommand
+      ? `The key that ${keyCommand[0]} prints`
+      : hasKeyInShell(config)
+        ? `The key of ${access.apiKey ? 'ANTHROPIC_API_KEY' : 'ANTHROPIC_AUTH_TOKEN'} in this shell`
+        : 'An API key that you type (not shown)';
+  return {
+    kind: 'key',
+    model,
+    title: `${source}, for ${model}`,
+    about: `${host ? `Whoever runs ${host}` : 'Anthropic'} reads your sessions. It costs money: ${sayDay(day)}${day?.microUsd === null ? '; its price is not known here' : ''}.`,
+    settings: { model: model === settingsSchema.parse({}).model ? undefined : model, baseUrl: undefined },
+    isPresent: needsKey(config.model) && config.baseUrl === undefined && isKept(config),
+  };
+}
+
+function localOffer({ title, baseUrl }: LocalEndpoint, models: string[]): Offer {
+  const reads = isLocal(baseUrl) ? 'Nothing leaves this machine' : `Whoever runs ${new URL(baseUrl).host} reads them`;
+  return {
+    kind: 'local',
+    model: '',
+    title: `${title} at ${baseUrl} (${models.slice(0, 6).join(', ')}${models.length > 6 ? ', …' : ''})`,
+    about: `${reads}, and it is free. It is slow without a good graphics card, and small models miss much.`,
+    settings: { baseUrl },
+    models,
+  };
+}
+
+function presentEndpoint(config: Config): Offer {
+  const { model, baseUrl = '' } = config;
+  return {
+    kind: 'endpoint',
+    model,
+    title: `${model} at ${baseUrl}`,
+    about: 'As it is set now. Whoever runs it reads your sessions.',
+    settings: {},
+    isPresent: needsKey(model),
+  };
+}
+
+const ENDPOINT: Offer = {
+  kind: 'endpoint',
+  model: '',
+  title: 'Another endpoint of the Messages protocol',
+  about: 'You give its address, model and key. Whoever runs it reads your sessions, and says what it costs.',
+  settings: {},
+};
+
+function offlineOffer({ model }: Config): Offer {
+  return {
+    kind: 'offline',
+    model: OFFLINE_MODEL,
+    title: 'None for now (offline)',
+    about: `Rules on this machine, free. ${OFFLINE_LIMITS} It understands nothing.`,
+    settings: { model: OFFLINE_MODEL },
+    isPresent: model === OFFLINE_MODEL,
+  };
+}
+
+/** The model that a key is for: this one, where it takes a key. */
+export function keyModel(model: string): string {
+  return needsKey(model) ? model : settingsSchema.parse({}).model;
+}
+
+function hasKeyInShell({ access }: Config): boolean {
+  return (access.apiKey ?? access.authToken) !== undefined;
+}
+
+/** Whether Anthropic's key, or a command for it, is kept. */
+function isKept({ home, keyCommand }: Config): boolean {
+  return statNow(keyPath({ home })) !== null || keyCommand !== undefined;
+}
+
+function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): string {
+  const others = agents.filter((each) => each !== name).map((each) => findAgent(each).title);
+  return others.length > 0 ? `, those with ${others.join(', ').replace(/, (?=[^,]*$)/, ' and ')} too` : '';
+}
+
+function sayDay(day: DayUse): string {
+  if (day === null) return 'how much is not known, no session of the last days is left to tell it from';
+  const { requests, tokens, microUsd } = day;
+  const size = `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
+  const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;
+  return `${all} on a day like your last ones`;
+}

@@ -1,0 +1,215 @@
+// What the commands print: results on stdout, everything else on stderr; and the exit codes. Lines fit the terminal, broken
+// between words and nowhere else: a call of nocturne that can be pasted, code and a quote stay whole as far as a line is
+// long enough for them; a path is never broken, and a diff stays as it is. Nothing is left out. Tables are for people, and
+// the same rows for pipes. And a line on stderr that says what is going on and what is waited for, silent where stderr is no
+// terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
+
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type { RequestNews } from '../worker/job-bounds.ts';
+
+/** `attention`: something needs a person. `later`: busy, or a ceiling. */
+export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;
+
+export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
+  fine: 'fine',
+  failed: 'it failed, and stderr says why',
+  usage: 'wrong usage: nothing was done',
+  attention: 'something needs a person',
+  later: 'try again later: another process works on it, or a ceiling was reached',
+};
+
+export interface Printing {
+  json?: boolean;
+}
+
+/** The exit code of an outcome, and of several the worst. */
+export function exitFor(outcomes: string[]): number {
+  const isFailure = (outcome: string) => ['failed', 'refused', 'transcript-gone', 'unknown-format'].includes(outcome);
+  if (outcomes.some(isFailure)) return EXIT.failed;
+  return outcomes.some((outcome) => outcome === 'busy' || outcome === 'ceiling') ? EXIT.later : EXIT.fine;
+}
+
+/** Text is for a person: a terminal gets lines that fit it, a pipe the text as it is. All else is for a program: one line of JSON. */
+export function print(said: string | object): void {
+  printRaw(`${typeof said === 'string' ? fitting(said, process.stdout) : JSON.stringify(said)}\n`);
+}
+
+/** Prints text as it is, without an end of line of its own. */
+export function printRaw(text: string): void {
+  process.stdout.write(readable(text, process.stdout));
+}
+
+// All but the styles of `style`: others could hide what stands there, as the marks of direction could turn it around.
+const COMMANDING = /(?!\t|\r?\n|\u001b\[(?:[12]|22|3[1236]|39)m)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
+
+/** What a memory holds, perhaps one that came with a repository, cannot command a terminal. */
+function readable(text: string, stream: { isTTY?: boolean }): string {
+  return stream.isTTY ? text.replace(COMMANDING, '') : text;
+}
+
+/** Words in a style where stdout is a terminal that shows it; NO_COLOR is respected. */
+export function style(format: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+export function note(text: string): void {
+  process.stderr.write(readable(`${fitting(text, process.stderr)}\n`, process.stderr));
+}
+
+function fitting(text: string, stream: { isTTY?: boolean; columns?: number }): string {
+  return stream.isTTY ? wrap(text, stream.columns || 80) : text;
+}
+
+const GIVEN = String.raw`(?: (?:--?\w[\w-]*|"[^"\n]*"|'[^'\n]*'|<[^>\n]*>|[A-Z]{2,}\b|\S*[\d_/~:]\S*|\S+\.\w+))*`;
+const CALL = String.raw`nocturne(?: (?:enqueue|snapshot|help) [a-z]+| [a-z-]+)?${GIVEN}\S*`;
+const UNIT = new RegExp(String.raw`\S*(?:\x60[^\x60\n]*\x60|“[^”\n]*”|(?<!\S)"[^"\n]*")\S*|${CALL}|\S+`, 'g');
+
+/** `indent`: where a line that is too long goes on; default: below its first words, behind a label where it has one. */
+export function wrap(text: string, columns: number, indent?: number): string {
+  const lines = text.split('\n');
+  let isDiff = false;
+  return lines
+    .map((line, at) => {
+      const plain = stripVTControlCharacters(line);
+      isDiff = isDiff ? /^[-+ @\\]/.test(plain) : isDiffAt(lines, at);
+      return isDiff || plain.length <= columns ? line : wrapLine(line, columns, indent ?? hangOf(line, columns));
+    })
+    .join('\n');
+}
+
+/** Its head is two lines, with the names of both files. */
+function isDiffAt(lines: string[], at: number): boolean {
+  const begins = (line: string | undefined, mark: string) => stripVTControlCharacters(line ?? '').startsWith(mark);
+  return begins(lines[at], '--- ') && begins(lines[at + 1], '+++ ');
+}
+
+function wrapLine(line: string, columns: number, indent: number): string {
+  const room = columns - indent;
+  const lines: string[] = [];
+  let current = '';
+  let end = 0;
+  const add = (unit: string, before: string) => {
+    if (current !== '' && lengthOf(current + before + unit) > columns) {
+      lines.push(current);
+      current = ' '.repeat(indent) + unit;
+    } else current += before + unit;
+  };
+  for (const { 0: unit, index } of line.matchAll(UNIT)) {
+    const before = line.slice(end, index);
+    end = index + unit.length;
+    if (lengthOf(unit) <= room) add(unit, before);
+    else for (const [at, word] of unit.split(' ').entries()) add(word, at === 0 ? before : ' ');
+  }
+  return [...lines, current].join('\n');
+}
+
+/** Behind `- `, or behind a word or two and the spaces that line up what follows. */
+function hangOf(line: string, columns: number): number {
+  const plain = stripVTControlCharacters(line);
+  const labels = /^\s*(?:- |(?:\S{1,16}(?: \S{1,16})? {2,}){1,2})?/.exec(plain)?.[0].length ?? 0;
+  return labels <= columns / 2 ? labels : (/^\s*/.exec(plain)?.[0].length ?? 0);
+}
+
+/** Letters that a terminal shows two columns wide; what lies beyond is two units of a string by itself. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/g;
+
+/** In columns of a terminal. */
+function lengthOf(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  return plain.length + (plain.match(WIDE)?.length ?? 0);
+}
+
+/**
+ * Rows in columns under their names, the last one wrapped to the terminal, below the others where there is no room for
+ * it; without names and padding where stdout is no terminal, one tab between.
+ */
+export function printTable(names: string[], rows: string[][]): void {
+  if (!process.stdout.isTTY) {
+    for (const row of rows) print(row.join('\t'));
+    return;
+  }
+  const all = [names.map((name) => name && style('bold', name)), ...rows];
+  const widths = names.slice(0, -1).map((_, at) => 2 + Math.max(...all.map((row) => lengthOf(row[at] ?? ''))));
+  const taken = widths.reduce((sum, width) => sum + width, 0);
+  const columns = process.stdout.columns || 80;
+  // A path is never cut: who copies it needs all of it.
+  const longestWord = Math.max(...rows.flatMap((row) => (row.at(-1) ?? '').split(' ').map(lengthOf)));
+  const isNarrow = columns - taken < Math.max(longestWord, 24);
+  const lines = all.map((row) => {
+    const last = row.at(-1) ?? '';
+    const first = widths.map((width, at) => `${row[at]}${' '.repeat(width - lengthOf(row[at] ?? ''))}`).join('');
+    const isBelow = isNarrow && taken + lengthOf(last) > columns;
+    return isBelow ? `${first.trimEnd()}\n  ${last}` : wrapLine(first + last, columns, taken);
+  });
+  print(lines.join('\n'));
+}
+
+const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
+const FRAME_MS = 100;
+const CLEARED = '\r\u001b[2K';
+const STOPPED = 'Stopped. What is done stays; the rest waits for the next time.';
+
+let tellCurrent: ((news: RequestNews) => void) | undefined;
+
+/** Says beside the line that is shown what the model does. */
+export function tellProgress(news: RequestNews): void {
+  tellCurrent?.(news);
+}
+
+/** `ifStopped`: what is said at Ctrl-C. */
+export function progress(text: string, ifStopped = STOPPED) {
+  let said = text;
+  let waitsFor = '';
+  let frame = 0;
+  const isShown = process.stderr.isTTY;
+  const clear = () => isShown && process.stderr.write(CLEARED);
+  const draw = () => {
+    if (!isShown) return;
+    const room = (process.stderr.columns || 80) - waitsFor.length - 4;
+    const short = said.length > room ? `${said.slice(0, room)}…` : said;
+    process.stderr.write(`${CLEARED}${FRAMES[frame++ % FRAMES.length]} ${short}${waitsFor}`);
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  timer.unref();
+  const tell = (news: RequestNews) => {
+    waitsFor = sayWaits(news);
+    draw();
+  };
+  const stop = () => {
+    clearInterval(timer);
+    process.off('SIGINT', end);
+    if (tellCurrent === tell) tellCurrent = undefined;
+    clear();
+  };
+  const end = () => {
+    stop();
+    note(ifStopped);
+    // As a process ends that heeds no signal, so that a script that called it ends, too.
+    process.kill(process.pid, 'SIGINT');
+  };
+  process.once('SIGINT', end);
+  tellCurrent = tell;
+  draw();
+  return {
+    say(next: string): void {
+      said = next;
+      draw();
+    },
+    /** Lets `write` write to the terminal meanwhile. */
+    print(write: () => void): void {
+      clear();
+      write();
+    },
+    stop,
+  };
+}
+
+function sayWaits(news: RequestNews): string {
+  if (news === null) return '';
+  if (news === undefined) return ' · waiting for the model';
+  const { status, waitMs } = news;
+  const isAskedAgain = status === 408 || status === 409 || status === 429 || status >= 500;
+  if (!isAskedAgain) return ` · the model refused (${status})`;
+  const what = status === 529 || status === 429 ? 'the model is overloaded' : 'the model failed';
+  return ` · ${what} (${status}), asked again ${waitMs === null ? 'shortly' : `in ${Math.ceil(waitMs / 1000)} s`}`;
+}

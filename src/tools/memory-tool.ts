@@ -1,0 +1,231 @@
+// Anthropic's memory tool (memory_20250818) over the files of a memory, with the words of its documentation.
+// Promises: a command is checked before anything happens; a change is one commit, made from what stands in the file at that moment,
+// so that parallel commands all live; what cannot be done is an error whose message the model can read, and nothing is changed; no
+// command overwrites a file; no secret is written.
+
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
+import { AppError, describeError } from '../base/errors.ts';
+import type { By, FileChange } from '../memory/commit.ts';
+import { type Edited, insertLines } from '../memory/edit-text.ts';
+import type { FileInfo, MemoryFiles } from '../memory/memory-files.ts';
+import { checkFilePath, isMemoryPath } from '../memory/memory-paths.ts';
+import { snippet, viewMemory, withinMemory } from '../memory/memory-views.ts';
+import { readLines } from '../memory/text/blocks.ts';
+import {
+  type Command,
+  type MemoryCommands,
+  readMemoryCommand,
+  refusal,
+  refuseJoinedSecret,
+  refuseSecretName,
+  replaceIn,
+  withoutSecrets,
+} from './memory-words.ts';
+
+/** A tool as the official SDK's runners take it; written out here, so that a program without the SDK has its type too. */
+export interface MemoryTool {
+  type: 'memory_20250818';
+  name: 'memory';
+  /** Answers what the model is told. Throws what it is told as an error. */
+  run(input: unknown): Promise<string>;
+  parse(input: unknown): unknown;
+}
+
+export interface MemoryToolOptions {
+  /** `read-only`: every command but `view` is refused. */
+  mode: 'read-write' | 'read-only';
+  /** By which session the changes are. Default: `memory`. */
+  actor?: string;
+  /** Bytes that a file may have; default: those of a memory. */
+  maxBytes?: number;
+}
+
+const MAX_BYTES = 102_400;
+
+/** The tool for `client.beta.messages.toolRunner({ tools: [memoryTool(files, { mode: 'read-write' })] })`. */
+export function memoryTool(files: MemoryFiles, options: MemoryToolOptions): MemoryTool {
+  const tool = betaMemoryTool(memoryCommands(files, options));
+  return {
+    type: 'memory_20250818',
+    name: 'memory',
+    parse: tool.parse,
+    // The SDK checks neither the command nor its arguments.
+    async run(input: unknown) {
+      try {
+        return (await tool.run(readMemoryCommand(input))) as string;
+      } catch (error) {
+        throw await toolError(describeError(error));
+      }
+    },
+  };
+}
+
+/** Of the class of the caller's SDK, which shows a model these words alone; the build holds a copy of its own of the rest. */
+async function toolError(words: string): Promise<Error> {
+  const sdk = await import('@anthropic-ai/sdk/lib/tools/ToolError').catch(() => null);
+  return sdk ? new sdk.ToolError(words) : new Error(words);
+}
+
+/** A path as models write it: under `/memories`, and of a directory perhaps with a slash behind it. */
+interface Place {
+  /** Within the memory; '': the memory itself. */
+  path: string;
+  /** Undefined: there is no file of that path. */
+  file: FileInfo | undefined;
+  /** The files below it, where it is a directory. */
+  inside: FileInfo[];
+}
+
+export function memoryCommands(
+  files: MemoryFiles,
+  { mode, actor = 'memory', maxBytes = MAX_BYTES }: MemoryToolOptions,
+): MemoryCommands {
+  const view = ({ path, view_range }: Command<'view'>) => viewMemory(files, { path, range: view_range });
+  if (mode === 'read-only') {
+    const refuse = async (): Promise<never> => {
+      throw new AppError('bad-input', 'The memory is read-only here: only the command `view` works.');
+    };
+    return { view, create: refuse, str_replace: refuse, insert: refuse, delete: refuse, rename: refuse };
+  }
+  const by: By = { job: actor, actor: { kind: 'session', id: actor } };
+
+  async function commit(changes: FileChange[], done: () => string): Promise<string> {
+    const { collisions } = await files.changeAll(by, changes);
+    if (collisions.length === 0) return done();
+    return `${done()}\nSomebody else edited the same lines meanwhile, and their edit was kept: ${collisions.join(', ')}.`;
+  }
+
+  async function placeOf(given: string, missing = `Error: The path ${given} does not exist`): Promise<Place> {
+    if (given === '/' || (given.startsWith('/memories/') && given.split('/').includes('.'))) throw refusal(missing);
+    const path = withinMemory(given.endsWith('/') && given !== '/' ? given.slice(0, -1) : given);
+    if (path !== '' && !isMemoryPath(path)) checkFilePath(path);
+    const found = path === '' ? null : await files.read({ path });
+    const { items } = found ? { items: [] } : await files.list({ prefix: path === '' ? '' : `${path}/` });
+    const inside = (items as FileInfo[]).filter((item) => isMemoryPath(item.path));
+    return { path: found?.path ?? path, file: found ?? undefined, inside };
+  }
+
+  /** The files that a file or a directory consists of. */
+  async function treeAt(given: string): Promise<Place & { all: string[] }> {
+    const place = await placeOf(given);
+    const all = place.file ? [place.path] : place.inside.map(({ path }) => path);
+    if (all.length === 0) throw refusal(`Error: The path ${given} does not exist`);
+    for (const path of all) if ((await files.read({ path }))?.text.includes('\ufffd')) await refuseBytes(path);
+    return { ...place, all };
+  }
+
+  async function refuseBytes(path: string): Promise<void> {
+    // What no UTF-8 is shown as may be meant as it is.
+    const { items } = await files.list({ prefix: '' });
+    const info = (items as FileInfo[]).find((item) => item.path === path);
+    const text = (await files.read({ path }))?.text ?? '';
+    if (info && Buffer.byteLength(text) === info.size) return;
+    throw refusal(`Error: ${path} is not UTF-8 text; the memory tool leaves it alone.`);
+  }
+
+  const leftOf = (path: string) =>
+    files.isDirectory(path) ? '. Hidden items and links, which this tool does not touch, were left in it.' : '';
+
+  /** Edits a file that is there. */
+  async function editFile(
+    given: string,
+    { missing, edit, done }: { missing: string; edit(text: string): Edited; done(edited: Edited): string },
+  ): Promise<string> {
+    const { file, path } = await placeOf(given, missing);
+    if (!file) throw refusal(missing);
+    const before = (await files.read({ path }))?.text ?? '';
+    if (before.includes('\ufffd')) await refuseBytes(path);
+    await refuseJoinedSecret(given, before, edit(before).text);
+    let edited: Edited | undefined;
+    const make = (current: string | null) => {
+      if (current === null) throw refusal(missing);
+      edited = edit(current);
+      requireSize(edited.text, { path: given, before: current, maxBytes });
+      return edited.text;
+    };
+    return commit([{ path, make }], () => done(edited as Edited));
+  }
+
+  return {
+    view,
+
+    async create({ path: given, ...of }) {
+      await refuseSecretName(given);
+      const { text, note } = await withoutSecrets(of.file_text);
+      requireSize(text, { path: given, before: '', maxBytes });
+      if (given.endsWith('/')) checkFilePath(withinMemory(given));
+      const { path, inside } = await placeOf(given);
+      const exists = `Error: File ${given} already exists`;
+      if (path === '' || inside.length > 0 || files.isDirectory(path)) throw refusal(`${exists}: it is a directory`);
+      const make = (current: string | null) => {
+        if (current !== null) throw refusal(exists);
+        return text;
+      };
+      return commit([{ path, make }], () => `File created successfully at: ${given}${note}`);
+    },
+
+    async str_replace({ path, old_str, ...given }) {
+      const { text: new_str, note } = await withoutSecrets(given.new_str);
+      return editFile(path, {
+        missing: `Error: The path ${path} does not exist. Please provide a valid path.`,
+        edit: (current) => replaceIn(current, { path, old_str, new_str }),
+        done: (edited) => `The memory file has been edited. ${snippet(edited.text, edited)}${note}`,
+      });
+    },
+
+    async insert({ path, insert_line, ...given }) {
+      const { text, note } = await withoutSecrets(given.insert_text);
+      return editFile(path, {
+        missing: `Error: The path ${path} does not exist`,
+        edit(current) {
+          const last = readLines(current).length;
+          if (insert_line >= 0 && insert_line <= last) return insertLines(current, { after: insert_line, lines: text });
+          throw refusal(
+            `Error: Invalid \`insert_line\` parameter: ${insert_line}. ` +
+              `It should be within the range of lines of the file: [0, ${last}]`,
+          );
+        },
+        done: () => `The file ${path} has been edited.${note}`,
+      });
+    },
+
+    async delete({ path: given }) {
+      if (given !== '/' && withinMemory(given) === '')
+        throw refusal('Error: Cannot delete the /memories directory itself');
+      const { all, path } = await treeAt(given);
+      return commit(
+        all.map((each) => ({ path: each, make: () => null })),
+        () => `Successfully deleted ${given}${leftOf(path)}`,
+      );
+    },
+
+    async rename({ old_path, new_path }) {
+      await refuseSecretName(new_path);
+      if (old_path !== '/' && withinMemory(old_path) === '')
+        throw refusal('Error: Cannot rename the /memories directory itself');
+      const exists = () => refusal(`Error: The destination ${new_path} already exists`);
+      if (withinMemory(new_path) === '') throw exists();
+      const source = await treeAt(old_path);
+      const target = await placeOf(new_path);
+      if (target.path.startsWith(`${source.path}/`)) throw refusal(`Error: ${old_path} cannot be moved into itself`);
+      if (target.file || target.inside.length > 0) throw exists();
+      const moved = source.all.map((from) => ({
+        path: target.path + from.slice(source.path.length),
+        from,
+        make: (current: string | null) => current,
+      }));
+      return commit(moved, () => `Successfully renamed ${old_path} to ${new_path}${leftOf(source.path)}`);
+    },
+  };
+}
+
+function requireSize(after: string, file: { path: string; before: string; maxBytes: number }): void {
+  const { path, before, maxBytes } = file;
+  const bytes = Buffer.byteLength(after);
+  // A file that someone else made too large may be made smaller.
+  if (bytes <= maxBytes || bytes < Buffer.byteLength(before)) return;
+  throw refusal(
+    `Error: File ${path} would have ${bytes.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are allowed. ` +
+      'Keep it shorter, or split it.',
+  );
+}

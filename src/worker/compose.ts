@@ -1,0 +1,380 @@
+// The only place where the parts of the next house are wired: settings in, memories and the jobs on them out. Every face uses it.
+// Opening opens the database, and no memory; a job is loaded when it is first run.
+
+import { basename, dirname, join } from 'node:path';
+import type { DreamEstimate } from '../../jobs/dream/dream-estimate.ts';
+import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
+import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
+import {
+  type ExtractDeps,
+  type ExtractReport,
+  type ExtractRequest,
+  nothingDone,
+} from '../../jobs/extract/extract-report.ts';
+import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
+import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
+import type { RedactReport, RedactRequest } from '../../jobs/redact.ts';
+import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
+import type { Decided, ReviewRequest } from '../../jobs/review.ts';
+import type { ShareReport } from '../../jobs/share.ts';
+import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
+import { forkAgent } from '../agent/forked.ts';
+import { tracing } from '../agent/telemetry.ts';
+import { requireAccess } from '../agent/types.ts';
+import type { Config } from '../base/config/config.ts';
+import { priceOf, type Usage } from '../base/config/prices.ts';
+import { type AppError, failureOf, isAppError, onAppError } from '../base/errors.ts';
+import { canonicalPath, isStoreId } from '../base/files/directories.ts';
+import { keySource } from '../base/key.ts';
+import { type Log, openLog } from '../base/logger.ts';
+import { type Clock, systemClock } from '../base/time.ts';
+import { openDatabase } from '../db/open-database.ts';
+import type { Db } from '../db/sql.ts';
+import type { Claim } from '../memory/commit.ts';
+import type { Actor } from '../memory/file-rows.ts';
+import { type JobUsage, type StartedBy, usageOf } from '../memory/job-rows.ts';
+import { Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
+import { MemoryFiles } from '../memory/memory-files.ts';
+import { type Enablement, gitRoot } from '../memory/paths.ts';
+import { enablementFor, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
+import { originOf } from '../memory/projects.ts';
+import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
+import { pausesOf } from '../queue/pauses.ts';
+import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
+import { keepLooks } from '../queue/swept.ts';
+import { boundDecompression } from '../transcript/records.ts';
+import { type Describe, standsBeside, takeInBefore, takeInDirectory } from './first-start.ts';
+import { byHand } from './held-claim.ts';
+import { boundRun, lanesFor, type Parts, wallOf, withUsage } from './job-bounds.ts';
+
+/** What may be asked for with a job. */
+export interface JobOptions {
+  /** Default: the configured one. */
+  model?: string;
+  /** The inbox item that it works; default: it takes the one that a worker would, so that the two never do it twice. */
+  claim?: Claim;
+  /** Ends the job; what it did not commit is lost. */
+  signal?: AbortSignal;
+  /** Default: the app's. */
+  startedBy?: StartedBy;
+  /** Told what each request used as soon as that is known. */
+  onUsage?(usage: Usage): void | Promise<void>;
+  /** The memory to work in, where it is known already. */
+  memory?: MemoryRow;
+  /** What is learned of the user stays in that memory, whatever the settings. */
+  keepsUserMemory?: boolean;
+  /** A ceiling of who asked for it. */
+  ceiling?: KeyCeiling;
+  /** A directory in the working tree with whose team a dream shares what it changed; default: as `team` in the settings says. */
+  shareFrom?: string;
+  /** Told of each session that is learned again. */
+  onReport?(report: ExtractReport): void;
+}
+
+/** Where a session ran; default: here. */
+export interface At {
+  cwd?: string;
+}
+
+export interface App {
+  config: Config;
+  clock: Clock;
+  /** Writes a line into the log of the home. */
+  log: Log;
+  db: Db;
+  memories: Memories;
+  machine: string;
+  startedBy: StartedBy;
+  /** Where the memory of a project is, or would be: nothing is opened or made. */
+  memoryDirOf(at?: At): string;
+  /** The memory of a project, or the one for all; null where nothing is kept of it. Nothing is made. */
+  findMemory(at?: At): Promise<MemoryRow | null>;
+  /** The same, made where there is none; `isLook`: in the database alone. */
+  memoryFor(at?: At & { isLook?: boolean }): Promise<MemoryRow>;
+  /** The user's in all projects, made where there is none; null where that scope is off. */
+  userMemory(): Promise<MemoryRow | null>;
+  files(memory: MemoryRow): MemoryFiles;
+  /** Whether nocturne may work unasked for a session that ran there; without `cwd`, whether it may anywhere. */
+  standing(at?: At): Promise<Enablement>;
+  /** The same for all sessions that a memory has seen: off where every one of their projects is. */
+  standingOf(memory: MemoryRow): Promise<Enablement>;
+  /** Ids of the memories that the agent of a session may write to. */
+  writableFor(at: At, memory: MemoryRow): Promise<string[]>;
+  extract(request: ExtractRequest, options?: JobOptions): Promise<ExtractReport>;
+  dream(
+    memory: MemoryRow,
+    request: Omit<DreamRequest, 'startedBy'> & { review?: boolean },
+    options?: JobOptions,
+  ): Promise<DreamReport & { shared?: ShareReport }>;
+  /** What a dream would send now, and about what it would cost. */
+  estimateDream(memory: MemoryRow, request: { instructions?: string }): Promise<DreamEstimate>;
+  learnAgain(memory: MemoryRow, request: LearnAgainRequest, options?: JobOptions): Promise<ExtractReport[]>;
+  remember(memory: MemoryRow, request: RememberRequest): Promise<RememberReport>;
+  forget(memory: MemoryRow, request: ForgetRequest): Promise<ForgetReport>;
+  undo(request: UndoRequest, actor?: Actor): Promise<UndoReport>;
+  edit(of: Parameters<typeof edit>[0]): Promise<Edited>;
+  editInPlace(of: Parameters<typeof editInPlace>[0]): ReturnType<typeof editInPlace>;
+  pin(of: Parameters<typeof pin>[0]): Promise<Edited>;
+  restore(of: Parameters<typeof restore>[0]): Promise<Edited>;
+  review(memory: MemoryRow, request: ReviewRequest): Promise<Decided[]>;
+  redact(request: RedactRequest): Promise<RedactReport>;
+  close(): Promise<void>;
+}
+
+const NO_SPEND: JobUsage = {
+  calls: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  microUsd: 0,
+};
+
+/** A clock that is as far from this machine's as the database's is: claims of others are measured by it. */
+async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock> {
+  if (clock !== systemClock) return clock;
+  const ms = 'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as ms';
+  const before = clock.now().getTime();
+  const there = (await db.get<{ ms: number }>(ms))?.ms ?? before;
+  const aheadMs = there - Math.round((before + clock.now().getTime()) / 2);
+  return { now: () => new Date(clock.now().getTime() + aheadMs) };
+}
+
+export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
+  boundDecompression(given.decompressedBytes);
+  const db = await openDatabase({ home: given.home, url: given.databaseUrl });
+  const { home } = given;
+  // The clocks of machines that share it may be apart.
+  const clock = db.engine === 'sqlite' ? given.clock : await clockOf(db, given);
+  const userDir = canonicalPath(scopeDir(given, { memory: 'user', cwd: '/' }));
+  const describe: Describe = (dir) =>
+    dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
+  const log = openLog({ home, maxBytes: given.logBytes, clock });
+  const limits = { memoryBytes: given.memoryBytes, memories: given.maxMemories, totalBytes: given.totalMemoryBytes };
+  const takeIn = (dir: string) => takeInDirectory(dir, { memories, zone: given.zone, describe });
+  const memories: Memories = new Memories({ db, home, clock, limits, ...(!standsBeside(home) && { takeIn }) });
+  await takeInBefore(given, { memories, describe, log });
+  // Where several machines share it, the limits and the zone that it keeps count.
+  const config =
+    db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
+  const { concurrency } = config;
+  const spans = tracing(config.telemetry);
+  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });
+  const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
+  const startedBy = parts.startedBy ?? 'program';
+
+  const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
+  /** The repository whose clones stand for one memory; a directory that is named stands for itself. */
+  const sharedBy = (cwd = '') => (config.memoryDir === undefined && originOf(cwd)) || null;
+  const findAt = (place: string, { cwd = process.cwd() }: At = {}) => {
+    if (isStoreId(place, config)) return memories.of(place);
+    if (db.engine === 'sqlite') return memories.findDirectory(place);
+    return memories.findPlace(place, place === userDir ? null : sharedBy(cwd));
+  };
+  const memoryAt = async (
+    place: string,
+    { scope, cwd, isLook }: At & { scope: 'project' | 'user'; isLook?: boolean },
+  ) => {
+    if (isStoreId(place, config)) return memories.of(place);
+    const root = cwd === undefined ? null : gitRoot(cwd);
+    const name = scope === 'user' ? 'user' : basename(root ?? cwd ?? place);
+    if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name, isLook });
+    return memories.ofPlace(place, { scope, name, origin: scope === 'project' ? sharedBy(cwd) : null });
+  };
+  const memoryFor = async ({ cwd, isLook }: At & { isLook?: boolean } = {}) => {
+    const place = memoryDirOf({ cwd });
+    return memoryAt(place, { scope: place === userDir ? 'user' : 'project', cwd: cwd ?? process.cwd(), isLook });
+  };
+  const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
+  /** Without a key no memory is made for a job that cannot be done. */
+  const memoryForWork = async (at: At) => {
+    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at), at)) === null) requireAccess(config);
+    return memoryFor(at);
+  };
+  const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
+    const dirs = memory.dir === null ? [] : memoriesOf(config, { cwd, memory: memory.dir }).map(canonicalPath);
+    return [...new Set([memory.id, ...(await memoriesAt(db, memories.machine, dirs))])];
+  };
+  const standing = async ({ cwd }: At = {}) => enablementFor(config, { pauses: await pausesOf(db, clock.now()), cwd });
+  const standingOf = async ({ id }: MemoryRow) => {
+    const overall = await standing();
+    if (!overall.enabled) return overall;
+    const each = await Promise.all((await sessionDirs(db, id)).map((cwd) => standing({ cwd })));
+    return (each.every(({ enabled }) => !enabled) && each[0]) || overall;
+  };
+  const common = ({ model = config.model, signal, onUsage, startedBy: by = startedBy, ceiling }: JobOptions) => ({
+    memories,
+    zone: config.zone,
+    agent: {
+      model,
+      access: config.access,
+      maxTurns: config.maxTurns,
+      maxOutputTokens: config.maxOutputTokens,
+      requestMs: config.requestMs,
+    },
+    runAgent: withUsage(runAgent, onUsage),
+    spendOf: (job: string) => spendOf({ db, clock, ceilings: config, model, prices: config.prices, key: ceiling }, job),
+    signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
+    startedBy: by,
+  });
+  const extractionBy = async (options: JobOptions) => {
+    const { spendOf: countFor, ...deps } = common(options);
+    const counted = new Map<string, ReturnType<typeof countFor>>();
+    /** All requests of a job are counted together. */
+    const spendFor: ExtractDeps['spendOf'] = (job, { continued } = {}) => {
+      const spend = counted.get(job) ?? countFor(job);
+      counted.set(job, spend);
+      return { ...spend, reserve: (tokens, output, paid) => spend.reserve(tokens, output, { continued, paid }) };
+    };
+    return {
+      ...deps,
+      spendOf: spendFor,
+      claim: options.claim,
+      copiesDir: join(home, 'copies'),
+      quietMs: config.quietMs,
+      excerptTokens: config.excerptTokens,
+      fork: config.fork,
+      declinedBefore: await declinedBefore(db),
+      writableFor,
+      ...(!options.keepsUserMemory && {
+        userMemoryFor: async (memory: MemoryRow) => (memory.scope === 'project' ? userMemory() : null),
+      }),
+    };
+  };
+  /** Runs a job within its span, and writes into the log how it ended. */
+  const told = async <T extends ExtractReport | DreamReport>(
+    kind: string,
+    work: () => Promise<T>,
+    at: { id?: string; spend?: JobUsage } = {},
+  ) => {
+    const report = await spans.job(kind, at, async () => {
+      const done = await work();
+      const memory = 'memory' in done ? done.memory : at.id;
+      const place = memory ? await memoryRow(db, memory) : undefined;
+      at.id = place?.dir ?? memory ?? undefined;
+      at.spend = 'spend' in done ? done.spend : await usageOf(db, done.job ?? '');
+      return done;
+    });
+    const { outcome, error, job } = report;
+    const found = 'session' in report ? { session: report.session, entries: report.entries.length } : {};
+    const failed = error && { code: error.code, error: error.message };
+    await log(error ? 'warn' : 'info', {
+      event: 'job',
+      kind,
+      job,
+      ...found,
+      store: at.id,
+      outcome,
+      ...failed,
+    });
+    return report;
+  };
+  const extractBy = async (kind: string, request: ExtractRequest, options: JobOptions) => {
+    const { extract } = await import('../../jobs/extract.ts');
+    const run = async (each: ExtractRequest, more: JobOptions) => {
+      const { memory } = more;
+      const find = memory ? async () => memory : memoryForWork;
+      return extract(each, { ...(await extractionBy(more)), memoryFor: find });
+    };
+    const work = () => (options.claim ? run(request, options) : extractByHand(request, options, run));
+    const report = await told(kind, work);
+    // What a sweep knew of it counts no more.
+    if (request.takeUp?.includes('declined')) await keepLooks(db, memories.machine, { gone: [report.transcript] });
+    return report;
+  };
+  /** Opened here, so that it is known which session it is. */
+  const extractByHand = async (
+    request: ExtractRequest,
+    options: JobOptions,
+    run: (request: ExtractRequest, options: JobOptions) => Promise<ExtractReport>,
+  ): Promise<ExtractReport> => {
+    const where = { isLive: !request.ended, machine: memories.machine, copiesDir: join(home, 'copies') };
+    const opened =
+      request.opened ?? (await openTranscript(db, { ...request, ...where }).catch(onAppError((error) => error)));
+    if (isAppError(opened)) return run({ ...request, opened }, options);
+    const memory = options.memory ?? (await memoryForWork(opened));
+    const at = { memory: memory.id, machine: opened.discard ? null : memories.machine, at: clock.now().toISOString() };
+    const { id: key } = await db.write((sql) => enterSession(sql, at, opened));
+    const payload = { ended: request.ended, size: opened.sizeBytes };
+    const work = (claim: Claim, signal: AbortSignal) =>
+      run({ ...request, opened }, { ...options, memory, claim, signal });
+    const item = { kind: 'extract', key, memory: memory.id, payload } as const;
+    return byHand(self, item, { signal: options.signal, work }).catch(
+      onAppError((error) => {
+        opened.discard?.();
+        const of = { session: opened.id, transcript: opened.path, memory: memory.id, job: null, spend: NO_SPEND };
+        return { ...nothingDone(), ...of, outcome: 'busy' as const, error: failureOf(error) };
+      }, 'conflict'),
+    );
+  };
+  const shareAfter = async (memory: MemoryRow, job: string | null, cwd?: string) => {
+    if (job === null || (config.team !== 'write' && cwd === undefined)) return undefined;
+    return (await import('./sharing.ts')).shareChanged({ config, db, memories }, memory, { job, cwd });
+  };
+  const self = { db, clock, config };
+  return {
+    ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
+    ...{ memoryDirOf, memoryFor, userMemory, standing, standingOf, writableFor },
+    findMemory: async (at) => findAt(memoryDirOf(at), at),
+    files: (memory) => new MemoryFiles(memories, memory),
+    extract: (request, options = {}) => extractBy('extract', request, options),
+    async dream(memory, { review = config.review, ...request }, options = {}) {
+      const { dream } = await import('../../jobs/dream.ts');
+      const { excerptTokens: requestTokens, holdDays, forgetDays: archiveAfterDays } = config;
+      const more = { memory, requestTokens, holdDays, archiveAfterDays, needsApproval: review };
+      const run = ({ claim, ...how }: JobOptions) => {
+        const { startedBy: by, ...deps } = common(how);
+        return dream({ ...request, claim, startedBy: by }, { ...deps, ...more });
+      };
+      const item = { kind: 'dream', key: memory.id, memory: memory.id, payload: {} } as const;
+      const work = (claim: Claim, signal: AbortSignal) => run({ ...options, claim, signal });
+      const busy = async (error: AppError) => {
+        const { NOTHING_TOLD } = await import('../../jobs/dream/dream-landing.ts');
+        return { ...NOTHING_TOLD, job: null, outcome: 'busy' as const, error: failureOf(error) };
+      };
+      const dreamed = () =>
+        options.claim
+          ? run(options)
+          : byHand(self, item, { signal: options.signal, work }).catch(onAppError(busy, 'conflict'));
+      const report = await told('dream', dreamed, { id: memory.id });
+      return { ...report, shared: await shareAfter(memory, report.job, options.shareFrom) };
+    },
+    async estimateDream(memory, request) {
+      const { estimateDream } = await import('../../jobs/dream/dream-estimate.ts');
+      const { model, zone, excerptTokens: requestTokens } = config;
+      const price = priceOf(model, config.prices);
+      return estimateDream(request, { memories, memory, clock, zone, requestTokens, model, price });
+    },
+    async learnAgain(memory, request, options = {}) {
+      const { learnAgain } = await import('../../jobs/learn-again.ts');
+      const extract = (each: ExtractRequest) => extractBy('reprocess', each, { ...options, memory });
+      return learnAgain(request, { sql: db, memory, extract, onReport: options.onReport });
+    },
+    remember: async (memory, request) =>
+      (await import('../../jobs/remember.ts')).remember(request, { memory, memories, zone: config.zone }),
+    async forget(memory, request) {
+      const { forget } = await import('../../jobs/forget.ts');
+      const user = memory.id === (await findAt(userDir))?.id ? null : await findAt(userDir);
+      return forget(request, { memories, memory, userMemory: user });
+    },
+    undo: async (request, actor) =>
+      (await import('../../jobs/undo.ts')).undo(request, { memories, actor, environment: config.environment }),
+    edit: async (of) => (await import('../../jobs/edit.ts')).edit(of, { memories }),
+    editInPlace: async (of) => (await import('../../jobs/edit.ts')).editInPlace(of, { memories }),
+    pin: async (of) => (await import('../../jobs/edit.ts')).pin(of, { memories }),
+    restore: async (of) => (await import('../../jobs/edit.ts')).restore(of, { memories }),
+    async review(memory, request) {
+      const { review } = await import('../../jobs/review.ts');
+      const decided = await review(request, { memories, memory, requestTokens: config.excerptTokens });
+      const isDone = ({ outcome }: Decided) => outcome === 'accepted' || outcome === 'edited';
+      for (const { job } of decided.filter(isDone)) await shareAfter(memory, job);
+      return decided;
+    },
+    redact: async (request) => (await import('../../jobs/redact.ts')).redact(request, { memories }),
+    async close() {
+      forked.close();
+      await memories.close();
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// The first start: what people have of the nocturne of before is taken in, once: its home, its directories, its PostgreSQL database.
+// Later starts look whether there is any, and nothing else. A directory that its home did not know is taken in when it is opened.
+
+import { basename, dirname, join } from 'node:path';
+import type { Config } from '../base/config/config.ts';
+import { statNow } from '../base/files/files.ts';
+import type { Log } from '../base/logger.ts';
+import { isOld } from '../db/old-database.ts';
+import { CopyLock } from '../memory/copy-lock.ts';
+import type { Memories, Scope } from '../memory/memories.ts';
+
+export type Describe = (dir: string) => { scope: Scope; name: string };
+
+/** A home in that of the nocturne of before, while that works on its directories: they are refused, and nothing is taken in. */
+export function standsBeside(home: string): boolean {
+  return basename(home) === 'next' && statNow(join(dirname(home), 'home.db')) !== null;
+}
+
+/** Runs `work` while no other process of this home takes anything in. */
+async function alone<T>(home: string, work: () => Promise<T>): Promise<T> {
+  const lock = new CopyLock(home, 'take-in');
+  return lock.hold(work).finally(() => lock.close());
+}
+
+export function takeInDirectory(
+  dir: string,
+  at: { memories: Memories; zone: string; describe: Describe },
+): Promise<void> {
+  return alone(at.memories.home, async () => {
+    const { takeIn } = await import('../../jobs/take-in.ts');
+    await takeIn({ dir, ...at.describe(dir) }, at);
+  });
+}
+
+export async function takeInBefore(
+  { home, zone }: Pick<Config, 'home' | 'zone'>,
+  { memories, describe, log }: { memories: Memories; describe: Describe; log: Log },
+): Promise<void> {
+  const { db } = memories;
+  if (db.engine === 'postgres') {
+    const there = await db.get<{ there: string | null }>("select to_regclass('nocturne.store') as there");
+    if (there?.there == null || !(await db.get(IS_USED))) return;
+    const { takeInFleet } = await import('../../jobs/take-in/old-fleet.ts');
+    return takeInFleet({ memories, zone, describe });
+  }
+  if (!isOld(join(home, 'home.db'))) return;
+  const { takeInHome } = await import('../../jobs/take-in/old-home.ts');
+  const report = await alone(home, () => takeInHome(home, { memories, zone, describe }));
+  for (const { place, why } of report.left)
+    await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });
+}
+
+const IS_USED = 'select 1 where exists (select 1 from nocturne.store) or exists (select 1 from nocturne_home.api_key)';

@@ -1,0 +1,60 @@
+// The claim of an item while it is worked: renewed until the work is over; who has lost it ends. And what a person asks for by a
+// command, done at once under the claim that a worker would take, so that the two never do it twice.
+
+import type { Config } from '../base/config/config.ts';
+import { AppError, type Failure, onAppError } from '../base/errors.ts';
+import { thisProcess } from '../base/process.ts';
+import type { Clock } from '../base/time.ts';
+import type { Db } from '../db/sql.ts';
+import type { Claim } from '../memory/commit.ts';
+import { inboxRow, type NewItem, renew, restore, settle, take } from '../queue/inbox.ts';
+
+interface HeldBy {
+  db: Db;
+  clock: Clock;
+  config: Pick<Config, 'leaseMs'>;
+}
+
+/** Does `work` while the claim is renewed; its signal aborts where `signal` does, or the claim is lost. */
+export async function holding<T>(
+  { db, clock, config: { leaseMs: forMs } }: HeldBy,
+  item: Claim,
+  { signal, work }: { signal?: AbortSignal; work(signal: AbortSignal): Promise<T> },
+): Promise<T> {
+  const lost = new AbortController();
+  const beat = async () => {
+    if (await renew(db, item, { now: clock.now(), forMs })) return;
+    lost.abort(new AppError('fenced', 'This work was taken over by another worker, so nothing of it is written.'));
+  };
+  // A full disk or a busy database: the next renewal may get through, and a claim that is lost keeps the work from being committed.
+  const beating = setInterval(() => void beat().catch(onAppError(() => undefined)), forMs / 3);
+  try {
+    return await work(AbortSignal.any([lost.signal, ...(signal ? [signal] : [])]));
+  } finally {
+    clearInterval(beating);
+  }
+}
+
+/**
+ * What fails is left to a worker where it waited before, else to the person. Errors: `conflict` where another process is at work
+ * on it.
+ */
+export async function byHand<Report extends { error?: Failure; outcome: string }>(
+  by: HeldBy,
+  item: Omit<NewItem, 'notBefore'>,
+  { signal, work }: { signal?: AbortSignal; work(claim: Claim, signal: AbortSignal): Promise<Report> },
+): Promise<Report> {
+  const { db, clock, config } = by;
+  const before = await inboxRow(db, item);
+  const taken = await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: config.leaseMs });
+  let report: Report | undefined;
+  try {
+    report = await holding(by, taken, { signal, work: (held) => work(taken, held) });
+    return report;
+  } finally {
+    const isAsItWas = before?.state === 'failed' && report?.outcome === 'nothing-new';
+    const ending = report?.error && before ? report : { outcome: 'done' };
+    if (isAsItWas) await restore(db, before);
+    else await settle(db, taken, ending, { now: clock.now() });
+  }
+}

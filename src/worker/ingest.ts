@@ -1,0 +1,234 @@
+// From the spool into the inbox: what hooks have said becomes a row of its session and work that waits, in one transaction.
+// Promises that a spool file goes only after the inbox has the work, so that a crash repeats and never loses it, and that
+// however many hooks named a session it waits once, at a pace; what settings, permissions or a missing directory keep from
+// being taken stays, and is named (`blocked`). Never starts work.
+// `announceSession`: how the news of a session reaches the inbox, whoever noticed it.
+
+import { dirname, sep } from 'node:path';
+import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
+import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { DAY_MS } from '../base/time.ts';
+import { coverageOf } from '../memory/coverage.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { isByProject, whyTurnedOff } from '../memory/places.ts';
+import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
+import { announce, inboxRow, type Put } from '../queue/inbox.ts';
+import {
+  kindOfEvent,
+  readSpool,
+  removeAbandoned,
+  removeSpooled,
+  type Spooled,
+  type SpoolItem,
+  sessionName,
+} from '../queue/spool.ts';
+import { keepLooks } from '../queue/swept.ts';
+import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
+import { isInteractive, openSession, type Session } from '../transcript/session.ts';
+import { readTurns } from '../transcript/turns.ts';
+import type { Message } from '../transcript/types.ts';
+import type { App } from './compose.ts';
+
+export interface Ingested {
+  /** Sessions that wait now. */
+  announced: Announced[];
+  /** How many sessions there are whose transcript may still come. */
+  lagging: number;
+  /** A session began somewhere: time to look for what no hook told of. */
+  sessionBegan: boolean;
+}
+
+/** Takes in what is in the spool. What names a transcript that is not there yet stays until its debounce is over. */
+export async function ingestSpool(app: App, onProblem: (message: string) => void): Promise<Ingested> {
+  const { home, clock } = app.config;
+  const spooled = readSpool(home, onProblem);
+  removeAbandoned(home, clock.now());
+  const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
+  for (const each of began) removeSpooled(each);
+  const sessions = Map.groupBy(
+    spooled.filter((each) => !began.includes(each)),
+    ({ item }) => `${item.agent}\n${item.session ?? item.transcript}`,
+  );
+  const ingested: Ingested = { announced: [], lagging: 0, sessionBegan: began.length > 0 };
+  for (const calls of sessions.values()) {
+    const became = await ingestSession(app, calls, onProblem);
+    if (became === 'lagging') ingested.lagging += 1;
+    else if (became) ingested.announced.push(became);
+  }
+  return ingested;
+}
+
+/** A directory that is gone may be a disk that is not there; after so long it is not coming back. */
+const CUT_OFF_MS = 30 * DAY_MS;
+
+/** Puts the session of one or more hook calls, in their order, into the inbox; null: nothing waits of it. */
+async function ingestSession(
+  app: App,
+  calls: Spooled[],
+  onProblem: (message: string) => void,
+): Promise<Announced | 'lagging' | null> {
+  const { config, db, machine } = app;
+  const { item } = calls.at(-1) as Spooled;
+  const now = config.clock.now();
+  const sinceMs = now.getTime() - Date.parse(item.at);
+  // A clock that was ahead when the hook was called would hold the session back for as long.
+  const at = sinceMs < -config.debounceMs ? now : new Date(item.at);
+  const name = sessionName(item);
+  const told = <Key extends 'transcript' | 'cwd'>(key: Key) => calls.findLast((each) => each.item[key])?.item[key];
+  const transcript = told('transcript') ?? null;
+  const done = async (path = transcript) => {
+    for (const each of calls) removeSpooled(each);
+    if (path) await keepLooks(db, machine, { gone: [path] });
+  };
+  try {
+    const opened = await openSession(transcript ?? findTranscript(app, item), { isLive: true });
+    const session = Object.assign(opened, { cwd: opened.cwd ?? told('cwd') ?? undefined });
+    const reason = (await reasonToSkip(app, session)) ?? whyTurnedOff(await app.standing(session));
+    if (reason) onProblem(`${name} is skipped: ${reason}.`);
+    // What a person asks to remember waits neither for the pace of a session that goes on nor for its next turn.
+    const ended = hasEnded(calls) || (!reason && (await asksToRemember(app, session)));
+    const announced = reason ? null : await announceSession(app, { session, ended, at });
+    await done(session.path);
+    return announced;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const isGone = error.code === 'transcript-gone';
+    if (isGone && Math.abs(sinceMs) < config.debounceMs) return 'lagging';
+    const isCutOff = isGone && transcript !== null && !isDirectory(dirname(transcript));
+    const isBlocked = ERRORS[error.code].tries === null || (isCutOff && sinceMs < CUT_OFF_MS);
+    const reason = describeError(error);
+    onProblem(`${name} ${isBlocked ? 'stays in the spool' : 'is skipped'}: ${reason}`);
+    if (!isBlocked) await done();
+    else if (transcript) await keepLooks(db, machine, { looks: [blockedLook(transcript, reason, item.at)] });
+    return null;
+  }
+}
+
+export function blockedLook(path: string, reason: string, since: string) {
+  return { path, size: 0, modifiedAt: since, verdict: 'blocked', cwd: null, dir: null, reason, since };
+}
+
+/** Copilot tells the path at some events only, Codex's `notify` never: then it is found by the session's id. */
+function findTranscript({ config }: App, { agent, session }: SpoolItem): string {
+  if (session === null) return '';
+  const agents = FOUND_AGENTS.filter((found) => found === agent);
+  return findSessions(config.agentDirs, { agents, named: session })[0]?.path ?? '';
+}
+
+/** The session was over, and nothing was added to its transcript since. */
+function hasEnded(calls: Spooled[]): boolean {
+  const { item: last } = calls.at(-1) as Spooled;
+  return calls.some(({ item: { event, size } }) => kindOfEvent(event) === 'end' && size === last.size);
+}
+
+/** A wrong hit costs one request; a miss waits as long as all else that is said. */
+const ASKS =
+  /(?<!\b(?:i|you|we|they|do|can|can['’]t|cannot)\s)\bremember\b|\b(?:do not|don['’]?t|never) forget\b|\b(?:keep|bear) in mind\b|\b(?:merke? (?:dir|es dir)|vergiss nicht|denke? daran|retiens|souviens-toi|n['’]oublie pas|recuerda|no olvides|lembre-se|não esqueça|ricordati|non dimenticare)\b|记住|記住|覚えて|기억해/iu;
+
+/** Whether a person asks for something to be remembered in what was not worked yet. What cannot be read, its extraction tells. */
+async function asksToRemember(app: App, session: Session): Promise<boolean> {
+  const typed = ({ speaker, parts }: Message) =>
+    speaker === 'human' ? parts.map((part) => (part.kind === 'text' && !part.untyped ? part.text : '')).join('\n') : '';
+  const look = async () => {
+    const memory = await app.findMemory(session);
+    const row = memory ? await sessionNamed(app.db, memory.id, session.id) : undefined;
+    for await (const { id, messages } of readTurns(session.messages(row && readPointOf(row)))) {
+      if (!messages.some((message) => ASKS.test(typed(message)))) continue;
+      const turn = { id, messageIds: messages.map((message) => message.id) };
+      if (!memory || (await coverageOf(app.db, memory.id, [turn]))[0]?.length === 0) return true;
+    }
+    return false;
+  };
+  return look().catch(onAppError(() => false));
+}
+
+export type SkipReason = 'non-interactive' | 'subagent' | 'own' | 'no-project';
+
+/** Why hooks and sweeps leave a session alone, as far as its file tells; null: they do not. */
+export async function reasonToSkip({ config }: Pick<App, 'config'>, session: Session): Promise<SkipReason | null> {
+  if (session.subagent) return 'subagent';
+  const home = canonicalPath(config.home) + sep;
+  if (session.cwd && (canonicalPath(session.cwd) + sep).startsWith(home)) return 'own';
+  if (!config.nonInteractive && !(await isInteractive(session))) return 'non-interactive';
+  return null;
+}
+
+const WHY_LEFT: Record<SkipReason, string> = {
+  'non-interactive': 'no person took part (nonInteractive in config.json is off)',
+  subagent: 'a subagent ran it',
+  own: "nocturne's own agent ran it",
+  'no-project': 'no file says in which project it ran',
+};
+
+/**
+ * Why nothing takes a session that was found, as a sentence without its stop: by its file, or where nocturne is turned off.
+ * Null: it is taken, now, when a pause is over, or when settings can be read again.
+ */
+export async function whyLeft(
+  app: Pick<App, 'config' | 'standing'>,
+  session: Session,
+): Promise<{ verdict: SkipReason | 'off'; why: string } | null> {
+  const isOfNoProject = session.cwd === undefined && isByProject(app.config);
+  const verdict = (await reasonToSkip(app, session)) ?? (isOfNoProject ? 'no-project' : null);
+  if (verdict) return { verdict, why: WHY_LEFT[verdict] };
+  const why = whyTurnedOff(await app.standing({ cwd: session.cwd }));
+  return why === null ? null : { verdict: 'off', why };
+}
+
+export interface SessionNews {
+  session: Session;
+  /** The memory that it belongs to; default: that of its directory, which is made where there is none. */
+  memory?: MemoryRow;
+  /** The session is over: its last turn is settled, and it is not held back by `throttleMs`. */
+  ended: boolean;
+  /** When the news came; default: now. */
+  at?: Date;
+  /** It was found, or a person asks for it: due at once. */
+  isDueNow?: boolean;
+  /** A person asks for it: what was declined or given up before, too. */
+  takeUp?: readonly TakenUp[];
+  /** Default: those of what waits already. */
+  instructions?: string;
+  /** Keeps a redacted copy, for agents that delete their sessions. Default: where other machines may work it. */
+  keepsCopy?: boolean;
+}
+
+export interface Announced extends Put {
+  kind: 'extract';
+  /** The id of the session's row. */
+  key: string;
+  memory: MemoryRow;
+}
+
+/**
+ * Puts a session into the inbox, due `debounceMs` after its last news and not more often than every `throttleMs`. News that comes
+ * while it waits is merged; what comes while it is worked is worked after it. A transcript that has grown gives back tries.
+ */
+export async function announceSession(app: App, news: SessionNews): Promise<Announced> {
+  const { db, clock, config, machine } = app;
+  const { session, ended, instructions, at } = news;
+  const memory = news.memory ?? (await app.memoryFor(session));
+  const now = clock.now();
+  const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : config;
+  const pace = { now, at, debounceMs, throttleMs, isLast: ended };
+  const enter = () =>
+    db.write((sql) => enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session));
+  if (news.keepsCopy ?? db.engine === 'postgres') await keepPieces(db, (await enter()).id, session);
+  if (news.takeUp?.includes('declined')) await keepLooks(db, machine, { gone: [session.path] });
+  return db.write(async (sql) => {
+    const { id } = await enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session);
+    const before = await inboxRow(sql, { kind: 'extract', key: id });
+    const size = session.sizeBytes;
+    const hasGrown = before?.state === 'failed' && JSON.parse(before.payload).size !== size;
+    const takeUp = [...(news.takeUp ?? []), ...(hasGrown ? ['gave_up'] : [])];
+    const payload = {
+      ended,
+      size,
+      ...(instructions !== undefined && { instructions }),
+      ...(takeUp.length > 0 && { takeUp }),
+    };
+    const put = await announce(sql, { kind: 'extract', key: id, memory: memory.id, payload }, pace);
+    return { ...put, kind: 'extract', key: id, memory };
+  });
+}

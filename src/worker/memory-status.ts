@@ -1,0 +1,218 @@
+// What `nocturne` tells of the memory where one stands and of all others: what was learned, what waits, what failed, what was spent,
+// and what needs a person, each with the command that deals with it. Asking makes no memory; what cannot be read is named, and the
+// rest told all the same.
+
+import { offeredSnapshot } from '../../jobs/snapshot.ts';
+import { ruleOf } from '../base/errors.ts';
+import { dayOf } from '../base/time.ts';
+import { headAt } from '../memory/file-rows.ts';
+import { endInterrupted } from '../memory/job-rows.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
+import { memoryDirIfTold } from '../memory/places.ts';
+import { sayOffer } from '../memory/text/memory-snapshot.ts';
+import { isTopicPath } from '../memory/text/topic.ts';
+import { lastNight, skippedNights } from '../queue/nights.ts';
+import { spentOn } from '../queue/spend.ts';
+import { allWorkers } from '../queue/workers.ts';
+import type { App } from './compose.ts';
+import { fullFromOf } from './gate.ts';
+import { dreamHolds, inOrder, missingIn, type Need, oversizedIn, sayUnread, UNTOLD } from './needs.ts';
+import { nextNightly } from './nightly.ts';
+import { type KnownMemory, type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
+import { placeOf } from './whose-memory.ts';
+
+/** What sessions taught a memory; `entries`: the newest, the newest first. */
+export interface Learned {
+  memory: string;
+  whose: Pick<KnownMemory, 'name' | 'command'>;
+  count: number;
+  entries: LearnedEntry[];
+}
+
+const MOST_LEARNED = 60;
+
+export type Status = Awaited<ReturnType<typeof readStatus>>;
+
+export async function readStatus(app: App) {
+  const { config, db, clock } = app;
+  const now = clock.now();
+  const [cwd, day] = [process.cwd(), dayOf(now, config.zone)];
+  await endInterrupted(db, now);
+  const told = memoryDirIfTold(config, { cwd });
+  const { settings } = config.agentMemory;
+  const untold = settings.problem ? sayUnread(settings.problem) : UNTOLD;
+  const needs: Need[] = told === null ? [{ text: untold, command: 'nocturne doctor' }] : [];
+  const looked = await lookedAt(db);
+  const here = told === null ? null : await app.findMemory();
+  const overview = await readOverview(app, { since: looked ?? '', most: MOST_LEARNED });
+  const { memories, breaker } = overview;
+  const snapshot = await snapshotHere(app, here);
+  const offer = snapshot
+    ? [{ text: `Memory snapshots: ${sayOffer(snapshot)}`, command: 'nocturne snapshot check' }]
+    : [];
+  const ordered = inOrder([...needs, ...overview.needs]);
+  const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
+  const month = await db.get<{ tokens: number; usd: number }>(
+    `select cast(coalesce(sum(tokens), 0) as bigint) as tokens, cast(coalesce(sum(micro_usd), 0) as bigint) as usd from day
+     where scope = '' and day >= ?`,
+    `${day.slice(0, 7)}-01`,
+  );
+  const success = "select max(ended_at) as n from job where code is null and kind in ('extract', 'dream', 'reprocess')";
+  return {
+    memory: here ? placeOf(here) : (told ?? projectMemoryDir(config.claudeDir, cwd)),
+    standing: await app.standing({ cwd }),
+    attention: ordered.map(({ text }) => text),
+    /** The same, each with the command that deals with it from here, and what may be dealt with. */
+    needs: [...ordered, ...offer] as Need[],
+    /** When a person last looked at this, and what sessions have taught since. */
+    lookedAt: looked,
+    learned: learnedIn(overview),
+    ...(await keptOf(app, here)),
+    snapshot,
+    outbox: 0,
+    skipped: await skippedNights(db, here?.id ?? ''),
+    all: {
+      ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },
+      ...(await allWork(app, overview)),
+      proposals: [...overview.proposals.values()].reduce((sum, count) => sum + count, 0),
+    },
+    breaker,
+    spendToday: {
+      ...{
+        day,
+        usedTokens: spent.tokens - spent.reservedTokens,
+        reservedTokens: spent.reservedTokens,
+        calls: spent.calls,
+      },
+      ...{ planRequests: ofPlan.calls, ceilingTokens: config.dayTokens, ceilingUsd: config.dayMoneyUsd ?? null },
+      usedUsd: (spent.microUsd - spent.reservedMicroUsd) / 1e6,
+      reservedUsd: spent.reservedMicroUsd / 1e6,
+      ceilingPlanRequests: config.planRequests,
+      /** Since when nothing more fits. */
+      fullFrom: await fullFromOf(app),
+    },
+    /** Of the month: what ceilings count, of requests under way and unfinished ones their upper bound. */
+    spendMonth: { tokens: month?.tokens ?? 0, usd: (month?.usd ?? 0) / 1e6 },
+    nextDreamAt: nextNightly(config, new Date(await lastNight(db, now))).toISOString(),
+    workers: (await allWorkers(db)).map(({ process, machine, seen_at: seenAt }) => ({ process, machine, seenAt })),
+    /** What all machines share; null: all is on this one. */
+    database: db.engine === 'postgres' ? { server: db.name, stores: memories.length } : null,
+  };
+}
+
+/** What the repository of the working tree one stands in hands on, and the memory never took in. */
+async function snapshotHere({ db: sql }: App, here: MemoryRow | null) {
+  const tree = checkoutRoot(process.cwd());
+  return tree === null ? null : offeredSnapshot(tree, here && { sql, id: here.id });
+}
+
+async function countsBy({ db }: App, sql: string, memory: string): Promise<Record<string, number>> {
+  const rows = await db.all<{ name: string; n: number }>(sql, memory);
+  return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+}
+
+const ENTRIES = `select case when state = 'new' then 'new' when state <> 'gone' then 'distilled' when reason = 'forgotten' then 'forgotten'
+  else 'withdrawn' end as name, count(*) as n from entry where memory = ? group by 1`;
+const TURNS = `select case when t.state = 'done' then case when exists (select 1 from entry e where e.memory = t.memory
+    and e.session = t.session and e.turn = t.id and e.state <> 'gone') then 'recorded' else 'nothing' end
+  when t.state = 'gave_up' then 'gave-up' when t.reason = 'own-write' then 'main-agent'
+  when t.state = 'skipped' then t.reason else t.state end as name, count(distinct t.session || t.id) as n from turn t where t.memory = ? group by 1`;
+
+/** What is kept of the memory here. */
+async function keptOf(app: App, memory: MemoryRow | null) {
+  const id = memory?.id ?? '';
+  const { db } = app;
+  const paths = await db.all<{ path: string }>('select path from file where memory = ? and path is not null', id);
+  const index = (memory && (await headAt(db, id, 'MEMORY.md')))?.content?.toString() ?? '';
+  const jobs = await db.all<LastJob>(
+    `select job.id, job.kind, job.status, job.outcome, job.error, job.code, session.name as session,
+       job.created_at as "createdAt", job.ended_at as "endedAt", job.undoes
+     from job left join session on session.id = job.session where job.memory = ? order by job.created_at desc, job.id desc limit 10`,
+    id,
+  );
+  return {
+    entries: await countsBy(app, ENTRIES, id),
+    turns: await countsBy(app, TURNS, id),
+    /** Files that were gone or empty at once, and are not back. */
+    missing: memory ? await missingIn(app, memory) : [],
+    /** What keeps dreams from running, or from coming to their end. */
+    dreamHolds: memory ? await dreamHolds(app, memory) : [],
+    topics: paths.filter(({ path }) => isTopicPath(path)).length,
+    oversized: memory ? oversizedIn(memory) : [],
+    index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
+    waiting: (await workRows(app, id)).flatMap(({ state, id: _, memory: __, code: ___, ...item }) =>
+      state === 'waiting' ? [item] : [],
+    ),
+    lastJobs: jobs.map((job) => ({ ...job, status: job.status === 'running' ? 'running' : 'ended' })),
+  };
+}
+
+interface LastJob {
+  id: string;
+  kind: string;
+  status: string;
+  outcome: string | null;
+  error: string | null;
+  code: string | null;
+  session: string | null;
+  createdAt: string;
+  endedAt: string | null;
+  undoes: string | null;
+}
+
+interface WorkRow {
+  id: number;
+  memory: string | null;
+  kind: string;
+  key: string;
+  state: 'waiting' | 'failed';
+  notBefore: string;
+  attempts: number;
+  code: string | null;
+  failure: string | null;
+  since: string;
+}
+
+/** What waits, is worked, or was given up; an extraction by what its agent calls the session. */
+function workRows({ db }: App, memory?: string): Promise<WorkRow[]> {
+  return db.all<WorkRow>(
+    `select inbox.id, inbox.memory, inbox.kind, coalesce(session.name, inbox.key) as key, inbox.state, inbox.not_before as "notBefore",
+       inbox.attempts, inbox.code, inbox.error as failure, inbox.since
+     from inbox left join session on inbox.kind = 'extract' and session.id = inbox.key
+     ${memory === undefined ? '' : 'where inbox.memory = ?'} order by inbox.not_before, inbox.id`,
+    ...(memory === undefined ? [] : [memory]),
+  );
+}
+
+/** What waits and failed over all memories. */
+async function allWork(app: App, { memories }: Overview) {
+  const rows = await workRows(app);
+  const names = new Map(memories.map(({ row }) => [row.id, placeOf(row)]));
+  const storeOf = ({ memory }: WorkRow) => names.get(memory ?? '') ?? memory ?? '';
+  const pending = rows.filter(({ state }) => state === 'waiting');
+  const [oldest] = pending;
+  const failures: Record<string, number> = {};
+  for (const { code } of rows) {
+    const of = code === null ? undefined : ruleOf(code).class;
+    if (of) failures[of] = (failures[of] ?? 0) + 1;
+  }
+  const failed = rows.flatMap((row) => {
+    const { state, kind, key, code, failure, since } = row;
+    if (state !== 'failed') return [];
+    return [{ store: storeOf(row), kind, key, code, class: ruleOf(code).class, at: since, message: failure ?? '' }];
+  });
+  const oldestPending = oldest
+    ? { store: storeOf(oldest), kind: oldest.kind, key: oldest.key, notBefore: oldest.notBefore }
+    : null;
+  return { pending: pending.length, oldestPending, failures, failed };
+}
+
+function learnedIn({ memories, learned }: Overview): Learned[] {
+  const newest = Map.groupBy(learned.newest, ({ memory }) => memory);
+  return memories.flatMap((whose) => {
+    const count = learned.byMemory.get(whose.row.id) ?? 0;
+    const entries = newest.get(whose.row.id) ?? [];
+    return count === 0 ? [] : [{ memory: placeOf(whose.row), whose, count, entries }];
+  });
+}

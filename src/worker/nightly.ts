@@ -1,0 +1,83 @@
+// The night: when it is due, what is put into the inbox then, and what keeps a nightly dream from running.
+// Promises: a night is begun once, by whichever worker comes first, and after a downtime over many nights once for all of them; a
+// copy of the database is made before it (and each hour where clients keep stores), and what is older than it is kept is dropped.
+
+import { Cron } from 'croner';
+import type { Config } from '../base/config/config.ts';
+import { AppError, describeError, onAppError } from '../base/errors.ts';
+import { isCheckedIn, type MemoryRow } from '../memory/memories.ts';
+import { dropOld } from '../memory/versions.ts';
+import { beginNight, dreamedLast, lastNight, nightlyMemories } from '../queue/nights.ts';
+import type { App } from './compose.ts';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The instant of the night that follows `lastAt`, in the past where it is overdue. A time that a change of the clocks leaves out
+ * or repeats comes once. Errors: `bad-input` for a pattern that never comes.
+ */
+export function nextNightly({ dreamCron, zone }: Pick<Config, 'dreamCron' | 'zone'>, lastAt: Date): Date {
+  const unusable = (cause?: unknown) =>
+    new AppError('bad-input', `No nightly dream can be planned from "${dreamCron}" in "${zone}".`, {
+      remedy: 'Set dreamCron in config.json of the nocturne home to a cron pattern such as "30 3 * * *".',
+      cause,
+    });
+  let next: Date | null;
+  try {
+    next = new Cron(dreamCron, { timezone: zone, paused: true }).nextRun(lastAt);
+  } catch (cause) {
+    throw unusable(cause);
+  }
+  if (!next) throw unusable();
+  return next;
+}
+
+/** Begins the night where it is due, or where it `isAsked` for; answers whether it did. */
+export async function nightIfDue(
+  app: App,
+  { isAsked = false, onError }: { isAsked?: boolean; onError(message: string): void },
+): Promise<boolean> {
+  const { db, clock, config } = app;
+  const now = clock.now();
+  const last = await lastNight(db, now);
+  if (!isAsked && nextNightly(config, new Date(last)) > now) return false;
+  const told = onAppError((error: AppError) => onError(describeError(error)));
+  await backUpIfDue(app).catch(told);
+  await dropOld(db, { ...config, now }).catch(told);
+  const enabled: string[] = [];
+  for (const memory of await nightlyMemories(db)) {
+    if ((await app.standingOf(memory)).enabled) enabled.push(memory.id);
+  }
+  return beginNight(db, { last, memories: enabled, now });
+}
+
+/** Copies the database where something was written since the last copy. PostgreSQL has its own ways. */
+async function backUpIfDue({ db, config: { home, clock } }: App, madeBefore?: Date): Promise<void> {
+  if (db.engine !== 'sqlite') return;
+  const { backUp, isBackupDue } = await import('../db/backup.ts');
+  if (isBackupDue(home, madeBefore)) await backUp(home, { now: clock.now() });
+}
+
+/** The same each hour where clients keep stores: what they write stands in no directory. */
+export async function backUpHourly(app: App): Promise<void> {
+  const store = await app.db.get("select 1 from memory where scope = 'store' and deleted_at is null limit 1");
+  if (store) await backUpIfDue(app, new Date(app.clock.now().getTime() - HOUR_MS));
+}
+
+/**
+ * What keeps a nightly dream from running, as a sentence, or null. Without any news it runs: that asks no model, and brings the
+ * index up to what people wrote.
+ */
+export async function shutGate(app: App, memory: MemoryRow): Promise<string | null> {
+  const { config, clock, db } = app;
+  // Two clones would both distil what stands in a log there, and what is shared was distilled already.
+  if (isCheckedIn(memory) && app.memoryDirOf() !== memory.dir) {
+    return "a team's memory: only its index is kept up to date";
+  }
+  const { at, news } = await dreamedLast(db, memory.id, clock.now());
+  if (at !== null && clock.now().getTime() - Date.parse(at) < config.dreamMinHours * HOUR_MS) {
+    return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
+  }
+  if (news === 0 || news >= config.dreamMinEntries) return null;
+  return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
+}

@@ -1,0 +1,176 @@
+// What goes on over all memories, for a person who looks: what was learned, what waits, what failed, what needs them, and whose
+// each memory is. One reading for the page and for `nocturne` alone. It changes nothing but when a person looked last.
+
+import { ruleOf } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { replace, type Sql } from '../db/sql.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { gitRoot } from '../memory/paths.ts';
+import { memoryDirIfTold } from '../memory/places.ts';
+import { type BreakerState, breakerOf } from '../queue/breaker.ts';
+import type { InboxRow } from '../queue/inbox.ts';
+import { listWork } from '../queue/waiting-work.ts';
+import { fromHome, shellPath } from '../terminal/phrases.ts';
+import type { App } from './compose.ts';
+import { inOrder, type Need, needsOfMemory, needsOfSessions } from './needs.ts';
+
+/** A memory as a person calls it, and how a command is told to work on it from here. */
+export interface KnownMemory {
+  row: MemoryRow;
+  /** A project by where it lies, else the directory or the name. */
+  name: string;
+  /** The one directory its sessions ran in; null: none, or several. */
+  cwd: string | null;
+  lastSuccessAt: string | null;
+  command(what: string): string;
+}
+
+export interface LearnedEntry {
+  memory: string;
+  id: string;
+  text: string;
+  /** When the job that learned it ended. */
+  learnedAt: string;
+}
+
+export interface Overview {
+  memories: KnownMemory[];
+  /** Since the instant that was asked for: how many by memory, and the newest, the newest first. */
+  learned: { count: number; byMemory: Map<string, number>; newest: LearnedEntry[] };
+  waiting: InboxRow[];
+  /** Given up, until a person retries or dismisses it. */
+  failed: InboxRow[];
+  /** By memory, what dreams proposed. */
+  proposals: Map<string, number>;
+  breaker: BreakerState;
+  needs: Need[];
+}
+
+const SUCCESS = `select created_at from job where job.memory = memory.id and job.kind = ? and job.status = 'completed'
+  order by created_at desc limit 1`;
+
+/** All memories of this database's people, the one that was learned from last first. */
+export async function knownMemories({ db, config }: App): Promise<KnownMemory[]> {
+  const rows = await db.all<MemoryRow & { learnedAt: string | null; dreamedAt: string | null }>(
+    `select memory.*, (${SUCCESS}) as "learnedAt", (${SUCCESS}) as "dreamedAt"
+     from memory where deleted_at is null and tenant = ''`,
+    ...['extract', 'dream'],
+  );
+  const ran = await db.all<{ memory: string; cwd: string }>(
+    'select distinct memory, cwd from session where cwd is not null',
+  );
+  const cwds = Map.groupBy(ran, ({ memory }) => memory);
+  const told = memoryDirIfTold(config, {});
+  const here = told === null ? null : canonicalPath(told);
+  const known = rows.map(({ learnedAt, dreamedAt, ...row }): KnownMemory => {
+    const own = (cwds.get(row.id) ?? []).map(({ cwd }) => cwd);
+    const roots = new Set(own.map((cwd) => gitRoot(cwd) ?? cwd));
+    const root = roots.size === 1 ? [...roots][0] : undefined;
+    const place = row.dir ?? row.id;
+    const isUser = row.scope === 'user';
+    const command = (what: string) => {
+      if (isUser) return `${what} --scope user`;
+      if (row.dir === here) return what;
+      return root ? `cd ${shellPath(root, config)} && ${what}` : `${what} --memory ${shellPath(place, config)}`;
+    };
+    const name = isUser ? 'all your projects' : fromHome(root ?? row.dir ?? row.name, config);
+    const lastSuccessAt =
+      [learnedAt, dreamedAt]
+        .filter((at) => at !== null)
+        .sort()
+        .at(-1) ?? null;
+    return { row, name, cwd: own.length === 1 ? (own[0] ?? null) : null, lastSuccessAt, command };
+  });
+  const at = ({ lastSuccessAt }: KnownMemory) => lastSuccessAt ?? '';
+  return known.sort((a, b) => at(b).localeCompare(at(a)) || a.name.localeCompare(b.name));
+}
+
+const LEARNED = `from job join entry e on e.job = job.id
+  where job.ended_at > ? and job.kind in ('extract', 'reprocess') and e.state <> 'gone'`;
+
+/** `since`: null: ever; `most`: of the newest entries; `memories`: where they are known already. */
+export async function readOverview(
+  app: App,
+  { since = null, most = 12, ...of }: { since?: string | null; most?: number; memories?: KnownMemory[] } = {},
+): Promise<Overview> {
+  const { db, config, clock } = app;
+  const memories = of.memories ?? (await knownMemories(app));
+  const newest = await db.all<LearnedEntry>(
+    `select e.memory, e.id, e.text, job.ended_at as "learnedAt" ${LEARNED} order by job.ended_at desc, e.at desc, e.id limit ?`,
+    ...[since ?? '', most],
+  );
+  // Of all that there is an index tells.
+  const count = since === null ? "from entry e where e.state <> 'gone'" : LEARNED;
+  const counts = await db.all<{ memory: string; count: number }>(
+    `select e.memory, count(*) as count ${count} group by e.memory`,
+    ...(since === null ? [] : [since]),
+  );
+  const work = await listWork(db);
+  const waits = "select memory, count(*) as count from proposal where state = 'open' group by memory";
+  const proposals = await db.all<{ memory: string; count: number }>(waits);
+  const found = {
+    memories,
+    learned: {
+      count: counts.reduce((sum, { count }) => sum + count, 0),
+      byMemory: new Map(counts.map(({ memory, count }) => [memory, count])),
+      newest,
+    },
+    waiting: work.filter(({ state }) => state === 'waiting'),
+    failed: work.filter(({ state }) => state === 'failed'),
+    proposals: new Map(proposals.map(({ memory, count }) => [memory, count])),
+    breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
+  };
+  return {
+    ...found,
+    needs: inOrder([...(await needsOfMemories(app, found)), ...needsOfAll(found), ...(await needsOfSessions(app))]),
+  };
+}
+
+type Found = Omit<Overview, 'needs'>;
+
+async function needsOfMemories(app: App, { memories }: Found): Promise<Need[]> {
+  const needs: Need[] = [];
+  for (const known of memories) needs.push(...(await needsOfMemory(app, known.row, known)));
+  return needs;
+}
+
+function needsOfAll({ waiting, failed, breaker }: Found): Need[] {
+  const needs: Need[] = [];
+  const { state, failures, until, reason, code: broken } = breaker;
+  if (state !== 'closed') {
+    const next = state === 'open' ? `it is asked again ${until}` : 'the next job asks it again';
+    const text = `The model could not be asked ${sayCount(failures, 'time')} in a row; ${next}: ${reason}`;
+    needs.push({ text, command: 'nocturne doctor', cause: reason ?? undefined });
+  }
+  const stuck = waiting.filter(({ code }) => code !== null && ruleOf(code).needsPerson);
+  for (const [code, of] of Map.groupBy(stuck, (item) => item.code)) {
+    // Else it is said of the model.
+    if (state !== 'closed' && code === broken) continue;
+    const message = of[0]?.error ?? '';
+    const text = `${sayCount(of.length, 'job')} ${of.length === 1 ? 'waits' : 'wait'}: ${message}`;
+    needs.push({ text, command: 'nocturne doctor', cause: message, code: code ?? undefined });
+  }
+  for (const [first, ...others] of Map.groupBy(failed, ({ code, kind }) => `${code} ${kind}`).values()) {
+    if (!first) continue;
+    const what = first.kind === 'extract' ? sayCount(1 + others.length, 'session') : 'A dream';
+    const text = `${what} could not be ${first.kind === 'extract' ? 'learned from' : 'done'}: ${first.error}`;
+    needs.push({ text, command: 'nocturne retry --failed' });
+  }
+  return needs;
+}
+
+export function sayBreaker({ state, failures, until, code, reason }: BreakerState): string {
+  if (state === 'closed') return failures === 0 ? 'closed' : `closed, ${failures} failures in a row`;
+  const when = state === 'open' ? `tries again at ${until}` : 'one job tries now';
+  return `the breaker is open after ${failures} failures in a row (${code}), ${when}: ${reason}`;
+}
+
+/** When a person looked last at what was learned; null: never. */
+export async function lookedAt(sql: Sql): Promise<string | null> {
+  return (await sql.get<{ value: string }>("select value from setting where key = 'looked'"))?.value ?? null;
+}
+
+export function noteLook({ db, clock }: Pick<App, 'db' | 'clock'>): Promise<void> {
+  return replace(db, 'setting', ['key'], { key: 'looked', value: clock.now().toISOString() });
+}

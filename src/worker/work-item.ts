@@ -1,0 +1,227 @@
+// One item of the inbox that was claimed: whether nocturne may work there, the job itself, and what then becomes of the item: done,
+// tried again and when, or given up and listed, by the rules of the table in errors.ts.
+// Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
+
+import { join } from 'node:path';
+import { z } from 'zod';
+import { programOf } from '../agent/programs/programs.ts';
+import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
+import { isDay } from '../base/time.ts';
+import { beginJob, endJob } from '../memory/job-rows.ts';
+import { type MemoryRow, memoryRow } from '../memory/memories.ts';
+import type { Enablement } from '../memory/paths.ts';
+import { isSent } from '../memory/sent-sessions.ts';
+import { sessionRow } from '../memory/session-rows.ts';
+import { type Ending, giveBack, type Item, PRIORITY, put, renewInput, settle } from '../queue/inbox.ts';
+import type { App, JobOptions } from './compose.ts';
+import { holding } from './held-claim.ts';
+import { shutGate } from './nightly.ts';
+
+const instructions = z.string().optional();
+const PAYLOADS = {
+  extract: z.object({
+    ended: z.boolean(),
+    instructions,
+    takeUp: z.array(z.enum(['undone', 'declined', 'gave_up'])).optional(),
+  }),
+  dream: z.object({
+    instructions,
+    acceptMissing: z.union([z.boolean(), z.array(z.string().refine(isDay))]).optional(),
+    /** It was not asked for: the gates of the nightly dream apply. */
+    isNightly: z.boolean().optional(),
+    model: z.string().optional(),
+    review: z.boolean().optional(),
+  }),
+  reprocess: z.object({
+    session: z.string().optional(),
+    day: z.string().refine(isDay).optional(),
+    all: z.boolean().optional(),
+    ended: z.boolean(),
+    instructions,
+  }),
+};
+
+export interface WorkResult {
+  kind: Item['kind'];
+  key: string;
+  memory: MemoryRow | null;
+  /** The outcome of the job, of several sessions the first that is not fine. */
+  outcome: string;
+  /** The instant before which it is not tried again; null: it is done, or given up. */
+  delayedUntil: string | null;
+  reason: string | null;
+  /** What it failed with. */
+  code?: Failure['code'];
+  /** It is tried no more: it is listed as failed until a person retries or dismisses it. */
+  isGivenUp?: boolean;
+}
+
+const MINUTE_MS = 60_000;
+const PAUSE_LOOK_MS = 1_000;
+
+/** `isProbe`: it tries for all, while the breaker is half open. Null: it was told to end, and the item is given back. */
+export async function workItem(
+  app: App,
+  given: Item,
+  { signal, isProbe }: { signal: AbortSignal; isProbe: boolean },
+): Promise<WorkResult | null> {
+  const { db, clock, log } = app;
+  const memory = given.memory === null ? null : ((await memoryRow(db, given.memory)) ?? null);
+  const item = await asItIsNow(app, given);
+  const ending = await runHeld(app, { item, memory, isProbe }, signal);
+  if (signal.aborted && ending.error) {
+    await giveBack(db, item);
+    return null;
+  }
+  const { outcome, error, why } = ending;
+  const settled = await settle(db, item, ending, { now: clock.now(), isProbe });
+  const { state } = settled;
+  const delayedUntil = settled.state === 'waits' ? settled.until : null;
+  const { kind, key } = item;
+  const event = state === 'failed' ? 'gave-up' : state === 'waits' ? 'waits' : 'done';
+  const at = { kind, key, store: memory?.dir ?? memory?.id, outcome, code: error?.code, until: delayedUntil };
+  await log(state === 'failed' ? 'error' : 'info', { event, ...at });
+  return {
+    ...{ kind, key, memory, outcome, delayedUntil, reason: error?.message ?? why ?? null },
+    ...(error && { code: error.code }),
+    ...(state === 'failed' && { isGivenUp: true }),
+  };
+}
+
+/** A session that has grown since it was put in is not what failed. */
+async function asItIsNow({ db, machine }: App, item: Item): Promise<Item> {
+  const row = item.kind === 'extract' ? await sessionRow(db, item.key) : undefined;
+  if (!row?.path || row.machine !== machine) return item;
+  const size = attempt(
+    () => statNow(row.path as string)?.bytes,
+    () => undefined,
+  );
+  const isOther = item.payload.size !== undefined && size !== undefined && size !== item.payload.size;
+  return isOther ? renewInput(db, item, { size }) : item;
+}
+
+/** Does the job; what uses a person's plan ends where it is paused meanwhile. */
+async function runHeld(app: App, work: Work, signal: AbortSignal): Promise<Ending> {
+  const { config, clock } = app;
+  if (programOf(config.model) === null)
+    return holding(app, work.item, { signal, work: (held) => run(app, work, held) });
+  const own = new AbortController();
+  let paused: Enablement | undefined;
+  const look = async () => {
+    const standing = work.memory && (await app.standingOf(work.memory));
+    if (standing?.pausedUntil === undefined) return;
+    paused ??= standing;
+    own.abort(new AppError('conflict', `It was ended: ${standing.reason}.`));
+  };
+  const looking = setInterval(() => void look().catch(onAppError(() => undefined)), PAUSE_LOOK_MS);
+  const both = AbortSignal.any([signal, own.signal]);
+  const ending = await holding(app, work.item, { signal: both, work: (held) => run(app, work, held) }).finally(() =>
+    clearInterval(looking),
+  );
+  return paused && ending.error ? whenOff(paused, clock.now()) : ending;
+}
+
+type Work = { item: Item; memory: MemoryRow | null; isProbe: boolean };
+
+async function run(app: App, work: Work, signal: AbortSignal): Promise<Ending> {
+  try {
+    return await runJob(app, work, signal);
+  } catch (error) {
+    return { outcome: 'failed', error: failureOf(signal.aborted ? signal.reason : error) };
+  }
+}
+
+async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSignal): Promise<Ending> {
+  const { db, config, clock, memories } = app;
+  if (item.job?.startsWith('drm_')) return runForClient(app, { item, memory }, signal);
+  // It was deleted since.
+  if (!memory) return { outcome: 'skipped', why: 'its memory is no longer there' };
+  await memories.of(memory.id);
+  const options: JobOptions = { claim: item, signal, memory, startedBy: item.job ? 'api' : 'hook' };
+  if (item.kind === 'extract') {
+    const row = await sessionRow(db, item.key);
+    const standing = await app.standing({ cwd: row?.cwd ?? undefined });
+    if (!standing.enabled) return whenOff(standing, clock.now());
+    // The one that tries for all is not to be given up for that.
+    const attempts = isProbe ? undefined : item.attempts;
+    const request = {
+      ...PAYLOADS.extract.parse(item.payload),
+      session: item.key,
+      attempts,
+      job: item.job ?? undefined,
+    };
+    const keepsUserMemory = row !== undefined && isSent(row);
+    const report = await app.extract(request, { ...options, keepsUserMemory });
+    const ending = { outcome: report.outcome, error: report.error, progress: report.readTurns };
+    if (report.error) return { ...ending, isGivenUp: report.gaveUpTurns > 0 && report.pendingTurns === 0 };
+    if (report.unsettledTurns === 0) return ending;
+    const again = new Date(clock.now().getTime() + Math.max(config.quietMs, MINUTE_MS));
+    return { ...ending, again, why: 'the session goes on' };
+  }
+  const standing = await app.standingOf(memory);
+  if (!standing.enabled) return whenOff(standing, clock.now());
+  if (item.kind === 'dream') {
+    const { isNightly, model, ...request } = PAYLOADS.dream.parse(item.payload);
+    const why = isNightly ? await shutGate(app, memory) : null;
+    if (why !== null) return skipDream(app, memory, why);
+    const report = await app.dream(memory, { ...request, job: item.job ?? undefined }, { ...options, model });
+    return { ...report, progress: report.operations.length + report.proposals.length };
+  }
+  const reports = await app.learnAgain(memory, PAYLOADS.reprocess.parse(item.payload), options);
+  const worst = reports.find((report) => report.error) ?? reports[0];
+  return { outcome: worst?.outcome ?? 'nothing-new', error: worst?.error, progress: worst?.readTurns };
+}
+
+/** A dream that a client of the server asked for, or what is left of one that was canceled. */
+async function runForClient(
+  app: App,
+  { item, memory }: Pick<Work, 'item' | 'memory'>,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const { takeBackDream, workClientDream } = await import('../../jobs/client-dream.ts');
+  const { memories, config, clock } = app;
+  const { dreamHours: hours, sessionDays, environment, home } = config;
+  if (item.kind === 'undo') return takeBackDream(item.job ?? '', { memories, environment });
+  const standing = memory && (await app.standingOf(memory));
+  const off = standing && !standing.enabled ? whenOff(standing, clock.now()) : undefined;
+  if (off?.again) return off;
+  const options: JobOptions = { claim: item, signal, startedBy: 'api', keepsUserMemory: true };
+  return workClientDream(item, {
+    ...{ memories, hours, sessionDays, copiesDir: join(home, 'copies'), off: off?.why },
+    extract: (request, of) => app.extract(request, { ...options, ...of }),
+    dream: (request, of) => app.dream(of.memory, request, { ...options, ...of }),
+  });
+}
+
+/** A night that passes a memory by is a job for people to see. */
+async function skipDream({ db, clock }: App, memory: MemoryRow, why: string): Promise<Ending> {
+  const at = clock.now().toISOString();
+  await db.write(async (sql) => {
+    const job = await beginJob(sql, { kind: 'dream', memory: memory.id, startedBy: 'hook', at });
+    await endJob(sql, job, { outcome: 'skipped', output: { reason: why }, at });
+  });
+  return { outcome: 'skipped', why };
+}
+
+/**
+ * What is paused waits, and is looked at again every hour; where settings that cannot be read keep from telling, every five
+ * minutes. What is turned off is over.
+ */
+function whenOff({ pausedUntil, reason: why, isUnknown }: Enablement, now: Date): Ending {
+  const off = { outcome: 'off', why };
+  const again = (ms: number) => ({ ...off, again: new Date(now.getTime() + ms) });
+  if (isUnknown) return again(ERRORS.settings.firstMs);
+  if (pausedUntil === undefined) return off;
+  const leftMs = pausedUntil === null ? Infinity : Date.parse(pausedUntil) - now.getTime();
+  return again(Math.min(Math.max(leftMs, 0), 60 * MINUTE_MS));
+}
+
+/** Puts a dream, or learning again, into the inbox for a worker, at once. */
+export function putWork(
+  { db, clock }: App,
+  of: { kind: 'dream' | 'reprocess'; key: string; memory: MemoryRow; payload: object },
+) {
+  const now = clock.now();
+  return db.write((sql) => put(sql, { ...of, memory: of.memory.id, priority: PRIORITY.person, notBefore: now }, now));
+}

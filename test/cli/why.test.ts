@@ -1,0 +1,114 @@
+// why: one door for what a line, words, an entry, a session, a job and a day have to say.
+
+import { expect, test } from 'vitest';
+import type { ExplainedLine } from '../../src/memory/evidence.ts';
+import { testApp, testModel } from '../support/app.ts';
+import type { MessagesRequest } from '../support/messages-server.ts';
+import { messagesBy, obey, replacesLine, shown } from '../support/obedient.ts';
+import { asking } from '../support/scripted-model.ts';
+import { aSession, sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+async function aMemory() {
+  const { environment, nocturne, json } = await testApp();
+  const session = aSession(['Always use pnpm instead of npm.', 'Thanks, that is all.']);
+  await nocturne('extract', session.path);
+  await nocturne('dream');
+  return { environment, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
+}
+
+test('a line, its words, its entry, its session, its job and its day all lead to the entry and the quote', async () => {
+  const { session, why, json } = await aMemory();
+  const [line] = await json<ExplainedLine[]>('why', 'working-agreements:7');
+  const entry = line?.entries[0]?.id ?? '';
+  for (const words of [
+    ['working-agreements:7'],
+    ['working-agreements.md'],
+    ['pnpm', 'npm'],
+    [entry],
+    [entry.slice(0, 8)],
+  ]) {
+    const { code, stdout } = await why(...words);
+    expect({ words, code }).toEqual({ words, code: 0 });
+    expect(stdout).toContain(`← ${entry.slice(0, 10)}, feedback`);
+    expect(stdout).toContain('“Always use pnpm instead of npm.”');
+    expect(stdout).toContain('in session 11111111\n');
+  }
+  for (const what of [session.id, session.id.slice(0, 8), session.path]) {
+    expect((await why(what)).stdout).toMatch(/^taught {6}feedback {3}Always use pnpm instead of npm\.$/m);
+  }
+  for (const words of [[], ['today'], ['2026-11-21']])
+    expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
+  const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>('status');
+  const dreamed = lastJobs.find(({ kind }) => kind === 'dream')?.id ?? '';
+  expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
+});
+
+test('of a line in other words it says what the entry gave it, where that is not all of it', async () => {
+  const RULES = ['We use pnpm for all packages, never npm.', 'We squash before a merge, always, in all packages.'];
+  const lines = [
+    'Use pnpm for all packages, never npm.',
+    'Squash always, in all packages, before a merge, in web too.',
+  ];
+  const record = (request: MessagesRequest) =>
+    messagesBy(request, 'human').map((message, at) => {
+      const quote = RULES[at] ?? '';
+      return { type: 'feedback', strength: 'stated', text: quote, evidence: [{ message, quote }] };
+    });
+  const propose = (request: MessagesRequest) => {
+    const ids = [...shown(request, 'entries').matchAll(/"id":"(e_\w+)"/g)].map(([, id]) => id);
+    const said = lines.map((text, at) => ({ text, entries: [ids[at]] }));
+    return [{ kind: 'put', topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', in: said }];
+  };
+  const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
+  await nocturne('extract', aSession(RULES).path);
+  await nocturne('dream');
+  const [first = '', second = ''] = (await nocturne('why', 'rules.md')).stdout.split('\n\n');
+  expect(first).toContain(`${lines[0]}\n  ←`);
+  expect(first).not.toContain('gave the line');
+  expect(second).toContain('gave the line: ');
+});
+
+test('the JSON of words is that of the line they are found in', async () => {
+  const { json } = await aMemory();
+  const read = (...words: string[]) => json<unknown>(...words);
+  expect(await read('why', 'pnpm')).toEqual(await read('why', 'working-agreements.md:7'));
+});
+
+test('of a night that replaced a line, both are told', async () => {
+  const { environment, why, nocturne } = await aMemory();
+  Object.assign(environment, asking(await testModel(replacesLine)));
+  const session = aSession(['Always use npm instead of pnpm.'], { id: '22222222-2222-4222-8333-444444444444' });
+  await nocturne('extract', session.path);
+  await nocturne('dream');
+  expect((await why()).stdout).toMatch(
+    /^- \*\*changed\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
+  );
+});
+
+test('an id of a session without a digit is one, too', async () => {
+  const { nocturne } = await testApp();
+  const session = aSession(['Always use pnpm instead of npm.'], { id: 'deadbeef-cafe-4222-8333-444444444444' });
+  await nocturne('extract', session.path);
+  expect((await nocturne('why', 'deadbeef')).stdout).toMatch(/^session {5}deadbeef$/m);
+});
+
+test('what is nowhere is an error that says where to look', async () => {
+  const { nocturne } = await testApp();
+  expect(await nocturne('why', 'zebra crossing')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nocturne search'),
+  });
+});
+
+test('the beginning of an id that two sessions have is refused with both, as long as they must be to be told apart', async () => {
+  const { why, nocturne } = await aMemory();
+  const second = sessionFile(tempDir(), { id: '11111111-2333-4333-8444-555555555555' });
+  // Its records are other ones, also by what their ids begin with.
+  second.add('Always lint before pushing.', [{ types: 'Never push to main.' }, { says: 'Done.' }]);
+  expect(await nocturne('extract', second.path)).toMatchObject({ code: 0, stderr: '' });
+  const unclear = await why('11111111');
+  expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
+  expect(unclear.stderr).toMatch(/Say which: 11111111-22, 11111111-23\n/);
+  expect((await why('11111111-23')).stdout).toMatch(/^session {5}11111111-23$/m);
+});

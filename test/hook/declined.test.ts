@@ -1,0 +1,106 @@
+// What a person declined at set-up: nothing takes it unasked, of a session that goes on only what is new is taken, and
+// who asks for the session by name is given all of it.
+
+import { mkdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type TestApp, testApp } from '../support/app.ts';
+import { announceSession, sweepSessions } from '../support/doors.ts';
+import { runHere } from '../support/run-here.ts';
+import { aSession } from '../support/session-file.ts';
+
+const OLD = 'Always use pnpm instead of npm.';
+const NEW = 'Never push to main on Fridays.';
+
+/** A session with one turn, then declined, quiet for an hour. */
+async function declined() {
+  const testing = await testApp();
+  const dir = join(testing.home, '.claude/projects/-home-kim-orchard');
+  mkdirSync(dir, { recursive: true });
+  const session = aSession([OLD], { dir, startsAt: '2026-11-20T09:00:00Z' });
+  quiet(session.path);
+  await testing.app.home.decline(new Date('2026-11-20T09:00:25Z'));
+  return { testing, session };
+}
+
+function quiet(path: string, at = new Date('2026-11-21T01:00:00Z')): void {
+  utimesSync(path, at, at);
+}
+
+const sweep = async ({ app }: TestApp) => (await sweepSessions(app)).agents['claude-code'];
+
+async function learned({ rows }: TestApp, id: string): Promise<string[]> {
+  return (await rows('entries')).filter(({ session }) => session === id).map(({ text }) => text);
+}
+
+test('no sweep takes what was declined, until the session goes on; then only what is new', async () => {
+  const { testing, session } = await declined();
+  expect(await sweep(testing)).toEqual({ found: 1, declined: 1 });
+  expect(await sweep(testing)).toEqual({ found: 1, declined: 1 });
+  session.add(NEW);
+  quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+  expect(await sweep(testing)).toEqual({ found: 1, enqueued: 1 });
+  await testing.nocturne('worker', '--once');
+  expect(await learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+  expect(await testing.rows('fates')).toEqual(['declined', 'recorded']);
+  expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+});
+
+test('why says of one turn that it was declined, and how it is taken', async () => {
+  const { testing, session } = await declined();
+  const { stdout } = await testing.nocturne('why', session.path);
+  expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne extract ');
+});
+
+test('of a turn that was under way, what was said after it was declined is taken', async () => {
+  const { testing, session } = await declined();
+  session.goOn([{ types: NEW }, { says: 'All right.' }]);
+  quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+  await sweep(testing);
+  await testing.nocturne('worker', '--once');
+  expect(await learned(testing, session.id)).toEqual([expect.stringContaining(NEW.slice(0, -1))]);
+});
+
+test('extract takes all of a session, also when something of it was taken since', async () => {
+  const { testing, session } = await declined();
+  session.add(NEW);
+  quiet(session.path);
+  await sweep(testing);
+  await testing.nocturne('worker', '--once');
+  expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded (1 entry)');
+  expect(await learned(testing, session.id)).toHaveLength(2);
+  expect((await testing.nocturne('extract', session.path)).stdout).toContain('nothing-new');
+  const another = await declined();
+  await another.testing.nocturne('enqueue', 'extract', another.session.path);
+  await another.testing.nocturne('worker', '--once');
+  expect(await learned(another.testing, another.session.id)).toHaveLength(1);
+});
+
+test('a session of which all was declined is told as not read, not as one that was worth nothing', async () => {
+  const { testing, session } = await declined();
+  const { app, environment } = testing;
+  const cwd = '/home/kim/orchard';
+  await announceSession(app, { transcript: session.path, session: session.id, cwd, ended: true, isDueNow: true });
+  await runHere(['worker', '--once'], environment);
+  const { stdout } = await runHere(['sessions'], environment);
+  expect(stdout).toMatch(/^11111111 {2}.*: from before set-up, not read$/m);
+  await runHere(['extract', session.path], environment);
+  expect((await runHere(['sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
+});
+
+test('learn takes what was declined, before and after a session went on, and no sweep calls it declined any more', async () => {
+  for (const goesOn of [false, true]) {
+    const { testing, session } = await declined();
+    if (goesOn) {
+      session.add(NEW);
+      quiet(session.path, new Date('2026-11-21T01:10:00Z'));
+    }
+    await sweep(testing);
+    await testing.nocturne('worker', '--once');
+    expect(await learned(testing, session.id)).toHaveLength(goesOn ? 1 : 0);
+    const { stdout } = await testing.nocturne('learn');
+    expect(stdout).toContain(`from 1 session.\n\norchard\n`);
+    expect(await learned(testing, session.id)).toHaveLength(goesOn ? 2 : 1);
+    expect(await sweep(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+  }
+});

@@ -1,0 +1,216 @@
+// Sessions that no hook told of: found where agents keep them, once, and not opened again while they stay as they are.
+
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { SweepReport } from '../../src/worker/sweep.ts';
+import { type TestApp, testApp } from '../support/app.ts';
+import { enqueueExtract, openApp, sweepSessions } from '../support/doors.ts';
+import { keepAwake, runHook } from '../support/hook.ts';
+import { runJson, until } from '../support/run.ts';
+import { runJsonHere } from '../support/run-here.ts';
+import { aSession, type SessionFile } from '../support/session-file.ts';
+import { ON_POSTGRES, tempDir } from '../support/temp.ts';
+import { fixtures, lines } from '../support/transcripts.ts';
+import { workerHere } from '../support/worker-here.ts';
+
+const QUIET = new Date('2026-11-21T01:00:00Z');
+
+/** A session of Claude Code in the home, quiet for an hour. */
+function claudeSession({ home }: Pick<TestApp, 'home'>, n = 1): SessionFile {
+  const dir = join(home, '.claude/projects/-home-kim-orchard');
+  mkdirSync(dir, { recursive: true });
+  const session = aSession(['Always use pnpm instead of npm.'], { dir, id: `1111111${n}-2222-4333-8444-555555555555` });
+  quiet(session.path);
+  return session;
+}
+
+function quiet(path: string): void {
+  utimesSync(path, QUIET, QUIET);
+}
+
+function place({ home }: TestApp, path: string, fixture: string): string {
+  const target = join(home, path);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, readFileSync(join(fixtures, fixture)));
+  quiet(target);
+  return target;
+}
+
+test('the sessions of all agents are found, and nothing that lies beside them', async () => {
+  const testing = await testApp();
+  const { path } = claudeSession(testing);
+  const places = [
+    path,
+    place(testing, '.codex/sessions/2026/11/02/rollout-2026-11-02T09-00-00-019e.jsonl', 'codex.jsonl'),
+    place(testing, '.gemini/tmp/ab12/chats/session-2026-11-02-7c1f.jsonl', 'gemini.jsonl'),
+    place(testing, '.copilot/session-state/2a000000/events.jsonl', 'copilot.jsonl'),
+    place(testing, '.pi/agent/sessions/--home-ada--/2026_1.jsonl', 'pi.jsonl'),
+  ];
+  place(testing, '.claude/projects/p/agent-a1.jsonl', 'claude-code.jsonl');
+  place(testing, '.claude/projects/p/s/subagents/agent-a1.jsonl', 'claude-code.jsonl');
+  place(testing, '.codex/history.jsonl', 'codex.jsonl');
+  const report = await sweepSessions(testing.app);
+  expect(report.problems).toEqual([]);
+  expect(report.enqueued.map(({ transcript }) => transcript).toSorted()).toEqual(places.toSorted());
+  for (const agent of ['claude-code', 'codex', 'gemini', 'copilot', 'pi'] as const) {
+    expect(report.agents[agent]).toEqual({ found: 1, enqueued: 1 });
+  }
+  const waiting = (await testing.rows('waiting')).map(({ payload }) => payload);
+  expect(waiting).toEqual(expect.arrayContaining(places.map((transcript) => ({ transcript, ended: false }))));
+  expect((await sweepSessions(testing.app, { agents: ['pi'] })).agents).toEqual({ pi: { found: 1, waiting: 1 } });
+});
+
+test('of a session whose project is not known nothing is taken up where memory lives by project, else all of it', async () => {
+  const testing = await testApp();
+  const { agentDirs } = testing.app.config;
+  const target = join(agentDirs.gemini, 'tmp/ab12/chats/session-2026-11-02-7c1f.jsonl');
+  mkdirSync(dirname(target), { recursive: true });
+  const hello = { id: 'g-1', type: 'user', content: [{ text: 'Always use tabs.' }] };
+  writeFileSync(target, lines({ sessionId: 'g', projectHash: 'ab12', kind: 'main' }, hello));
+  quiet(target);
+  const byProject = await openApp({ ...testing.app.config, memoryDir: undefined });
+  onTestFinished(() => byProject.close());
+  expect(await sweepSessions(byProject)).toEqual({
+    agents: { gemini: { found: 1, 'no-project': 1 } },
+    enqueued: [],
+    problems: [],
+  });
+  expect((await sweepSessions(testing.app)).agents).toEqual({ gemini: { found: 1, enqueued: 1 } });
+});
+
+test.skipIf(ON_POSTGRES)(
+  'a home that was lost learns from a sweep which memory directories there are, with what waits in them',
+  async () => {
+    const { home, dir, nocturne } = await testApp();
+    const session = claudeSession({ home });
+    await nocturne('enqueue', 'extract', session.path);
+    // A second home on the same memory directory stands for the one that was lost.
+    const lost = await testApp({ home: tempDir(), dir: tempDir() });
+    const config = {
+      ...lost.app.config,
+      memoryDir: dir,
+      agentDirs: { ...lost.app.config.agentDirs, 'claude-code': join(home, '.claude') },
+    };
+    const app = await openApp(config);
+    onTestFinished(() => app.close());
+    utimesSync(session.path, new Date('2026-11-21T01:59:00Z'), new Date('2026-11-21T01:59:00Z'));
+    expect(await app.home.stores()).not.toContain(dir);
+    expect((await sweepSessions(app)).agents).toEqual({ 'claude-code': { found: 1, 'still-open': 1 } });
+    expect(await app.home.stores()).toContain(dir);
+  },
+);
+
+test('a session is enqueued once, then done, and again when it has grown', async () => {
+  const testing = await testApp();
+  const session = claudeSession(testing);
+  const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
+  expect(await counts()).toEqual({ found: 1, enqueued: 1 });
+  await enqueueExtract(testing.app, { transcript: session.path, ended: true });
+  expect(await counts()).toEqual({ found: 1, waiting: 1 });
+  expect(await testing.rows('waiting')).toHaveLength(1);
+  await testing.nocturne('worker', '--once');
+  expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
+  session.add('I prefer short answers.');
+  quiet(session.path);
+  expect(await counts()).toEqual({ found: 1, enqueued: 1 });
+  await testing.nocturne('worker', '--once');
+  session.add('One more thing.');
+  utimesSync(session.path, new Date('2026-11-21T01:50:00Z'), new Date('2026-11-21T01:50:00Z'));
+  expect(await counts()).toEqual({ found: 1, 'still-open': 1 });
+});
+
+test('a session that has nothing new is not opened again until its size or time changes', async () => {
+  const testing = await testApp();
+  const { path } = claudeSession(testing);
+  const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
+  await testing.nocturne('extract', path);
+  expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
+  // Another session of the same size in its place: it would be found if it were opened.
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('1111', '2222'));
+  quiet(path);
+  expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
+  const later = new Date('2026-11-21T01:00:01Z');
+  utimesSync(path, later, later);
+  expect(await counts()).toEqual({ found: 1, enqueued: 1 });
+});
+
+test('what was learned before counts for the memory directory that learned it', async () => {
+  const testing = await testApp();
+  const { path } = claudeSession(testing);
+  await testing.nocturne('extract', path);
+  const counts = async (app: TestApp) => (await sweepSessions(app.app)).agents['claude-code'];
+  expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+  expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
+  const elsewhere = await testApp({ home: testing.home });
+  expect(await counts(elsewhere)).toEqual({ found: 1, enqueued: 1 });
+});
+
+test('enqueue extract --all says how many of whom, silently on the way, and may be ended and repeated', async () => {
+  const testing = await testApp();
+  for (let n = 1; n <= 3; n++) claudeSession(testing, n);
+  place(testing, '.codex/sessions/2026/11/02/rollout-2026-11-02T09-00-00-019e.jsonl', 'codex.jsonl');
+  const damaged = place(testing, '.claude/projects/p/damaged.jsonl', 'codex.jsonl');
+  writeFileSync(damaged, 'no session');
+  utimesSync(damaged, QUIET, new Date('2026-11-20T01:00:00Z'));
+  const ended = new AbortController();
+  await sweepSessions(testing.app, { signal: ended.signal, onLooked: () => ended.abort() });
+  expect(await testing.rows('waiting')).toHaveLength(1);
+  const first = await runJson<SweepReport>(['enqueue', 'extract', '--all'], testing.environment);
+  expect(first.code).toBe(0);
+  expect(first.stderr).toMatch(/^.*damaged\.jsonl: .*none of the formats.*\n$/);
+  const before = first.values[0]?.agents['claude-code'];
+  expect((before?.enqueued ?? 0) + (before?.waiting ?? 0)).toBe(3);
+  expect(before).toMatchObject({ found: 4, unreadable: 1 });
+  const second = await testing.nocturne('enqueue', 'extract', '--all');
+  expect(second).toMatchObject({ code: 0, stderr: '' });
+  expect(second.stdout).toMatch(
+    /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
+  );
+  expect(await testing.rows('waiting')).toHaveLength(4);
+  await testing.nocturne('worker', '--once');
+  const third = await runJsonHere<SweepReport>(
+    ['enqueue', 'extract', '--all', '--agent', 'codex'],
+    testing.environment,
+  );
+  expect(third.values[0]?.agents).toEqual({ codex: { found: 1, 'nothing-new': 1 } });
+});
+
+test('--since bounds what is looked at, and what cannot be meant is refused', async () => {
+  const testing = await testApp();
+  claudeSession(testing);
+  const all = (...more: string[]) => testing.nocturne('enqueue', 'extract', '--all', ...more);
+  expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toBe('no sessions found\n');
+  expect((await all('--since', '2026-11-20')).stdout).toContain('1 enqueued');
+  expect((await all('--since', '1d')).stdout).toContain('1 waiting');
+  expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time') });
+  expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
+  expect(await all('session.jsonl')).toMatchObject({ code: 2 });
+  expect(await testing.nocturne('enqueue', 'extract')).toMatchObject({ code: 2 });
+});
+
+test('the start of a session makes a worker find what no hook told of', async () => {
+  const testing = await testApp({ now: '' });
+  keepAwake(testing.home);
+  claudeSession(testing);
+  utimesSync(claudeSession(testing).path, new Date(), new Date(Date.now() - 3_600_000));
+  const input = { session_id: 's2', cwd: '/', hook_event_name: 'SessionStart', source: 'startup' };
+  await runHook(input, testing.environment);
+  expect((await testing.nocturne('worker', '--once')).stderr).toMatch(/^extract \S+: recorded/m);
+});
+
+test('a resident worker takes in the spool and sweeps beside its work', async () => {
+  const testing = await testApp({ now: '', settings: { debounceMs: 0 } });
+  const swept = claudeSession(testing);
+  utimesSync(swept.path, new Date(), new Date(Date.now() - 3_600_000));
+  const worker = await workerHere(testing.environment);
+  await until(() => worker.said.some((line) => line.startsWith(`extract ${swept.id}`)));
+  const session = aSession(['I prefer short answers.'], {
+    dir: testing.dir,
+    id: '99999999-2222-4333-8444-555555555555',
+  });
+  const input = { session_id: session.id, transcript_path: session.path, hook_event_name: 'SessionEnd', cwd: '/' };
+  await runHook(input, testing.environment);
+  await until(() => worker.said.some((line) => line.startsWith(`extract ${session.id}`)));
+  await worker.stop();
+});

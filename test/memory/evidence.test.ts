@@ -1,0 +1,180 @@
+// What lines rest on, on both engines: down to the words, and from the words up to the lines.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { undo } from '../../jobs/undo.ts';
+import { fixedClock } from '../../src/base/time.ts';
+import type { Sql, Value } from '../../src/db/sql.ts';
+import { explainLines, historyOf, restingOn, seenOnce, withdrawn } from '../../src/memory/evidence.ts';
+import { Memories } from '../../src/memory/memories.ts';
+import { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
+import { ENGINES, inWorld, NOW, skipped, type World } from '../support/next-memory.ts';
+
+const PNPM = 'Always use pnpm instead of npm.';
+const MAIN = 'Never commit to main directly.';
+const TOPIC = 'agreements.md';
+
+interface Here extends World {
+  dir: string;
+  memory: string;
+  edit(change: (text: string) => string): Promise<void>;
+}
+
+describe.each(ENGINES)('on %s', (engine) => {
+  const it = (name: string, work: (here: Here) => Promise<void>) =>
+    test.skipIf(skipped(engine) !== '')(name, () =>
+      inWorld(engine, async (world) => {
+        const { dir, row, files } = await world.withDirectory();
+        const path = join(dir, TOPIC);
+        const edit = async (change: (text: string) => string) => {
+          writeFileSync(path, change(readFileSync(path, 'utf8')));
+          await files.list();
+        };
+        await work({ ...world, dir, memory: row.id, edit });
+      }),
+    );
+
+  it('a line is explained down to the words, who said them, when, and in which transcript', async ({
+    db,
+    memory,
+    ...here
+  }) => {
+    const job = await learn({ db, ...here }, memory, { t1: PNPM, t2: MAIN });
+    await db.run(
+      "insert into session (id, name, memory, path, created_at) values ('s1', 'agent-1', ?, '/t.jsonl', '')",
+      memory,
+    );
+    await dream({ db, ...here }, memory, { agreements: [PNPM, MAIN] });
+    const [line, other] = await explainLines(db, { memory, path: TOPIC });
+    expect(line).toEqual({
+      ...{ path: TOPIC, number: 7, id: expect.any(String), text: PNPM, isPersons: false, program: null, authors: [] },
+      entries: [
+        {
+          ...{ id: entryOf(PNPM).id, type: 'feedback', strength: 'stated', text: PNPM, changes: null, by: 'human' },
+          ...{ evidence: [{ message: 't1-m', quote: PNPM, by: 'human' }], session: 'agent-1', turn: 't1', job },
+          ...{
+            at: `${DAY}T09:00:00.000Z`,
+            state: 'placed',
+            reason: null,
+            log: LOG,
+            isInLog: true,
+            transcript: '/t.jsonl',
+          },
+          gave: [PNPM],
+        },
+      ],
+    });
+    expect(await explainLines(db, { memory, path: TOPIC, line: '8' })).toEqual([other]);
+    expect(await explainLines(db, { memory, path: TOPIC, line: other?.id })).toEqual([other]);
+    await expect(explainLines(db, { memory, path: TOPIC, line: '99' })).rejects.toThrow('has no memory at 99');
+    for (const path of ['nothing.md', LOG])
+      await expect(explainLines(db, { memory, path })).rejects.toThrow('There is no topic');
+  });
+
+  it('it follows a line that is reformatted or moved; one that says something else is the person’s', async (here) => {
+    const { db, memory, dir, edit } = here;
+    await learn(here, memory, { t1: PNPM });
+    await dream(here, memory, { agreements: [PNPM] });
+    const restsOn = async (path = TOPIC) =>
+      (await explainLines(db, { memory, path })).map(({ entries, isPersons }) => [entries.length, isPersons]);
+    await edit((text) => text.replace(`- ${PNPM}`, '* always use **pnpm**, instead of npm'));
+    expect(await restsOn()).toEqual([[1, false]]);
+    writeFileSync(join(dir, 'other.md'), '- always use **pnpm**, instead of npm\n');
+    await edit((text) => text.replace('pnpm', 'yarn'));
+    expect(await restsOn()).toEqual([[0, true]]);
+  });
+
+  it('what rests on an entry alone is told from what rests on others, too', async (here) => {
+    const { db, memory, edit } = here;
+    await learn(here, memory, { t1: PNPM, t2: MAIN });
+    await learn(here, memory, { t3: MAIN }, { session: 's2' });
+    await dream(here, memory, { agreements: [PNPM, MAIN] });
+    await edit((text) => `${text}- By hand.\n`);
+    const first = [entryOf(PNPM).id, entryOf(MAIN, { turn: 't2' }).id];
+    const said = (lines: { text: string }[]) => lines.map(({ text }) => text);
+    const { alone, shared } = await restingOn(db, memory, first);
+    expect([said(alone), said(shared)]).toEqual([[PNPM], [MAIN]]);
+    await db.run("update entry set state = 'gone' where session = 's2'");
+    expect(said((await restingOn(db, memory, first)).alone)).toEqual([PNPM, MAIN]);
+    await edit((text) => text.replace(`- ${PNPM}\n`, ''));
+    expect(said((await restingOn(db, memory, first)).alone)).toEqual([MAIN]);
+    expect(await restingOn(db, memory, [])).toEqual({ alone: [], shared: [] });
+  });
+
+  it('lines that one session showed, and lines whose entries are gone, are asked of the rows', async (here) => {
+    const { db, memory } = here;
+    await learn(here, memory, { t1: PNPM, t2: MAIN });
+    await learn(here, memory, { t3: MAIN }, { session: 's2' });
+    await dream(here, memory, { agreements: [PNPM, MAIN] });
+    const lines = async (of: typeof seenOnce) => (await of(db, memory)).map(({ path, source }) => [path, source]);
+    expect([await lines(seenOnce), await lines(withdrawn)]).toEqual([[], []]);
+    await db.run("update entry set strength = 'implied'");
+    expect(await lines(seenOnce)).toEqual([[TOPIC, entryOf(PNPM).id]]);
+    await db.run("update entry set state = 'gone' where turn = 't1' or turn = 't2'");
+    expect(await lines(withdrawn)).toEqual([[TOPIC, entryOf(PNPM).id]]);
+    // A program's word stands beside what went.
+    await db.run(
+      "insert into rests select memory, file, line, 'api:key' from rests where source = ?",
+      entryOf(PNPM).id,
+    );
+    expect(await lines(withdrawn)).toEqual([]);
+  });
+
+  it('what became of an entry is told by the jobs that made it so', async (here) => {
+    const { db, memory } = here;
+    const job = await learn(here, memory, { t1: PNPM });
+    const night = await dream(here, memory, { agreements: [PNPM] });
+    const { undo: back } = await undo({ job: night }, { memories: here.memories, environment: {} });
+    expect(await historyOf(db, memory, entryOf(PNPM).id)).toEqual([
+      { at: NOW, job: back, kind: 'undo', state: 'new' },
+      { at: NOW, job: night, kind: 'dream', state: 'placed' },
+      { at: NOW, job, kind: 'extract', state: 'new' },
+    ]);
+    expect(await historyOf(db, memory, 'e_none')).toEqual([]);
+  });
+
+  it('a line that only a program wrote says which', async (here) => {
+    const { db, memory } = here;
+    await dream(here, memory, { agreements: [PNPM] });
+    const [line] = await explainLines(db, { memory, path: TOPIC });
+    const file = (await db.get<{ id: string }>('select id from file'))?.id ?? '';
+    await db.run(
+      "insert into rests (memory, file, line, source) values (?, ?, ?, 'api:apikey_1')",
+      memory,
+      file,
+      line?.id ?? '',
+    );
+    expect(await explainLines(db, { memory, path: TOPIC })).toMatchObject([
+      { isPersons: false, program: 'api:apikey_1' },
+    ]);
+  });
+
+  it('a file of many lines, and one long line, cost few statements, whoever wrote them and takes them away', async (here) => {
+    const { memory, home } = here;
+    let statements = 0;
+    const counted = (sql: Sql): Sql => ({
+      all: <Found>(text: string, ...values: Value[]) =>
+        sql.all<Found>(text, ...values).finally(() => (statements += 1)),
+      get: <Found>(text: string, ...values: Value[]) =>
+        sql.get<Found>(text, ...values).finally(() => (statements += 1)),
+      run: (text, ...values) => sql.run(text, ...values).finally(() => (statements += 1)),
+    });
+    const write = <T>(work: (sql: Sql) => Promise<T>) => here.db.write((sql) => work(counted(sql)));
+    const memories = new Memories({ db: { ...here.db, ...counted(here.db), write }, home, clock: fixedClock(NOW) });
+    const files = new MemoryFiles(memories, await memories.of(memory));
+    const by = { job: 'job_s', actor: { kind: 'session', id: 's' } } as const;
+    const lines = (what: string) => Array.from({ length: 3_000 }, (_, n) => `- ${what} ${n}\n`).join('');
+    await files.create(by, { path: 'many.md', text: lines('first') });
+    await files.write(by, { path: 'many.md', text: lines('second') });
+    writeFileSync(join(here.dir, 'many.md'), lines('third'));
+    await files.list();
+    await files.create(by, { path: 'long.md', text: `${'word '.repeat(20_000)}end` });
+    await files.strReplace(by, { path: 'long.md', old: 'end', new: 'of it' });
+    expect(statements).toBeLessThan(400);
+    expect((await files.search({ query: '"word of it"', limit: 10 })).hits).toMatchObject([{ path: 'long.md' }]);
+    expect(await explainLines(here.db, { memory, path: 'many.md' })).toHaveLength(3_000);
+    await memories.close();
+  });
+});

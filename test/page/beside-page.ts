@@ -1,0 +1,119 @@
+// What tests of the page do beside it, as a person, an editor or another process does.
+
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../src/base/config/config.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { newId } from '../../src/db/sql.ts';
+import { answerPrompt as answer } from '../../src/hook/prompt-recall.ts';
+import { dropOld } from '../../src/memory/versions.ts';
+import { makeTicket } from '../../src/page/page-tickets.ts';
+import { pause } from '../../src/queue/pauses.ts';
+import { spendOf } from '../../src/queue/spend.ts';
+import { allWorkers } from '../../src/queue/workers.ts';
+import { lookedAt as lookedAtRow } from '../../src/worker/overview.ts';
+import type { Served } from '../server/served.ts';
+import { ON_POSTGRES } from '../support/temp.ts';
+
+type Asked = Pick<Served, 'app'>;
+
+/** What the page calls a memory. */
+export function idOf({ store }: Pick<Served, 'store'>): string {
+  return store.id;
+}
+
+export function ticketTo({ app }: Asked): Promise<string> {
+  return makeTicket(app);
+}
+
+/** A memory is known to the page from here on, as once something was learned there. */
+export async function know({ app, store }: Pick<Served, 'app' | 'store'>): Promise<void> {
+  await app.files(store).list();
+}
+
+export function lookedAt({ app }: Asked): Promise<string | null> {
+  return lookedAtRow(app.db);
+}
+
+/** A file is written by nocturne itself. */
+export async function write({ app, store }: Pick<Served, 'app' | 'store'>, path: string, text: string): Promise<void> {
+  await app.files(store).write({ job: newId('job'), actor: { kind: 'user', id: null } }, { path, text });
+}
+
+/** An editor adds to the end of a file; where memory has no directory, another process does. */
+export async function append({ app, store, dir }: Pick<Served, 'app' | 'store' | 'dir'>, path: string, text: string) {
+  if (!ON_POSTGRES) return appendFileSync(join(dir, path), text);
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  await app.files(store).changeAll(by, [{ path, make: (before) => `${before ?? ''}${text}` }]);
+}
+
+/** Words of a file are others, by an editor. */
+export function editOutside({ dir }: Pick<Served, 'dir'>, path: string, old: string, text: string): void {
+  const before = readFileSync(join(dir, path), 'utf8');
+  writeFileSync(join(dir, path), before.replace(old, text));
+}
+
+/** All that stands in the files of a memory. */
+export async function saidIn({ app, store, dir }: Pick<Served, 'app' | 'store' | 'dir'>): Promise<string> {
+  if (ON_POSTGRES) {
+    const { items } = await app.files(store).list({ content: true, limit: 1_000 });
+    return items.map((item) => ('text' in item ? item.text : '')).join('\n');
+  }
+  const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => /^[^.].*\.md$/.test(path));
+  return paths.map((path) => readFileSync(join(dir, path), 'utf8')).join('\n');
+}
+
+/** What another process does to what crosses memories. */
+export function elsewhere({ app }: Asked) {
+  const { db, clock, machine } = app;
+  return {
+    pause: (project: string) => pause(db, { project, until: null }, clock.now()),
+    enterWorker: () =>
+      db.run(
+        'insert into worker (process, machine, started_at, seen_at) values (?, ?, ?, ?)',
+        ...['other:1:1', machine, clock.now().toISOString(), clock.now().toISOString()],
+      ),
+  };
+}
+
+/** The user's memory in all projects, with something in it. */
+export async function rememberOfUser({ app }: Asked, text: string): Promise<void> {
+  const dir = join(app.config.claudeDir, 'memory');
+  await app.remember(await app.memories.ofDirectory(dir, { scope: 'user', name: 'user' }), { text, type: 'feedback' });
+}
+
+/** What a prompt's hook answers. */
+export function answerPrompt({ app }: Asked, input: object): Promise<string> {
+  return answer(app.config, { input: { ...input }, isOver: () => false });
+}
+
+/** All versions go but the last of each file. */
+export async function dropOldVersions({ app }: Asked, now: Date): Promise<void> {
+  await dropOld(app.db, { now, versionDays: 1, versionsKept: 1 });
+}
+
+/** The processes that are workers of a home. */
+export async function workersOf({ NOCTURNE_HOME: home = '', NOCTURNE_DATABASE_URL: url }: Environment) {
+  const db = await openDatabase({ home, url });
+  return allWorkers(db)
+    .then((all) => all.map(({ process }) => Number(process.split(':')[1])))
+    .finally(() => db.close());
+}
+
+/** So many tokens were used on a day of this month. */
+export async function spend({ app: { db } }: Asked, day: string, tokens: number): Promise<void> {
+  const at = new Date(`2026-11-${day}T12:00:00Z`);
+  const ceilings = { jobTokens: 10_000_000, dayTokens: 10_000_000, zone: 'UTC' };
+  const prices = { filler: { input: 4, output: 4, cacheRead: 4, cacheWrite: 4 } };
+  const clock = { now: () => at };
+  const by = spendOf({ db, clock, ceilings, prices, model: 'filler' }, newId('job'));
+  await by.settle(await by.reserve(tokens, 1, {}), {
+    ...{ calls: 1, inputTokens: tokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 },
+  });
+}
+
+/** The memory of the team whose repository that is. */
+export async function teamDir({ app }: Asked): Promise<string> {
+  const rows = await app.db.all<{ dir: string }>("select dir from memory where scope = 'team'");
+  return rows.find(({ dir }) => dir.endsWith('/orchard/.claude/memory'))?.dir as string;
+}

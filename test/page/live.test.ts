@@ -1,0 +1,228 @@
+// What an open page is told of changes, also of those that came while it slept; and what it shows while the page, a worker
+// and a person's editor change one memory at the same time.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { served } from '../server/served.ts';
+import { sized } from '../support/depth.ts';
+import { append, elsewhere, idOf, know, saidIn, write } from './beside-page.ts';
+import { hasBrowser, useBrowser, visit } from './browser.ts';
+import { enter, OURS } from './enter.ts';
+
+const browser = useBrowser();
+
+const MS = sized({ quick: 1_500, deep: 30_000 });
+/** What each of them does at least, however long that takes. */
+const CHANGES = 11;
+const PATH = 'shared.md';
+const LINES_SHOWN = 150;
+
+interface Event {
+  id: string;
+  memory: string;
+}
+
+/** A server, and one who listens to it: each call of `next` waits for another event. */
+async function listening() {
+  const world = await served();
+  await append(world, 'a.md', '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
+  await know(world);
+  const { cookie } = await enter(world);
+  const headers = { ...OURS, cookie };
+  const listen = async ({ after, lastId }: { after?: string; lastId?: string } = {}) => {
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const answer = await fetch(`${world.url}/live${after ? `?after=${after}` : ''}`, {
+      headers: { ...headers, ...(lastId && { 'last-event-id': lastId }) },
+      signal: stop.signal,
+    });
+    const reader = (answer.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const next = async (): Promise<Event> => {
+      for (;;) {
+        const found = /id: (\S+)\nevent: changed\ndata: (\S+)\n\n/.exec(text);
+        if (found) {
+          text = text.slice(found.index + found[0].length);
+          return { id: found[1] as string, memory: found[2] as string };
+        }
+        text += (await reader.read()).value ?? '';
+      }
+    };
+    return { next, stop: () => stop.abort() };
+  };
+  const id = idOf(world);
+  const tokenOf = async () => {
+    const page = await (await fetch(`${world.url}/memory/${id}/topic/a.md`, { headers })).text();
+    return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  };
+  const mark = async () => /data-mark="([^"]+)"/.exec(await (await fetch(world.url, { headers })).text())?.[1] ?? '';
+  return { ...world, id, tokenOf, headers, listen, mark, others: await elsewhere(world) };
+}
+
+test('a change of a file, of a ledger and of the home is told once each, by where it is and never by what it says', async () => {
+  const world = await listening();
+  const { listen, mark, id, others } = world;
+  const { next } = await listen({ after: await mark() });
+  await append(world, 'a.md', '- Two.\n');
+  expect(await next()).toEqual({ id: expect.stringMatching(/\.1$/), memory: id });
+  await others.pause('/somewhere');
+  expect(await next()).toEqual({ id: expect.stringMatching(/\.2$/), memory: 'home' });
+  await write(world, 'b.md', 'Another.\n');
+  expect(await next()).toEqual({ id: expect.stringMatching(/\.3$/), memory: id });
+});
+
+test('who comes back with the last id it had is told what changed while nobody listened, and no more', async () => {
+  const world = await listening();
+  const { listen, mark, id, others } = world;
+  const before = await mark();
+  const first = await listen({ after: before });
+  await append(world, 'a.md', '- Two.\n');
+  const { id: lastId } = await first.next();
+  first.stop();
+  await append(world, 'a.md', '- Three.\n');
+  await others.pause('/somewhere');
+  const again = await listen({ after: before, lastId });
+  expect([(await again.next()).memory, (await again.next()).memory].sort()).toEqual([id, 'home'].sort());
+  const late = await listen({ after: before });
+  expect((await late.next()).id).toBe(lastId);
+});
+
+test('who knows another server, or too little, is told to read everything', async () => {
+  const { listen } = await listening();
+  expect((await (await listen({ lastId: 'other.7' })).next()).memory).toBe('all');
+});
+
+test('what is done on the page is told to its other tabs at once', async () => {
+  const { listen, mark, url, headers, tokenOf } = await listening();
+  const { next } = await listen({ after: await mark() });
+  await fetch(`${url}/do/resume`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { ...headers, origin: url },
+    body: new URLSearchParams({ token: await tokenOf() }),
+  });
+  expect((await next()).memory).toBe('home');
+});
+
+describe.skipIf(!hasBrowser)('in a browser', () => {
+  test('a tab that slept shows what changed meanwhile, also of costs and pauses, and says when nocturne is gone', async () => {
+    const world = await listening();
+    const { page, context, go, tab } = await visit(browser(), world);
+    await context.route('**/live*', (route) => route.abort());
+    await go('/cost');
+    const reading = await tab(`/memory/${world.id}/topic/a.md`);
+    await world.others.enterWorker();
+    await append(world, 'a.md', '- What an editor saved.\n');
+    await page.locator('#gone').waitFor();
+    expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');
+    await context.unroute('**/live*');
+    await page.locator('#workers ~ ul li').waitFor();
+    await reading.locator('.what', { hasText: 'What an editor saved' }).waitFor();
+    await page.locator('#gone').waitFor({ state: 'hidden' });
+    await context.clearCookies();
+    await context.route('**/live*', (route) => route.fulfill({ status: 401, body: 'over' }));
+    await go('/cost');
+    await page.getByRole('heading', { name: 'Open your memory' }).waitFor();
+  });
+});
+
+/** By how many milliseconds timers of this process went off too late at most, since it was called. */
+function timersLate(): () => number {
+  let [most, last] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    most = Math.max(most, now - last - 50);
+    last = now;
+  }, 50);
+  return () => {
+    clearInterval(timer);
+    return most;
+  };
+}
+
+test('what the page, a worker and an editor write at once is all there, and the page shows it within two seconds', async () => {
+  const world = await served();
+  const { app, store, url } = world;
+  await write(world, PATH, '---\nname: shared\ndescription: Of all\ntype: project\n---\n\n- page 0\n');
+  const { cookie } = await enter({ app, url });
+  const headers = { ...OURS, origin: url, cookie };
+  const topic = `${url}/memory/${idOf(world)}/topic/${PATH}`;
+  const field = (html: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
+  const reader = hasBrowser ? await visit(browser(), { app, url }) : null;
+  const ends = performance.now() + MS;
+  const counts = { page: 0, editor: 0, worker: 0 };
+  const isOver = () => performance.now() > ends && Object.values(counts).every((count) => count >= CHANGES);
+  const texts: string[] = [];
+  const asPage = async () => {
+    while (!isOver()) {
+      const line = /id="l-(\w+)" class="line ">\s*<div class="what"><span[^>]*>page /.exec(
+        await (await fetch(topic, { headers })).text(),
+      )?.[1];
+      const form = await (await fetch(`${topic}?edit=${line}`, { headers })).text();
+      const edit = /<form method="post" action="\/do\/edit"[\s\S]*?<\/form>/.exec(form)?.[0] ?? '';
+      const fields = Object.fromEntries(
+        ['token', 'to', 'memory', 'path', 'line', 'index', 'shown'].map((name) => [name, field(edit, name)]),
+      );
+      const text = `- page ${counts.page + 1}`;
+      const done = await fetch(`${url}/do/edit`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers,
+        body: new URLSearchParams({ ...fields, text }),
+      });
+      if (done.status === 303) counts.page += 1;
+      await pause(60);
+    }
+  };
+  const asEditor = async () => {
+    while (!isOver()) {
+      counts.editor += 1;
+      await append(world, PATH, `- editor ${counts.editor}\n`);
+      await pause(90);
+    }
+  };
+  const asWorker = async () => {
+    while (!isOver()) {
+      counts.worker += 1;
+      const text = `The service number ${counts.worker} listens on port ${3_000 + counts.worker}.`;
+      texts.push((await app.remember(store, { text, type: 'project' })).entry.text);
+      if (counts.worker % 5 === 0) await app.dream(store, {});
+      await pause(150);
+    }
+  };
+  // A tab that is open all the while, asked again and again for what the editor saved last.
+  const late: number[] = [];
+  const asReader = async () => {
+    if (!reader) return;
+    const { page, go } = reader;
+    let open = 0;
+    while (performance.now() < ends - MS / 5 || late.length < 2) {
+      const last = counts.editor;
+      // One line stands before those of the editor.
+      const part = Math.ceil((last + 1) / LINES_SHOWN);
+      if (part !== open) await go(`${new URL(topic).pathname}?page=${part}`);
+      open = part;
+      const began = performance.now();
+      await page.locator('.what', { hasText: new RegExp(`^editor ${last}$`) }).waitFor();
+      late.push(performance.now() - began);
+    }
+  };
+  const lateness = timersLate();
+  await Promise.all([asPage(), asEditor(), asWorker(), asReader()]);
+  if (hasBrowser) expect(late.length).toBeGreaterThan(1);
+  // A machine that runs everything late is no slower page: its own lateness does not count.
+  expect(Math.max(0, ...late)).toBeLessThan(2_000 + lateness());
+  await app.dream(store, {});
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThanOrEqual(CHANGES);
+  const said = await saidIn(world);
+  const lines = said.split('\n');
+  const missing = Array.from({ length: counts.editor }, (_, at) => `- editor ${at + 1}`).filter(
+    (each) => !lines.includes(each),
+  );
+  expect(missing).toEqual([]);
+  expect(lines).toContain(`- page ${counts.page}`);
+  expect(texts.filter((text) => !said.includes(text))).toEqual([]);
+  await append(world, PATH, '- the last word\n');
+  const end = `${topic}?page=${Math.ceil((counts.editor + 2) / LINES_SHOWN)}`;
+  expect(await (await fetch(end, { headers })).text()).toContain('the last word');
+});

@@ -1,0 +1,371 @@
+// The page in a real browser, over an example memory: what each view shows, and what a person does there;
+// what a page of strangers can do: nothing.
+
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SEED, sized, waysTaken } from '../support/depth.ts';
+import { editOutside, lookedAt, teamDir } from './beside-page.ts';
+import { hasBrowser, useBrowser, useVisit } from './browser.ts';
+import { useExample } from './example.ts';
+
+const TOPIC = 'working-agreements.md';
+const PICTURES = join(import.meta.dirname, '../../docs/pictures');
+const PICTURE = { width: 1120, height: 700 };
+
+/** The width and height of a PNG, as they stand in its head. */
+function sizeOf(png: Buffer): { width: number; height: number } {
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
+
+describe.skipIf(!hasBrowser)('the page', () => {
+  const browser = useBrowser();
+  const world = useExample();
+  const visitor = useVisit(browser, world);
+  // What is done in several tabs, and what is edited and taken back: in the quick size one of each, by the seed.
+  const tabsTaken = waysTaken(['line', 'topic', 'many'] as const);
+  const takenBack = waysTaken(['line', 'topic'] as const);
+
+  test('each of the seven views shows what is in the memory', async () => {
+    const { page, memory, go, problems, asked } = visitor();
+    await page.getByRole('heading', { name: /things learned/ }).waitFor();
+    expect(await page.locator('.needs').innerText()).toContain('wait for your word');
+    expect(await page.locator('.feed').innerText()).toContain('Always use pnpm instead of npm');
+    await go(`/memory/${memory}`);
+    expect(await page.locator('main').innerText()).toContain('working-agreements');
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Why/ }).click();
+    await page.locator('.evidence').waitFor();
+    await page.getByRole('link', { name: 'In the conversation' }).first().click();
+    expect(await page.locator('.talk mark').first().innerText()).toContain('Always use pnpm');
+    await go('/nights');
+    await page.locator('.timeline a').last().click();
+    expect(await page.locator('.operation').first().innerText()).toMatch(/added/);
+    expect(await page.locator('.diff').count()).toBeGreaterThan(0);
+    await go('/review');
+    expect(await page.locator('.proposal').count()).toBe(2);
+    await go(`/memory/${memory}/archive`);
+    await page.getByRole('link', { name: 'project-facts' }).click();
+    expect(await page.locator('.line').innerText()).toContain('The orchard demo is due');
+    expect(await page.locator('.line').getByRole('link').allInnerTexts()).toEqual([expect.stringContaining('Why')]);
+    await go('/sessions');
+    await page.locator('.list a.row').last().click();
+    expect(await page.locator('.legend').innerText()).toMatch(/recorded/);
+    await go('/search');
+    await page.locator('#q').pressSequentially('pnpm');
+    await page.locator('#found .list').waitFor();
+    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    await go('/cost');
+    expect(await page.locator('.figures').innerText()).toContain('$');
+    expect(problems).toEqual([]);
+    expect(asked.filter((each) => !each.startsWith(world().url))).toEqual([]);
+  });
+
+  test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
+    const { url } = world();
+    const { page, context, memory, go } = visitor();
+    await go(`/memory/${memory}/topic/references.md`);
+    const token = await page.locator('input[name=token]').first().getAttribute('value');
+    const attack = `<body><script>
+      const url = ${JSON.stringify(url)};
+      const read = (init) => fetch(url + '/memory', { credentials: 'include', ...init }).then((r) => r.text()).catch((e) => 'refused');
+      (async () => {
+        const got = [await read({}), await read({ mode: 'no-cors' }), await fetch(url + '/do/seen', { method: 'POST', credentials: 'include', mode: 'no-cors',
+          body: new URLSearchParams({ token: ${JSON.stringify(token)} }) }).then((r) => r.text()).catch(() => 'refused')];
+        const frame = document.createElement('iframe'); frame.src = url + '/'; document.body.append(frame);
+        await new Promise((done) => { frame.onload = done; });
+        let framed = ''; try { framed = frame.contentDocument.body.innerText; } catch { framed = 'refused'; }
+        document.title = JSON.stringify([...got, framed]);
+      })();
+    </script></body>`;
+    const other = createServer((_, answer) => void answer.setHeader('content-type', 'text/html').end(attack)).listen(
+      0,
+      '127.0.0.1',
+    );
+    onTestFinished(() => void other.close());
+    const before = await lookedAt(world());
+    const tab = await context.newPage();
+    await tab.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    await tab.waitForFunction('document.title.startsWith("[")');
+    const got = JSON.parse(await tab.title()) as string[];
+    for (const each of got) expect(['', 'refused']).toContain(each);
+    expect(await lookedAt(world())).toBe(before);
+    await page.reload();
+    await page.getByRole('heading', { name: 'references' }).waitFor();
+  });
+
+  test('every view can be used by everyone, in light and in dark: axe finds nothing serious', async () => {
+    const { page, memory, go } = visitor();
+    const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await go('/nights');
+    const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
+    const topic = `/memory/${memory}/topic/working-agreements.md`;
+    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
+    const found: string[] = [];
+    paths.push('/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none');
+    // The quick size looks at every sixth one, by the seed.
+    const isMeant = sized({ quick: (at: number) => (at + SEED) % 6 === 0, deep: () => true });
+    for (const path of paths.filter((_, at) => isMeant(at))) {
+      await go(path);
+      const why = page.getByRole('link', { name: /^Why/ }).first();
+      if (await why.count()) {
+        await why.click();
+        await page.locator('.evidence').waitFor();
+      }
+      // The page itself lets no script in that it did not send.
+      await page.evaluate(source);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // What does not hang on colours is the same in both.
+        const only =
+          colorScheme === 'light'
+            ? {}
+            : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
+        const { violations } = (await page.evaluate(
+          `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'], selectors: false, preload: false })})`,
+        )) as {
+          violations: { id: string; impact: string; nodes: { html: string }[] }[];
+        };
+        for (const { id, impact, nodes } of violations) {
+          if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
+        }
+      }
+    }
+    expect(found).toEqual([]);
+  });
+
+  // PICTURES=keep takes new ones for the README.
+  test('the pictures of the README are what the page looks like, each under 150 kB', async () => {
+    const { page, memory, go } = visitor();
+    await page.setViewportSize(PICTURE);
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.getByRole('link', { name: /^Why/ }).first().click();
+    await page.getByRole('link', { name: 'In the conversation' }).click();
+    await page.locator('.talk').waitFor();
+    await page.locator('main').focus();
+    const isKept = process.env.PICTURES === 'keep';
+    const schemes = ['light', 'dark'] as const;
+    const nameOf = (scheme: string) => join(PICTURES, `why-${scheme}.png`);
+    const check = (png: Buffer) => {
+      expect(png.length).toBeLessThan(150_000);
+      expect(sizeOf(png)).toEqual(PICTURE);
+    };
+    for (const colorScheme of isKept ? schemes : waysTaken(schemes)) {
+      await page.emulateMedia({ colorScheme });
+      check(await page.screenshot(isKept ? { path: nameOf(colorScheme) } : {}));
+    }
+    for (const scheme of schemes) check(readFileSync(nameOf(scheme)));
+    await page.emulateMedia({ colorScheme: null });
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test.skipIf(!takenBack.includes('line'))(
+    'a line is edited in place, a topic pinned and a line forgotten, and the word that appears takes each back',
+    async () => {
+      const { page, memory, go } = visitor();
+      const { dir, rows } = world();
+      const file = () => readFileSync(join(dir, TOPIC), 'utf8');
+      const before = file();
+      await go(`/memory/${memory}/topic/${TOPIC}`);
+      const line = page.locator('.line', { hasText: 'pnpm' });
+      await line.getByRole('link', { name: /^Edit/ }).click();
+      await page.locator('textarea').fill('- Always use **pnpm** here.');
+      await page.getByRole('button', { name: 'Preview' }).click();
+      expect(await page.locator('.preview strong').innerText()).toBe('pnpm');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.locator('.toast').waitFor();
+      expect(file()).toContain('- Always use **pnpm** here.\n');
+      await page.locator('.toast button').click();
+      await page.getByText('Taken back.').waitFor();
+      expect(file()).toBe(before);
+      await page.getByRole('button', { name: 'Pin', exact: true }).click();
+      await page.getByText('no dream changes it').waitFor();
+      expect(file()).toContain('pinned: true');
+      await page.locator('.toast button').click();
+      await page.getByText('Taken back.').waitFor();
+      expect(file()).toBe(before);
+      await line.getByRole('button', { name: /^Forget/ }).click();
+      await page.getByText('Forgotten: 1 line').waitFor();
+      expect(file()).not.toContain('pnpm');
+      const entries: { state: string; reason?: string | null }[] = await rows('entries');
+      expect(entries.some(({ state, reason }) => state === 'forgotten' || reason === 'forgotten')).toBe(true);
+      await page.locator('.toast button').click();
+      await page.getByText('Taken back.').waitFor();
+      expect(file()).toBe(before);
+    },
+  );
+
+  test.skipIf(!takenBack.includes('topic'))(
+    "a topic's description and body are edited in place on a phone by keys alone, and the word that appears takes it back",
+    async () => {
+      const { page, memory, go } = visitor();
+      const file = () => readFileSync(join(world().dir, TOPIC), 'utf8');
+      const before = file();
+      await page.setViewportSize({ width: 375, height: 800 });
+      await go(`/memory/${memory}/topic/${TOPIC}`);
+      await page.getByRole('link', { name: 'Edit topic' }).press('Enter');
+      expect(await page.getByLabel('Name').inputValue()).toBe('working-agreements');
+      expect(await page.getByLabel('Name').isEditable()).toBe(false);
+      const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(wide)).toBe(0);
+      const body = await page.getByLabel('Text, in Markdown').inputValue();
+      expect(before.endsWith(`\n${body}\n`)).toBe(true);
+      // The first field is where one writes at once.
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type('How we: work here');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.type('\n- Written by **hand**.');
+      await page.getByRole('button', { name: 'Preview' }).press('Enter');
+      expect(await page.locator('.preview strong').last().innerText()).toBe('hand');
+      expect(file()).toBe(before);
+      await page.getByRole('button', { name: 'Save' }).press('Enter');
+      await page.getByText('Saved.').waitFor();
+      expect(await page.locator('.lead').innerText()).toBe('How we: work here');
+      expect(await page.locator('.line').last().innerText()).toContain('Written by hand.');
+      const described = before.replace(/^description: .*$/m, 'description: "How we: work here"');
+      expect(file()).toBe(`${described}- Written by **hand**.\n`);
+      await page.locator('.toast button').click();
+      await page.getByText('Taken back.').waitFor();
+      expect(file()).toBe(before);
+      await page.setViewportSize({ width: 1280, height: 900 });
+    },
+  );
+
+  test('a proposal is accepted and another rejected by keys, and a night is undone', async () => {
+    const { page, memory, go } = visitor();
+    const { dir } = world();
+    await go('/review');
+    const texts = await page.locator('.proposal .statement').allInnerTexts();
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('a');
+    await page.getByText('1 proposal accepted.').waitFor();
+    await page.keyboard.press('r');
+    await page.getByText('1 proposal rejected.').waitFor();
+    expect(await page.locator('.proposal').count()).toBe(0);
+    await go(`/search?q=${encodeURIComponent(`"${texts[0]}"`)}`);
+    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    await page.locator('nav').getByRole('link', { name: 'Nights' }).click();
+    await page.locator(`.timeline a[href^="/nights/${memory}"]`).last().click();
+    await page.getByRole('button', { name: 'Undo this night' }).click();
+    await page.getByText('Taken back.').waitFor();
+    const text = () => (existsSync(join(dir, TOPIC)) ? readFileSync(join(dir, TOPIC), 'utf8') : '');
+    expect(text()).not.toContain('pnpm');
+    await page.locator('.toast').getByRole('button', { name: 'Redo' }).click();
+    await page.getByText('Done again.').waitFor();
+    expect(text()).toContain('pnpm');
+  });
+
+  test.skipIf(!tabsTaken.includes('line'))(
+    'of two tabs that edit one line the second is shown both, and nothing of the first is lost',
+    async () => {
+      const { page, tab: openTab, memory, go } = visitor();
+      const { dir } = world();
+      const at = `/memory/${memory}/topic/${TOPIC}`;
+      await go(at);
+      const other = await openTab(at);
+      for (const tab of [page, other]) {
+        await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Edit/ }).click();
+        await tab.locator('textarea').waitFor();
+      }
+      await page.locator('textarea').fill('- Always use pnpm, says the first.');
+      await other.locator('textarea').fill('- Always use pnpm, says the second.');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved.').waitFor();
+      await other.getByRole('button', { name: 'Save' }).click();
+      await other.getByRole('heading', { name: 'This line was changed meanwhile' }).waitFor();
+      expect(await other.locator('.diff').innerText()).toContain('says the first');
+      expect(await other.locator('textarea').inputValue()).toContain('says the second');
+      expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the first');
+      await other.getByRole('button', { name: 'Save' }).click();
+      await other.getByText('Saved.').waitFor();
+      expect(readFileSync(join(dir, TOPIC), 'utf8')).toContain('says the second');
+      await other.close();
+    },
+  );
+
+  test.skipIf(!tabsTaken.includes('topic'))(
+    'of two tabs that edit one topic the second is shown both texts, and its own is written once it saves again',
+    async () => {
+      const { page, tab: openTab, memory, go } = visitor();
+      const { dir } = world();
+      const at = `/memory/${memory}/topic/${TOPIC}?edit=topic`;
+      const file = () => readFileSync(join(dir, TOPIC), 'utf8');
+      await go(at);
+      const other = await openTab(at);
+      const body = other.getByLabel('Text, in Markdown');
+      const mine = `${await body.inputValue()}\n- The second tab adds this.`;
+      await body.fill(mine);
+      await page.getByLabel('Description').fill('The first tab says what it is.');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved.').waitFor();
+      await other.getByRole('button', { name: 'Save' }).click();
+      await other.getByRole('heading', { name: 'This topic was changed meanwhile' }).waitFor();
+      expect(await other.locator('.diff .gone').allInnerTexts()).toContain(
+        'Description: The first tab says what it is.',
+      );
+      expect(await other.locator('.diff .came').allInnerTexts()).toContain('- The second tab adds this.');
+      expect(file()).toContain('The first tab');
+      expect(file()).not.toContain('The second tab');
+      expect(await body.inputValue()).toBe(mine);
+      await other.getByRole('button', { name: 'Save' }).click();
+      await other.getByText('Saved.').waitFor();
+      expect(file()).toContain('The second tab');
+      expect(file()).not.toContain('The first tab');
+      await other.close();
+    },
+  );
+
+  test('a topic that is gone once it is saved is not written, and what was typed is shown; one of other bytes is for an editor', async () => {
+    const { page, memory, go } = visitor();
+    const path = join(world().dir, 'by-hand.md');
+    const at = `/memory/${memory}/topic/by-hand.md?edit=topic`;
+    writeFileSync(path, '- Mine\n');
+    await go(at);
+    await page.getByLabel('Text, in Markdown').fill('- What I typed.');
+    rmSync(path);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The topic is gone.').waitFor();
+    expect(await page.locator('main').innerText()).toContain('- What I typed.');
+    expect(existsSync(path)).toBe(false);
+    writeFileSync(path, Buffer.from('- Caf\xe9\n', 'latin1'));
+    await go(at);
+    expect(await page.locator('main').innerText()).toContain('opens it in your editor');
+    expect(await page.locator('textarea').count()).toBe(0);
+    rmSync(path);
+  });
+
+  // A browser opens six connections to one place.
+  test.skipIf(!tabsTaken.includes('many'))(
+    'with more tabs open than a browser has connections the page still loads, and all show within two seconds what an editor saved',
+    async () => {
+      const { page, tab, memory, go } = visitor();
+      const at = `/memory/${memory}/topic/${TOPIC}`;
+      await go(at);
+      const tabs = [page];
+      const most = sized({ quick: 7, deep: 10 });
+      while (tabs.length < most) tabs.push(await tab(at));
+      editOutside(world(), TOPIC, 'the real Postgres', 'a real Postgres');
+      for (const tab of tabs)
+        await tab.locator('.line .what', { hasText: 'a real Postgres' }).waitFor({ timeout: 5_000 });
+    },
+  );
+
+  test("a topic is shared with the team's memory of its repository, and the word that appears takes that back", async () => {
+    const { page, memory, go } = visitor();
+    await go(`/memory/${memory}/topic/references.md`);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByText('Shared: commit').waitFor();
+    const team = await teamDir(world());
+    const shared = () =>
+      existsSync(join(team, 'references.md')) ? readFileSync(join(team, 'references.md'), 'utf8') : '';
+    expect(shared()).toContain('the Linear project INGEST');
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(shared()).not.toContain('INGEST');
+  });
+});

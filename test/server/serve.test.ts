@@ -1,0 +1,164 @@
+// nocturne serve, stores and keys as their users run them.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { start, stop, until } from '../support/run.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
+import { keyIn, machine, served } from './served.ts';
+
+interface StoreRow {
+  id: string;
+  name: string;
+  /** None in the next house, which names a store by its id. */
+  dir: string | null;
+}
+
+const placeOf = ({ dir, id }: StoreRow) => dir ?? id;
+
+/** A key and a certificate for this machine, signed by itself. */
+function selfSigned(): { cert: string; key: string } {
+  const [cert, key] = ['cert', 'key'].map((name) => join(tempDir(), `${name}.pem`)) as [string, string];
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  return { cert, key };
+}
+
+test('serve is refused without a key, where others could read along, and with half of what TLS needs', async () => {
+  const environment = await machine();
+  const refused = await runHere(['serve', '--port', '0'], environment);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toContain('nocturne keys create');
+  const open = await runHere(['serve', '--host', '0.0.0.0'], environment);
+  expect([open.code, open.stderr.includes('--behind-proxy')]).toEqual([1, true]);
+  const half = await runHere(['serve', '--host', '0.0.0.0', '--tls-cert', 'cert.pem'], environment);
+  expect([half.code, half.stderr.includes('--tls-key')]).toEqual([1, true]);
+});
+
+test('over TLS it is served to other machines too; told to end it takes nothing new, lets what is under way come to its end, and leaves nothing held', async () => {
+  const environment = await machine();
+  const { id, key } = await jsonHere<{ id: string; key: string }>(['keys', 'create', '--name', 'test'], environment);
+  const pair = selfSigned();
+  const tls = ['--host', '0.0.0.0', '--tls-cert', pair.cert, '--tls-key', pair.key];
+  const server = start(['serve', '--no-worker', '--port', '0', '--json', ...tls], environment);
+  await until(() => server.stdout().includes('\n'));
+  const { url } = JSON.parse(server.stdout()) as { url: string };
+  expect(url).toMatch(/^https:/);
+  const at = { host: '127.0.0.1', port: Number(new URL(url).port), ca: readFileSync(pair.cert) };
+  const begin = (path: string, options: { method?: string; headers?: Record<string, string> } = {}) =>
+    tlsRequest({ ...at, path, ...options, agent: false, headers: { 'x-api-key': key, ...options.headers } });
+  const ask = async <T>(path: string, body?: object) => {
+    const asked = begin(path, body ? { method: 'POST' } : {});
+    asked.end(body && JSON.stringify(body));
+    const [answer] = await once(asked, 'response');
+    return { headers: answer.headers, body: (await json(answer)) as T };
+  };
+  const store = (await ask<{ id: string }>('/v1/memory_stores', { name: 'notes' })).body;
+  const memories = `/v1/memory_stores/${store.id}/memories`;
+  await ask(memories, { path: '/a.md', content: 'words nobody logs' });
+  expect((await ask('/readyz')).body).toEqual({ status: 'ready' });
+
+  const answered = await ask(`/v1/memory_stores/${store.id}`);
+  const log = () => readFileSync(join(environment.NOCTURNE_HOME, 'logs', 'nocturne.log'), 'utf8');
+  await until(() => log().includes(answered.headers['request-id']));
+  const lines = log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.at(-1)).toMatchObject({
+    ...{ event: 'request', method: 'GET', route: '/v1/memory_stores/{store}', status: 200, caller: id },
+  });
+  expect(log()).not.toMatch(/words nobody logs|a\.md|noct_/);
+
+  // A request whose body is still to come when the server is told to end.
+  const late = begin(memories, { method: 'POST', headers: { expect: '100-continue' } });
+  late.flushHeaders();
+  await once(late, 'continue');
+  server.kill('SIGTERM');
+  await until(() =>
+    ask('/readyz').then(
+      () => false,
+      () => true,
+    ),
+  );
+  late.end(JSON.stringify({ path: '/late.md', content: 'in time' }));
+  const [done] = await once(late, 'response');
+  expect([done.statusCode, await json(done)]).toMatchObject([200, { path: '/late.md' }]);
+  const ended = await server.ended;
+  expect([ended.code, ended.signal]).toEqual([0, null]);
+
+  // Memories of the store are those of every other command, which need not wait.
+  const named = await runHere(['show', 'late.md', '--history', '--store', 'notes'], environment);
+  expect([named.code, named.stdout.includes('created')]).toEqual([0, true]);
+});
+
+test('a socket of the file system is for this user alone, and answers under any name', async () => {
+  const environment = await machine();
+  const { key } = await keyIn(environment);
+  const socket = join(tempDir(), 'serve.sock');
+  const server = start(['serve', '--no-worker', '--socket', socket], environment);
+  await until(() => server.stdout().includes(socket));
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+  const status = await new Promise((resolve) => {
+    request({ socketPath: socket, path: '/v1/memory_stores', headers: { 'x-api-key': key } }, (answer) =>
+      resolve(answer.statusCode),
+    ).end();
+  });
+  expect(status).toBe(200);
+  await stop(server);
+});
+
+test('two stores of one name are told apart by their ids, and a deleted one comes back by undo', async () => {
+  const { environment, stores } = await served();
+  const [one, two] = [
+    await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
+    await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment),
+  ];
+  await stores.putByHand(one.id, 'a.md', 'kept\n');
+  const unclear = await runHere(['list', '--store', 'notes'], environment);
+  expect(unclear.code).toBe(2);
+  for (const { id } of [one, two]) expect(unclear.stderr).toContain(id);
+  expect((await runHere(['list', '--store', two.id], environment)).stdout).toContain(placeOf(two));
+  expect((await runHere(['list', '--store', 'none'], environment)).code).toBe(1);
+
+  expect(await runHere(['stores', 'delete', one.id], environment)).toMatchObject({
+    code: 0,
+    stdout: `${one.name} was deleted; nocturne undo ${one.id} brings it back.\n`,
+  });
+  const left = (await jsonHere<StoreRow[]>(['stores', 'list'], environment)).filter(({ name }) => name === 'notes');
+  expect(left.map(({ id }) => id)).toEqual([two.id]);
+  expect((await runHere(['undo', one.id], environment)).stdout).toContain(placeOf(one));
+  expect((await runHere(['show', 'a.md', '--store', one.id], environment)).stdout).toBe('kept\n');
+  expect((await runHere(['undo', one.id], environment)).code).toBe(1);
+});
+
+test('a store that has memories in folders alone says that they are there, and which command shows one', async () => {
+  const { environment, stores } = await served();
+  const store = await jsonHere<StoreRow>(['stores', 'create', 'notes'], environment);
+  const put = (path: string, text: string) => stores.putByHand(store.id, path, text);
+  const list = async () => (await runHere(['list', '--store', 'notes'], environment)).stdout;
+  // A day's log and what a dream put away are none of a program's memories.
+  await put('logs/2026/11/2026-11-20.md', '# 2026-11-20\n');
+  await put('archive/old.md', '- It was so.\n');
+  expect(await list()).toBe(`Nothing is remembered in ${placeOf(store)} yet.\n`);
+  for (let at = 10; at < 22; at += 1) await put(`people/${at}.md`, `person ${at}\n`);
+  const lines = (await list()).trimEnd().split('\n');
+  expect(lines.slice(0, 2)).toEqual([
+    `There are no topics in ${placeOf(store)}, only memories in folders (12):`,
+    '  people/10.md',
+  ]);
+  expect(lines.at(-2)).toBe('  … and 2 more');
+  const [, command] = /^To see one: nocturne (show .+)$/.exec(lines.at(-1) ?? '') ?? [];
+  const words = String(command).replace('~/', `${environment.HOME}/`).split(' ');
+  expect((await runHere(words, environment)).stdout).toBe('person 10\n');
+  // Once there is a topic, topics are listed.
+  await put('rules.md', '- Always use pnpm.\n');
+  expect(await list()).toMatch(/^rules\t.*\n$/);
+});

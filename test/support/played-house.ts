@@ -1,0 +1,30 @@
+// The jobs over a memory of their own, for plays.
+
+import { dream } from '../../jobs/dream.ts';
+import { headsOf } from '../../src/memory/file-rows.ts';
+import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
+import type { HouseOptions, PlayedHouse } from '../eval/reference/replay.ts';
+import { extractInto } from './next-jobs.ts';
+import { type Engine, openWorld } from './next-memory.ts';
+import { dreamDeps } from './next-nights.ts';
+
+/** Opens one on an engine. */
+export function nextHouse(engine: Engine): (options: HouseOptions) => Promise<PlayedHouse> {
+  return async ({ access, excerptTokens, now }) => {
+    const { world, close } = await openWorld(engine, { clock: { now } });
+    const { row } = await world.withDirectory();
+    const server = { access };
+    return {
+      extract: (transcript) => extractInto(row, world, { transcript }, { server, excerptTokens }),
+      dream: () => dream({ startedBy: 'person' }, dreamDeps(world, row, { server })),
+      entries: () => world.db.all('select state, text from entry where memory = ? order by at, id', row.id),
+      async lines() {
+        const heads = (await headsOf(world.db, row.id)).filter(({ path }) => path !== null && isTopicPath(path));
+        return heads.flatMap(({ path, content }) =>
+          parseTopic(path as string, content?.toString() ?? '').lines.map(({ text }) => text),
+        );
+      },
+      close,
+    };
+  };
+}
