@@ -14,7 +14,7 @@ import type { Compared } from './compare/report.ts';
 import { chats, ourSessions } from './compare/sets.ts';
 import { factsInLogs } from './compare/systems.ts';
 import { sized } from './support/depth.ts';
-import { inJobs, type Jobs } from './support/next-jobs.ts';
+import { inJobs, type Jobs } from './support/job-world.ts';
 import { tempDir } from './support/temp.ts';
 import { hasReal } from './support/transcripts.ts';
 

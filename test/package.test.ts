@@ -10,7 +10,7 @@ import { publint } from 'publint';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { sized } from './support/depth.ts';
 import { processesWith } from './support/processes.ts';
-import { ASKED, HOUSE, tempDir } from './support/temp.ts';
+import { tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');
 // By its place: a test runner is given a package's sources ("development"), which Node does not take from there.
@@ -53,7 +53,7 @@ function install() {
   const [prefix, home] = [tempDir(), tempDir()];
   npm(['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', pack()]);
   const modules = join(prefix, 'lib/node_modules');
-  const env = { PATH: process.env.PATH, HOME: home, ...ASKED };
+  const env = { PATH: process.env.PATH, HOME: home };
   const run = (args: string[], more: object = {}) =>
     spawnSync(join(prefix, 'bin/nocturne'), args, { cwd: home, env: { ...env, ...more }, encoding: 'utf8' });
   return { prefix, home, modules, env, run };

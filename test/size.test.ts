@@ -15,12 +15,8 @@ const SLACK = 0.03;
 
 type Size = { files: number; lines: number };
 
-/** Rooms that grow until the next house takes over: only their budgets hold. */
-const IS_GROWING = /^(?:src|test)\/next$/;
-
 function roomOf(path: string): string {
   const [top = '', room = ''] = path.split('/');
-  if (room === 'next') return `${top}/next`;
   return top === 'src' && path.split('/').length > 2 ? `src/${room}` : top;
 }
 
@@ -47,12 +43,7 @@ test('no room is larger than AGENTS.md says, or so much smaller that its budget 
   const table = budgets();
   const wrong = [...sizes()].filter(([room, { files, lines }]) => {
     const budget = table.get(room);
-    return (
-      !budget ||
-      files > budget.files ||
-      lines > budget.lines ||
-      (!IS_GROWING.test(room) && lines < budget.lines * (1 - SLACK))
-    );
+    return !budget || files > budget.files || lines > budget.lines || lines < budget.lines * (1 - SLACK);
   });
   expect(wrong.map(([room, found]) => ({ room, found, budget: table.get(room) }))).toEqual([]);
 });

@@ -31,19 +31,8 @@ export function temporary(): Record<string, string> {
   }
 }
 
-/** What is asked of two servers on one database too, in the long size. */
-const OF_SERVERS =
-  /^wings\/server\/(?:memories|refused|dreams|canceled|growing-session|mcp|tenants|waiting)\.test\.ts$/;
-
-/** Doors that both houses have: these tests are asked of the next one, too. The lists only grow, until it takes over. */
-const [OF_BOTH, ON_POSTGRES] = ['both.txt', 'both-postgres.txt'].map(
-  (list) =>
-    new Set(
-      readFileSync(join(HERE, 'next', list), 'utf8')
-        .split('\n')
-        .filter(Boolean),
-    ),
-) as [Set<string>, Set<string>];
+/** What is asked of memory in PostgreSQL, too. */
+const ON_POSTGRES = new Set(readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').split('\n').filter(Boolean));
 
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
@@ -52,8 +41,6 @@ const [OF_BOTH, ON_POSTGRES] = ['both.txt', 'both-postgres.txt'].map(
  * ours holds state that a test changes.
  */
 export function projects(of: string[]) {
-  const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
-  const servers = isDeep ? files.filter((path) => OF_SERVERS.test(path)) : [];
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',
@@ -63,17 +50,6 @@ export function projects(of: string[]) {
     maxWorkers: 4,
     env: temporary(),
   };
-  const next = (['sqlite', 'postgres'] as const).map((engine) => ({
-    extends: true as const,
-    test: {
-      ...shared,
-      name: `next on ${engine}`,
-      include: of
-        .filter((path) => (engine === 'sqlite' ? OF_BOTH : ON_POSTGRES).has(path))
-        .map((path) => `test/${path}`),
-      env: { ...shared.env, NOCTURNE_TEST_NEXT: engine },
-    },
-  }));
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
   return [
     {
@@ -92,21 +68,15 @@ export function projects(of: string[]) {
         include: include(of.filter(isSystem)),
       },
     },
-    // In the quick size alone, until it takes over.
-    ...(isDeep ? [] : next.filter(({ test }) => test.include.length > 0)),
-    ...(servers.length > 0
-      ? [
-          {
-            extends: true as const,
-            test: {
-              ...shared,
-              name: 'two servers',
-              include: include(servers),
-              env: { ...shared.env, NOCTURNE_TEST_SERVERS: '2' },
-            },
-          },
-        ]
-      : []),
+    {
+      extends: true as const,
+      test: {
+        ...shared,
+        name: 'postgres',
+        include: include(of.filter((path) => ON_POSTGRES.has(path))),
+        env: { ...shared.env, NOCTURNE_TEST_ENGINE: 'postgres' },
+      },
+    },
   ];
 }
 

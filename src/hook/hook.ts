@@ -61,7 +61,7 @@ function readPrompt(text: string): object | null {
 
 /** Beside this file; a checkout's sources take longer than there is, so there the build answers, where one is. */
 function promptDoor(): URL {
-  const built = new URL('../dist/prompt-door.js', import.meta.url);
+  const built = new URL('../../dist/prompt-door.js', import.meta.url);
   const isSource = import.meta.url.endsWith('.ts');
   if (isSource && statNow(fileURLToPath(built)) !== null) return built;
   return new URL('./prompt-door.js', import.meta.url);

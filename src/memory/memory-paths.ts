@@ -48,20 +48,6 @@ export function locateFile(root: string, path: string): Location {
   return place;
 }
 
-/**
- * Throws `refused` where a link stands in for what nocturne keeps next to the memories: in a directory that comes with a
- * repository it would lead what is written to wherever someone else wants it.
- */
-export function refuseLinkedState(root: string): void {
-  const state = join(root, '.nocturne');
-  const inside = kindOf(state) === 'directory' ? listNames(state).map((name) => join(state, name)) : [];
-  const link = [state, ...inside].find((path) => kindOf(path) === 'link');
-  if (link === undefined) return;
-  throw new AppError('refused', `${link} is a link, so nothing is read or written there.`, {
-    remedy: 'Remove it; what belongs there is made again.',
-  });
-}
-
 /** Throws `bad-input` for a text that cannot be the path of a file of a memory, wherever that is kept. */
 export function checkFilePath(path: string): void {
   const problem = findProblem(path, {}) ?? (OWN_DIRECTORY.test(path) ? 'it is a directory' : null);
@@ -193,5 +179,19 @@ function refusal(path: string, problem: string): AppError {
     remedy:
       `Use a path inside the memory directory: 1 to ${MAX_SEGMENTS} visible names with "/" between them, ` +
       `each of at most ${MAX_SEGMENT_BYTES} bytes, all of at most ${MAX_PATH_BYTES}.`,
+  });
+}
+
+/**
+ * Throws `refused` where a link stands in for what nocturne keeps next to the memories: in a directory that comes with a
+ * repository it would lead what is written to wherever someone else wants it.
+ */
+export function refuseLinkedState(root: string): void {
+  const state = join(root, '.nocturne');
+  const inside = kindOf(state) === 'directory' ? listNames(state).map((name) => join(state, name)) : [];
+  const link = [state, ...inside].find((path) => kindOf(path) === 'link');
+  if (link === undefined) return;
+  throw new AppError('refused', `${link} is a link, so nothing is read or written there.`, {
+    remedy: 'Remove it; what belongs there is made again.',
   });
 }

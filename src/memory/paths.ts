@@ -194,11 +194,6 @@ export function pauseEnd(project: string | null | undefined): string {
   return `nocturne pause --off${project ? ' --project' : ''}`;
 }
 
-/** Whether a reason that was kept is that of a pause. */
-export function isPause(reason: string | null): boolean {
-  return reason?.startsWith(PAUSED) ?? false;
-}
-
 /** The directories that stand for where a session ran: its own, as recorded and with links resolved, and its project's. */
 export type Whereabouts = [cwd: string, ...others: string[]];
 

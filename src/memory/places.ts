@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { type Config, readProjectSwitch } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
-import { canonicalPath, isDirectory, isStoreId, listFiles, listNames } from '../base/files/directories.ts';
+import { canonicalPath, isDirectory, isStoreId, listFiles } from '../base/files/directories.ts';
 import { readText } from '../base/files/files.ts';
 import {
   checkoutRoot,
@@ -55,18 +55,6 @@ export function memoryDirIfTold(config: Config, session: { cwd?: string }): stri
 /** Whether the project of a session tells its memory directory, and no setting. */
 export function isByProject({ memoryDir, agentMemory }: Config): boolean {
   return memoryDir === undefined && !agentMemory.settings.autoMemoryDirectory;
-}
-
-/** The memory directories that can be found by looking: of the settings, of the user, of all projects. */
-export function foundDirectories(config: Config): string[] {
-  const { agentMemory, claudeDir, memoryDir } = config;
-  const claudeDirs = [...new Set([agentMemory.remoteDir ?? claudeDir, claudeDir])];
-  const projects = claudeDirs.flatMap((dir) =>
-    listNames(join(dir, 'projects')).map((name) => join(dir, 'projects', name)),
-  );
-  const set = [memoryDir, agentMemory.settings.autoMemoryDirectory].flatMap((path) => path ?? []).filter(isAbsolute);
-  const dirs = [...set, ...[...claudeDirs, ...projects].map((dir) => join(dir, 'memory'))];
-  return [...new Set(dirs.filter((dir) => isDirectory(join(dir, '.nocturne'))).map(canonicalPath))];
 }
 
 /**

@@ -75,11 +75,6 @@ export function sayTokens(tokens: number): string {
   return `${tokens.toLocaleString('en-US')} ${tokens === 1 ? 'token' : 'tokens'}`;
 }
 
-/** Whether `dayAmong` reads it. */
-export function isDayWord(given: string): boolean {
-  return isDay(given) || /^(?:today|yesterday|-\d{1,5})$/.test(given);
-}
-
 /**
  * The day that is given, default the latest of `days`, those that there are. Throws `bad-input`: `none` where there is no day
  * at all, else that there is no `what` of it, with the nearest days.

@@ -43,7 +43,7 @@ import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
-import { type Describe, standsBeside, takeInBefore, takeInDirectory } from './first-start.ts';
+import { type Describe, takeInBefore, takeInDirectory } from './first-start.ts';
 import { byHand } from './held-claim.ts';
 import { boundRun, lanesFor, type Parts, wallOf, withUsage } from './job-bounds.ts';
 
@@ -152,7 +152,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const log = openLog({ home, maxBytes: given.logBytes, clock });
   const limits = { memoryBytes: given.memoryBytes, memories: given.maxMemories, totalBytes: given.totalMemoryBytes };
   const takeIn = (dir: string) => takeInDirectory(dir, { memories, zone: given.zone, describe });
-  const memories: Memories = new Memories({ db, home, clock, limits, ...(!standsBeside(home) && { takeIn }) });
+  const memories: Memories = new Memories({ db, home, clock, limits, takeIn });
   await takeInBefore(given, { memories, describe, log });
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
@@ -266,6 +266,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       store: at.id,
       outcome,
       ...failed,
+      ...(job !== null && { spend: at.spend }),
     });
     return report;
   };

@@ -1,20 +1,14 @@
 // The first start: what people have of the nocturne of before is taken in, once: its home, its directories, its PostgreSQL database.
 // Later starts look whether there is any, and nothing else. A directory that its home did not know is taken in when it is opened.
 
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
-import { statNow } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
 import { isOld } from '../db/old-database.ts';
 import { CopyLock } from '../memory/copy-lock.ts';
 import type { Memories, Scope } from '../memory/memories.ts';
 
 export type Describe = (dir: string) => { scope: Scope; name: string };
-
-/** A home in that of the nocturne of before, while that works on its directories: they are refused, and nothing is taken in. */
-export function standsBeside(home: string): boolean {
-  return basename(home) === 'next' && statNow(join(dirname(home), 'home.db')) !== null;
-}
 
 /** Runs `work` while no other process of this home takes anything in. */
 async function alone<T>(home: string, work: () => Promise<T>): Promise<T> {

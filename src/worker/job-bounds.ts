@@ -1,6 +1,6 @@
 // What a job is held by: its wall time, its key, and the slots in which a worker asks its model.
 
-import { needsKey, type Refusal, type RunAgent, requireAccess } from '../agent/types.ts';
+import { needsKey, type Refusal, type RequestNews, type RunAgent, requireAccess } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import type { Settled, Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
@@ -8,13 +8,11 @@ import { readAccess } from '../base/key.ts';
 import type { Log } from '../base/logger.ts';
 import { withPrograms } from './model-programs.ts';
 
-export type RequestNews = Refusal | null | undefined;
-
 /** What a caller may put in the place of the usual parts. */
 export interface Parts {
   /** Runs the agent; default: in a process of its own. */
   runAgent?: RunAgent;
-  /** Told of each request to the model: it is asked (undefined), it answered (null), or it refused. */
+  /** Told of each request to the model. */
   onRequest?(news: RequestNews): void;
   /** Whether a person at this machine begins what is done; default: a program. */
   startedBy?: 'person' | 'program';

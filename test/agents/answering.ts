@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ProgramName } from '../../src/agent/programs/program.ts';
 import { processesWith } from '../support/processes.ts';
-import { OWN_HOME } from '../support/temp.ts';
+
 import { PROGRAMS } from './install.ts';
 import { KEYS, TOKENS } from './logins.ts';
 import type { Asked, Refused } from './loopback.ts';
@@ -43,7 +43,7 @@ export function answers(name: ProgramName): void {
       expect(JSON.parse(stdout).today).toEqual({ usd: 0, tokens: 2 * TOKENS_A_REQUEST[name], requests: 2 });
       expect(sessionsIn(at)).toEqual([at.session.path]);
       // Nothing of the run's own is left on the disk either.
-      expect(readdirSync(join(at.home, OWN_HOME, 'programs')).filter((file) => file.startsWith('run'))).toEqual([]);
+      expect(readdirSync(join(at.home, '.nocturne', 'programs')).filter((file) => file.startsWith('run'))).toEqual([]);
     });
 
     test('of settings, memory, hooks, plugins, agents, skills and MCP servers, nothing is in a request but what docs name', async () => {

@@ -8,7 +8,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 import type { AgentName } from '../../src/setup/agents/agents.ts';
 import { processesWith } from '../support/processes.ts';
 import { run, until } from '../support/run.ts';
-import { ASKED, OWN_HOME, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { startLoopback } from './loopback.ts';
@@ -84,13 +84,12 @@ async function begin(agent: AgentProgram) {
   mkdirSync(project);
   const server = await startLoopback(() => ({ text: REPLY }));
   const files = agent.files({ url: server.url, project });
-  writeFiles(home, { ...files, [`${OWN_HOME}/config.json`]: { model: 'offline' } });
+  writeFiles(home, { ...files, ['.nocturne/config.json']: { model: 'offline' } });
   const environment: Environment = {
     HOME: home,
     PATH: `${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`,
     LANG: 'C.UTF-8',
     TZ: 'UTC',
-    ...ASKED,
     ...agent.environment(server.url),
   };
   const memory = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'memory');

@@ -8,7 +8,7 @@ import type { ProgramName } from '../../src/agent/programs/program.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { run, start } from '../support/run.ts';
 import { aSession } from '../support/session-file.ts';
-import { ASKED, OWN_HOME, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { codexArguments, LOGINS } from './logins.ts';
@@ -29,7 +29,7 @@ export async function modelWorld(
   const server = await startLoopback(play);
   onTestFinished(() => server.close());
   const agentArguments = { codex: codexArguments(server.url) };
-  writeFiles(home, { [`${OWN_HOME}/config.json`]: { model: name, agentArguments, ...settings }, ...files });
+  writeFiles(home, { ['.nocturne/config.json']: { model: name, agentArguments, ...settings }, ...files });
   const sessions = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'));
   mkdirSync(sessions, { recursive: true });
   const session = aSession(FACTS, { dir: sessions, cwd: project });
@@ -43,7 +43,6 @@ export async function modelWorld(
     OPENAI_API_KEY: 'sk-key-of-the-environment',
     CODEX_API_KEY: 'sk-key-of-the-environment',
     CLAUDECODE: '1',
-    ...ASKED,
   };
   const logIn = (login: Record<string, object> = LOGINS[name]) => writeFiles(home, login);
   if (!Object.keys(LOGINS[name]).some((path) => path in files)) logIn();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { processesWith } from '../support/processes.ts';
 import { until } from '../support/run.ts';
-import { ASKED, OWN_HOME, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { AGENTS, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
 import { codexArguments, LOGINS } from './logins.ts';
@@ -65,14 +65,14 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       writeFiles(home, { ...agent.files({ url: server.url, project }), ...LOGINS[name] });
       if (name === 'codex') {
         // Its session goes to loopback by its configuration, which counts in no run of ours.
-        writeFiles(home, { [`${OWN_HOME}/config.json`]: { agentArguments: { codex: codexArguments(server.url) } } });
+        writeFiles(home, { ['.nocturne/config.json']: { agentArguments: { codex: codexArguments(server.url) } } });
       }
       // A user manager that takes what it is told.
       writeFiles(home, { 'bin/systemctl': '#!/bin/sh\n' });
       chmodSync(join(home, 'bin/systemctl'), 0o755);
       const path = `${join(home, 'bin')}:${nocturne}:${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`;
       const environment: Environment = {
-        ...{ HOME: home, PATH: path, LANG: 'C.UTF-8', TZ: 'UTC', ...ASKED },
+        ...{ HOME: home, PATH: path, LANG: 'C.UTF-8', TZ: 'UTC' },
         ...(name === 'codex'
           ? agent.environment(server.url)
           : { ANTHROPIC_BASE_URL: server.url, DISABLE_AUTOUPDATER: '1' }),
@@ -82,7 +82,7 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
         env: environment,
       });
       expect(setup.stdout).toContain(name === 'codex' ? 'Codex' : 'Claude Code');
-      const { model } = JSON.parse(readFileSync(join(home, OWN_HOME, 'config.json'), 'utf8'));
+      const { model } = JSON.parse(readFileSync(join(home, '.nocturne', 'config.json'), 'utf8'));
       expect(model).toBe(name);
 
       const session = { reply: REPLY, server, environment, cwd: project, dir: home };
@@ -99,8 +99,7 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       const unit = readFileSync(join(home, '.config/systemd/user/nocturne.service'), 'utf8');
       const words = [...unit.matchAll(/^(?:Environment|ExecStart)=(.*)$/gm)].map(([, each]) => each);
       const [start, ...given] = words;
-      const asked = Object.entries(ASKED).map((each) => each.join('='));
-      const command = ['env -i', `HOME=${home}`, 'PATH=/usr/bin:/bin', ...asked, ...given, start].join(' ');
+      const command = ['env -i', `HOME=${home}`, 'PATH=/usr/bin:/bin', ...given, start].join(' ');
       await exec('/bin/sh', ['-c', command], { cwd: home });
       expect(texts(false).some((text) => text.includes(`- ${FACT}`))).toBe(true);
 

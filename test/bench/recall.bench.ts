@@ -52,9 +52,9 @@ for (let n = 0; n < 2_000; n++) {
 execFileSync('git', ['init', '-q', tree]);
 execFileSync('git', ['-C', tree, 'add', '.']);
 // Twice, with the time between in which a file counts as just written: the database then knows how every file looks.
-const home = join(root, 'next');
+const home = join(root, 'home');
 const environment = {
-  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_NEXT: '1', NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir },
+  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir },
 };
 const config = await loadConfig({}, environment);
 await takeIn(dir);

@@ -11,7 +11,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/worker/compose.ts';
-import { fillNext } from '../next/page/filled-next.ts';
+import { fillMemory } from '../page/filled.ts';
 import { median } from '../support/median.ts';
 
 const DOOR = join(import.meta.dirname, '../../dist/nocturne.js');
@@ -33,9 +33,8 @@ const AREAS = ['billing', 'search', 'mail', 'login', 'export', 'import', 'report
 const areaOf = (n: number) => AREAS[n % AREAS.length] ?? '';
 
 const environmentOn = (memory: string) => ({
-  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'next'), NOCTURNE_MEMORY_DIR: memory },
+  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'home'), NOCTURNE_MEMORY_DIR: memory },
   ...{
-    NOCTURNE_NEXT: '1',
     NOCTURNE_MODEL: 'offline',
     NOCTURNE_ZONE: 'UTC',
     NODE_COMPILE_CACHE: join(root, 'compiled'),
@@ -93,11 +92,14 @@ function passMs(): number {
 try {
   for (const dir of [large, empty, transcripts]) mkdirSync(dir, { mode: 0o700 });
   const app = await openApp(await loadConfig({}, environmentOn(large)));
-  await fillNext(app, await app.memoryFor(), {
-    ...{ topics, lines: 4, sessions: topics / 5, nights: topics / 25, proposals: 0, transcripts, now: new Date() },
-    topic: (n) => `${areaOf(n)}-${n}`,
-    says: (_, n) => `The ${areaOf(n)} service ${n} of team ${n % 37} listens on port ${10_000 + n} in staging.`,
-  });
+  await fillMemory(
+    { app, store: await app.memoryFor() },
+    {
+      ...{ topics, lines: 4, sessions: topics / 5, nights: topics / 25, proposals: 0, transcripts, now: new Date() },
+      topic: (n) => `${areaOf(n)}-${n}`,
+      says: (_, n) => `The ${areaOf(n)} service ${n} of team ${n % 37} listens on port ${10_000 + n} in staging.`,
+    },
+  );
   await app.close();
   // The first dream after it makes the index; what it wrote is then no longer fresh.
   for (const dir of [large, empty]) runMs(['dream'], dir);

@@ -67,7 +67,7 @@ for (const [at, start] of here.entries()) {
 function startsOf(checkout: string, name: string): Start[] {
   const dist = (program: string) => join(checkout, 'dist', program);
   const home = (kind: string) => {
-    const made = join(dir, name, kind, 'next');
+    const made = join(dir, name, kind, 'home');
     mkdirSync(made, { recursive: true });
     return made;
   };
@@ -98,7 +98,7 @@ function timeOf({ name, args, environment }: Start): number {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     input,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: dir, NOCTURNE_QUEUE_URL: '', NOCTURNE_NEXT: '1', ...environment },
+    env: { PATH: process.env.PATH, HOME: dir, NOCTURNE_QUEUE_URL: '', ...environment },
   });
   const ms = performance.now() - start;
   const said = name.startsWith('hook') ? stdout + stderr : stderr;

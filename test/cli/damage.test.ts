@@ -33,7 +33,7 @@ const id = (n: number) => `${n}1111111-2222-4333-8444-555555555555`;
 beforeAll(async () => {
   top = tempDir();
   aside = tempDir();
-  [home, dir] = [join(top, 'home/next'), join(top, 'memory')];
+  [home, dir] = [join(top, 'home'), join(top, 'memory')];
   const own = { NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
   environment = environmentIn(top, { ...own, ...asking(await scriptedModel()) });
   mkdirSync(join(top, 'sessions'));

@@ -11,7 +11,7 @@ import { allCommands } from '../docs/generate.ts';
 import { environmentIn } from '../support/app.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const SESSION = '0d8c1a52-5d1b-4c58-9a64-1f2e3d4c5b6a';
 const TOPIC = 'working-agreements';

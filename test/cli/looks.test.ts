@@ -14,7 +14,7 @@ function world() {
   const home = tempDir();
   const dir = dirWith({ 'hosts.md': HOSTS, 'logs/2026/11/2026-11-20.md': '# 2026-11-20\n\n- Live is beta.\n' });
   writeFileSync(join(dir, 'MEMORY.md'), '- [hosts](hosts.md) — Hosts\n');
-  const environment = environmentIn(home, { NOCTURNE_NEXT: '1', NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir });
+  const environment = environmentIn(home, { NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir });
   const filesIn = () => readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort();
   return { dir, environment, filesIn };
 }

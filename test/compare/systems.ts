@@ -46,8 +46,7 @@ function environment({ dir, url }: At): NodeJS.ProcessEnv {
     ...{
       PATH: process.env.PATH,
       HOME: dir,
-      NOCTURNE_NEXT: '1',
-      NOCTURNE_HOME: join(dir, 'next'),
+      NOCTURNE_HOME: join(dir, 'home'),
       NOCTURNE_MEMORY_DIR: join(dir, 'memory'),
     },
     ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_MODEL: 'loopback', OPENAI_API_KEY: 'loopback' },
@@ -84,7 +83,7 @@ const nocturne: System = {
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   hasInbox: true,
   give(sessions, at) {
-    mkdirSync(join(at.dir, 'next'), { recursive: true });
+    mkdirSync(join(at.dir, 'home'), { recursive: true });
     // As the others: one session at a time.
     writeFileSync(join(at.dir, 'next/config.json'), JSON.stringify({ concurrency: 1 }));
     const paths = sessions.map(({ path }) => path);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { databasePath, openDatabase, SCHEMA_VERSION } from '../../src/db/open-database.ts';
-import { ENGINES, skipped } from '../support/next-memory.ts';
+import { ENGINES, skipped } from '../support/memory-world.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { tempDir } from '../support/temp.ts';
 

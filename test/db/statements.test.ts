@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allOf, type Db, insert, replace } from '../../src/db/sql.ts';
-import { ENGINES, inWorld, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 
-const SOURCES = join(import.meta.dirname, '../../src/next');
+const ROOT = join(import.meta.dirname, '../..');
 
 /** Names in the order of their bytes: not that of a language, and not that of JavaScript. */
 const NAMES = ['', 'A', 'Z', '_', 'a', 'a b', 'a-b', 'a.md', 'a/b', 'ab', 'b', 'Ä', 'ä', 'ａ', '\u{1f600}'];
@@ -102,9 +102,13 @@ describe.each(ENGINES)('on %s', (engine) => {
 
 /** The texts of SQL in the sources, with the file of each; what is put into a template is left out. */
 function statements(): { path: string; sql: string }[] {
-  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const files = ['src', 'jobs'].flatMap((top) =>
+    readdirSync(join(ROOT, top), { recursive: true, encoding: 'utf8' })
+      .map((path) => join(top, path))
+      .filter((path) => path.endsWith('.ts') && !/^src\/(?:base|rules|transcript|agent)\//.test(path)),
+  );
   return files.flatMap((path) => {
-    const code = readFileSync(join(SOURCES, path), 'utf8').replace(/^\s*(?:\/\/|\/?\*).*$/gm, '');
+    const code = readFileSync(join(ROOT, path), 'utf8').replace(/^\s*(?:\/\/|\/?\*).*$/gm, '');
     const literals = code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g);
     return [...literals]
       .map(([, ...given]) => ({
@@ -126,10 +130,10 @@ const FORBIDDEN: [RegExp, RegExp?][] = [
   [/json_each|json_extract|->>/],
   [
     /\browid\b|\bglob\b|\binstr\b|\bifnull\b|insert or |\bgroup_concat\b|\bstring_agg\b/,
-    /^db\/open-database\.ts$|^memory\/search\.ts$/,
+    /^src\/(?:db\/open-database|memory\/search)\.ts$/,
   ],
   [/::|\bany\s*\(|\bnow\(\)|\bgreatest\b|\bleast\b/],
-  [/\bilike\b|\bmatch\b/i, /^memory\/search\.ts$/],
+  [/\bilike\b|\bmatch\b/i, /^src\/memory\/search\.ts$/],
   // Only of ASCII in one of them.
   [/\b(?:lower|upper)\(/],
   // Quietly one and a half in one of them, for what is beyond 32 bits.

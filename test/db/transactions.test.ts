@@ -13,7 +13,7 @@ import type { Sql } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { sized } from '../support/depth.ts';
-import { ENGINES, inWorld, JOB, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, JOB, skipped } from '../support/memory-world.ts';
 import { tempDir } from '../support/temp.ts';
 
 const put = (sql: Sql, key: string, value: string) =>

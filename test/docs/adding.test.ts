@@ -35,7 +35,7 @@ function followed(): string {
 /** Runs commands of a copy one after the other in one process, which loads its source once; answers what each prints. */
 function nocturne(copy: string, ...commands: string[][]): string[] {
   const program = `
-    import { main } from ${JSON.stringify(join(copy, 'src/doors/cli/cli.ts'))};
+    import { main } from ${JSON.stringify(join(copy, 'src/cli/cli.ts'))};
     import { runAgent } from ${JSON.stringify(join(copy, 'src/agent/loop.ts'))};
     const printed = [];
     const write = process.stdout.write.bind(process.stdout);

@@ -20,6 +20,7 @@ export function namesInDocs(read: Read = (path) => readFileSync(join(root, path)
     ...matches(read('docs/server.md'), /\b((?:GET|POST|PATCH|PUT|DELETE) \/[\w/{}:.<>-]+)/g, 'endpoint'),
     ...matches(read('docs/mcp.md'), /`(memory_\w+)`/g, 'tool'),
     ...[...library].flatMap(([, names = '']) => matches(names, /(?:type )?(\w+)(?: as (\w+))?(?:,|\s*$)/g, 'export')),
+    ...matches(read('src/index.ts'), /^export (?:async )?function (\w+)/gm, 'export'),
     ...matches(read('README.md'), /^\d+\. \*\*(.+?)\*\*/gm, 'promise'),
   ];
   return [...new Set(found)].sort();

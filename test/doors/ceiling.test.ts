@@ -12,7 +12,7 @@ import { error, says } from '../support/messages-server.ts';
 import { run, until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 vi.setConfig({ testTimeout: 900_000 });

@@ -54,7 +54,6 @@ async function bothMemoriesOf(testing: TestApp) {
   const dir = join(testing.home, '.claude/memory');
   return {
     project: await memoryOf(testing),
-    outbox: await testing.rows('outbox'),
     user: await memoryOf({ ...testing, store: await testing.app.store(dir), dir }),
   };
 }

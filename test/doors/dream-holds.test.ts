@@ -9,7 +9,6 @@ import { entriesShown } from '../support/obedient.ts';
 import { recordIn } from '../support/recalling.ts';
 import { runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE } from '../support/temp.ts';
 
 const LOG = 'logs/2026/11/2026-11-20.md';
 

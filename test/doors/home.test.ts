@@ -8,7 +8,7 @@ import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const SHOP = ['Always use pnpm instead of npm.', 'Always lint before pushing.', 'Never commit to main directly.'];
 const API = ['Always run the migrations before the tests.'];
@@ -150,7 +150,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect(readable(mended.stdout)).toContain('  - Always use pnpm instead of npm.\n');
   expect(mended.stdout).not.toContain('Waits for you');
   // What a setting asks for is there after the next set-up.
-  const own = '.nocturne/next';
+  const own = '.nocturne';
   writeFileSync(join(home, own, 'config.json'), '{ "recallPrompts": true }');
   const asked = await runHere([], at('2026-11-22T08:40:00Z'));
   expect(asked.stdout).toMatch(/recallPrompts is on, and its hook is not\s+in\s+~\/.claude\/settings.json/);

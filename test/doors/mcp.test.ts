@@ -17,7 +17,7 @@ import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
 import type { Rows } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
+import { dirWith, tempDir } from '../support/temp.ts';
 
 const HOSTS =
   '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
@@ -41,7 +41,7 @@ function world(settings: object = {}) {
 async function worked<T>(
   dir: string,
   environment: Environment,
-  work: (store: TestApp['store'], rows: Rows) => Promise<T>,
+  work: (store: Awaited<ReturnType<TestApp['app']['store']>>, rows: Rows) => Promise<T>,
 ): Promise<T> {
   const app = await openApp(await loadConfig({}, environment));
   try {

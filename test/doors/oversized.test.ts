@@ -18,7 +18,6 @@ import { sized, waysTaken } from '../support/depth.ts';
 import { run } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE } from '../support/temp.ts';
 
 const MEGABYTES = sized({ quick: 96, deep: 200 });
 const SIZE = MEGABYTES * 2 ** 20;

@@ -3,15 +3,16 @@
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeError } from '../../src/base/errors.ts';
-import { environmentIn, type TestApp, testApp } from '../support/app.ts';
+import { backUp } from '../../src/db/backup.ts';
+import { environmentIn } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { type Random, seeded } from '../support/random.ts';
 import { run } from '../support/run.ts';
 import { type EndedHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const CASES = sized({ quick: 3, deep: 25 });
 const SEED = 20_261_122;
@@ -67,7 +68,7 @@ async function makeOriginal(): Promise<World> {
   }
   known = entriesIn(original.dir);
   expect(known).toHaveLength(RULES.length);
-  if (HOUSE === 'next') await (await import('../../src/db/backup.ts')).backUp(original.home, { now: new Date(0) });
+  await backUp(original.home, { now: new Date(0) });
   aside = { home: tempDir(), dir: tempDir() };
   copy(original, aside);
   expect((await here(original, 'dream')).code).toBe(0);

@@ -167,7 +167,7 @@ test('nothing is said while nocturne is paused, nor when it is too late, which n
 });
 
 test('it waits for no job that is writing: then nothing is shown, as what cannot be noted', async () => {
-  const { ask, dir, home } = await promptWorld();
+  const { ask, home } = await promptWorld();
   const other = new Database(join(home, 'nocturne.db'));
   other.exec('begin immediate');
   const said = await ask('When may I cut the next release?').catch((error: Error) => error.message);
@@ -189,7 +189,7 @@ test("the user's memory answers beside the project's, and where the project has 
 });
 
 test('the hook answers a prompt on stdout, and is silent and successful where anything fails', async () => {
-  const { app, home, dir, environment, store } = await promptWorld();
+  const { app, home, environment } = await promptWorld();
   const input = {
     ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: home, hook_event_name: 'UserPromptSubmit' },
     prompt: 'When may I cut the next release?',

@@ -1,7 +1,7 @@
 // Recall as its users meet it: the command, the SessionStart hook, the library; and the switches at every door.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
@@ -9,7 +9,6 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/hook/start-recall.ts';
 import { agentMemory } from '../../src/tools/own-agent.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { rowsOf } from '../support/rows.ts';
 import { COMPILED, DOOR } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
@@ -88,15 +87,14 @@ test('nocturne recall prints the section; --json tells what is in it', async () 
   ]);
 });
 
-test('where the disk does not let the rows be opened, recall goes by the files; of the old house list and search, too', async () => {
-  const { app, dir, home, environment, store } = await filledApp();
+test('where the disk does not let the rows be opened, recall goes by the files', async () => {
+  const { app, home, environment } = await filledApp();
   const database = join(home, 'nocturne.db');
-  await (app).close();
+  await app.close();
   for (const end of ['-shm', '-wal', '']) rmSync(`${database}${end}`, { force: true });
   // What cannot be opened as a file, also by those whom no mode stops.
   mkdirSync(database);
   expect(await answer(environment)).toContain('- Cut them on Fridays.');
-});
 });
 
 test('search --all finds what any known memory says, and where; a typo is asked about', async () => {
@@ -343,29 +341,25 @@ test('who turned the agent’s memory off to use nocturne says so once', async (
   expect(await answer(off)).toContain('Cut them on Fridays');
 });
 
-test(
-  'agentMemory gives an agent its words and its tool over the directory of the scope',
-  async () => {
-    const { environment, dir, home, app } = await filledApp();
-    const config = await loadConfig({}, environment);
-    const root = tempDir();
-    execFileSync('git', ['init', root], { stdio: 'ignore' });
-    mkdirSync(join(root, 'src'));
-    const places = { user: join(home, '.claude/memory'), project: dir, local: join(root, '.claude/memory') };
-    for (const [memory, place] of Object.entries(places)) {
-      const agent = await agentMemory({ memory: memory as keyof typeof places, cwd: join(root, 'src'), config });
-      onTestFinished(() => agent.close());
-      expect(agent.dir).toBe(place);
-      expect(agent.systemPrompt).toContain(place);
-      expect(await app.home.stores()).toContain(place);
-    }
-    const agent = await agentMemory({ memory: 'project', cwd: root, config });
+test('agentMemory gives an agent its words and its tool over the directory of the scope', async () => {
+  const { environment, dir, home, app } = await filledApp();
+  const config = await loadConfig({}, environment);
+  const root = tempDir();
+  execFileSync('git', ['init', root], { stdio: 'ignore' });
+  mkdirSync(join(root, 'src'));
+  const places = { user: join(home, '.claude/memory'), project: dir, local: join(root, '.claude/memory') };
+  for (const [memory, place] of Object.entries(places)) {
+    const agent = await agentMemory({ memory: memory as keyof typeof places, cwd: join(root, 'src'), config });
     onTestFinished(() => agent.close());
-    expect(agent.systemPrompt).toContain('Cut them on Fridays');
-    const [tool] = agent.tools;
-    await tool?.run({ command: 'create', path: '/memories/food.md', file_text: '- Likes plums.\n' });
-    expect(await tool?.run({ command: 'view', path: '/memories/food.md' })).toContain('Likes plums');
-    expect(await agent.store.read('food.md')).toBe('- Likes plums.\n');
-    expect((await rowsOf(agent.store)('uses')).get('food.md')).toMatchObject({ used: 1 });
-  },
-);
+    expect(agent.dir).toBe(place);
+    expect(agent.systemPrompt).toContain(place);
+    expect(await app.home.stores()).toContain(place);
+  }
+  const agent = await agentMemory({ memory: 'project', cwd: root, config });
+  onTestFinished(() => agent.close());
+  expect(agent.systemPrompt).toContain('Cut them on Fridays');
+  const [tool] = agent.tools;
+  await tool?.run({ command: 'create', path: '/memories/food.md', file_text: '- Likes plums.\n' });
+  expect(await tool?.run({ command: 'view', path: '/memories/food.md' })).toContain('Likes plums');
+  expect(readFileSync(join(dir, 'food.md'), 'utf8')).toBe('- Likes plums.\n');
+});

@@ -1,6 +1,6 @@
 // What failed stays listed, is explained, and is tried again or dismissed when a person says so.
 
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeSpoolItem } from '../../src/queue/spool.ts';
@@ -8,7 +8,7 @@ import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { workDue, workSession } from '../support/due-work.ts';
 import { error, says } from '../support/messages-server.ts';
-import { jsonHere, runJsonHere } from '../support/run-here.ts';
+import { runJsonHere } from '../support/run-here.ts';
 import { aSession, RULE, type SessionFile, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 

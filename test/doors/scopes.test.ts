@@ -8,7 +8,7 @@ import { type TestApp, testApp } from '../support/app.ts';
 import { rowsIn } from '../support/doors.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const TEA = 'I prefer tea over coffee.';
 const TOLD_TEA = 'The user prefers tea over coffee.';

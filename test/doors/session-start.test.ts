@@ -8,7 +8,7 @@ import { type TestApp, testApp } from '../support/app.ts';
 import { ingestSpool } from '../support/doors.ts';
 import { gitIn } from '../support/git.ts';
 import { filesIn } from '../support/hook.ts';
-import { dirWith, HOUSE, tempDir } from '../support/temp.ts';
+import { dirWith, tempDir } from '../support/temp.ts';
 
 /** A session begins in `cwd`, and what its hook said is taken in. */
 async function begin({ app, home }: TestApp, cwd: string) {
@@ -28,7 +28,6 @@ async function begin({ app, home }: TestApp, cwd: string) {
 
 const TOPIC = '---\nname: hosts\ndescription: Hosts\ntype: project\n---\n\n';
 const CONFLICT = `${TOPIC}<<<<<<< HEAD\n- Live is beta.\n=======\n- Mail is gamma.\n>>>>>>> origin/main\n`;
-const SETTLED = `${TOPIC}- Live is beta.\n- Mail is gamma.\n`;
 
 /** A working tree with a conflict in its team's memory. */
 function treeWithConflict(): { tree: string; team: string; says(): string } {

@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
-import { startWith, startWith, startWith, startWith } from '../../src/cli/start.ts';
+import { startWith } from '../../src/cli/start.ts';
 import { aPerson } from '../support/person.ts';
 import { hereWith } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const program = join(checkout, 'src/cli/start.ts');

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
@@ -8,13 +8,12 @@ import { readTurns } from '../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { enqueueExtract } from '../support/doors.ts';
 import { workDue } from '../support/due-work.ts';
-import { error, says } from '../support/messages-server.ts';
+import { error } from '../support/messages-server.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { collect, fixtures, hasReal, real, realFiles, transcriptOf } from '../support/transcripts.ts';
 
 const TOKEN = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
-const NOW = '2026-11-21T02:00:00.000Z';
 
 /** What is kept of sessions. */
 async function keptIn({ app }: TestApp): Promise<string[]> {

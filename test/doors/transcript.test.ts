@@ -6,7 +6,7 @@ import type { SessionFate } from '../../src/worker/session-fate.ts';
 import { testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { sessionFile } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { fixtures, lines, transcriptOf } from '../support/transcripts.ts';
 
 function withTools() {

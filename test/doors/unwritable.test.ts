@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { testApp } from '../support/app.ts';
 import { treeHash } from '../support/mcp.ts';
 import { runHere } from '../support/run-here.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 import { makeUnwritable } from '../support/unwritable.ts';
 
 test('what only looks works where nothing can be written, and says what it says elsewhere', async ({ skip }) => {

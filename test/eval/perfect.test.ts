@@ -3,7 +3,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { sized, waysTaken } from '../support/depth.ts';
-import { nightIn } from '../support/next-jobs.ts';
+import { nightIn } from '../support/job-world.ts';
 import { tempDir } from '../support/temp.ts';
 import { liveThrough } from './nights.ts';
 import { perfectExtractor } from './perfect.ts';

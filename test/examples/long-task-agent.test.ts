@@ -7,8 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { testAppNext } from '../next/app-next.ts';
-import { testModel } from '../support/app.ts';
+import { testApp, testModel } from '../support/app.ts';
 import { contextOf, type SeenCall, type SeenContext } from '../support/context-editing.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
@@ -81,7 +80,7 @@ test('the agent works with an edited context, and after a kill goes on from memo
       contextManagement: { applied_edits: context.appliedEdits },
     };
   });
-  const testing = await testAppNext({ server });
+  const testing = await testApp({ server });
   const directory = join(tempDir(), 'chapters');
   mkdirSync(directory);
   for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);

@@ -39,7 +39,7 @@ test('an extraction that a person asked for and one that a hook announces are on
   const testing = await testApp();
   const session = aSession();
   await testing.nocturne('enqueue', 'extract', session.path, '--instructions', 'Only facts.');
-  await announceSession(testing.app, { transcript: session.path, session: session.id, ended: true });
+  await announceSession(testing.app, { transcript: session.path, ended: true });
   expect(await testing.rows('waiting')).toMatchObject([{ kind: 'extract', payload: { instructions: 'Only facts.' } }]);
 });
 

@@ -80,7 +80,7 @@ test('a session of which all was declined is told as not read, not as one that w
   const { testing, session } = await declined();
   const { app, environment } = testing;
   const cwd = '/home/kim/orchard';
-  await announceSession(app, { transcript: session.path, session: session.id, cwd, ended: true, isDueNow: true });
+  await announceSession(app, { transcript: session.path, cwd, ended: true, isDueNow: true });
   await runHere(['worker', '--once'], environment);
   const { stdout } = await runHere(['sessions'], environment);
   expect(stdout).toMatch(/^11111111 {2}.*: from before set-up, not read$/m);

@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { answerPrompt } from '../../src/hook/prompt-recall.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { openApp } from '../../src/worker/compose.ts';
-import { API, USER } from '../support/next-memory.ts';
+import { API, USER } from '../support/memory-world.ts';
 import { noPostgres, ownDatabase } from '../support/own-database.ts';
 import { tempDir } from '../support/temp.ts';
 

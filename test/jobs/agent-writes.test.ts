@@ -4,8 +4,8 @@ import { appendFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lookInto } from '../../src/memory/commit.ts';
-import { inJobs } from '../support/next-jobs.ts';
-import { ENGINES, type Engine, skipped } from '../support/next-memory.ts';
+import { inJobs } from '../support/job-world.ts';
+import { ENGINES, type Engine, skipped } from '../support/memory-world.ts';
 import { type Step, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 import {

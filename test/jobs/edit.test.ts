@@ -9,7 +9,7 @@ import { explainLines } from '../../src/memory/evidence.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, dream, learn } from '../support/acts.ts';
-import { ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/next-memory.ts';
+import { ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
 
 interface Here extends World {
   dir: string;

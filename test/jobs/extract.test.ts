@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { testModel } from '../support/app.ts';
+import { inJobs, type Jobs, type JobsOptions } from '../support/job-world.ts';
+import { ENGINES, skipped } from '../support/memory-world.ts';
 import { calls, error, says } from '../support/messages-server.ts';
-import { inJobs, type Jobs, type JobsOptions } from '../support/next-jobs.ts';
-import { ENGINES, skipped } from '../support/next-memory.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 

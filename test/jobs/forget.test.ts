@@ -8,9 +8,9 @@ import { commit } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { testModel } from '../support/app.ts';
+import { inJobs, type Jobs } from '../support/job-world.ts';
+import { ENGINES, NOW, skipped, USER } from '../support/memory-world.ts';
 import { calls } from '../support/messages-server.ts';
-import { inJobs, type Jobs } from '../support/next-jobs.ts';
-import { ENGINES, NOW, skipped, USER } from '../support/next-memory.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
 

@@ -28,7 +28,7 @@ describe.skipIf(noPostgres)(`stores move ${noPostgres}`, () => {
     onTestFinished(() => database.drop());
     const top = tempDir();
     const dir = join(top, 'memory');
-    const own = { NOCTURNE_NEXT: '1', NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
+    const own = { NOCTURNE_HOME: join(top, 'home'), NOCTURNE_MEMORY_DIR: dir };
     const here = environmentIn(top, { ...own, ...asking(await scriptedModel()) });
     const shared = { ...here, NOCTURNE_DATABASE_URL: database.url };
     const done = async (at: typeof here, ...args: string[]) => {
@@ -43,7 +43,7 @@ describe.skipIf(noPostgres)(`stores move ${noPostgres}`, () => {
     await done(here, 'remember', 'The gate is green.');
     await done(here, 'forget', 'gate is green', '--yes');
     await done(here, 'recall', '--session', 's1', '--query', 'pnpm');
-    return { database, top, dir, here, shared, done, home: join(top, 'home', 'next') };
+    return { database, top, dir, here, shared, done, home: join(top, 'home') };
   }
   type At = Awaited<ReturnType<typeof world>>['here'];
 

@@ -14,7 +14,7 @@ import { sumOfMessage, WORDS } from '../../src/memory/redaction.ts';
 import { scrubJson, scrubOf, scrubSecrets } from '../../src/memory/scrub.ts';
 import { searchMemories } from '../../src/memory/search.ts';
 import { dream, entryOf, LOG, learn } from '../support/acts.ts';
-import { API, ENGINES, inWorld, JOB, NOW, skipped, USER, type World } from '../support/next-memory.ts';
+import { API, ENGINES, inWorld, JOB, NOW, skipped, USER, type World } from '../support/memory-world.ts';
 
 const SECRET = 'quillfeather';
 const SAID = `Always call the staging host ${SECRET} instead of staging.`;

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { asSeen } from '../../src/base/text/wording.ts';
 import { parseLog } from '../../src/memory/text/daily-log.ts';
-import { inJobs, type Jobs } from '../support/next-jobs.ts';
-import { ENGINES, skipped } from '../support/next-memory.ts';
+import { inJobs, type Jobs } from '../support/job-world.ts';
+import { ENGINES, skipped } from '../support/memory-world.ts';
 
 const DAY = '2026-11-21';
 const LOG = `logs/2026/11/${DAY}.md`;

@@ -10,8 +10,8 @@ import { lookInto } from '../../src/memory/commit.ts';
 import { explainLines } from '../../src/memory/evidence.ts';
 import { unifiedDiff } from '../../src/memory/line-diff.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
-import { ENGINES, type Engine, skipped } from '../support/next-memory.ts';
-import { inNights, type Nights, record } from '../support/next-nights.ts';
+import { ENGINES, type Engine, skipped } from '../support/memory-world.ts';
+import { inNights, type Nights, record } from '../support/night-world.ts';
 import { tidyDreamer } from '../support/tidy-dreamer.ts';
 
 const LOG = logPath('2026-11-20');

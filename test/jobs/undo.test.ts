@@ -11,7 +11,7 @@ import { withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, LOG, learn, stateOf } from '../support/acts.ts';
 import { gitIn } from '../support/git.ts';
-import { ENGINES, inWorld, skipped, USER, type World } from '../support/next-memory.ts';
+import { ENGINES, inWorld, skipped, USER, type World } from '../support/memory-world.ts';
 import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';

@@ -11,9 +11,9 @@ import { fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import { scrubOf } from '../../src/memory/scrub.ts';
-import { extractInto } from '../support/next-jobs.ts';
-import type { World } from '../support/next-memory.ts';
-import { dreamDeps } from '../support/next-nights.ts';
+import { extractInto } from '../support/job-world.ts';
+import type { World } from '../support/memory-world.ts';
+import { dreamDeps } from '../support/night-world.ts';
 import { stateNow } from './state-now.ts';
 
 type Here = Pick<World, 'db' | 'memories' | 'home'> & {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookInto } from '../../src/memory/commit.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
-import type { World } from '../support/next-memory.ts';
+import type { World } from '../support/memory-world.ts';
 
 export async function stateNow({
   db,

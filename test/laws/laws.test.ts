@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SEED, sized } from '../support/depth.ts';
-import { ENGINES, openWorld, skipped } from '../support/next-memory.ts';
+import { ENGINES, openWorld, skipped } from '../support/memory-world.ts';
 import { broken } from './laws.ts';
 import { type Lived, type Step, type StepKind, step } from './lived-plan.ts';
 

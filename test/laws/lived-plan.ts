@@ -13,7 +13,7 @@ import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { scrubOf } from '../../src/memory/scrub.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dream, learn, stateOf as wholeState } from '../support/acts.ts';
-import type { World } from '../support/next-memory.ts';
+import type { World } from '../support/memory-world.ts';
 
 export type StepKind =
   | 'learn'

@@ -10,10 +10,10 @@ import { dropOld } from '../../src/memory/versions.ts';
 import { broken } from '../laws/laws.ts';
 import type { Lived } from '../laws/lived-plan.ts';
 import { sized } from '../support/depth.ts';
+import { extractInto } from '../support/job-world.ts';
+import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
-import { extractInto } from '../support/next-jobs.ts';
-import { ENGINES, inWorld, skipped } from '../support/next-memory.ts';
-import { dreamDeps } from '../support/next-nights.ts';
+import { dreamDeps } from '../support/night-world.ts';
 import { aSession } from '../support/session-file.ts';
 import { generatingModel, randomOf } from './generating-model.ts';
 

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commit, commitAll } from '../../src/memory/commit.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { API, ENGINES, inWorld, JOB, skipped, USER } from '../support/next-memory.ts';
+import { API, ENGINES, inWorld, JOB, skipped, USER } from '../support/memory-world.ts';
 
 const versionsOf = (at: { all: (sql: string, ...values: string[]) => Promise<unknown[]> }, memory: string) =>
   at.all('select op, path, actor_kind as by, size from version where memory = ? order by seq', memory);

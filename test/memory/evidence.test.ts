@@ -10,7 +10,7 @@ import { explainLines, historyOf, restingOn, seenOnce, withdrawn } from '../../s
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
-import { ENGINES, inWorld, NOW, skipped, type World } from '../support/next-memory.ts';
+import { ENGINES, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const MAIN = 'Never commit to main directly.';

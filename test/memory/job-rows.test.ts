@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { insert, type Sql } from '../../src/db/sql.ts';
 import { beginJob, endInterrupted, endJob } from '../../src/memory/job-rows.ts';
-import { ENGINES, inWorld, NOW, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, NOW, skipped } from '../support/memory-world.ts';
 
 const LATER = '2026-03-02T09:05:00.000Z';
 const rowOf = (sql: Sql, id: string) => sql.get('select * from job where id = ?', id);

@@ -10,8 +10,8 @@ import { beginJob } from '../../src/memory/job-rows.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { withFollowingIndex } from '../../src/memory/memory-index.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
-import { API, ENGINES, JOB, skipped, USER } from '../support/next-memory.ts';
-import { inNights, type Nights, put } from '../support/next-nights.ts';
+import { API, ENGINES, JOB, skipped, USER } from '../support/memory-world.ts';
+import { inNights, type Nights, put } from '../support/night-world.ts';
 
 const TEXT = newTopic({
   ...{ name: 'harbour', description: 'Which ships lie in the harbour', type: 'project' },

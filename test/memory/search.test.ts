@@ -10,7 +10,7 @@ import { inOneCase } from '../../src/memory/searched-lines.ts';
 import { appendEntries } from '../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../src/memory/text/topic.ts';
 import { DAY, entryOf, LOG } from '../support/acts.ts';
-import { ENGINES, inWorld, NOW, skipped, USER, type World } from '../support/next-memory.ts';
+import { ENGINES, inWorld, NOW, skipped, USER, type World } from '../support/memory-world.ts';
 
 const ENTRY = `- 09:00 **feedback** Deploy by hand on Fridays.
   > please, deploy by hand on Fridays

@@ -9,7 +9,7 @@ import { addMemory } from '../../src/memory/memories.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { act, dream, learn } from '../support/acts.ts';
-import { API, ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/next-memory.ts';
+import { API, ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
 
 /** A memory whose clock goes one day on with every change. */
 interface Days extends World {

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commit, lookInto } from '../../src/memory/commit.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { ENGINES, inWorld, JOB, skipped, USER } from '../support/next-memory.ts';
+import { ENGINES, inWorld, JOB, skipped, USER } from '../support/memory-world.ts';
 import { dirWith } from '../support/temp.ts';
 import { makeUnwritable } from '../support/unwritable.ts';
 

@@ -88,7 +88,7 @@ export function answerPrompt({ app }: Asked, input: object): Promise<string> {
 }
 
 /** All versions go but the last of each file. */
-export async function dropOldVersions({ app }: Asked, now: Date): Promise<void> {
+export async function dropOldVersions({ app }: Pick<Served, 'app' | 'store'>, now: Date): Promise<void> {
   await dropOld(app.db, { now, versionDays: 1, versionsKept: 1 });
 }
 

@@ -7,6 +7,7 @@ import { seeded } from '../support/random.ts';
 import { tempDir } from '../support/temp.ts';
 import { know } from './beside-page.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';
+import { fillMemory } from './filled.ts';
 
 const browser = useBrowser();
 

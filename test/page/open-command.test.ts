@@ -5,7 +5,6 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { testApp } from '../support/app.ts';
 import { run } from '../support/run.ts';
-import { HOUSE } from '../support/temp.ts';
 
 test('where the page cannot begin, open says why and ends: nothing goes on listening', async () => {
   const { app, home, environment } = await testApp();

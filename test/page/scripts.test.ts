@@ -10,12 +10,12 @@ import type { MemoryRow } from '../../src/memory/memories.ts';
 import { enterSession } from '../../src/memory/session-rows.ts';
 import { inlineMarkdown, markdown } from '../../src/page/markdown-html.ts';
 import { put } from '../../src/queue/inbox.ts';
-import { servedNext } from '../next/server/served-next.ts';
+import { type Served, served } from '../server/served.ts';
 import { SEED, sized } from '../support/depth.ts';
 import { seeded } from '../support/random.ts';
 import { tempDir } from '../support/temp.ts';
-import { appNext, fillMemory } from './beside-page.ts';
 import { enter, OURS } from './enter.ts';
+import { fillMemory } from './filled.ts';
 
 const WAYS = sized({ quick: 400, deep: 2_000 });
 
@@ -187,9 +187,8 @@ test(`none of ${WAYS} scripts is live in Markdown, as a line or as a text`, () =
 });
 
 test(`none of ${WAYS} scripts is live in any field that the page prints`, async () => {
-  const world = await servedNext({});
-  const app = appNext(world as never);
-  const memory = world.store as unknown as MemoryRow;
+  const world = await served();
+  const { app, store: memory } = world;
   const at = (n: number) => (scripts[n % scripts.length] as string).replace(/[\r\n]+/g, ' ');
   const name = (n: number) =>
     `${n} ${at(n)
@@ -197,7 +196,7 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
       .slice(0, 60)
       .trim()}`.replace(/\.+$/, '');
   const count = WAYS / 4;
-  await fillMemory(world as never, {
+  await fillMemory(world, {
     ...{ topics: count, lines: 4, sessions: 100, nights: 3, proposals: 60, transcripts: tempDir() },
     says: (kind, n) =>
       at(n + { line: 0, entry: 1, quote: 2, description: 3, reason: 5, answer: 7 }[kind]).slice(0, 900),
@@ -206,7 +205,7 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
     now: app.clock.now(),
   });
   await hostileRows(world, { at, memory });
-  const { cookie } = await enter(world as never);
+  const { cookie } = await enter(world);
   const headers = { ...OURS, cookie };
   const seen = new Map<string, string>();
   const queue = [
@@ -260,11 +259,7 @@ const escaped = (text: string) =>
     .replaceAll("'", '&#39;');
 
 /** What no filled memory has: work that failed or waits, a job that failed, a model, a place and a memory of such a name. */
-async function hostileRows(
-  world: Awaited<ReturnType<typeof servedNext>>,
-  { at, memory }: { at(n: number): string; memory: MemoryRow },
-) {
-  const app = appNext(world as never);
+async function hostileRows({ app }: Served, { at, memory }: { at(n: number): string; memory: MemoryRow }) {
   const now = app.clock.now();
   await app.db.write(async (db) => {
     for (let n = 0; n < 40; n += 1) {

@@ -6,7 +6,7 @@ import type { Db } from '../../src/db/sql.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import { breakerOf, closeBreaker, mayTry } from '../../src/queue/breaker.ts';
 import { spendOf } from '../../src/queue/spend.ts';
-import { ENGINES, inWorld, NOW, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, NOW, skipped } from '../support/memory-world.ts';
 
 const minute = (n: number) => new Date(Date.parse(NOW) + n * 60_000);
 const CEILINGS = { jobTokens: 1e9, dayTokens: 1e9, zone: 'UTC' };

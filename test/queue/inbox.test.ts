@@ -22,7 +22,7 @@ import {
   take,
 } from '../../src/queue/inbox.ts';
 import { dismiss, followClock, listWork, release, retry } from '../../src/queue/waiting-work.ts';
-import { ENGINES, inWorld, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 
 const START = Date.parse('2026-03-02T09:00:00.000Z');
 /** So many seconds after the start. */

@@ -6,7 +6,6 @@ import { type TestApp, testApp } from '../support/app.ts';
 import { enqueueExtract, wakeQueueOptions } from '../support/doors.ts';
 import { until } from '../support/run.ts';
 import { aSession } from '../support/session-file.ts';
-import { HOUSE } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 import { forget, missing, REDIS, stopwatch } from './backends.ts';
 import { lineTo } from './servers.ts';

@@ -14,7 +14,7 @@ import {
   spendOf,
   spentOn,
 } from '../../src/queue/spend.ts';
-import { ENGINES, inWorld, skipped } from '../support/next-memory.ts';
+import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 
 const DAY = '2026-03-02';
 const START = Date.parse(`${DAY}T09:00:00.000Z`);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { AuthenticationError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { backUp } from '../../src/db/backup.ts';
-import { jsonHere, runHere } from '../support/run-here.ts';
-import { all, asking, clientOf, HOUSE, send, served } from './served.ts';
+import { runHere } from '../support/run-here.ts';
+import { asking, clientOf, send, served } from './served.ts';
 
 /** A home with a store, a key, a session and a dream, which nobody has open any more. */
 async function before() {

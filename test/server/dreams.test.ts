@@ -7,7 +7,7 @@ import { BadRequestError, PermissionDeniedError } from '@anthropic-ai/sdk';
 import type { DreamCreateParams, DreamListParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { expect, test } from 'vitest';
 import { tempDir } from '../support/temp.ts';
-import { all, asking, clientOf, isOne, send, served, servedForAll, texts, work } from './served.ts';
+import { all, asking, clientOf, send, served, servedForAll, texts, work } from './served.ts';
 
 const shared = servedForAll();
 
@@ -79,10 +79,7 @@ test('a dream that makes a new store leaves the one it read as it was, ledger in
 
 const DREAM = 'drm_000000000000';
 
-test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async ({
-  skip,
-}) => {
-  skip(!isOne, 'of directories of a machine');
+test('a key of one store finds no word of another: not by its ids, not by ids of sessions of this disk, in no answer and no dream', async () => {
   const at = await shared();
   // A project of its own shows a key no other project's sessions.
   const { id: project } = await at.stores.adopt(tempDir());
@@ -225,7 +222,7 @@ test('a session comes in any form that is read here, grows by what follows, and 
   ] as const) {
     expect((await send(at, client, store, body)).status).toBe(status);
   }
-  const kept = isOne ? (await at.stores.sentTexts()).join() : 'make ship';
+  const kept = (await at.stores.sentTexts()).join();
   expect([/make ship/.test(kept), /salary|x7Q2mZ9k/.test(kept)]).toEqual([true, false]);
 
   const extract = await fetch(`${at.url}/nocturne/v1/sessions/sesn_mine/extract`, {
@@ -257,5 +254,5 @@ test('a dream that is not done in time fails with a timeout, and a session that 
   });
   const gone = await then.dreams.create(asking(store, [body.id]));
   expect((await then.dreams.retrieve(gone.id)).error?.type).toBe('input_session_unavailable');
-  if (isOne) expect(await later.stores.sentTexts()).toEqual([]);
+  expect(await later.stores.sentTexts()).toEqual([]);
 });

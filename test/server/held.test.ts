@@ -1,15 +1,12 @@
 // A store that another process works in, or whose thread fails: who asks for it is told, and nobody else waits.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
-import Anthropic from '@anthropic-ai/sdk';
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sized } from '../support/depth.ts';
 import { ON_POSTGRES } from '../support/temp.ts';
-import { HOUSE, refusal, type Served, served } from './served.ts';
+import { refusal, type Served, served } from './served.ts';
 
 const HELD_MS = sized({ quick: 0, deep: 10_000 });
 /** So many of others are answered while who asked the held store still waits: none of them waited for it. */

@@ -11,7 +11,7 @@ import { noPostgres, ownDatabase } from '../support/own-database.ts';
 import { seeded } from '../support/random.ts';
 import { start, until } from '../support/run.ts';
 import { jsonHere, runJsonHere } from '../support/run-here.ts';
-import { all, clientOf, HOUSE, machine, refusal, served } from './served.ts';
+import { all, clientOf, machine } from './served.ts';
 
 const CLIENTS = sized({ quick: 4, deep: 16 });
 const STORES = sized({ quick: 2, deep: 6 });

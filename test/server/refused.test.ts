@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { tempDir } from '../support/temp.ts';
-import { ask, isOne, refusal, served, servedForAll } from './served.ts';
+import { ask, refusal, served, servedForAll } from './served.ts';
 
 const shared = servedForAll();
 
@@ -242,10 +242,7 @@ test('a key is needed, two that differ are none, and a key sees, in lists too, o
   expect([revoked.constructor, typeOf(revoked)]).toEqual([Anthropic.AuthenticationError, 'authentication_error']);
 });
 
-test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async ({
-  skip,
-}) => {
-  skip(!isOne, 'each server counts by itself');
+test('requests beyond a key’s limit are refused by 429 with when to come again, those of another key are not', async () => {
   const at = await served({ createsPerMinute: 2, readsPerMinute: 1 });
   const [a, b] = [await at.client({}, { maxRetries: 0 }), await at.client({}, { maxRetries: 0 })];
   const { id } = await a.sdk.beta.memoryStores.create({ name: 'notes' });
@@ -259,8 +256,7 @@ test('requests beyond a key’s limit are refused by 429 with when to come again
   expect((await b.sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 
-test('pages of elsewhere and names of elsewhere that lead here are not answered', async ({ skip }) => {
-  skip(!isOne, 'of one address');
+test('pages of elsewhere and names of elsewhere that lead here are not answered', async () => {
   const at = await served({ reached: { urls: ['https://memory.example.com'], origins: ['https://app.example.com'] } });
   const { key } = await at.client();
   const from = (value: string) => ask(at, key, '/v1/memory_stores', { headers: { origin: value } });
@@ -325,8 +321,7 @@ async function answerTo({ url }: { url: string }, bytes: string): Promise<string
   return answer;
 }
 
-test('a server that ends waits no longer than it may for a request that does not come to its end', async ({ skip }) => {
-  skip(!isOne, 'of one address');
+test('a server that ends waits no longer than it may for a request that does not come to its end', async () => {
   const at = await served();
   const { key } = await at.client();
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
@@ -357,10 +352,7 @@ test('a person’s key of a store that allows secrets keeps them; the error of a
   expect(error.message).toMatch(/content: .*line 2: github/i);
 });
 
-test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async ({
-  skip,
-}) => {
-  skip(!isOne, 'of directories of a machine');
+test('a project’s memory is there for a key that names it, or for all where it is asked for; a team’s is only read', async () => {
   const at = await served();
   const { stores } = at;
   const project = await stores.adopt(at.dir);

@@ -1,15 +1,12 @@
 // A server in this process on a home of its own, on SQLite, or on PostgreSQL where NOCTURNE_TEST_ENGINE says so; and the
 // official SDK that speaks to it over a real socket.
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import Anthropic, { type APIError, type ClientOptions } from '@anthropic-ai/sdk';
 import type { DreamCreateParams } from '@anthropic-ai/sdk/resources/beta/dreams';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { markCanceled } from '../../jobs/client-dream.ts';
 import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
-import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
-import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import type { Environment } from '../../src/base/config/config.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../src/memory/memories.ts';
 import { isCheckedInDir } from '../../src/memory/paths.ts';
@@ -20,13 +17,10 @@ import { put } from '../../src/queue/inbox.ts';
 import { type NewKey, RIGHTS } from '../../src/server/api-keys.ts';
 import { type ServeOptions, startServer } from '../../src/server/serve.ts';
 import { openSession } from '../../src/transcript/session.ts';
-import { type App, openApp } from '../../src/worker/compose.ts';
 import { runWorker } from '../../src/worker/worker.ts';
-import { environmentIn, type TestApp, type TestAppOptions } from '../support/app.ts';
-import { type OwnDatabase, ownDatabase } from '../support/own-database.ts';
-import { rowsOf } from '../support/rows.ts';
+import { type TestAppOptions, testApp } from '../support/app.ts';
+import { ownDatabase } from '../support/own-database.ts';
 import { jsonHere } from '../support/run-here.ts';
-import { asking as askingModel, scriptedModel } from '../support/scripted-model.ts';
 import { ON_POSTGRES, tempDir } from '../support/temp.ts';
 
 /** A request as the SDK sent it. */
@@ -70,12 +64,7 @@ export interface StoresAtHand {
   putSession(of: { id: string; path: string }): Promise<unknown>;
 }
 
-export interface Served extends TestApp {
-  url: string;
-  stores: StoresAtHand;
-  /** A client with a key of its own; default: every right, and the stores that it makes. */
-  client(of?: Partial<Caller>, options?: ClientOptions): Promise<Client>;
-}
+export type Served = Awaited<ReturnType<typeof served>>;
 
 export interface ServedOptions extends ServeOptions {
   app?: TestAppOptions;
@@ -94,36 +83,16 @@ export function servedForAll(): () => Promise<Served> {
   };
 }
 
-/** By home, which a test may open again. */
-const databases = new Map<string, OwnDatabase>();
-
 /** A server of the test's own; unless these are given, without limits on requests. */
 export async function served({ app: of = {}, ...options }: ServedOptions = {}) {
-  const whenDone = of.whenDone ?? onTestFinished;
-  const [home, dir] = [of.home ?? tempDir(), of.dir ?? tempDir()];
-  if (of.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(of.settings));
-  if (ON_POSTGRES && !databases.has(home)) {
-    const made = await ownDatabase();
-    databases.set(home, made);
-    whenDone(() => made.drop());
-  }
-  const url = databases.get(home)?.url;
-  const environment = environmentIn(home, {
-    ...{ NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir, ...(url && { NOCTURNE_DATABASE_URL: url }) },
-    ...(of.now !== undefined && { NOCTURNE_NOW: of.now }),
-    ...askingModel(of.server ?? (await scriptedModel())),
-    ...of.variables,
-  });
-  const app = await openApp(await loadConfig({}, environment), { runAgent: loopInProcess });
+  const testing = await testApp(of);
+  const { app, dir } = testing;
   const { config, log, memories, db, clock } = app;
   // As whoever worked there did.
   const memory = await app.memoryFor();
   const pages = { openPages: pagesOf(app), port: 0, createsPerMinute: 0, readsPerMinute: 0 };
   const server = await startServer({ config, log, memories }, { ...pages, ...options });
-  whenDone(async () => {
-    await server.close(0);
-    await app.close();
-  });
+  (of.whenDone ?? onTestFinished)(() => server.close(0));
   const now = () => clock.now().toISOString();
   const stores: StoresAtHand = {
     async create({ name, allowsSecrets }) {
@@ -175,8 +144,8 @@ export async function served({ app: of = {}, ...options }: ServedOptions = {}) {
     },
   };
   return {
+    ...testing,
     app: { ...app, extract: (request: ExtractRequest, more = {}) => app.extract(request, { memory, ...more }) },
-    ...{ home, dir, environment, store: { ...memory, dir }, rows: rowsOf(app, memory) },
     server,
     url: server.url,
     stores,

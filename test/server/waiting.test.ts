@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { testModel } from '../support/app.ts';
 import { obey } from '../support/obedient.ts';
-import { asking, type Client, clientOf, HOUSE, type Served, send, served, work } from './served.ts';
+import { asking, type Client, clientOf, type Served, send, served, work } from './served.ts';
 
 const TALK = [
   { role: 'user', content: 'Please remember: we ship on Fridays.' },

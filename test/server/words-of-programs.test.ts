@@ -9,7 +9,7 @@ import { testModel } from '../support/app.ts';
 import { calls, type MessagesRequest, says } from '../support/messages-server.ts';
 import { entriesShown, shown } from '../support/obedient.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
-import { HOUSE, served } from './served.ts';
+import { served } from './served.ts';
 
 const topic = (description: string, ...lines: string[]) =>
   `---\nname: x\ndescription: ${description}\ntype: project\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;

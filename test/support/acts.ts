@@ -8,7 +8,7 @@ import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log
 import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
 import type { Entry } from '../../src/memory/types.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import type { World } from './next-memory.ts';
+import type { World } from './memory-world.ts';
 
 export const DAY = '2026-03-02';
 export const LOG = logPath(DAY);

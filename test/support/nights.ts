@@ -38,7 +38,11 @@ export async function isIdle({ rows }: TestApp): Promise<boolean> {
 }
 
 /** What a memory directory holds, without what differs between two runs of the same work: job ids, order of lines. */
-export async function memoryOf({ store, dir, rows }: TestApp) {
+export async function memoryOf({
+  store,
+  dir,
+  rows,
+}: Pick<TestApp, 'dir' | 'rows'> & { store: Pick<TestApp['store'], 'list'> }) {
   const files: Record<string, string[]> = {};
   for (const path of await store.list()) files[path] = readFileSync(join(dir, path), 'utf8').split('\n').sort();
   const withoutJob = <Row extends { job: string; memory?: string }>({ job: _, memory: __, ...row }: Row) =>

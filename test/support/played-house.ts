@@ -4,17 +4,18 @@ import { dream } from '../../jobs/dream.ts';
 import { headsOf } from '../../src/memory/file-rows.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import type { HouseOptions, PlayedHouse } from '../eval/reference/replay.ts';
-import { extractInto } from './next-jobs.ts';
-import { type Engine, openWorld } from './next-memory.ts';
-import { dreamDeps } from './next-nights.ts';
+import { extractInto } from './job-world.ts';
+import { type Engine, openWorld } from './memory-world.ts';
+import { dreamDeps } from './night-world.ts';
 
 /** Opens one on an engine. */
-export function nextHouse(engine: Engine): (options: HouseOptions) => Promise<PlayedHouse> {
+export function playedHouse(engine: Engine): (options: HouseOptions) => Promise<PlayedHouse> {
   return async ({ access, excerptTokens, now }) => {
     const { world, close } = await openWorld(engine, { clock: { now } });
-    const { row } = await world.withDirectory();
+    const { row, dir } = await world.withDirectory();
     const server = { access };
     return {
+      dir,
       extract: (transcript) => extractInto(row, world, { transcript }, { server, excerptTokens }),
       dream: () => dream({ startedBy: 'person' }, dreamDeps(world, row, { server })),
       entries: () => world.db.all('select state, text from entry where memory = ? order by at, id', row.id),

@@ -11,11 +11,6 @@ const opened: (() => void)[] = [];
 
 if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
-/** What says so to a process that is started. */
-export const ASKED: Record<string, string> = {};
-/** Where nocturne keeps its own, in the directory of its user. */
-export const OWN_HOME = '.nocturne';
-export const HOUSE = 'next' as 'next' | 'old';
 /** Whether memory is kept in PostgreSQL, without directories. */
 export const ON_POSTGRES = process.env.NOCTURNE_TEST_ENGINE === 'postgres';
 

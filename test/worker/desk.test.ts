@@ -9,7 +9,7 @@ import { testApp } from '../support/app.ts';
 import { enqueueExtract, openApp } from '../support/doors.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
-import { HOUSE, tempDir } from '../support/temp.ts';
+import { tempDir } from '../support/temp.ts';
 
 function logIn(dir: string): string {
   const logs = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => /^logs.*\.md$/.test(path));

@@ -16,7 +16,7 @@ import Anthropic, { AuthenticationError } from '@anthropic-ai/sdk';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/worker/compose.ts';
-import { servedNext, workNext } from '../next/server/served-next.ts';
+import { served as serve, work } from '../server/served.ts';
 import { testModel } from '../support/app.ts';
 import { copyHome, MADE_BY, type OldHome } from '../support/old-homes.ts';
 import { noPostgres, ownDatabase } from '../support/own-database.ts';
@@ -157,7 +157,7 @@ async function besideIt(old: OldHome, environment: Environment) {
     ['remember', THURSDAYS, ...at],
   ];
   for (const args of did) expect(await runHere(args, inner)).toMatchObject({ code: 0 });
-  return { session: session.path, memory, at, inner };
+  return { session: session.path, memory, at };
 }
 
 test('a home of `next` alone moves up whole: versions, undo, what was forgotten, settings', async () => {
@@ -191,8 +191,6 @@ test('a home of `next` beside one of before: both are taken in, each once, and o
   const old = copyHome('plain');
   const { server, environment, run, json, at, kept } = await begin(old);
   const beside = await besideIt(old, environment);
-  const refused = await runHere(['learn', old.session('1')], beside.inner);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the nocturne of before') });
   const asked = server.requests.length;
   for (const words of [PNPM, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
   expect((await run('recall', ...beside.at)).stdout).toContain('Always mow on Fridays.');
@@ -205,7 +203,7 @@ test('a home of `next` beside one of before: both are taken in, each once, and o
 /** What clients of the server of before find, and what is done of what they asked for. */
 async function goesOn(old: OldHome, facts: Record<string, string>, more: Environment = {}) {
   const { server, environment, run } = await begin(old, more);
-  const served = await servedNext({
+  const served = await serve({
     app: { home: old.home, now: MADE_BY.now, server, variables: { ...environment, ...more } },
   });
   const sdk = new Anthropic({ apiKey: facts.key, baseURL: served.url, maxRetries: 0 });
@@ -236,7 +234,7 @@ async function goesOn(old: OldHome, facts: Record<string, string>, more: Environ
   expect(again).toMatchObject({ messages: 3 });
   expect(server.requests).toEqual([]);
   expect((await run('pause', '--off')).code).toBe(0);
-  await workNext(served.app);
+  await work(served);
   expect(await dreams.retrieve(facts.pending as string)).toMatchObject({ status: 'completed' });
   const texts = async (id: string) => {
     const { data } = await memoryStores.memories.list(id, { view: 'full' });
@@ -249,7 +247,7 @@ async function goesOn(old: OldHome, facts: Record<string, string>, more: Environ
   expect(await texts(store)).toContain('Always close the gate.');
   // The session that waited, once for its store and once for the dream's, and the dream.
   expect(server.requests).toHaveLength(3);
-  await workNext(served.app);
+  await work(served);
   expect(server.requests).toHaveLength(3);
 }
 

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { fixedClock } from '../../src/base/time.ts';
 import { nextNightly } from '../../src/worker/nightly.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { announceSession, workElsewhere, workUntilIdle } from '../support/doors.ts';
@@ -148,7 +147,7 @@ test('no dream runs beside an extraction of its directory: due, or under way in 
   const testing = await testApp({ now: '2026-11-20T12:00:00Z' });
   const { app, store } = testing;
   const session = aSession();
-  await announceSession(app, { transcript: session.path, session: session.id, cwd: '/', ended: true });
+  await announceSession(app, { transcript: session.path, cwd: '/', ended: true });
   await testing.nocturne('enqueue', 'dream');
   const later = await at('2026-11-20T12:00:30Z', testing);
   expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
@@ -164,7 +163,6 @@ const aTranscript = () => aSession([RULE, 'Thanks, that is all.'], { id: randomU
 test('worker --once --nightly extracts what waits, dreams over every known directory, and ends', async () => {
   const { environment, app, rows } = await testApp();
   const other = await app.store(tempDir());
-  await app.home.addStore(other.dir);
   await runHere(['enqueue', 'extract', aTranscript()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });

@@ -13,7 +13,7 @@ import { listWork } from '../../src/queue/waiting-work.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { runWorker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { environmentIn } from '../support/app.ts';
-import { ENGINES, type Engine } from '../support/next-memory.ts';
+import { ENGINES, type Engine } from '../support/memory-world.ts';
 import { noPostgres, ownDatabase } from '../support/own-database.ts';
 import { asking, scriptedModel } from '../support/scripted-model.ts';
 import { aSession, RULE } from '../support/session-file.ts';

@@ -3,7 +3,7 @@
 // default. Of a repository's files only one word is read, by which it may turn memory off (`readProjectSwitch`).
 
 import { homedir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';

@@ -39,12 +39,6 @@ export interface Paid {
   model?: string;
 }
 
-/** An upper bound of tokens, and of what they cost in millionths of a dollar. */
-export interface Bound {
-  tokens: number;
-  microUsd: number;
-}
-
 /** What is kept for an hour costs twice the input, what is kept for five minutes 1.25 times as much. */
 const HOUR_WRITE = 2 / 1.25;
 

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { isAppError } from '../errors.ts';
-import { attempt, makeDirectory, removeFile, storageError, withFile } from './files.ts';
+import { makeDirectory, removeFile, storageError } from './files.ts';
 
 const CHUNK_BYTES = 1 << 18;
 
@@ -50,21 +50,6 @@ export async function readSlice(path: string, start: number, end: number): Promi
     return await readAt(file, start, Buffer.allocUnsafeSlow(end - start)).finally(() => file.close());
   } catch (error) {
     throw storageError('read', path, error);
-  }
-}
-
-/**
- * The bytes of a file of any size in slices of `bytes`, each of which begins with the last `overlap` bytes of the one
- * before: what is no longer than these stands whole in one of them. It must exist.
- */
-export async function* readOverlapping(
-  path: string,
-  { bytes, overlap }: { bytes: number; overlap: number },
-): AsyncGenerator<Buffer> {
-  for (let at = 0; ; at += bytes - overlap) {
-    const slice = await readSlice(path, at, at + bytes);
-    if (slice.length > 0) yield slice;
-    if (slice.length < bytes) return;
   }
 }
 
@@ -129,35 +114,16 @@ export async function writePieces(path: string, pieces: AsyncIterable<string | U
 }
 
 /**
- * Writes pieces at their places (bytes from the start) into a file, made where it is missing, and cuts it off at `size`. It is
- * left to the system when they reach the disk. No database that this process has open: closing the file drops its locks.
+ * The bytes of a file of any size in slices of `bytes`, each of which begins with the last `overlap` bytes of the one
+ * before: what is no longer than these stands whole in one of them. It must exist.
  */
-export function writePiecesAt(path: string, pieces: Iterable<{ at: number; bytes: Buffer }>, size: number): void {
-  const write = (file: number) => {
-    for (const { at, bytes } of pieces) {
-      for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
-    }
-    fs.ftruncateSync(file, size);
-  };
-  attempt('write', path, () => withFile(path, fs.constants.O_RDWR | fs.constants.O_CREAT, write));
-}
-
-/** Copies pieces of `from` to their places in `to`, as `writePiecesAt` does; each is held by itself. */
-export function copyPieces(
-  { from, to, size }: { from: string; to: string; size: number },
-  pieces: Iterable<{ from: number; at: number; bytes: number }>,
-): void {
-  const file = attempt('read', from, () => fs.openSync(from, 'r'));
-  function* read() {
-    for (const piece of pieces) {
-      const bytes = Buffer.alloc(piece.bytes);
-      fs.readSync(file, bytes, 0, piece.bytes, piece.from);
-      yield { at: piece.at, bytes };
-    }
-  }
-  try {
-    writePiecesAt(to, read(), size);
-  } finally {
-    fs.closeSync(file);
+export async function* readOverlapping(
+  path: string,
+  { bytes, overlap }: { bytes: number; overlap: number },
+): AsyncGenerator<Buffer> {
+  for (let at = 0; ; at += bytes - overlap) {
+    const slice = await readSlice(path, at, at + bytes);
+    if (slice.length > 0) yield slice;
+    if (slice.length < bytes) return;
   }
 }

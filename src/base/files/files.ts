@@ -105,18 +105,6 @@ export function fileIdentity(path: string): string | null {
   return stat ? `${stat.dev}:${stat.ino}` : null;
 }
 
-/**
- * How a regular file looks: which it is, its size and its times to the nanosecond; another answer as soon as anything about
- * it changed. Null where none stands at the path, or only by way of a link.
- */
-export function looksNow(path: string): string | null {
-  return absentNowAsNull(path, () => {
-    const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    if (!stat?.isFile() || fs.realpathSync.native(path) !== path) return null;
-    return `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
-  });
-}
-
 /** Makes a directory with those above it; what is new of them survives a power loss. */
 export function makeDirectory(path: string): void {
   const first = makeDirectoryInNoHurry(path);
@@ -210,15 +198,6 @@ export function linkNew(from: string, to: string): boolean {
       throw storageError('link', to, error);
     if (existsSync(to)) return false;
     return moveFile(from, to);
-  }
-}
-
-/** The same bytes under a second name: as a link where the system has them, else as a copy. */
-export function linkOrCopy(from: string, to: string): void {
-  try {
-    fs.linkSync(from, to);
-  } catch {
-    copyFile(from, to);
   }
 }
 

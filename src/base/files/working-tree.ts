@@ -73,11 +73,6 @@ export function isIgnored(path: string, tree: Tree): Promise<boolean> {
   return answers(['check-ignore', path], tree);
 }
 
-/** Whether a path (with `/`, from the root) is in what is committed next. */
-export function isTracked(path: string, tree: Tree): Promise<boolean> {
-  return answers(['ls-files', '--', path], tree);
-}
-
 /** The branches of other repositories, as git last saw them, in which a file (with `/`, from the root) holds a line of these. */
 export async function remotesHolding(lines: string[], path: string, tree: Tree): Promise<string[]> {
   const refs: string[] = [];

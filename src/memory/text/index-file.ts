@@ -254,9 +254,6 @@ function overflowFiles(left: Entry[]): { path: string; text: string }[] {
   });
 }
 
-/** Whether a path is that of the index, or of a file of what it has no room for. */
-export const isIndexPath = (path: string) => path === 'MEMORY.md' || path.startsWith('index/');
-
 /** Whether a file is one of the overflow files as they are generated: a heading, and lines of the index alone. */
 export function isOverflow(text: string): boolean {
   const [heading, blank, ...lines] = text.trimEnd().split('\n');

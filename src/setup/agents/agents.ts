@@ -256,8 +256,8 @@ const isBuilt = import.meta.url.endsWith('.js');
 export function findPrograms(environment: Environment): Programs {
   return {
     node: findNode(environment),
-    hook: isBuilt ? packagePath('dist', 'hook.js') : packagePath('src', 'doors', 'hook', 'hook.ts'),
-    nocturne: isBuilt ? packagePath('dist', 'nocturne.js') : packagePath('src', 'doors', 'cli', 'nocturne.js'),
+    hook: isBuilt ? packagePath('dist', 'hook.js') : packagePath('src', 'hook', 'hook.ts'),
+    nocturne: isBuilt ? packagePath('dist', 'nocturne.js') : packagePath('src', 'cli', 'nocturne.js'),
   };
 }
 
@@ -265,7 +265,7 @@ export function findPrograms(environment: Environment): Programs {
 function opencodeTemplate(): string {
   return isBuilt
     ? packagePath('dist', 'opencode-module.js')
-    : packagePath('src', 'doors', 'setup', 'agents', 'opencode-module.js');
+    : packagePath('src', 'setup', 'agents', 'opencode-module.js');
 }
 
 /** Throws where the programs will not stay: `npx` keeps packages in a cache that npm empties. */

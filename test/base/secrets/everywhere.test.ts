@@ -7,8 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
 import { scrubOf } from '../../../src/memory/scrub.ts';
-import { testAppNext } from '../../next/app-next.ts';
-import { testModel } from '../../support/app.ts';
+import { testApp, testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';
 import { says } from '../../support/messages-server.ts';
 import { type Random, seeded } from '../../support/random.ts';
@@ -53,9 +52,9 @@ describe.each(PLACES)('%s', (place, put) => {
       session.add(prompt, steps);
     }
     const model = await testModel(() => says('Nothing worth keeping.'));
-    const { app, dir, home } = await testAppNext({ server: model, settings: { excerptTokens: 60_000 } });
+    const { app, dir, home } = await testApp({ server: model, settings: { excerptTokens: 60_000 } });
     await app.extract({ transcript: session.path, ended: true });
-    const offline = await testAppNext({ home: tempDir() });
+    const offline = await testApp({ home: tempDir() });
     await offline.app.extract({ transcript: session.path, ended: true });
     const sent = JSON.stringify(model.requests);
     expect(sent.match(/\[redacted:/g)?.length).toBeGreaterThan(secrets.length * 0.5);
@@ -69,7 +68,7 @@ describe.each(PLACES)('%s', (place, put) => {
 
 // Each costs a look through all that nocturne keeps, so the small size takes a seeded twentieth.
 test('nocturne redact --match takes each of them out of a memory that holds it', async () => {
-  const { app, store, dir, home } = await testAppNext();
+  const { app, store, dir, home } = await testApp();
   const every = sized({ quick: 20, deep: 1 });
   const from = seeded(7).below(every);
   const secrets = all(seeded(6)).filter((_, at) => at % every === from);

@@ -6,7 +6,6 @@ import type { FleetPlan } from './chaos.ts';
 import { PLANS } from './plans.ts';
 
 // Of the next house, where that is asked for.
-if (process.env.NOCTURNE_NEXT) process.env.NOCTURNE_TEST_NEXT ??= 'postgres';
 const { runFleetChaos } = await import('./chaos.ts');
 
 const { values } = parseArgs({

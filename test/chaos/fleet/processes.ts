@@ -6,7 +6,6 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Environment } from '../../../src/base/config/config.ts';
 import { refusedPort } from '../../queue/servers.ts';
 import type { Random } from '../../support/random.ts';
-import { HOUSE } from '../../support/temp.ts';
 import { isWorking, type Program, type Supervised, supervise } from '../supervised.ts';
 
 const START_MS = 60_000;

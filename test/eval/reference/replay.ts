@@ -13,7 +13,7 @@ import {
   startMessagesServer,
   toolResults,
 } from '../../support/messages-server.ts';
-import { nextHouse } from '../../support/played-house.ts';
+import { playedHouse } from '../../support/played-house.ts';
 import { type CassetteEntry, type CassetteLine, quotesOf } from './cassette.ts';
 import { fileOfSession, pathOf } from './places.ts';
 
@@ -29,6 +29,8 @@ interface Waiting {
 
 /** The jobs over a memory of their own. */
 export interface PlayedHouse {
+  /** Where its files stand. */
+  dir: string;
   extract(transcript: string): Promise<unknown>;
   dream(): Promise<unknown>;
   entries(): Promise<{ state: string; text: string }[]>;
@@ -53,7 +55,7 @@ export async function replay(
   cassette: CassetteLine[],
   {
     excerptTokens = WHOLE_SESSION_TOKENS,
-    house = nextHouse('sqlite'),
+    house = playedHouse('sqlite'),
   }: { excerptTokens?: number; house?(options: HouseOptions): Promise<PlayedHouse> } = {},
 ) {
   const entries = cassette.flatMap((line) => line.entries ?? []).filter(({ taken }) => taken);

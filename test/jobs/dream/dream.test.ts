@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { undo } from '../../../jobs/undo.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
+import { ENGINES, skipped } from '../../support/memory-world.ts';
 import { calls, says, startMessagesServer } from '../../support/messages-server.ts';
-import { ENGINES, skipped } from '../../support/next-memory.ts';
-import { inNights, put, record, told } from '../../support/next-nights.ts';
+import { inNights, put, record, told } from '../../support/night-world.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
 const A = 'The harvest runs on crates.';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unplacedOf, waitingEntries } from '../../../jobs/dream/night-entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
-import { ENGINES, skipped } from '../../support/next-memory.ts';
-import { inNights, put, told } from '../../support/next-nights.ts';
+import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { inNights, put, told } from '../../support/night-world.ts';
 
 const A = 'The harvest runs on crates.';
 const B = 'The press runs on barrels.';

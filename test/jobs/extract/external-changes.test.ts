@@ -7,6 +7,7 @@ import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp } from '../../support/app.ts';
+import { takeIn } from '../../support/recalling.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
@@ -26,11 +27,11 @@ import {
 
 /** A memory with a file that nocturne knew the day before. */
 async function memoryBefore() {
-  const { dir, home, store, app } = await testApp({ now: '2026-11-19T02:00:00Z' });
+  const { dir, home, app } = await testApp({ now: '2026-11-19T02:00:00Z' });
   const file = join(dir, 'rules.md');
   writeFileSync(file, `# Rules\n\n${OLD}\n${MORE}`);
   utimesSync(file, new Date('2026-11-18T09:00:00Z'), new Date('2026-11-18T09:00:00Z'));
-  await store.commit({ actor: 'person' }, () => ({ files: [] }));
+  await takeIn({ app });
   await app.close();
   return { dir, home, file };
 }
@@ -60,7 +61,7 @@ const LATER = new Date('2026-11-20T15:00:00Z');
 
 describe('a turn is left to the main agent where a call names a file and holds what was added there', () => {
   test.each(WRITES)('by $calls $input', async (step) => {
-    expect(await turnOf(step, { change: adds, at: LATER })).toBe('main-agent');
+    expect(await turnOf(step, { change: adds, at: LATER })).toBe('own-write');
   });
 
   test.each([
@@ -69,8 +70,8 @@ describe('a turn is left to the main agent where a call names a file and holds w
     ['echo tabs>>DIR/rules.md', OLD, `${OLD}\n- tabs`],
   ])('or while which the file was written: %s', async (command, from, to) => {
     const change = (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
-    expect(await turnOf(bash(command), { change })).toBe('main-agent');
-    expect(await turnOf(bash(command), { change, at: LATER })).not.toContain('main-agent');
+    expect(await turnOf(bash(command), { change })).toBe('own-write');
+    expect(await turnOf(bash(command), { change, at: LATER })).not.toContain('own-write');
   });
 });
 
@@ -81,8 +82,8 @@ describe.each(Object.entries(FORMATS))('in %s the agent’s own write is not ext
     called('apply_patch', `*** Begin Patch\n*** Update File: DIR/rules.md\n@@\n+${DANA}\n*** End Patch`),
     bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`),
   ])('by $calls', async (step) => {
-    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('main-agent');
-    expect(await turnOf(step, { transcript })).not.toContain('main-agent');
+    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
+    expect(await turnOf(step, { transcript })).not.toContain('own-write');
   });
 });
 
@@ -115,13 +116,13 @@ describe('a turn is extracted', () => {
     const session = sessionFile(tempDir());
     session.add(PROMPT, steps);
     change(DANA, '2026-11-20T09:00:20Z');
-    const { app, store } = await testApp({ dir, home });
+    const { app } = await testApp({ dir, home });
     for (const line of ['- Sam orders the ink.', '- Press days are Mondays.']) {
       change(line, '2026-11-20T15:00:00Z');
-      await store.commit({ actor: 'person' }, () => ({ files: [] }));
+      await takeIn({ app });
     }
     const { coverage } = await app.extract({ transcript: session.path, ended: true });
-    expect(coverage.map(({ became }) => became)).toEqual(['main-agent', 'recorded']);
+    expect(coverage.map(({ became }) => became)).toEqual(['own-write', 'recorded']);
   });
 
   test('where nothing was written, though the call says so', async () => {

@@ -137,7 +137,7 @@ test('of four cache marks the first one of the messages makes room; nothing else
   expect(model.bodies[0]?.match(/"cache_control"/g)).toHaveLength(4);
 });
 
-test('the tokens are reported as sent and as the cache weighs them, in the report and in the job', async () => {
+test('tokens are reported apart, new, from the cache and into it, in the report and in the call’s row', async () => {
   const usage = {
     input_tokens: 100,
     cache_read_input_tokens: 20_000,
@@ -145,12 +145,13 @@ test('the tokens are reported as sent and as the cache weighs them, in the repor
     output_tokens: 9,
   };
   const model = await testModel([{ text: '{"entries": []}', usage }]);
-  const { app, store } = await testApp({ server: model });
+  const { app } = await testApp({ server: model });
   const report = await app.extract({ transcript: fileOf(request()), ended: true, fork: 'prefix' });
-  const spent = { rawInputTokens: 20_500, weightedInputTokens: 2_600, cacheWriteTokens: 400, outputTokens: 9 };
+  const spent = { inputTokens: 500, cachedInputTokens: 20_000, cacheWriteTokens: 400, outputTokens: 9 };
   expect(report.spend).toMatchObject(spent);
-  const row = store.ledger.get('select usage from job');
-  expect(JSON.parse(String(row?.usage))).toMatchObject(spent);
+  expect(await app.db.get('select input, cached, written, output from call')).toEqual({
+    ...{ input: 500, cached: 20_000, written: 400, output: 9 },
+  });
 });
 
 test('money is counted at the price of the model that the request names, and of a cache that is kept for an hour', async () => {

@@ -14,7 +14,7 @@ import { countO200k } from '../../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import type { Message } from '../../../src/transcript/types.ts';
 import { SEED, sized } from '../../support/depth.ts';
-import { openWorld } from '../../support/next-memory.ts';
+import { openWorld } from '../../support/memory-world.ts';
 import { collect, hasReal, real, realFiles } from '../../support/transcripts.ts';
 
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;

@@ -18,9 +18,9 @@ import type { TurnRow } from '../../src/memory/coverage.ts';
 import { type EntryRow, entriesWhere } from '../../src/memory/entries.ts';
 import { Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import type { Night } from '../eval/nights.ts';
+import { type Engine, inWorld, NOW, type World } from './memory-world.ts';
 import type { MessagesServer } from './messages-server.ts';
-import { type Engine, inWorld, NOW, type World } from './next-memory.ts';
-import { dreamDeps } from './next-nights.ts';
+import { dreamDeps } from './night-world.ts';
 import { scriptedModel } from './scripted-model.ts';
 import type { SessionFile } from './session-file.ts';
 

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { answerPrompt } from '../../src/hook/prompt-recall.ts';
-import { environmentIn } from './app.ts';
-import { noPostgres, type OwnDatabase, ownDatabase } from './own-database.ts';
-import { jsonHere, runHere } from './run-here.ts';
-import { asking, scriptedModel } from './scripted-model.ts';
-import { aSession } from './session-file.ts';
-import { tempDir } from './temp.ts';
+import { environmentIn } from '../support/app.ts';
+import { noPostgres, type OwnDatabase, ownDatabase } from '../support/own-database.ts';
+import { jsonHere, runHere } from '../support/run-here.ts';
+import { asking, scriptedModel } from '../support/scripted-model.ts';
+import { aSession } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
 
 const SESSION = '0d8c1a52-5d1b-4c58-9a64-1f2e3d4c5b6a';
 
@@ -24,9 +24,8 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
   type Machine = Awaited<ReturnType<typeof machine>>;
   async function machine(settings: object = {}) {
     const home = tempDir();
-    mkdirSync(join(home, 'next'));
-    writeFileSync(join(home, 'next', 'config.json'), JSON.stringify(settings));
-    const shared = { NOCTURNE_NEXT: '1', NOCTURNE_HOME: home, NOCTURNE_DATABASE_URL: own.url };
+    writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
+    const shared = { NOCTURNE_HOME: home, NOCTURNE_DATABASE_URL: own.url };
     const environment = environmentIn(home, { ...shared, ...asking(await scriptedModel()) });
     const run = (...args: string[]) => runHere(args, environment, { cwd: home });
     const done = async (...args: string[]) => {

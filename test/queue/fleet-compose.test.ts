@@ -8,16 +8,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import type { Environment } from '../../../src/base/config/config.ts';
-import { noOwnRedis } from '../../queue/own-redis.ts';
-import { refusedPort } from '../../queue/servers.ts';
-import { sized, waysTaken } from '../../support/depth.ts';
-import { noPostgres, ownDatabase } from '../../support/own-database.ts';
-import { COMPILED, start, stop, until } from '../../support/run.ts';
-import { runHere } from '../../support/run-here.ts';
-import { HOUSE, tempDir } from '../../support/temp.ts';
+import type { Environment } from '../../src/base/config/config.ts';
+import { sized, waysTaken } from '../support/depth.ts';
+import { noPostgres, ownDatabase } from '../support/own-database.ts';
+import { COMPILED, start, stop, until } from '../support/run.ts';
+import { runHere } from '../support/run-here.ts';
+import { tempDir } from '../support/temp.ts';
+import { noOwnRedis } from './own-redis.ts';
+import { refusedPort } from './servers.ts';
 
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../..');
 
 interface Service {
   build?: { dockerfile_inline: string };
@@ -163,7 +163,7 @@ test.skipIf(lacking)(
         if (command[2] === 'serve') await makeKey(environment);
         const running = start(command.slice(2), environment, { cwd: root });
         // It is asked by a process of its own each time: for the first time once it says that it is there.
-        const log = join(environment.HOME as string, '.nocturne', 'next', 'logs/nocturne.log');
+        const log = join(environment.HOME as string, '.nocturne', 'logs/nocturne.log');
         const hasBegun = () =>
           running.stdout() !== '' || (existsSync(log) && /worker-started/.test(readFileSync(log, 'utf8')));
         const healthy = until(hasBegun).then(() => until(() => isHealthy(check, environment)));

@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { copyHome } from './old-homes.ts';
-import { runHere } from './run-here.ts';
-import { scriptedModel } from './scripted-model.ts';
+import { copyHome } from '../support/old-homes.ts';
+import { runHere } from '../support/run-here.ts';
+import { scriptedModel } from '../support/scripted-model.ts';
 
 test('hooks that start a nocturne that is elsewhere by now are named, and repaired once', async () => {
   const old = copyHome('plain');

@@ -15,6 +15,7 @@ import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Entry, MemoryType } from '../../src/memory/types.ts';
+import { type Engine, inWorld, type World } from './memory-world.ts';
 import {
   calls,
   type MessagesRequest,
@@ -23,7 +24,6 @@ import {
   startMessagesServer,
   toolResults,
 } from './messages-server.ts';
-import { type Engine, inWorld, type World } from './next-memory.ts';
 
 export interface Said {
   type: MemoryType;
