@@ -60,14 +60,14 @@ async function world(settings: object = {}) {
   };
 }
 
-test.each(['.nocturne', '.nocturne/aside', ...[]])(
+test.each(['.nocturne', '.nocturne/aside'])(
   'a repository whose %s is a link is not shared with, and nothing is written where it leads',
   async (link) => {
     const { here, dir, team } = await world();
     writeFileSync(join(dir, 'hosts.md'), HOSTS);
     const elsewhere = tempDir();
     mkdirSync(join(team, link, '..'), { recursive: true });
-    symlinkSync(join(elsewhere, link === '.nocturne/lock.db' ? 'lock.db' : '.'), join(team, link));
+    symlinkSync(elsewhere, join(team, link));
     expect(await here('share', 'hosts')).toMatchObject({ code: 1, stderr: expect.stringContaining('is a link') });
     expect(readdirSync(elsewhere)).toEqual([]);
     expect(existsSync(join(team, 'hosts.md'))).toBe(false);
