@@ -6,7 +6,7 @@
 //    next dream sorts it into a topic.
 
 import { AppError } from '../src/base/errors.ts';
-import { redact } from '../src/base/text/redact.ts';
+import { redact } from '../src/base/secrets/redact-text.ts';
 import { asSeen } from '../src/base/text/wording.ts';
 import { dayOf } from '../src/base/time.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
@@ -15,8 +15,8 @@ import { type EntryRow, entriesWhere, putEntry } from '../src/memory/entries.ts'
 import { restingOn } from '../src/memory/evidence.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
+import type { MemoryType } from '../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../src/memory/text/daily-log.ts';
-import type { MemoryType } from '../src/memory/types.ts';
 import { findRelativeDate } from '../src/rules/languages.ts';
 import { sharesTopic } from '../src/rules/words.ts';
 

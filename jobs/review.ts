@@ -13,7 +13,7 @@
 // person's, and rests on nothing. What a dream would leave out can be kept this way.
 
 import { AppError, isAppError } from '../src/base/errors.ts';
-import { redact } from '../src/base/text/redact.ts';
+import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId } from '../src/db/sql.ts';
 import { type Claim, commit, lookInto } from '../src/memory/commit.ts';
 import { editedLogs } from '../src/memory/edited-logs.ts';

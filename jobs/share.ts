@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { type Failure, failureOf, onAppError } from '../src/base/errors.ts';
 import { isDirectory } from '../src/base/files/directories.ts';
 import { readTextNow, writeNew } from '../src/base/files/files.ts';
-import { redact } from '../src/base/text/redact.ts';
+import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, type Plan } from '../src/memory/commit.ts';
 import { isPinned } from '../src/memory/file-guards.ts';

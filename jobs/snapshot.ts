@@ -10,8 +10,8 @@
 import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
 import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
 import { parseJson } from '../src/base/text/json.ts';
-import { locateSecrets, redact } from '../src/base/text/redact.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';

@@ -17,8 +17,8 @@ import type { Row } from '../src/db/sql.ts';
 import { commit } from '../src/memory/commit.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { addMemory, type Memories, type MemoryRow, oldLedgerPath, type Scope } from '../src/memory/memories.ts';
+import type { Entry, Evidence } from '../src/memory/memory-types.ts';
 import { appendEntries, logPath } from '../src/memory/text/daily-log.ts';
-import type { Entry, Evidence } from '../src/memory/types.ts';
 import { nameIn, projectOf, takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
 
 export interface OldMemory {

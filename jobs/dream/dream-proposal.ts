@@ -3,12 +3,12 @@
 // are left for another night, with what was wrong.
 
 import { z } from 'zod';
+import type { ToolDefinition } from '../../src/agent/agent-types.ts';
 import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import type { Tool } from '../../src/agent/tools.ts';
-import type { ToolDefinition } from '../../src/agent/types.ts';
 import { AppError, isAppError } from '../../src/base/errors.ts';
 import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { locateFile } from '../../src/memory/memory-paths.ts';

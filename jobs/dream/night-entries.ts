@@ -3,7 +3,7 @@
 
 import { DAY_MS } from '../../src/base/time.ts';
 import { allOf, type Sql, type Value } from '../../src/db/sql.ts';
-import type { Evidence, MemoryType } from '../../src/memory/types.ts';
+import type { Evidence, MemoryType } from '../../src/memory/memory-types.ts';
 
 export interface NightEntry {
   id: string;

@@ -4,7 +4,7 @@
 // name). A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their
 // lines is a person's or a program's.
 
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { isPinned } from '../../src/memory/file-guards.ts';
 import { foldPath } from '../../src/memory/file-rows.ts';

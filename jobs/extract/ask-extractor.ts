@@ -1,13 +1,13 @@
 // Asks the forked extractor what of an excerpt is to be kept: its prompt, its tools, what is known already beside it. What it
 // records was checked by code; nothing is committed here.
 
+import type { AgentEnding, AgentPorts } from '../../src/agent/agent-types.ts';
 import { programOf } from '../../src/agent/programs/programs.ts';
 import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import { memoryViewTool, type RecordedEntry, recordEntriesTool } from '../../src/agent/tools.ts';
-import type { AgentEnding, AgentPorts } from '../../src/agent/types.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { asData, renderPrompt } from '../../src/base/prompt.ts';
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { dayOf } from '../../src/base/time.ts';
 import type { By } from '../../src/memory/commit.ts';
 import { type EntryRow, entriesAmong, isInLog } from '../../src/memory/entries.ts';

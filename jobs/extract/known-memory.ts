@@ -4,7 +4,7 @@
 // Promises: every text is redacted, holds no tag of ours, and of a topic nothing begins a line but what is written here.
 
 import { asData, NONE } from '../../src/base/prompt.ts';
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { mostThat } from '../../src/base/text/wording.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { headAt } from '../../src/memory/file-rows.ts';

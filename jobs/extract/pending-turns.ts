@@ -7,10 +7,10 @@ import { coverageOf, coverageWhere, type SkipReason, standsForMore, type TurnRow
 import type { Memories } from '../../src/memory/memories.ts';
 import { readPointOf, type SessionRow } from '../../src/memory/session-rows.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
+import type { Turn } from '../../src/transcript/messages.ts';
 import { finishedCalls, sayWrites } from '../../src/transcript/own-writes.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import { Branches, isOwn, isPrivate, isSettled, readTurns } from '../../src/transcript/turns.ts';
-import type { Turn } from '../../src/transcript/types.ts';
 import { externalChanges, writesAmong } from './agent-writes.ts';
 import { declinedRows, divideTurn, isOwnWrite, type KnownTurn, type TurnRange, whole } from './turn-ranges.ts';
 

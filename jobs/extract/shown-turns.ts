@@ -3,9 +3,9 @@
 // request the model is told which messages are offered, by id and by how they begin. Every text is redacted whole before any of
 // it is cut; the quotes are checked against the same texts.
 
-import { needsKey } from '../../src/agent/types.ts';
+import { needsKey } from '../../src/agent/agent-types.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { isObject } from '../../src/base/text/json.ts';
-import { redact } from '../../src/base/text/redact.ts';
 import {
   buildExcerpts,
   type Excerpt,

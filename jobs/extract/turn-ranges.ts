@@ -3,8 +3,8 @@
 // write is pending, with what follows it. It decides by what it is given and looks nothing up.
 
 import { type Interval, intervalOf, nameOf, type TurnIds, type TurnRow } from '../../src/memory/coverage.ts';
+import type { Message, Turn } from '../../src/transcript/messages.ts';
 import { isMainAgents } from '../../src/transcript/own-writes.ts';
-import type { Message, Turn } from '../../src/transcript/types.ts';
 import type { AgentWrite } from './agent-writes.ts';
 
 /** What is kept of a turn. */

@@ -3,8 +3,8 @@
 // world except asking the model goes back to the parent as a port call. It ends with its parent.
 // Promises: what is left over of a run that is over is not heard. No module here or below keeps what a run was told.
 
+import type { AgentPorts, AgentRequest } from './agent-types.ts';
 import { answerRun, type RunAnswer } from './loop.ts';
-import type { AgentPorts, AgentRequest } from './types.ts';
 import { endWithParent } from './watchdog.ts';
 
 /** What the parent says: a request, then an answer to each port call of its run. A call that fails is never answered. */

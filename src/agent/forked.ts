@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../base/errors.ts';
 import { packagePath } from '../base/files/files.ts';
+import type { AgentEnding, RunAgent } from './agent-types.ts';
 import type { FromChild, PortCall, ToChild } from './forked-child.ts';
-import type { AgentEnding, RunAgent } from './types.ts';
 
 export interface ForkOptions {
   /** How long one run may take, in milliseconds of wall time. */

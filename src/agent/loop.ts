@@ -17,8 +17,8 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/messages';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { parseJson } from '../base/text/json.ts';
+import type { AgentEnding, AgentPorts, AgentRequest, RunAgent, ToolDefinition } from './agent-types.ts';
 import { explainFailure, openModel, readEnding } from './model.ts';
-import type { AgentEnding, AgentPorts, AgentRequest, RunAgent, ToolDefinition } from './types.ts';
 
 /** Marks the end of a prefix the server keeps for the next calls. Two are used of the four a request may hold. */
 const KEEP = { type: 'ephemeral' } as const;

@@ -12,10 +12,6 @@ import { Messages } from '@anthropic-ai/sdk/resources/messages';
 import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
 import { isObject } from '../base/text/json.ts';
-import { offlineFetch } from './offline-model.ts';
-import { askProgram } from './programs/ask-program.ts';
-import { ProgramFailure } from './programs/program.ts';
-import { programNamed, programOf } from './programs/programs.ts';
 import {
   type AgentEnding,
   type AgentPorts,
@@ -25,7 +21,11 @@ import {
   OFFLINE_MODEL,
   type Refusal,
   requireAccess,
-} from './types.ts';
+} from './agent-types.ts';
+import { offlineFetch } from './offline-model.ts';
+import { askProgram } from './programs/ask-program.ts';
+import { ProgramFailure } from './programs/program.ts';
+import { programNamed, programOf } from './programs/programs.ts';
 
 /** A longer pause is not slept through: the run's wall clock would end it as a crash, and a crash costs an attempt. */
 const LONGEST_RETRY_WAIT_MS = 30_000;

@@ -6,7 +6,7 @@
 
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
-import { OFFLINE_MODEL } from './types.ts';
+import { OFFLINE_MODEL } from './agent-types.ts';
 
 /** One sentence for `--help`. */
 export const OFFLINE_DESCRIPTION =

@@ -1,9 +1,9 @@
 // One run of an agent whose tools are answered here, its spend counted by who asks.
 
 import { renderPrompt } from '../base/prompt.ts';
+import type { AgentEnding, AgentPorts, AgentRequest, RunAgent } from './agent-types.ts';
 import { programOf } from './programs/programs.ts';
 import { routeTools, type Tool } from './tools.ts';
-import type { AgentEnding, AgentPorts, AgentRequest, RunAgent } from './types.ts';
 
 /** Contract as in `AgentPorts`. `continued`: the model of a request that is another program's. */
 export interface Spend extends Pick<AgentPorts, 'settle'> {

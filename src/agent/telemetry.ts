@@ -6,7 +6,7 @@
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
-import type { AgentPorts, RunAgent } from './types.ts';
+import type { AgentPorts, RunAgent } from './agent-types.ts';
 
 interface Tracing {
   /** Runs a job within a span of its own; where it works, and what it used, may only be known at its end. */

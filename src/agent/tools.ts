@@ -11,7 +11,7 @@ import { type CheckOptions, checkEntry, type FoundEntry, type ProposedEntry } fr
 import { distinctValues } from '../rules/literals.ts';
 import { findQuote } from '../rules/quotes.ts';
 import { contentWords, countSharedWords, isOpposite, similarity } from '../rules/words.ts';
-import type { ToolDefinition, ToolReply } from './types.ts';
+import type { ToolDefinition, ToolReply } from './agent-types.ts';
 
 export interface Tool {
   definition: ToolDefinition;

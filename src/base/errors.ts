@@ -95,7 +95,7 @@ export class AppError extends Error {
   }
 }
 
-/** A failure as reports and ledgers carry it. */
+/** A failure as reports and rows carry it. */
 export interface Failure {
   code: ErrorCode;
   message: string;

@@ -46,7 +46,7 @@ export type Log = (level: 'info' | 'warn' | 'error', fields: LogFields) => Promi
 const KEPT = 3;
 const MAX_ERROR_CHARACTERS = 500;
 
-/** Codes whose message may quote a model, a transcript or a memory: their words stay in the ledger. */
+/** Codes whose message may quote a model, a transcript or a memory: their words stay in the database. */
 const QUOTING = new Set<ErrorCode>(['refusal', 'bad-reply', 'refused', 'child-crash', 'bad-input', 'unknown-format']);
 
 /** Opens the log; nothing is made before the first line. */
@@ -97,6 +97,6 @@ function beginAnew(path: string): void {
 async function wordsOf(error: string, code: ErrorCode | undefined): Promise<string | undefined> {
   if (code !== undefined && QUOTING.has(code)) return undefined;
   // Loaded with the first failure: its rules take 10 MB that a worker which waits has no use for.
-  const { redact } = await import('./text/redact.ts');
+  const { redact } = await import('./secrets/redact-text.ts');
   return (await redact(error)).text.slice(0, MAX_ERROR_CHARACTERS);
 }

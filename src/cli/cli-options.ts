@@ -64,7 +64,7 @@ export async function configFor({ memory, model, scope }: CommonOptions): Promis
 export async function withApp<T>({ options, parts }: CalledWith, work: (app: App) => Promise<T>): Promise<T> {
   const [config, { openApp }] = await Promise.all([configFor(options), import('../worker/compose.ts')]);
   if (options.instructions !== undefined) {
-    const { redact } = await import('../base/text/redact.ts');
+    const { redact } = await import('../base/secrets/redact-text.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
   const startedBy = agentOfShell(config.environment) ? 'program' : 'person';

@@ -4,7 +4,7 @@
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
 import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
-import { requireAccess } from '../agent/types.ts';
+import { requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { keySource, readAccess } from '../base/key.ts';

@@ -4,7 +4,7 @@
 // only where that is asked for, else nobody takes them.
 
 import { delimiter, dirname, join } from 'node:path';
-import { needsKey } from '../agent/types.ts';
+import { needsKey } from '../agent/agent-types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';

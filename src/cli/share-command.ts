@@ -3,10 +3,10 @@
 
 import { orFailed, type ShareReport } from '../../jobs/share.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import type { MemoryType } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { fold } from '../memory/text/blocks.ts';
 import type { ShareSource } from '../memory/text/team-topic.ts';
-import type { MemoryType } from '../memory/types.ts';
 import { exitFor, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { shareWithTeam } from '../worker/sharing.ts';

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { OFFLINE_LIMITS } from '../agent/types.ts';
+import { OFFLINE_LIMITS } from '../agent/agent-types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
 import { listFiles, removeTree } from '../base/files/directories.ts';

@@ -129,7 +129,7 @@ function told(path: string, error: unknown): unknown {
   });
 }
 
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/.test(error.code);
 }
 

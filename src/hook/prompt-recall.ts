@@ -120,7 +120,7 @@ async function layOut(found: Placed[], { own, isOver }: { own: Place; isOver(): 
     return lines.length === 0 ? '' : section(places.join('\n\n'));
   };
   // Loaded where there is something to look at: the rules for secrets take longer than all else.
-  const { redact } = await import('../base/text/redact.ts');
+  const { redact } = await import('../base/secrets/redact-text.ts');
   let shown: Placed[] = [];
   const said = new Set<string>();
   for (const line of found.sort((a, b) => b.score - a.score)) {

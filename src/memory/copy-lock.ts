@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { makeDirectory } from '../base/files/files.ts';
-import { inTurn, telling } from '../db/sqlite.ts';
+import { inTurn, isBusy, telling } from '../db/sqlite.ts';
 
 export class CopyLock {
   readonly #path: string;
@@ -41,5 +41,18 @@ export class CopyLock {
     await this.#turns;
     this.#db?.close();
     this.#db = null;
+  }
+}
+
+/** Takes such a lock on a file of its own, and answers what lets it go; null where another holds it. */
+export function takeLock(path: string): (() => void) | null {
+  const db = telling(path, () => new Database(path, { timeout: 0 }));
+  try {
+    db.exec('begin exclusive');
+    return () => db.close();
+  } catch (error) {
+    db.close();
+    if (isBusy(error)) return null;
+    throw error;
   }
 }

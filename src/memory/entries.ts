@@ -5,10 +5,10 @@
 
 import type { Day } from '../base/time.ts';
 import { allOf, type Sql, type Value } from '../db/sql.ts';
+import type { Entry, Evidence } from './memory-types.ts';
 import { fold } from './text/blocks.ts';
 import { type LogItem, parseLog } from './text/daily-log.ts';
 import { lineId } from './text/topic.ts';
-import type { Entry, Evidence } from './types.ts';
 import type { Change } from './undo-rows.ts';
 
 /** `new`: it waits for a night. `placed`: a line of a topic rests on it. `archived`: that line was put away. `gone`: see the reason. */

@@ -7,9 +7,9 @@ import { allOf, type Sql } from '../db/sql.ts';
 import { containsLiteral, literals } from '../rules/literals.ts';
 import { contentWords, isNegated, similarity } from '../rules/words.ts';
 import { type Actor, headAt } from './file-rows.ts';
+import type { Evidence } from './memory-types.ts';
 import { logDay, logPath, parseLog } from './text/daily-log.ts';
 import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
-import type { Evidence } from './types.ts';
 import { type Change, keyFrom, keyOf } from './undo-rows.ts';
 
 export interface Rest {

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { AppError, onAppError } from '../base/errors.ts';
 import { kindOf } from '../base/files/directories.ts';
-import { locateSecrets, redact } from '../base/text/redact.ts';
+import { locateSecrets, redact } from '../base/secrets/redact-text.ts';
 import type { Sql } from '../db/sql.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
 import { type Edited, insertLines, replaceOnce } from './edit-text.ts';

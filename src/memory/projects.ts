@@ -6,7 +6,7 @@
 import { isAbsolute, join } from 'node:path';
 import { attempt, isAppError } from '../base/errors.ts';
 import { readText, readTextNow } from '../base/files/files.ts';
-import { redact } from '../base/text/redact.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { gitRoot } from './paths.ts';
 import { saidId } from './text/topic.ts';
 

@@ -8,9 +8,9 @@ import { parseJson } from '../base/text/json.ts';
 import { type Db, insert, marks, type Row, type Sql } from '../db/sql.ts';
 import { rawText } from './edit-text.ts';
 import type { Actor, Content } from './file-rows.ts';
+import type { Evidence } from './memory-types.ts';
 import { REDACTED, type Scrub, scrubJson, scrubValue } from './scrub.ts';
 import { logDay, parseLog } from './text/daily-log.ts';
-import type { Evidence } from './types.ts';
 
 /** In which rows; default: in those of every memory, and in what belongs to none. */
 export interface Where {

@@ -3,8 +3,8 @@
 // and an entry whose id is changed is another's. `scrubFile`: what becomes of a file of a memory, where what hangs on its words follows.
 
 import { AppError } from '../base/errors.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { parseJson } from '../base/text/json.ts';
-import { redact } from '../base/text/redact.ts';
 import { logDay, sealAgain } from './text/daily-log.ts';
 import { readFrontmatter, setKeys } from './text/frontmatter.ts';
 import { isTopicFile, parseTopic } from './text/topic.ts';

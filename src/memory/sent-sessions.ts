@@ -4,8 +4,8 @@
 // alone; who reads what was sent never learns a directory of the machine that it was sent from.
 
 import { createHash } from 'node:crypto';
+import { redact } from '../base/secrets/redact-text.ts';
 import { parseJson } from '../base/text/json.ts';
-import { redact } from '../base/text/redact.ts';
 import { DAY_MS } from '../base/time.ts';
 import { type Db, insert, newId, type Sql } from '../db/sql.ts';
 import { scanDecoded } from '../transcript/records.ts';

@@ -8,7 +8,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, removeFile, writeNew } from '../base/files/files.ts';
 import { isDead, thisProcess } from '../base/process.ts';
-import { redact } from '../base/text/redact.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { type Db, insert, newId, replace, type Sql } from '../db/sql.ts';
 import { openSession, openSnapshot, type ReadPoint, type Session, snapshotLines } from '../transcript/session.ts';
 

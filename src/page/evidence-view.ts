@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { html } from 'hono/html';
 import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
-import { redact } from '../base/text/redact.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { dayOf } from '../base/time.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/evidence.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
+import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
-import type { Message } from '../transcript/types.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { type At, form, type Html, hrefWith, type Place, shortEntry, topicHref, when } from './page-shell.ts';
 

@@ -6,9 +6,9 @@ import { sayCount } from '../base/text/wording.ts';
 import { formatIn, isDay, timeOf } from '../base/time.ts';
 import { lookInto } from '../memory/commit.ts';
 import { entriesAmong } from '../memory/entries.ts';
+import { MEMORY_TYPES } from '../memory/memory-types.ts';
 import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
 import { isArchivePath } from '../memory/text/topic.ts';
-import { MEMORY_TYPES } from '../memory/types.ts';
 import { entryBody } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {

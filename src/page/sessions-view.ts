@@ -7,8 +7,8 @@ import { coverageOf, coverageWhere, standsForMore, type TurnRow } from '../memor
 import { type EntryRow, entriesAmong } from '../memory/entries.ts';
 import { sessionNamed } from '../memory/session-rows.ts';
 import { plainly } from '../terminal/phrases.ts';
+import type { Turn } from '../transcript/messages.ts';
 import { readTurns } from '../transcript/turns.ts';
-import type { Turn } from '../transcript/types.ts';
 import { messageItem, openNamed, textOf } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {

@@ -3,8 +3,8 @@
 // processes ask at once; what is not settled, of a killed process or without an answer, stays counted whole on its day.
 // Every request is a row of `call`; a row of `day` is the sum of those of its day, and decides alone.
 
+import { NO_USAGE } from '../agent/agent-types.ts';
 import type { Spend } from '../agent/run-with-tools.ts';
-import { NO_USAGE } from '../agent/types.ts';
 import { boundMicroUsd, costMicroUsd, type Price, priceOf, type Settled, type Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../base/time.ts';

@@ -15,7 +15,7 @@ import {
   ownWordsOf,
   type Quoted,
   typedOf,
-} from './evidence.ts';
+} from './candidate.ts';
 import { CLAUSE, ENDS_ASKING, hasCondition, isDenied, isQuestion, LIGHT } from './languages.ts';
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
 import { countWords, findQuote, foldSpace, sentenceAround } from './quotes.ts';

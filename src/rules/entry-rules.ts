@@ -4,7 +4,6 @@
 
 import { asSeen } from '../base/text/wording.ts';
 import { hasWrapperTag } from './as-read.ts';
-import { uncarriedFault, unsaidValueFault } from './carried.ts';
 import {
   type Candidate,
   type CheckOptions,
@@ -15,12 +14,13 @@ import {
   nameOf,
   type ProposedEntry,
   type Quoted,
-} from './evidence.ts';
+} from './candidate.ts';
+import { uncarriedFault, unsaidValueFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } from './languages.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
 
-export type { CheckOptions, EvidenceSource, FoundEntry, ProposedEntry } from './evidence.ts';
+export type { CheckOptions, EvidenceSource, FoundEntry, ProposedEntry } from './candidate.ts';
 
 type Problem = { problem: string };
 

@@ -13,7 +13,7 @@ import {
   endLate,
   isKept,
 } from '../../jobs/client-dream.ts';
-import { needsKey } from '../agent/types.ts';
+import { needsKey } from '../agent/agent-types.ts';
 import { priceOf } from '../base/config/prices.ts';
 import { marks, type Value } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';

@@ -3,9 +3,9 @@
 // mended, no key is shown, and the model is asked only where the person wants it.
 
 import { join } from 'node:path';
+import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../agent/agent-types.ts';
 import { explainFailure, openModel } from '../agent/model.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
-import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../agent/types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';

@@ -2,10 +2,10 @@
 // what it costs; which of them is taken where nobody chooses; and the question. Nothing is written here, and no model is
 // asked: programs are looked up, local endpoints list their models.
 
+import { needsKey, OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/agent-types.ts';
 import { findLocalEndpoints, type LocalEndpoint } from '../agent/local-endpoints.ts';
 import type { ProgramName } from '../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
-import { needsKey, OFFLINE_LIMITS, OFFLINE_MODEL } from '../agent/types.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
 import { settingsSchema } from '../base/config/settings.ts';
 import { describeError, onAppError } from '../base/errors.ts';

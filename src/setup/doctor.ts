@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { offeredSnapshot } from '../../jobs/snapshot.ts';
-import type { AgentPorts } from '../agent/types.ts';
+import type { AgentPorts } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { type AppError, attempt, describeError, onAppError } from '../base/errors.ts';
 import { canLink, isDirectory } from '../base/files/directories.ts';

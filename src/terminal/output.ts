@@ -5,7 +5,7 @@
 // terminal: Ctrl-C ends the process at once, with a word; nothing that was begun is half done, for work is committed whole.
 
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { RequestNews } from '../agent/types.ts';
+import type { RequestNews } from '../agent/agent-types.ts';
 
 /** `attention`: something needs a person. `later`: busy, or a ceiling. */
 export const EXIT = { fine: 0, failed: 1, usage: 2, attention: 3, later: 75 } as const;

@@ -6,7 +6,7 @@ import { formatDistanceStrict } from 'date-fns/formatDistanceStrict';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { DAY_MS, type Day, dayOf, formatIn, isDay } from '../base/time.ts';
-import type { Disposition } from '../memory/types.ts';
+import type { Disposition } from '../memory/memory-types.ts';
 
 const HOUR_MS = 3_600_000;
 

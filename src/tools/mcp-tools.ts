@@ -6,7 +6,7 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { AppError, isAppError } from '../base/errors.ts';
-import { redact } from '../base/text/redact.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import type { By, FileChange } from '../memory/commit.ts';
 import { shaOf } from '../memory/file-rows.ts';
 import type { FileText, MemoryFiles } from '../memory/memory-files.ts';

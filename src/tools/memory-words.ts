@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { AppError } from '../base/errors.ts';
-import { redact } from '../base/text/redact.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { type Edited, replaceOnce } from '../memory/edit-text.ts';
 
 /** Of an `old_str` that an error repeats. */

@@ -3,7 +3,7 @@
 // It reads no shell and looks nothing up: whether a call wrote is for jobs/extract/external-changes.ts to say.
 
 import { isObject, objectsOf, textOf, textsIn } from '../base/text/json.ts';
-import type { Message, Part, Turn } from './types.ts';
+import type { Message, Part, Turn } from './messages.ts';
 
 /** A call that succeeded. */
 export interface FinishedCall {

@@ -11,7 +11,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { readSlice, scanChunks, scanCopies } from '../base/files/file-pieces.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import type { OnUnreadable } from './formats/format.ts';
-import type { Message } from './types.ts';
+import type { Message } from './messages.ts';
 
 type Writing = 'plain' | 'gzip' | 'zstd' | 'utf-16le' | 'utf-16be';
 

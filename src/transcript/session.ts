@@ -21,10 +21,10 @@ import type { Format, OnUnreadable, Reading, Source } from './formats/format.ts'
 import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
+import type { FormatName, Message, Part, ReadPoint, Session } from './messages.ts';
 import { MAX_LINE_BYTES, readHead, readObjects, readTail, scanKept } from './records.ts';
-import type { FormatName, Message, Part, ReadPoint, Session } from './types.ts';
 
-export type { ReadPoint, Session } from './types.ts';
+export type { ReadPoint, Session } from './messages.ts';
 
 const FORMATS: Format[] = [claudeCode, codex, gemini, copilot, pi, entire, opencode, atif, messagesFormat, openai];
 

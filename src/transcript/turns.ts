@@ -1,7 +1,7 @@
 // Cuts a session into turns, and says which of them are settled.
 // One turn is held at a time. A turn's id never changes as the session grows.
 
-import type { Message, Turn } from './types.ts';
+import type { Message, Turn } from './messages.ts';
 
 /**
  * How long the file must be quiet where the last turn's tool has not answered: it may run for long, or it may have

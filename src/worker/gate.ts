@@ -1,7 +1,7 @@
 // Whether a model may be asked now: not on a day whose ceiling is reached, and not while the breaker is open; what is held back
 // waits in the inbox as it is.
 
-import { OFFLINE_MODEL } from '../agent/types.ts';
+import { OFFLINE_MODEL } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { isNewIn } from '../base/key.ts';
 import { dayOf } from '../base/time.ts';

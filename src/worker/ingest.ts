@@ -25,9 +25,9 @@ import {
 } from '../queue/spool.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
+import type { Message } from '../transcript/messages.ts';
 import { isInteractive, openSession, type Session } from '../transcript/session.ts';
 import { readTurns } from '../transcript/turns.ts';
-import type { Message } from '../transcript/types.ts';
 import type { App } from './compose.ts';
 
 export interface Ingested {

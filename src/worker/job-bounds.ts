@@ -1,6 +1,6 @@
 // What a job is held by: its wall time, its key, and the slots in which a worker asks its model.
 
-import { needsKey, type Refusal, type RequestNews, type RunAgent, requireAccess } from '../agent/types.ts';
+import { needsKey, type Refusal, type RequestNews, type RunAgent, requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import type { Settled, Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';

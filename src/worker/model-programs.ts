@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import type { AgentPorts, RunAgent } from '../agent/agent-types.ts';
 import {
   type Login,
   logInRemedy,
@@ -19,14 +20,13 @@ import {
 } from '../agent/programs/program.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import { runProgram } from '../agent/programs/run-program.ts';
-import type { AgentPorts, RunAgent } from '../agent/types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
 import { parseJson } from '../base/text/json.ts';
-import { StoreLock } from '../memory/store-lock.ts';
+import { takeLock } from '../memory/copy-lock.ts';
 
 /** How a program is found on this machine, and what it says of itself. */
 export interface FoundProgram {
@@ -279,13 +279,9 @@ function asData({ code, message, remedy, retryAfterMs }: NonNullable<ProgramAnsw
 async function takeTurn({ home }: Pick<Config, 'home'>, signal?: AbortSignal): Promise<() => void> {
   const directory = join(home, 'programs');
   makeDirectory(directory);
-  const lock = new StoreLock(join(directory, 'turn.db'), 0);
-  try {
-    while (!lock.take()) await sleep(LOOK_MS, undefined, { signal });
-  } catch (error) {
-    lock.close();
-    signal?.throwIfAborted();
-    throw error;
+  for (;;) {
+    const release = takeLock(join(directory, 'turn.db'));
+    if (release) return release;
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
-  return () => lock.close();
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import type { AgentRequest } from '../../src/agent/agent-types.ts';
 import { runAgent } from '../../src/agent/loop.ts';
-import type { AgentRequest } from '../../src/agent/types.ts';
 import { agentRequest, failureOf, type RecordingPorts, recordingPorts } from '../support/agent-ports.ts';
 import {
   type Answer,

@@ -1,8 +1,8 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { type AgentRequest, NO_USAGE } from '../../src/agent/agent-types.ts';
 import { runAgent } from '../../src/agent/loop.ts';
-import { type AgentRequest, NO_USAGE } from '../../src/agent/types.ts';
 import { agentRequest, failureOf, type RecordingPorts, recordingPorts } from '../support/agent-ports.ts';
 import {
   type Answer,

@@ -1,7 +1,7 @@
 // What bounds a job: as many requests at once as there are slots, whatever becomes of them.
 
 import { expect, test } from 'vitest';
-import type { AgentRequest, RunAgent } from '../../src/agent/types.ts';
+import type { AgentRequest, RunAgent } from '../../src/agent/agent-types.ts';
 import { ModelSlots, withinSlots } from '../../src/worker/job-bounds.ts';
 import { recordingPorts } from '../support/agent-ports.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { waysTaken } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
-import { redact } from '../../src/base/text/redact.ts';
+import { redact } from '../../src/base/secrets/redact-text.ts';
 import { openSession, openSnapshot, snapshotLines } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import { OFFLINE_MODEL, requireAccess } from '../../src/agent/types.ts';
+import { OFFLINE_MODEL, requireAccess } from '../../src/agent/agent-types.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
 import { priceOf } from '../../src/base/config/prices.ts';
 import { AppError, describeError, isAppError } from '../../src/base/errors.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MemoryType } from '../../src/memory/types.ts';
+import type { MemoryType } from '../../src/memory/memory-types.ts';
 import { type Step, sessionFile } from '../support/session-file.ts';
 
 /** Why something that was said, or shown to the agent, must not be kept. */

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../src/transcript/messages.ts';
 import { openSession } from '../../src/transcript/session.ts';
-import type { Message } from '../../src/transcript/types.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect, lines } from '../support/transcripts.ts';
 import { recognise, says as saysFact } from './recognise.ts';

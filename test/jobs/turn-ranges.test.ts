@@ -5,7 +5,7 @@ import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunAgent } from '../../src/agent/types.ts';
+import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { lookInto } from '../../src/memory/commit.ts';
 import { coverageWhere, intervalOf } from '../../src/memory/coverage.ts';
 import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';

@@ -11,11 +11,11 @@ import { headsOf } from '../../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { isMemoryPath } from '../../src/memory/memory-paths.ts';
+import { MEMORY_TYPES } from '../../src/memory/memory-types.ts';
 import { entryBase, putProposal } from '../../src/memory/proposals.ts';
 import { enterSession } from '../../src/memory/session-rows.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { parseTopic } from '../../src/memory/text/topic.ts';
-import { MEMORY_TYPES } from '../../src/memory/types.ts';
 import type { App } from '../../src/worker/compose.ts';
 import { sessionFile } from '../support/session-file.ts';
 

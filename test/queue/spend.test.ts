@@ -1,7 +1,7 @@
 // What requests may use, on both engines: reserved before, settled after, and the ceilings of a day, of a plan and of a key.
 
 import { describe, expect, test } from 'vitest';
-import { NO_USAGE } from '../../src/agent/types.ts';
+import { NO_USAGE } from '../../src/agent/agent-types.ts';
 import { dayOf } from '../../src/base/time.ts';
 import type { Db } from '../../src/db/sql.ts';
 import {

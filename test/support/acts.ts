@@ -4,9 +4,9 @@ import type { Sql } from '../../src/db/sql.ts';
 import { commit, type FileChange, type Plan } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { beginJob, endJob, type JobKind } from '../../src/memory/job-rows.ts';
+import type { Entry } from '../../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import { editLines, lineId, newTopic } from '../../src/memory/text/topic.ts';
-import type { Entry } from '../../src/memory/types.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import type { World } from './memory-world.ts';
 

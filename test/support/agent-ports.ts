@@ -1,6 +1,6 @@
 // Ports for agent runs in tests: they keep what was asked of them, and answer tools by a function of the test.
 
-import type { AgentEnding, AgentPorts, AgentRequest, ToolReply } from '../../src/agent/types.ts';
+import type { AgentEnding, AgentPorts, AgentRequest, ToolReply } from '../../src/agent/agent-types.ts';
 import type { Usage } from '../../src/base/config/prices.ts';
 import { AppError } from '../../src/base/errors.ts';
 

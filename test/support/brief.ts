@@ -1,6 +1,6 @@
 // A message on one line, for inline snapshots.
 
-import type { Message } from '../../src/transcript/types.ts';
+import type { Message } from '../../src/transcript/messages.ts';
 
 /** `>` where a turn begins, `x` where it was taken back; who, where, and the beginning of each part. */
 export function brief({ speaker, parts, beginsTurn, isAbandoned, isSidechain }: Message): string {

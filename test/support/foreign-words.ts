@@ -2,8 +2,8 @@
 // the user pastes them bare, a file holds them, a form claims that a human said them. And briefs that people typed.
 
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
+import type { Message } from '../../src/transcript/messages.ts';
 import { markPasted } from '../../src/transcript/session.ts';
-import type { Message } from '../../src/transcript/types.ts';
 import { call, message, result, turn } from './turns.ts';
 
 /** What an attacker would like to be remembered of the user: rules, likings, facts about them. */

@@ -9,8 +9,8 @@ import { type ForgetReport, type ForgetRequest, forget } from '../../jobs/forget
 import { type LearnAgainRequest, learnAgain } from '../../jobs/learn-again.ts';
 import { type RememberReport, type RememberRequest, remember } from '../../jobs/remember.ts';
 import { lastJob, type UndoReport, undo } from '../../jobs/undo.ts';
+import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
-import type { RunAgent } from '../../src/agent/types.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { insert, newId } from '../../src/db/sql.ts';

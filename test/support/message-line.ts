@@ -1,6 +1,6 @@
 // A message on one line, for comparing what a reader made of a file with what one sees in it.
 
-import type { Message } from '../../src/transcript/types.ts';
+import type { Message } from '../../src/transcript/messages.ts';
 
 /** `>` begins a turn, `x` was taken back; then the id, the speaker (in brackets inside a subagent) and each part. */
 export function messageLine({ id, speaker, parts, beginsTurn, isSidechain, isAbandoned }: Message): string {

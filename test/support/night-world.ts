@@ -5,16 +5,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addDays } from 'date-fns/addDays';
 import { type DreamDeps, type DreamReport, type DreamRequest, dream } from '../../jobs/dream.ts';
+import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
-import type { RunAgent } from '../../src/agent/types.ts';
 import { dayOf } from '../../src/base/time.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
+import type { Entry, MemoryType } from '../../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
-import type { Entry, MemoryType } from '../../src/memory/types.ts';
 import { type Engine, inWorld, type World } from './memory-world.ts';
 import {
   calls,

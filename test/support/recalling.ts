@@ -2,8 +2,8 @@
 
 import { commit } from '../../src/memory/commit.ts';
 import { putEntry } from '../../src/memory/entries.ts';
+import type { Entry, MemoryType } from '../../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
-import type { Entry, MemoryType } from '../../src/memory/types.ts';
 import type { TestApp } from './app.ts';
 
 export interface Said {

@@ -5,7 +5,7 @@
 
 import { partOf, saidIn, sortEntries } from '../../src/agent/offline-model.ts';
 import type { Environment } from '../../src/base/config/config.ts';
-import type { MemoryType } from '../../src/memory/types.ts';
+import type { MemoryType } from '../../src/memory/memory-types.ts';
 import { calls, type MessagesServer, type ModelReply, says, startMessagesServer } from './messages-server.ts';
 
 /** What is taken of a message: its words, what they say, and of which type that is. */

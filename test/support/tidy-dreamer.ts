@@ -1,8 +1,8 @@
 // A model for dreams that a test plays in process: it reads the input as the offline model does and keeps one line for
 // each subject, as good as what it is shown lets it. A subject is all before ` is `, ` listens ` and the like.
 
+import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { entriesIn, linesIn, partOf } from '../../src/agent/offline-model.ts';
-import type { RunAgent } from '../../src/agent/types.ts';
 import { entryIds, linesOut, type Operation } from '../../src/rules/dream-context.ts';
 
 /** As rough as it is fast: nights are compared with nights. */

@@ -3,8 +3,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listFiles } from '../../src/base/files/directories.ts';
+import type { Message } from '../../src/transcript/messages.ts';
 import { openSession } from '../../src/transcript/session.ts';
-import type { Message } from '../../src/transcript/types.ts';
 import { tempDir } from './temp.ts';
 
 export const fixtures = join(import.meta.dirname, '../fixtures/transcripts');

@@ -2,7 +2,7 @@
 
 import { buildExcerpts } from '../../src/transcript/excerpt/excerpt.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';
-import type { Message, Part, Speaker } from '../../src/transcript/types.ts';
+import type { Message, Part, Speaker } from '../../src/transcript/messages.ts';
 
 export const asIs = async (text: string) => ({ text });
 export const words = (text: string): Part => ({ kind: 'text', text });

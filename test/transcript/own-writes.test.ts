@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../src/transcript/messages.ts';
 import { finishedCalls, sayWrites } from '../../src/transcript/own-writes.ts';
-import type { Message } from '../../src/transcript/types.ts';
 import { call, message, result } from '../support/turns.ts';
 
 const input = { file_path: '/home/ada/notes/memory/a.md', content: '# Rules\n\n- tabs\n' };

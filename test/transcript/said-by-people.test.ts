@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../../src/transcript/types.ts';
+import type { Message } from '../../src/transcript/messages.ts';
 import { fold, saidInClaudeCode, saidInCodex } from '../support/said-by-people.ts';
 import { hasReal, messagesAt, real, realFiles } from '../support/transcripts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Message, Turn } from '../../src/transcript/messages.ts';
 import { hasOpenCall, isSettled, readTurns } from '../../src/transcript/turns.ts';
-import type { Message, Turn } from '../../src/transcript/types.ts';
 import { collect } from '../support/transcripts.ts';
 import { message } from '../support/turns.ts';
 

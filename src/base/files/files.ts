@@ -1,4 +1,4 @@
-// The disk, for everybody else. Only this file, memory/ledger/ledger.ts and memory/home/home.ts touch it.
+// The disk, for everybody else. Only the files beside this one touch it, too.
 // Reads return null for "not there"; every other failure is an AppError `storage` that names the path.
 // Directories are made 0700 and files 0600: what is kept here is private. A log of bounded size that is full becomes
 // `<path>.1`. Loads nothing but Node's own modules, for the hook's sake.
@@ -36,7 +36,7 @@ export async function readText(path: string): Promise<string | null> {
   });
 }
 
-/** Like `readText`, at once: for work that runs inside a ledger transaction. */
+/** Like `readText`, at once: for work that may not wait. */
 export function readTextNow(path: string): string | null {
   return readBytesNow(path)?.toString('utf8') ?? null;
 }
@@ -97,12 +97,6 @@ export function holdsText(path: string): boolean {
 export async function statFile(path: string): Promise<FileStat | null> {
   const stat = await absentAsNull(path, () => fs.promises.stat(path));
   return stat?.isFile() ? { sizeBytes: stat.size, modifiedAt: stat.mtime.toISOString() } : null;
-}
-
-/** The same for the same file under any name, another for another file of the same name; null where there is none. */
-export function fileIdentity(path: string): string | null {
-  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat ? `${stat.dev}:${stat.ino}` : null;
 }
 
 /** Makes a directory with those above it; what is new of them survives a power loss. */

@@ -3,11 +3,11 @@
 // changes a line stands before that. It says what is old or names something that is gone, and takes secrets out. It changes nothing.
 
 import { missingPaths, missingWords, type TreeSearch } from '../../base/files/working-tree.ts';
-import { redact } from '../../base/text/redact.ts';
+import { redact } from '../../base/secrets/redact-text.ts';
 import { mostThat } from '../../base/text/wording.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import { editLines, lineId, locateLines, parseTopic, partSeenOnce } from '../text/topic.ts';
-import type { MemoryType } from '../types.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
   ageCaveat,

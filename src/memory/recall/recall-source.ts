@@ -12,8 +12,8 @@ import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { foldPath } from '../file-rows.ts';
 import { confine, isMemoryPath } from '../memory-paths.ts';
+import { type MemoryType, sayOp } from '../memory-types.ts';
 import { logDay, logPath, parseLog } from '../text/daily-log.ts';
-import { type MemoryType, sayOp } from '../types.ts';
 
 export interface ReadFile {
   text: string;

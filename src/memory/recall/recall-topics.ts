@@ -8,9 +8,9 @@ import { DAY_MS } from '../../base/time.ts';
 import { withoutGivenUp } from '../../rules/words.ts';
 import { isPinned } from '../file-guards.ts';
 import { isMemoryPath } from '../memory-paths.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { readLines } from '../text/blocks.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
-import type { MemoryType } from '../types.ts';
 import type { ReadFile, RecallSource } from './recall-source.ts';
 
 export interface RankedTopic extends ReadFile {

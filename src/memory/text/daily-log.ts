@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { type Day, isDay, timeOf } from '../../base/time.ts';
-import { type Entry, type Evidence, isMemoryType, type MemoryType } from '../types.ts';
+import { type Entry, type Evidence, isMemoryType, type MemoryType } from '../memory-types.ts';
 import { type Block, bulletMarker, fold, lineEndOf, readBlocks } from './blocks.ts';
 
 /**

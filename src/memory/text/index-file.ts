@@ -4,7 +4,7 @@
 // lines yield first, and what does not fit is listed in index/<type>.md, which MEMORY.md names; built again from its
 // own output, it gives the same bytes.
 
-import { MEMORY_TYPES, type MemoryType } from '../types.ts';
+import { MEMORY_TYPES, type MemoryType } from '../memory-types.ts';
 import { fold, lineEndOf, readLines } from './blocks.ts';
 import { isTopicPath } from './topic.ts';
 

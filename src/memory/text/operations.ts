@@ -15,7 +15,7 @@ import {
 } from '../../rules/dream-context.ts';
 import { operationFaults } from '../../rules/operation-rules.ts';
 import { isMemoryPath } from '../memory-paths.ts';
-import { MEMORY_TYPES } from '../types.ts';
+import { MEMORY_TYPES } from '../memory-types.ts';
 import { isTopicName, isTopicPath, lineId, newTopic, parseTopic } from './topic.ts';
 
 const ids = z.array(z.string().min(1).max(100)).max(2_000);

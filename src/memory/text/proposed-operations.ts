@@ -4,7 +4,7 @@
 // committed as it is.
 
 import { z } from 'zod';
-import { redact } from '../../base/text/redact.ts';
+import { redact } from '../../base/secrets/redact-text.ts';
 import { withTags } from '../../rules/as-read.ts';
 import {
   certaintyOf,

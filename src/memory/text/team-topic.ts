@@ -2,8 +2,8 @@
 // put into the team's. A statement is one line with its author at its end, at its place in the alphabet, so that two clones that share
 // write different places of the file and the order tells nothing of time.
 
-import { locateSecrets, redact } from '../../base/text/redact.ts';
-import type { MemoryType } from '../types.ts';
+import { locateSecrets, redact } from '../../base/secrets/redact-text.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { authorsOf, lineEndOf, withAuthors } from './blocks.ts';
 import { type LocatedLine, lineNumbers, locateLines, newTopic, parseTopic, seenOnceOn } from './topic.ts';
 

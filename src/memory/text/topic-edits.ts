@@ -22,7 +22,7 @@ import {
   topicsLosing,
   withAgain,
 } from '../../rules/dream-context.ts';
-import type { MemoryType } from '../types.ts';
+import type { MemoryType } from '../memory-types.ts';
 import { bodyStart, readFrontmatter, setKeys } from './frontmatter.ts';
 import { linksIn } from './index-file.ts';
 import { editLines, markSeenOnce, newTopic } from './topic.ts';

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { isObject } from '../../base/text/json.ts';
 import { type Day, isDay } from '../../base/time.ts';
-import { isMemoryType, type MemoryType } from '../types.ts';
+import { isMemoryType, type MemoryType } from '../memory-types.ts';
 import { authorsOf, type Block, bulletMarker, fold, lineEndOf, readBlocks, withoutAuthors } from './blocks.ts';
 import { bodyStart, readFrontmatter, setKeys } from './frontmatter.ts';
 

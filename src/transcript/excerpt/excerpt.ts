@@ -6,8 +6,8 @@
 // be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
 
 import { mostThat } from '../../base/text/wording.ts';
-import type { EvidenceSource } from '../../rules/evidence.ts';
-import type { Speaker } from '../types.ts';
+import type { EvidenceSource } from '../../rules/candidate.ts';
+import type { Speaker } from '../messages.ts';
 import {
   CUT,
   cutIntoChunks,

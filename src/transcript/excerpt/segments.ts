@@ -6,7 +6,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
-import type { Message, Part, Speaker, Turn } from '../types.ts';
+import type { Message, Part, Speaker, Turn } from '../messages.ts';
 
 /**
  * In the order of spending. `human`: a person's words. `answered`: the last words of the assistant before a person's and

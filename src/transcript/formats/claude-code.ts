@@ -7,8 +7,8 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
+import type { Call, Message, Part, Speaker } from '../messages.ts';
 import { type JsonlRecord, messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from '../records.ts';
-import type { Call, Message, Part, Speaker } from '../types.ts';
 import {
   idIn,
   isBookkeeping,

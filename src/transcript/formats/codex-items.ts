@@ -2,7 +2,7 @@
 // A call that failed is known by its exit code, by the event that ended it, or by how the tool words a failure.
 
 import { isObject, type JsonObject, objectAt, objectsOf, parsedOr, textOf } from '../../base/text/json.ts';
-import type { Call, Part } from '../types.ts';
+import type { Call, Part } from '../messages.ts';
 import { humanParts } from './human-text.ts';
 import { attachmentPart, textParts } from './message-builder.ts';
 

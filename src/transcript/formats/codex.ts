@@ -6,8 +6,8 @@
 
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
+import type { Call, Message, Part, Speaker } from '../messages.ts';
 import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
-import type { Call, Message, Part, Speaker } from '../types.ts';
 import {
   callOf,
   contentParts,

@@ -4,7 +4,7 @@
 // be too long to be held in memory.
 
 import { type JsonObject, parseObject } from '../../base/text/json.ts';
-import type { FormatName, Message, Subagent } from '../types.ts';
+import type { FormatName, Message, Subagent } from '../messages.ts';
 
 /** A file that is being looked at. */
 export interface Source {

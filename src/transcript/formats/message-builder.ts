@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, objectAt, parseObject, textOf } from '../../base/text/json.ts';
 import { isInstant, toInstant } from '../../base/time.ts';
-import type { Call, Message, Part, Speaker } from '../types.ts';
+import type { Call, Message, Part, Speaker } from '../messages.ts';
 import type { Said } from './format.ts';
 import { commandLine, humanParts, saidToCalls } from './human-text.ts';
 

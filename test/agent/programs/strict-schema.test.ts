@@ -3,9 +3,9 @@
 
 import { expect, test } from 'vitest';
 import { PROPOSAL_TOOL } from '../../../jobs/dream/dream-proposal.ts';
+import type { ToolDefinition } from '../../../src/agent/agent-types.ts';
 import { strictSchema, withoutNulls } from '../../../src/agent/programs/ask-program.ts';
 import { recordEntriesTool } from '../../../src/agent/tools.ts';
-import type { ToolDefinition } from '../../../src/agent/types.ts';
 import { refusedSchema } from '../../agents/strict-schema.ts';
 
 type Schema = Record<string, unknown>;

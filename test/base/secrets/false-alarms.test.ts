@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
+import { redact } from '../../../src/base/secrets/redact-text.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
-import { redact } from '../../../src/base/text/redact.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
 import { type Random, seeded } from '../../support/random.ts';
 

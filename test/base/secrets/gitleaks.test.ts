@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { redact } from '../../../src/base/secrets/redact-text.ts';
 import { bitsOf } from '../../../src/base/secrets/rule.ts';
-import { redact } from '../../../src/base/text/redact.ts';
 import { type Random, seeded } from '../../support/random.ts';
 import { type Sample, sampleOf } from '../../support/regex-sampler.ts';
 

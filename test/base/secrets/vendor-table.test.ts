@@ -1,8 +1,8 @@
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
 import { describe, expect, test } from 'vitest';
+import { redact } from '../../../src/base/secrets/redact-text.ts';
 import { partsOf, plainForms, sourceOf } from '../../../src/base/secrets/token-forms.ts';
 import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
-import { redact } from '../../../src/base/text/redact.ts';
 import { seeded } from '../../support/random.ts';
 import { nearMissesOf, PLACES, secretOf } from '../../support/secret-forms.ts';
 

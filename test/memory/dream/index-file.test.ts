@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MEMORY_TYPES } from '../../../src/memory/memory-types.ts';
 import { buildIndex, INDEX_CAPS, type IndexTopic } from '../../../src/memory/text/index-file.ts';
-import { MEMORY_TYPES } from '../../../src/memory/types.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const topic = (path: string, changes: Partial<IndexTopic> = {}): IndexTopic => ({

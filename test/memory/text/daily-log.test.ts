@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Entry, MEMORY_TYPES } from '../../../src/memory/memory-types.ts';
 import {
   appendEntries,
   entryId,
@@ -8,7 +9,6 @@ import {
   parseLog,
   removeEntries,
 } from '../../../src/memory/text/daily-log.ts';
-import { type Entry, MEMORY_TYPES } from '../../../src/memory/types.ts';
 import { anyText } from '../../support/any-text.ts';
 import { waysTaken } from '../../support/depth.ts';
 

@@ -1,7 +1,7 @@
 // A paste in a person's message is shown by its head and tail where it is long; what the person typed stays whole.
 
 import { expect, test } from 'vitest';
-import type { Part } from '../../../src/transcript/types.ts';
+import type { Part } from '../../../src/transcript/messages.ts';
 import { buildOne, long, message, turn, words } from '../../support/turns.ts';
 
 const pasted = (text: string): Part => ({ kind: 'text', text, untyped: 'pasted' });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import type { Part, Speaker } from '../../../src/transcript/types.ts';
+import type { Part, Speaker } from '../../../src/transcript/messages.ts';
 import { build, buildOne, call, message, result, turn, words } from '../../support/turns.ts';
 
 // Room for the header and two gap lines around a message that is alone.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findSource } from '../../../src/transcript/excerpt/excerpt.ts';
 import { estimateTokens } from '../../../src/transcript/excerpt/tokens.ts';
-import type { Part } from '../../../src/transcript/types.ts';
+import type { Part } from '../../../src/transcript/messages.ts';
 import { build, buildOne, call, long, message, result, turn, words } from '../../support/turns.ts';
 
 describe('what an excerpt looks like', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Message } from '../../../src/transcript/types.ts';
+import type { Message } from '../../../src/transcript/messages.ts';
 import { sized } from '../../support/depth.ts';
 import { messagesOf } from '../../support/transcripts.ts';
 

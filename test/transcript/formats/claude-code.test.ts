@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/transcript/messages.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
-import type { Message } from '../../../src/transcript/types.ts';
 import { collect, fixtures, lines, messagesAt, messagesOf, transcriptOf } from '../../support/transcripts.ts';
 
 const fixture = join(fixtures, 'claude-code.jsonl');

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/transcript/messages.ts';
 import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
-import type { Message } from '../../../src/transcript/types.ts';
 import { brief } from '../../support/brief.ts';
 import { collect, fixtures, lines, messagesAt, messagesOf, transcriptOf } from '../../support/transcripts.ts';
 

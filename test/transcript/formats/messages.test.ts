@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/transcript/messages.ts';
 import { openSession } from '../../../src/transcript/session.ts';
-import type { Message } from '../../../src/transcript/types.ts';
 import { collect, fixtures, messagesAt, transcriptOf } from '../../support/transcripts.ts';
 
 const text = (words: string, more: object = {}): object => ({ type: 'text', text: words, ...more });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { redact } from '../../../src/base/text/redact.ts';
+import { redact } from '../../../src/base/secrets/redact-text.ts';
 import { waysTaken } from '../../support/depth.ts';
 
 /** Letters and digits as a machine makes them. Put together here, so that no scanner takes this file for a leak. */

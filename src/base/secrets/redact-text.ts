@@ -7,9 +7,9 @@
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
-import { blankEscapes, type Found, findByRule, PLACEHOLDER, type SecretRule } from '../secrets/rule.ts';
-import { ASSIGNMENTS, findKubernetesSecrets, findNamedTokens, IN_PLACES, JWT, PRIVATE_KEY } from '../secrets/rules.ts';
-import { findTokens } from '../secrets/token-forms.ts';
+import { blankEscapes, type Found, findByRule, PLACEHOLDER, type SecretRule } from './rule.ts';
+import { ASSIGNMENTS, findKubernetesSecrets, findNamedTokens, IN_PLACES, JWT, PRIVATE_KEY } from './rules.ts';
+import { findTokens } from './token-forms.ts';
 
 export interface Redaction {
   text: string;
