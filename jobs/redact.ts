@@ -6,7 +6,7 @@
 // 3. Older versions lose text, place and hash; every other row is scrubbed; what lines rest on follows them.
 // 4. What waits in the home, and its logs, are rewritten.
 // 5. The database is written anew, so that no byte is left in it; a new copy of it is made, and the older ones are deleted.
-// 6. Say where it is still found, or may be, and not changed.
+// 6. Say where it is still found, or may be, and not changed: in the team's memory, too.
 //
 // It can be run again, whenever it broke off. It does not reach transcripts, version control, and what others copied.
 
@@ -52,6 +52,8 @@ export interface RedactRequest {
   isDry?: boolean;
   /** Take out the lines that rest on redacted entries alone, too; default false. */
   withLines?: boolean;
+  /** Directories that are only looked through, where no memory that is redacted is in them: a team's memory, which others have, too. */
+  beside?: readonly string[];
 }
 
 export interface RedactReport {
@@ -68,6 +70,8 @@ export interface RedactReport {
   sessions: string[];
   /** Lines that rest on redacted entries alone, and do not hold it themselves. */
   lines: RestingLine[];
+  /** Files beside these memories that hold it; nothing was changed there. */
+  beside: string[];
   /** Files that still hold it, and what may. */
   remaining: string[];
   /** What a person has to do where nocturne does not reach, as sentences. */
@@ -105,6 +109,11 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
   if (!isDry) await scrubLines(db, scrub, at);
   // 4.
   report.home = await redactHome(scrub, { home, isDry });
+  const dirs = all.flatMap((memory) => memories.copyOf(memory)?.dir ?? []);
+  report.beside = await filesHolding(
+    scrub,
+    (request.beside ?? []).filter((dir) => !dirs.includes(dir)),
+  );
   if (isDry) return report;
   // 5.
   const marked = [
@@ -113,14 +122,25 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
   ];
   report.remedies.push(...(await rewrite(marked, deps)));
   // 6.
-  report.remaining = [...wiped.waiting, ...(await remainsOf(scrub, { memories, all }))];
+  report.remaining = [...wiped.waiting, ...(await filesHolding(scrub, [home, ...dirs]))];
   if (wiped.waiting.length > 0) report.remedies.push(WAITING);
   return end(report, deps);
 }
 
 const PERSON: Actor = { kind: 'user', id: null };
 const nothing = (job: string | null): RedactReport => {
-  return { job, files: [], versions: 0, rows: 0, home: [], sessions: [], lines: [], remaining: [], remedies: [] };
+  return {
+    job,
+    files: [],
+    versions: 0,
+    rows: 0,
+    home: [],
+    sessions: [],
+    lines: [],
+    beside: [],
+    remaining: [],
+    remedies: [],
+  };
 };
 const WAITING =
   'What stands in a directory is changed when that can be written again (git is done, its machine runs): redact once more then.';
@@ -309,12 +329,8 @@ async function rewrite(marked: string[], { memories: { db, home, clock } }: Reda
 /** Files are looked through in pieces; what is no longer than `overlap` stands whole in one. */
 const PIECES = { bytes: 4 * 2 ** 20, overlap: 2 ** 16 };
 
-/** Files of the home and of the directories of memories that hold it, databases apart, which are not read as files. */
-async function remainsOf(
-  scrub: Scrub,
-  { memories, all }: { memories: Memories; all: readonly string[] },
-): Promise<string[]> {
-  const dirs = [memories.home, ...all.flatMap((memory) => memories.copyOf(memory)?.dir ?? [])];
+/** Files of directories that hold it, databases apart, which are not read as files. */
+async function filesHolding(scrub: Scrub, dirs: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const dir of dirs) {
     for (const path of await listFiles(dir)) {

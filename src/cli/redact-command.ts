@@ -2,7 +2,10 @@
 
 import { type RedactReport, redactVersion } from '../../jobs/redact.ts';
 import { AppError } from '../base/errors.ts';
+import { canonicalPath } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { isCheckedInDir } from '../memory/paths.ts';
+import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/scrub.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
@@ -32,7 +35,7 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
     ['--with-lines', 'remove the lines that rest on redacted entries alone'],
     ...MEMORY,
   ],
-  json: '{ job, files, versions, rows, home, sessions, lines, remaining, remedies }',
+  json: '{ job, files, versions, rows, home, sessions, lines, beside, remaining, remedies }',
   more: `In all memories of this home, or in the one that is named. Transcripts, version control and backups of your own are not touched.`,
   examples: ['redact --match "correct horse" --dry-run'],
   run: (call) =>
@@ -63,11 +66,13 @@ async function redactNow(app: App, version: string | undefined, options: RedactO
   if (version !== undefined && memory !== undefined)
     return redactVersion({ memory, version: await wholeId(app.db, 'version', version) }, { memories: app.memories });
   const scrub = match === undefined ? scrubSecrets : scrubOf(match);
-  return app.redact({ scrub, isDry, withLines, ...(memory !== undefined && { memories: [memory] }) });
+  const team = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
+  const beside = isCheckedInDir(team) ? [team] : [];
+  return app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
 }
 
 function tell(report: RedactReport, { dryRun, withLines }: RedactOptions): void {
-  const { versions, rows, files, home, sessions, lines, remaining, remedies } = report;
+  const { versions, rows, files, home, sessions, lines, beside, remaining, remedies } = report;
   const did = dryRun ? 'would redact' : 'redacted';
   print(
     [
@@ -86,6 +91,8 @@ function tell(report: RedactReport, { dryRun, withLines }: RedactOptions): void 
     print(`${what} what rests on redacted entries alone (lines: ${lines.length}${hint}):`);
     for (const { path, text } of lines) print(`  ${path}: ${text}`);
   }
+  if (beside.length > 0)
+    note(`It stands in the team's memory, too: ${beside.join(', ')}. The same with --scope local takes it out there.`);
   for (const remedy of remedies) note(remedy);
 }
 

@@ -331,3 +331,19 @@ test('what one session only showed is not shared', async () => {
   expect(shared('hosts.md')).toContain('Live is beta.');
   expect(shared('hosts.md')).not.toContain('gamma');
 });
+
+test('redact says where the team’s memory has it, and changes it when asked there', async () => {
+  const { here, json, shared, dir, team } = await world();
+  mkdirSync(team, { recursive: true });
+  writeFileSync(join(dir, 'hosts.md'), HOSTS);
+  writeFileSync(join(team, 'ours.md'), '- Live is beta.\n');
+  const told = expect.stringContaining(
+    `in the team's memory, too: ${join(team, 'ours.md')}. The same with --scope local`,
+  );
+  expect(await here('redact', '--match', 'beta', '--dry-run')).toMatchObject({ stderr: told });
+  expect(await here('redact', '--match', 'beta')).toMatchObject({ code: 0, stderr: told });
+  expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toContain('- Live is [redacted].');
+  expect(shared('ours.md')).toBe('- Live is beta.\n');
+  expect(await json('redact', '--match', 'beta', '--scope', 'local')).toMatchObject({ beside: [], remaining: [] });
+  expect(shared('ours.md')).toBe('- Live is [redacted].\n');
+});
