@@ -1,4 +1,4 @@
-// Take in: a memory directory that the nocturne of before worked on becomes a memory of this one, once.
+// Take in: a memory directory that an earlier nocturne worked on becomes a memory of this one, once.
 //
 // 1. Read its ledger. Where its rows were taken in already, and the crash came after that, go on with 3.
 // 2. In one transaction: the memory, its files with all versions, what was learned, what lines rest on, what waits.
@@ -7,7 +7,7 @@
 // 5. Deliver what is about the user and was still on its way into their memory.
 //
 // Promises: taken in whole or not at all; no session is paid for twice, nothing that was forgotten comes back. What is gone is the
-// undo of jobs of before; their versions stay.
+// undo of earlier jobs; their versions stay.
 
 import { join } from 'node:path';
 import { canonicalPath } from '../src/base/files/directories.ts';
@@ -37,7 +37,7 @@ export interface OldMemory {
 
 export interface TakeInReport {
   memory: MemoryRow;
-  /** Where the ledger of before is now; null where the directory had none. */
+  /** Where its ledger is now; null where the directory had none. */
   aside: string | null;
   delivered: number;
 }

@@ -1,4 +1,4 @@
-// The rows of the home of the nocturne of before, as rows of the one database: keys, what was spent, ceilings, pauses, what set-up
+// The rows of the home of an earlier nocturne, as rows of the one database: keys, what was spent, ceilings, pauses, what set-up
 // declined, which sessions on the disk were seen, what clients sent and asked for. Once: what says so is written with them.
 
 import type { OldDatabase } from '../../src/db/old-database.ts';
@@ -46,7 +46,7 @@ export async function takeInHomeRows(
   await takeInDreams(sql, old, now);
 }
 
-/** What another house spent on the same day counts, too. */
+/** What was spent here on the same day counts, too. */
 function add(sql: Sql, row: Row): Promise<void> {
   const sum = (column: string) => `${column} = day.${column} + excluded.${column}`;
   const set = ['tokens', 'micro_usd', 'calls'].map(sum).join(', ');

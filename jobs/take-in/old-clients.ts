@@ -1,4 +1,4 @@
-// What clients of the server of before sent and asked for, as rows of the one database: sessions with what is kept of them, and
+// What clients of an earlier nocturne's server sent and asked for, as rows of the one database: sessions with what is kept of them, and
 // dreams. What waited of both waits; a dream that had begun goes on, and passes by what it has read.
 
 import type { OldDatabase } from '../../src/db/old-database.ts';

@@ -1,4 +1,4 @@
-// Take in: the PostgreSQL database that machines of the nocturne of before shared. It kept each memory's ledger as the pages of a
+// Take in: the PostgreSQL database that machines of an earlier nocturne shared. It kept each memory's ledger as the pages of a
 // SQLite file, and beside it what waits, what was recalled, and transcripts.
 //
 // 1. In one transaction, while no other machine does: each memory, for the directories it stood for; then the home's rows.
@@ -26,7 +26,7 @@ const HOME_TABLES = [
   'spend',
 ];
 const CLIENT_TABLES = ['server', 'sent_session', 'sent_part', 'dream'];
-/** A number of tables that the nocturne of before does not know. */
+/** A number of tables that an earlier nocturne does not know. */
 const NEWER = 900;
 
 interface OldTranscript {

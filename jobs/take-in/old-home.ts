@@ -1,4 +1,4 @@
-// Take in: the home of the nocturne of before (`home.db`), with every memory that it knew.
+// Take in: the home of an earlier nocturne (`home.db`), with every memory that it knew.
 //
 // 1. Each store that clients have, under the id that they know: its files and versions from its ledger.
 // 2. Each directory: the user's first, so that what was on its way to it arrives.
@@ -22,12 +22,12 @@ export interface HomeReport {
   taken: string[];
   /** Those that could not be, and why. */
   left: { place: string; why: string }[];
-  /** Where the database of before is now; null where there was none. */
+  /** Where its database is now; null where there was none. */
   aside: string | null;
 }
 
 export async function takeInHome(
-  /** The directory of the home of before. */
+  /** The directory of that home. */
   home: string,
   {
     memories,

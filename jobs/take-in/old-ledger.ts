@@ -1,6 +1,6 @@
-// The rows of a ledger of before (`.nocturne/ledger.db` of a memory directory), as rows of the one database. Files and versions keep
+// The rows of a ledger of an earlier nocturne (`.nocturne/ledger.db` of a memory directory), as rows of the one database. Files and versions keep
 // their ids, which clients know; entries, coverage, what lines rest on, proposals and what waits become what they mean here. What no
-// row here can mean is left: leases, displaced files, and what an undo of a job of before would need.
+// row here can mean is left: leases, displaced files, and what an undo of an earlier job would need.
 
 import { basename, isAbsolute } from 'node:path';
 import { AppError } from '../../src/base/errors.ts';

@@ -57,7 +57,7 @@ const recall: CommandSpec<Given> = {
   },
 };
 
-/** At the first start what people have of before is taken in, so that it is recalled. */
+/** At the first start what people have of an earlier nocturne is taken in, so that it is recalled. */
 async function settledFor(given: Given): Promise<Config> {
   const config = await configFor(given);
   if (config.databaseUrl === undefined && isOld(join(config.home, 'home.db'))) {

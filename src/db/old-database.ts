@@ -1,6 +1,6 @@
-// Databases of the nocturne of before, read once, to be taken in: the ledger of a memory directory, and the home's. They are only
+// Databases of an earlier nocturne, read once, to be taken in: the ledger of a memory directory, and the home's. They are only
 // read; what was taken in is put aside under another name, and stays a database that every SQLite opens. In its place a mark is
-// left, an empty database of a number that the nocturne of before does not know: by that it says that a newer one works there.
+// left, an empty database of a number that the earlier one does not know: by that it says that a newer one works there.
 
 import Database from 'better-sqlite3';
 import { makeWhole, moveFile, removeFile, statNow } from '../base/files/files.ts';
@@ -53,7 +53,7 @@ function reading(db: Database.Database): OldDatabase {
   };
 }
 
-/** Gives a database of before another name, with all that stood in its log, and leaves the mark. Answers that name. */
+/** Gives such a database another name, with all that stood in its log, and leaves the mark. Answers that name. */
 export function putAside(path: string): string {
   const db = new Database(path, { fileMustExist: true, timeout: 15_000 });
   db.pragma('wal_checkpoint(truncate)');

@@ -66,7 +66,7 @@ async function openFile(path: string): Promise<Db> {
     const remedy = 'Run nocturne check --restore: it takes the newest good copy.';
     throw new AppError('storage', `${path} is gone or empty, and there are copies of it.`, { remedy });
   }
-  // A program of before would begin a home of its own here.
+  // An earlier nocturne would begin a home of its own here.
   leaveMark(join(dirname(path), 'home.db'));
   // What SQLite puts beside it gets its mode.
   makeFile(path);

@@ -112,7 +112,7 @@ export class Memories implements CommitDeps {
   /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
   readonly #copies = new Map<string, WorkingCopy | null>();
 
-  /** `takeIn`: takes in a directory that the nocturne of before worked on; without it such a one is refused. */
+  /** `takeIn`: takes in a directory that an earlier nocturne worked on; without it such a one is refused. */
   constructor(of: {
     db: Db;
     home: string;
@@ -171,7 +171,7 @@ export class Memories implements CommitDeps {
     const isBefore = isOld(oldLedgerPath(path));
     if (isBefore) await this.#takeIn?.(path);
     if (isBefore && !this.#takeIn) {
-      throw new AppError('refused', `${path} is worked on by the nocturne of before.`, {
+      throw new AppError('refused', `${path} is worked on by an earlier nocturne.`, {
         remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
       });
     }
@@ -243,7 +243,7 @@ export class Memories implements CommitDeps {
   }
 
   #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {
-    // Those of before were known by their host's name.
+    // What was taken in is known by its host's name.
     const select = `select memory.* from place join memory on memory.id = place.memory
       where place.machine in (?, ?) and place.path = ? and memory.deleted_at is null order by place.machine desc`;
     return sql.get<MemoryRow>(select, this.machine, `host:${hostname()}`, path);
@@ -314,7 +314,7 @@ export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
 const UNMARKED = '{"unmarked":true}';
 const ID = /^memory_[0-9a-f]{24}$/;
 
-/** Where the ledger of the nocturne of before lies in a memory directory. */
+/** Where the ledger of an earlier nocturne lies in a memory directory. */
 export function oldLedgerPath(dir: string): string {
   return join(dir, '.nocturne', 'ledger.db');
 }

@@ -1,4 +1,4 @@
-// The only place where the parts of the next house are wired: settings in, memories and the jobs on them out. Every face uses it.
+// The only place where the parts are wired: settings in, memories and the jobs on them out. Every face uses it.
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
 import { basename, dirname, join } from 'node:path';

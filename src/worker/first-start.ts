@@ -1,4 +1,4 @@
-// The first start: what people have of the nocturne of before is taken in, once: its home, its directories, its PostgreSQL database.
+// The first start: what people have of an earlier nocturne is taken in, once: its home, its directories, its PostgreSQL database.
 // Later starts look whether there is any, and nothing else. A directory that its home did not know is taken in when it is opened.
 
 import { join } from 'node:path';

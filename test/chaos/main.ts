@@ -7,7 +7,6 @@ import { measuredOn, publishPart } from '../compare/evidence.ts';
 import type { ChaosPlan, ChaosReport } from './chaos.ts';
 import { PLANS } from './fleet/plans.ts';
 
-// Of the next house, where that is asked for.
 const { PUBLISHED, runChaos } = await import('./chaos.ts');
 const { runFleetChaos } = await import('./fleet/chaos.ts');
 

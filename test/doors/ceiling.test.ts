@@ -69,7 +69,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const waiting = (await Promise.all(stores.map((store) => rowsIn(app, store)('waiting')))).flat();
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
-    // Of what was not begun the next house says so in its status alone, and lets it wait as it is.
+    // Of what was not begun the status alone says so, and it waits as it is.
     if (failure !== null) expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
@@ -104,7 +104,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
     const session = aSession(['Always water the trees.'], { dir, id: idOf(n) });
     await enqueueExtract(testing.app, { transcript: session.path, ended: true });
   }
-  /** What is turned away: the old house says so of each, the next lets it wait as it is. */
+  /** What is turned away waits as it is. */
   const breaker = (_: number): string[] => [];
   const results = await workDue(testing);
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...breaker(3)]);

@@ -5,7 +5,7 @@
 //   ANTHROPIC_API_KEY=… node test/examples/long-task-agent.ts DIRECTORY "Note for each file what is outdated in it."
 //
 // Started again, after its end or a crash, it begins with an empty conversation and goes on from memory.
-// In a project of your own import from 'nocturne' instead of '../../src/next/index.ts'.
+// In a project of your own import from 'nocturne' instead of '../../src/index.ts'.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

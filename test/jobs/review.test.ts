@@ -1,4 +1,4 @@
-// Review mode of the next house: what a dream proposes, what a person's word makes of it, and what it is never applied to.
+// Review mode: what a dream proposes, what a person's word makes of it, and what it is never applied to.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

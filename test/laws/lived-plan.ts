@@ -1,4 +1,4 @@
-// What people, programs and jobs do to one memory of the next house, step by step, as a plan says. A step that has nothing to work
+// What people, programs and jobs do to one memory, step by step, as a plan says. A step that has nothing to work
 // on does nothing. What it knows beside the rows is what was said, by whom a line was written, and what was taken out for good.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
-// What the server knows after its database was damaged: of the old house what could be read, and of stores at least that they are;
-// of the next one what the newest copy holds, once a person has let its keys in again.
+// What the server knows after its database was damaged: what the newest copy holds, once a person has let its keys in again.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ import { keyIn, machine, served } from './served.ts';
 interface StoreRow {
   id: string;
   name: string;
-  /** None in the next house, which names a store by its id. */
+  /** None where memory is in the database alone: there a store is named by its id. */
   dir: string | null;
 }
 

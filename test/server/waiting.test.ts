@@ -59,7 +59,7 @@ test.each([
     'while the breaker is open',
     { breakerAfter: 1 },
     ({ stores }: Served) => stores.openBreaker(),
-    // Then the next house takes up nothing: what holds it is told of the breaker alone.
+    // Then nothing is taken up: what holds it is told of the breaker alone.
     null,
   ],
 ] as const)('a dream waits %s, and has failed with a timeout after dreamHours', async (_, settings, hold, why) => {

@@ -1,4 +1,4 @@
-// What jobs do to a memory of the next house, by hand: a session is learned, a night sorts it into topics.
+// What jobs do to a memory, by hand: a session is learned, a night sorts it into topics.
 
 import type { Sql } from '../../src/db/sql.ts';
 import { commit, type FileChange, type Plan } from '../../src/memory/commit.ts';

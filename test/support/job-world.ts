@@ -1,4 +1,4 @@
-// The jobs over one memory of the next house, wired as a process would, with the scripted model or one that a test plays.
+// The jobs over one memory, wired as a process would, with the scripted model or one that a test plays.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

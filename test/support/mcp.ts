@@ -26,7 +26,7 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** Connects a client; `era`: the protocol of 2026, or what clients of before speak. */
+/** Connects a client; `era`: the protocol of 2026, or what earlier clients speak. */
 export async function connect(
   args: string[],
   environment: Environment,

@@ -1,4 +1,4 @@
-// A memory of the next house, on either engine, with a working copy or without one.
+// A memory, on either engine, with a working copy or without one.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

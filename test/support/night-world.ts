@@ -1,4 +1,4 @@
-// Nights of one memory of the next house, with the real job and the SDK, in which a loopback model answers each call as a test says;
+// Nights of one memory, with the real job and the SDK, in which a loopback model answers each call as a test says;
 // and what was said by day, as an extraction leaves it.
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -23,7 +23,7 @@ export type OldHome = ReturnType<typeof copyHome>;
 export function copyHome(name: 'plain' | 'kim' | 'server' | 'fleet') {
   const root = tempDir();
   const user = join(root, name);
-  // As the home of the next house is called until it takes over.
+  // By a name of its own: it is told by NOCTURNE_HOME.
   const home = join(user, 'next');
   cpSync(join(FIXTURE, name), user, { recursive: true });
   renameSync(join(user, '.nocturne'), home);

@@ -1,4 +1,4 @@
-// The library on the next house as a program meets it: it learns, dreams and recalls, and gives an agent of one's own a memory.
+// The library as a program meets it: it learns, dreams and recalls, and gives an agent of one's own a memory.
 
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -45,7 +45,7 @@ test.each([
     expect(await worker()).toMatchObject({ code: 0 });
     expect(isDirectory(first)).toBe(false);
     expect(logIn(second)).toContain('pnpm');
-    // The old house keeps what waits in the directory itself.
+    // What waits is kept in the database, not in the directory.
     rmSync(first, { force: true });
     mkdirSync(first);
     await worker();

@@ -1,4 +1,4 @@
-// The first start on what people have of the nocturne of before: homes, a server, a database that machines share, and a home of
+// The first start on what people have of an earlier nocturne: homes, a server, a database that machines share, and a home of
 // `next`. Nothing is lost, nothing that was forgotten comes back, nothing is paid for twice.
 
 import {
@@ -187,7 +187,7 @@ test('a home of `next` alone moves up whole: versions, undo, what was forgotten,
   expect(existsSync(inner)).toBe(false);
 });
 
-test('a home of `next` beside one of before: both are taken in, each once, and of each ceiling the lower counts', async () => {
+test('a home of `next` beside one of an earlier nocturne: both are taken in, each once, and of each ceiling the lower counts', async () => {
   const old = copyHome('plain');
   const { server, environment, run, json, at, kept } = await begin(old);
   const beside = await besideIt(old, environment);
@@ -200,7 +200,7 @@ test('a home of `next` beside one of before: both are taken in, each once, and o
   expect(server.requests).toHaveLength(asked);
 });
 
-/** What clients of the server of before find, and what is done of what they asked for. */
+/** What clients of an earlier nocturne's server find, and what is done of what they asked for. */
 async function goesOn(old: OldHome, facts: Record<string, string>, more: Environment = {}) {
   const { server, environment, run } = await begin(old, more);
   const served = await serve({

@@ -1,4 +1,4 @@
-// The loop of the next house: what a hook told of is learned, once, whoever works; a night sorts it; what holds work back holds it.
+// The loop: what a hook told of is learned, once, whoever works; a night sorts it; what holds work back holds it.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A home of `next`, as one was called while two houses stood, moves up into the home in which it lies: its database with all that
+// A home of `next`, as an earlier nocturne called one, moves up into the home in which it lies: its database with all that
 // belongs to it, what hooks left there, settings. Promises: nothing is overwritten; broken off, it goes on where it was, and whoever
 // reads the settings has moved it up whole before; where both have settings, those of `next` count, and of each ceiling the lower.
 

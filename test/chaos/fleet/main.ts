@@ -5,7 +5,6 @@ import { parseArgs } from 'node:util';
 import type { FleetPlan } from './chaos.ts';
 import { PLANS } from './plans.ts';
 
-// Of the next house, where that is asked for.
 const { runFleetChaos } = await import('./chaos.ts');
 
 const { values } = parseArgs({

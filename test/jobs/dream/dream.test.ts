@@ -1,4 +1,4 @@
-// A night of the next house, through the real job and the SDK, on both engines: what becomes of entries, files and rows; what a person
+// A night, through the real job and the SDK, on both engines: what becomes of entries, files and rows; what a person
 // makes of logs, topics and the index meanwhile; what stops it.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

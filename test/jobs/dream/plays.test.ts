@@ -1,5 +1,5 @@
 // What readers answered in the place of a model, played again, and days of one repository with a model that keeps all that is said
-// and judges nothing: entries and topics are those that the house before this one made of them (plays-before.json: their
+// and judges nothing: entries and topics are those that an earlier nocturne made of them (plays-before.json: their
 // number and their hash, taken at its last commit).
 
 import { createHash } from 'node:crypto';
