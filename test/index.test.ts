@@ -13,23 +13,19 @@ const root = join(import.meta.dirname, '..');
 const library: typeof Library = await import(pathToFileURL(join(root, 'dist/lib/index.js')).href);
 const transcript = join(root, 'test/fixtures/example/1-harvest-report.jsonl');
 
-// In a build of before the memory's files were exported there is nothing to ask.
-test.skipIf(!('MemoryFiles' in library))(
-  'a program extracts a session, dreams and recalls with what the library exports',
-  async () => {
-    const { loadConfig, openNocturne, openSession, recallPrompt } = library;
-    const config = await loadConfig({ model: 'offline' }, { HOME: tempDir(), PATH: process.env.PATH });
-    const nocturne = await openNocturne(config);
-    onTestFinished(() => nocturne.close());
-    const session = await openSession(transcript);
-    expect(await nocturne.extract({ transcript, ended: true })).toMatchObject({
-      session: session.id,
-      outcome: 'recorded',
-    });
-    expect(await nocturne.dream(await nocturne.memoryFor(session), {})).toMatchObject({ outcome: 'dreamed' });
-    expect(await recallPrompt({ config, cwd: session.cwd })).toContain('backend engineer');
-  },
-);
+test('a program extracts a session, dreams and recalls with what the library exports', async () => {
+  const { loadConfig, openNocturne, openSession, recallPrompt } = library;
+  const config = await loadConfig({ model: 'offline' }, { HOME: tempDir(), PATH: process.env.PATH });
+  const nocturne = await openNocturne(config);
+  onTestFinished(() => nocturne.close());
+  const session = await openSession(transcript);
+  expect(await nocturne.extract({ transcript, ended: true })).toMatchObject({
+    session: session.id,
+    outcome: 'recorded',
+  });
+  expect(await nocturne.dream(await nocturne.memoryFor(session), {})).toMatchObject({ outcome: 'dreamed' });
+  expect(await recallPrompt({ config, cwd: session.cwd })).toContain('backend engineer');
+});
 
 test('the build is loaded by import and by require alike', () => {
   const entry = join(root, 'dist/lib/index.js');
