@@ -9,7 +9,7 @@ import type { CommandModule } from './spec.ts';
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
   { names: ['setup'], load: () => import('./setup-command.ts') },
-  { names: ['doctor'], load: () => import('./doctor-command.ts') },
+  { names: ['doctor', 'check', 'redact'], load: () => import('./check-command.ts') },
   { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
   { names: ['show', 'restore'], load: () => import('./history-command.ts') },
   { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
@@ -21,18 +21,13 @@ const MODULES: CommandModule[] = [
   { names: ['config'], load: () => import('./config-command.ts') },
   { names: ['cost'], load: () => import('./cost-command.ts') },
   { names: ['status'], load: () => import('./status-command.ts') },
-  { names: ['check'], load: () => import('./check-command.ts') },
-  { names: ['redact'], load: () => import('./redact-command.ts') },
-  { names: ['export', 'import'], load: () => import('./carry-command.ts') },
-  { names: ['share'], load: () => import('./share-command.ts') },
-  { names: ['snapshot'], load: () => import('./snapshot-command.ts') },
+  { names: ['export', 'import', 'share', 'snapshot'], load: () => import('./share-command.ts') },
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
-  { names: ['serve'], load: () => import('./serve-command.ts') },
+  { names: ['serve', 'open'], load: () => import('./serve-command.ts') },
   { names: ['mcp'], load: () => import('./mcp-command.ts') },
   { names: ['worker'], load: () => import('./worker-command.ts') },
   { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
   { names: ['recall'], load: () => import('./recall-command.ts') },
-  { names: ['open'], load: () => import('./open-command.ts') },
 ];
 
 /** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */

@@ -1,23 +1,45 @@
-// mcp: the memory for every MCP client, over stdin and stdout. Nothing is opened or made before a client asks; a directory that may be
-// written is made into a memory by the first change, and one that is there by the first look.
+// mcp: the memory for every MCP client, over stdin and stdout, which carries the protocol alone, until stdin ends, or at SIGTERM or SIGINT;
+// and which memories it serves: what the command was given, else the settings, else the project's own, read-only.
+// Promises: at most eight, each with a name of its own, and none in two ways that could undo each other; what cannot be is an AppError
+// `bad-input` that names the store. Nothing is opened or made before a client asks; a directory that may be written is made into a
+// memory by the first change, and one that is there by the first look.
 
-import { basename } from 'node:path';
-import type { Transport } from '@modelcontextprotocol/server';
-import { isDirectory, isStoreId } from '../base/files/directories.ts';
+import { basename, resolve, sep } from 'node:path';
+import type { CallToolResult, Transport } from '@modelcontextprotocol/server';
+import type { Config } from '../base/config/config.ts';
+import type { McpStore } from '../base/config/settings.ts';
+import { AppError, describeError } from '../base/errors.ts';
+import { canonicalPath, isDirectory, isStoreId } from '../base/files/directories.ts';
 import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { checkedDir } from '../memory/paths.ts';
+import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../memory/places.ts';
 import { noteUses } from '../memory/recall/recall.ts';
-import { print } from '../terminal/output.ts';
-import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
+import type { AnsweringTransport, AttachedStore, ToolCall } from '../tools/mcp-server.ts';
 import type { App } from '../worker/compose.ts';
-import { attachedStores, MCP, serveClient, serveOnStreams } from './attached-stores.ts';
 import { withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
 const BY: By = { job: 'mcp', actor: { kind: 'session', id: 'mcp' } };
 
 const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
-  ...MCP,
+  name: 'mcp',
+  about: 'serve memory to MCP clients over stdio: list, search, read, write, edit, delete',
+  group: 'Under the hood',
+  options: [
+    [
+      '--store <name=path[:rw]>',
+      'a memory directory, or project, user or local; repeatable, at most 8; read-only without :rw ' +
+        "(default: mcpStores of the settings, else the project's memory, read-only)",
+      { parse: (value, before) => [...((before as string[] | undefined) ?? []), value] },
+    ],
+  ],
+  json: 'of what would be served, and nothing is: [{ name, description, dir, access, instructions }]',
+  examples: [
+    'mcp --store project=project:rw --store notes=~/notes/memory',
+    'claude mcp add nocturne -- nocturne mcp --store project=project:rw',
+  ],
   run: ({ options, parts, version }) =>
     withApp({ options: {}, parts: { ...parts, startedBy: 'program' } }, async (app) => {
       const stores = attachedStores(app.config, { given: options.store ?? [], cwd: process.cwd() });
@@ -54,6 +76,125 @@ async function memoryAt({ memories, config, db }: App, place: string, makes: boo
   if (db.engine === 'postgres')
     return makes ? memories.ofPlace(place, { ...of, origin: null }) : memories.findPlace(place);
   return makes || isDirectory(place) ? memories.ofDirectory(place, of) : null;
+}
+
+interface Serving {
+  stores: AttachedStore[];
+  version: string;
+  call(asked: ToolCall): Promise<CallToolResult>;
+}
+
+/** Serves over stdin and stdout, until the client has closed its end. */
+async function serveOnStreams({ stores, version, call }: Serving): Promise<void> {
+  const { AnsweringTransport } = await import('../tools/mcp-server.ts');
+  const transport = new AnsweringTransport();
+  const ended = endOfInput(transport);
+  const connection = await serveClient({ stores, version, call, transport });
+  note(`nocturne serves ${stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
+  await ended;
+  await connection.close();
+}
+
+/** Answers one client, until it is closed. */
+async function serveClient({
+  stores,
+  version,
+  call,
+  transport,
+}: Serving & { transport: Transport }): Promise<{ close(): Promise<void> }> {
+  const [{ serveStdio }, { memoryServer }] = await Promise.all([
+    import('@modelcontextprotocol/server/stdio'),
+    import('../tools/mcp-server.ts'),
+  ]);
+  return serveStdio(() => memoryServer({ stores, call, version }), {
+    transport,
+    onerror: (error) => note(`nocturne: ${describeFault(error)}`),
+  });
+}
+
+/** What came in and could not be answered, in a line: the SDK tells every way in which it is no message. */
+function describeFault(error: Error): string {
+  if (/ZodError$/.test(error.name)) return 'What came in is JSON, but no message of JSON-RPC 2.0; it was passed over.';
+  if (!error.message.startsWith('ReadBuffer exceeded')) return describeError(error);
+  process.exitCode = EXIT.failed;
+  return 'A message that came in is longer than the 10 MiB that one may have, so the connection ends here.';
+}
+
+/** Until the client closes its end and is answered, or someone ends this process; a second signal ends it at once. */
+function endOfInput(transport: AnsweringTransport): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error'] as const) {
+      process.stdin.once(event, () => transport.answered().then(resolve));
+    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}
+
+const MOST_STORES = 8;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
+
+/** `given` are the values of `--store`, each `name=path` or `name=scope`, with `:rw` behind it where it may be written. */
+export function attachedStores(config: Config, { given, cwd }: { given: string[]; cwd: string }): AttachedStore[] {
+  const named = given.length > 0 ? given.map((value) => readOption(value, config)) : config.mcpStores;
+  const project = { name: 'project', dir: memoryDirFor(config, { cwd }), access: 'read_only' } as const;
+  const stores = named.map((store) => ({ ...store, dir: dirOf(config, { store, cwd }) }));
+  const attached = (stores.length > 0 ? stores : [project]).map((store: Omit<McpStore, 'path'> & { dir: string }) => ({
+    name: store.name,
+    description: store.description ?? null,
+    dir: isStoreId(store.dir, config) ? store.dir : canonicalPath(store.dir),
+    access: store.access,
+    instructions: store.instructions ?? null,
+  }));
+  refuseUnfit(attached);
+  return attached;
+}
+
+function readOption(value: string, config: Config): McpStore {
+  const [, name, place, mode] = /^([^=]+)=(.+?)(?::(rw|ro))?$/.exec(value) ?? [];
+  if (name === undefined || place === undefined) {
+    throw new AppError('bad-input', `--store ${JSON.stringify(value)} is not name=path.`, {
+      remedy: 'For example --store notes=~/notes/memory, or --store project=project:rw.',
+    });
+  }
+  const access = mode === 'rw' ? 'read_write' : 'read_only';
+  const isScope = (word: string): word is MemoryScope => MEMORY_SCOPES.some((scope) => scope === word);
+  if (isScope(place)) return { name, scope: place, access };
+  return { name, path: /^~/.test(place) || isStoreId(place, config) ? place : resolve(place), access };
+}
+
+function dirOf(config: Config, { store, cwd }: { store: McpStore; cwd: string }): string {
+  const { name, path, scope } = store;
+  if (path !== undefined && isStoreId(path, config)) return path;
+  if (path !== undefined) return checkedDir({ path, from: `the store ${JSON.stringify(name)}` }, config.userDir);
+  return scopeDir(config, { memory: scope ?? 'project', cwd });
+}
+
+function refuseUnfit(stores: AttachedStore[]): void {
+  const tooMany = stores[MOST_STORES];
+  if (tooMany) {
+    throw refusal(tooMany, `it would be store ${MOST_STORES + 1}, and at most ${MOST_STORES} are attached`);
+  }
+  for (const [at, store] of stores.entries()) {
+    if (!NAME.test(store.name)) throw refusal(store, 'a name has 1 to 64 letters, digits, spaces, ".", "_" and "-"');
+    for (const other of stores.slice(0, at)) {
+      if (other.name === store.name) throw refusal(store, `${other.dir} has that name already`);
+      if (other.dir === store.dir) throw refusal(store, `${JSON.stringify(other.name)} is the same directory`);
+      const isWritten = [store, other].some(({ access }) => access === 'read_write');
+      if (isWritten && (isIn(store.dir, other.dir) || isIn(other.dir, store.dir))) {
+        throw refusal(store, `it and ${JSON.stringify(other.name)} lie in each other, and one may be written`);
+      }
+    }
+  }
+}
+
+function isIn(dir: string, other: string): boolean {
+  return dir.startsWith(other + sep);
+}
+
+function refusal({ name }: AttachedStore, problem: string): AppError {
+  return new AppError('bad-input', `The store ${JSON.stringify(name)} cannot be attached: ${problem}.`, {
+    remedy: 'Change mcpStores in config.json of the nocturne home, or the --store options.',
+  });
 }
 
 export const commands: CommandSpec[] = [mcp as CommandSpec];

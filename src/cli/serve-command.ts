@@ -1,21 +1,70 @@
-// serve: memory stores over HTTP, until it is told to end; and the worker beside the server: a process of its own, which does what
-// clients ask a model for. Either outlives the other.
-// Promises: no worker is started where one of this home lives; one that ended is started again while the server lives.
+// What answers until it is told to end. serve: memory stores over HTTP, and the worker beside the server, a process of its own, which does
+// what clients ask a model for; either outlives the other. open: the page in a browser, on a server that runs on this machine, else
+// served by this command; what it prints opens the page once, within a minute. With --board it is the queue's board.
+// Promises: no worker is started where one of this home lives; one that ended is started again while the server lives. What others can
+// reach is refused in the clear before anything is opened.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { openLog } from '../base/files/files.ts';
+import { AppError } from '../base/errors.ts';
+import { openLog, readTextNow } from '../base/files/files.ts';
 import { isDead } from '../base/process.ts';
 import { checkQueueUrl } from '../db/drivers.ts';
-import { allWorkers } from '../queue/workers.ts';
+import { makeTicket, servedAt } from '../page/page-tickets.ts';
+import { allWorkers, queueNamespace } from '../queue/workers.ts';
+import type { Running } from '../server/serve.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
-import { portOf, wholeNumber, withApp } from './cli-options.ts';
-import { refuseInTheClear, type ServeOptions, serveSpec, tlsOf } from './serve-options.ts';
+import { type CommonOptions, portOf, wholeNumber, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
+
+interface ServeOptions {
+  host: string;
+  port: number;
+  socket?: string;
+  projects?: boolean;
+  tlsCert?: string;
+  tlsKey?: string;
+  behindProxy?: boolean;
+  url: string[];
+  cors: string[];
+  creates: number;
+  reads: number;
+  worker: boolean;
+  json?: boolean;
+}
+
 const serve: CommandSpec<ServeOptions> = {
-  ...serveSpec({ portOf, wholeNumber }),
+  name: 'serve',
+  about: 'memory stores over HTTP, as the official SDK speaks them',
+  group: 'Under the hood',
+  options: [
+    ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
+    ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
+    ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
+    ['--projects', 'the memories of projects, too, to keys that name no stores'],
+    ['--tls-cert <file>', 'certificate, PEM'],
+    ['--tls-key <file>', 'its key, PEM'],
+    ['--behind-proxy', 'something before it speaks TLS; allows another --host'],
+    ['--url <url...>', 'an address under which clients reach it', { default: [] }],
+    ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
+    [
+      '--creates <number>',
+      'changes that a key may ask for in a minute; 0: no limit',
+      { parse: wholeNumber, default: 300 },
+    ],
+    [
+      '--reads <number>',
+      'reads that a key may ask for in a minute; 0: no limit',
+      { parse: wholeNumber, default: 1_200 },
+    ],
+    ['--no-worker', 'start no worker; dreams wait until there is one'],
+  ],
+  json: '{ url, key? }',
+  more: 'On a terminal it makes a key that ends with it, where there is none. It starts a worker, which outlives it, unless one of this home is alive.',
+  examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
   run: (call) => {
     refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
@@ -26,8 +75,7 @@ const serve: CommandSpec<ServeOptions> = {
       ]);
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
       // Before it answers anybody: who sees it answer may end it.
-      const ended = Promise.withResolvers<void>();
-      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ended.resolve());
+      const ended = untilEnded();
       const server = await startServer(app, {
         ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
         ...{ createsPerMinute: creates, readsPerMinute: reads, version: call.version },
@@ -46,13 +94,37 @@ const serve: CommandSpec<ServeOptions> = {
         if (key !== undefined && !json) print(`key, until this ends: ${key}`);
         const endLooking = call.options.worker ? keepWorker(app, process.argv[1] as string) : () => {};
         note('Ctrl-C ends it.');
-        await ended.promise.finally(endLooking);
+        await ended.finally(endLooking);
       } finally {
         await server.close();
       }
     });
   },
 };
+
+/** What others can reach must not be read on its way. */
+function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy, socket }: ServeOptions): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
+  }
+  if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
+  throw new AppError('bad-input', `--host ${host} would carry keys and memories in the clear.`, {
+    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy where something before it speaks TLS.',
+  });
+}
+
+function tlsOf({ tlsCert, tlsKey }: ServeOptions): { cert: string; key: string } | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const [cert, key] = [readTextNow(tlsCert), readTextNow(tlsKey)];
+  if (cert !== null && key !== null) return { cert, key };
+  throw new AppError('bad-input', `There is no file ${cert === null ? tlsCert : tlsKey}.`);
+}
+
+function untilEnded(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve());
+  });
+}
 
 const LOOK_MS = 15_000;
 
@@ -77,4 +149,74 @@ function keepWorker(app: App, door: string): () => void {
   return () => clearInterval(looking);
 }
 
-export const commands: CommandSpec[] = [serve as CommandSpec];
+interface OpenOptions extends CommonOptions {
+  browser: boolean;
+  board?: boolean;
+}
+
+const PORT = 4114;
+const ANSWER_MS = 2_000;
+
+const open: CommandSpec<OpenOptions> = {
+  name: 'open',
+  about: 'the memory in your browser: look, decide, undo',
+  group: 'Every day',
+  options: [
+    ['--no-browser', 'only print the address'],
+    ['--board', 'the queue on Redis instead (bull-board), read-only'],
+  ],
+  json: '{ url }',
+  more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
+  examples: ['open', 'open --no-browser', 'open --board'],
+  run: ({ options, parts, version }) =>
+    withApp({ options: {}, parts }, async (app) => {
+      const addressOf = async (url: string) => (options.board ? url : `${url}/#${await makeTicket(app)}`);
+      const running = options.board ? null : await findServer(app);
+      if (running !== null) return tell(await addressOf(running), options);
+      const ended = untilEnded();
+      const server = await (options.board ? startBoardHere(app) : startHere(app, version));
+      try {
+        tell(await addressOf(server.url), options);
+        note('Ctrl-C ends it.');
+        await ended;
+      } finally {
+        await server.close();
+      }
+    }),
+};
+
+/** The address of a server that runs and answers. */
+async function findServer({ db }: App): Promise<string | null> {
+  for (const url of await servedAt(db)) {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
+    if (answer?.ok) return url;
+  }
+  return null;
+}
+
+/** On the usual port, or where another program has that one, on a free one. */
+async function startHere(app: App, version: string): Promise<Running> {
+  const [{ startServer }, { pagesOf }] = await Promise.all([import('../server/serve.ts'), import('../page/page.ts')]);
+  const options = { version, openPages: pagesOf(app) };
+  return startServer(app, { ...options, port: PORT }).catch(() => startServer(app, { ...options, port: 0 }));
+}
+
+async function startBoardHere({ config, db }: App) {
+  const { startBoard } = await import('../queue/board.ts');
+  return startBoard({ url: config.queueUrl || undefined, namespace: await queueNamespace(db, config.home) });
+}
+
+function tell(address: string, { browser, json }: OpenOptions): void {
+  print(json ? { url: address } : address);
+  if (!browser || json || !process.stdout.isTTY) return;
+  const [program, ...args] = {
+    darwin: ['open'],
+    win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+  }[process.platform as string] ?? ['xdg-open'];
+  // Where there is no browser, what was printed is enough.
+  spawn(program as string, [...args, address], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref();
+}
+
+export const commands = [serve, open] as CommandSpec[];

@@ -1,17 +1,37 @@
-// share: topics of one's own memory into the team's, which is committed with the repository; and what the option --share of other
-// commands does.
+// What leaves a memory for others, or comes from them. share: topics into the team's memory, which is committed with the repository, and
+// what the option --share of other commands does. snapshot: a memory that the repository hands to everybody who works there: made,
+// taken in, looked at. export, import: the Markdown of a memory as plain files in a directory, and back.
 
+import { join, resolve } from 'node:path';
+import { exportMemory, importMemory } from '../../jobs/carry.ts';
 import { orFailed, type ShareReport } from '../../jobs/share.ts';
+import {
+  type ApplyReport,
+  applyMemorySnapshot,
+  type CreateReport,
+  checkMemorySnapshot,
+  createMemorySnapshot,
+  type SnapshotCheck,
+  type SnapshotTopic,
+} from '../../jobs/snapshot.ts';
+import type { Config } from '../base/config/config.ts';
+import { AppError } from '../base/errors.ts';
+import { readTextNow } from '../base/files/files.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { unifiedDiff } from '../memory/line-diff.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { MemoryType } from '../memory/memory-types.ts';
+import { checkoutRoot } from '../memory/paths.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { fold } from '../memory/text/blocks.ts';
+import { memorySnapshotDir } from '../memory/text/memory-snapshot.ts';
 import type { ShareSource } from '../memory/text/team-topic.ts';
-import { exitFor, print } from '../terminal/output.ts';
+import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
+import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
 import { refuseInDatabase, teamDirFor } from '../worker/team-place.ts';
-import { type CommonOptions, MEMORY, requirePerson, withApp } from './cli-options.ts';
+import { type CommonOptions, MEMORY, printDone, requirePerson, withApp, withMemory } from './cli-options.ts';
 import { topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -113,4 +133,168 @@ async function sayShared(app: App, shared: ShareReport): Promise<string[]> {
   return [`share: refused; the words hold a secret (${rules}). They were kept without it; --redacted shares them so.`];
 }
 
-export const commands: CommandSpec[] = [share] as CommandSpec[];
+const snapshot: CommandSpec = {
+  name: 'snapshot',
+  about: 'a memory that the repository hands to everybody who works there',
+  group: 'Under the hood',
+};
+
+const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolean }, [string[]]> = {
+  name: 'snapshot create',
+  about: 'lay topics into .claude/memory-snapshot of the working tree, to be committed',
+  group: 'Under the hood',
+  args: [['[topics...]', 'which (default: all of type project and reference)']],
+  options: [
+    ['--redacted', 'take secrets out instead of refusing'],
+    ['--replace', 'replace a snapshot that is broken, or that was never applied here'],
+    ...MEMORY,
+  ],
+  json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
+  more: 'The same topics give the same bytes. Logs, and what is known of them, stay with you.',
+  examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { redacted: isRedacted = false, replace: isReplacing = false, json } = call.options;
+      const topics = call.args[0].map((topic) => topic.replace(/(?:\.md)?$/i, '.md'));
+      const at = { memories: app.memories, memory: await app.memoryFor() };
+      const report = await createMemorySnapshot({ tree: treeTop(), topics, isRedacted, isReplacing }, at);
+      print(json ? report : describeCreated(report));
+      if (report.commanding.length === 0) return;
+      note('These lines tell an agent what to do; who applies the snapshot gets their topics only with --trusted:');
+      for (const { path, line, text } of report.commanding) note(`  ${path}:${line}: ${text}`);
+    }),
+};
+
+const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
+  name: 'snapshot apply',
+  about: "take the repository's topics into the memory; what is there is never overwritten",
+  group: 'Under the hood',
+  options: [['--trusted', 'also topics that tell an agent what to do: you have read them'], ...MEMORY],
+  json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
+  more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
+  examples: ['snapshot apply'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const { memories, memoryFor: openMemory } = app;
+      const request = { tree: treeTop(), isTrusted: call.options.trusted ?? false };
+      const report = await applyMemorySnapshot(request, { memories, openMemory });
+      await printDone(app, call.options, { report, lines: describeApplied(report) });
+    }),
+};
+
+const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
+  name: 'snapshot check',
+  about: 'whether there is a snapshot, or a newer one, and what applying it would do',
+  group: 'Under the hood',
+  options: [['--diff', 'show how each topic differs from the one here'], ...MEMORY],
+  json: '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }',
+  more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
+  examples: ['snapshot check --diff'],
+  run: (call) =>
+    withMemory(call, async (app, memory) => {
+      const { diff, json } = call.options;
+      const tree = treeTop();
+      const found = await checkMemorySnapshot(tree, { memories: app.memories, memory });
+      print(json ? found : describeCheck(found, app.config));
+      for (const { path } of diff && !json ? found.topics : []) {
+        const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
+        const ours = (memory && (await app.files(memory).read({ path }))?.text) ?? '';
+        printRaw(unifiedDiff({ name: `here/${path}`, text: ours }, { name: `snapshot/${path}`, text: theirs }));
+      }
+      process.exitCode = isOffered(found) ? EXIT.attention : EXIT.fine;
+    }),
+};
+
+/** Where the snapshot of the project lies that one stands in. */
+function treeTop(): string {
+  return checkoutRoot(process.cwd()) ?? process.cwd();
+}
+
+function isOffered({ state }: SnapshotCheck): boolean {
+  return state === 'not-applied' || state === 'newer';
+}
+
+function describeCreated({ outcome, dir, id, topics, redacted }: CreateReport): string {
+  return [
+    `${id} ${outcome === 'created' ? 'made' : 'is there already'}: ${sayCount(topics.length, 'topic')} in ${dir}`,
+    ...topics.map((path) => `  ${path}${redacted.includes(path) ? ' (secrets taken out)' : ''}`),
+  ].join('\n');
+}
+
+function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
+  const lines = topics.filter(({ step }) => step !== 'same' && step !== 'own').map(describeTopic);
+  if (outcome === 'none') return ['There is no memory snapshot in this working tree.'];
+  if (outcome === 'busy') return [`${snapshot}: busy; a dream works on this memory. Try again when it is done.`];
+  if (outcome === 'older') return [`${snapshot} was applied once, and a newer one since; nothing was changed.`];
+  const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing was to be changed`;
+  return [head, ...lines];
+}
+
+function describeCheck(check: SnapshotCheck, config: Config): string {
+  const { state, snapshot, applied, topics, ownChanges } = check;
+  const made = snapshot ? ` of ${sayTime(snapshot.createdAt, config)}` : '';
+  const said = {
+    none: 'no memory snapshot in this working tree',
+    'not-applied': `${snapshot?.id}${made} was not applied yet`,
+    newer: `${snapshot?.id}${made} is newer than ${applied?.id}, which was applied`,
+    'up-to-date': `${snapshot?.id}: up to date`,
+    older: `${snapshot?.id} is older than ${applied?.id}, which was applied`,
+  }[state];
+  return [
+    said,
+    ...(state === 'older' ? [] : topics.filter(({ step }) => step !== 'own').map(describeTopic)),
+    ...ownChanges.map((path) => `  own change  ${path}`),
+    ...(isOffered(check) ? ['nocturne snapshot apply takes it in; check --diff shows it.'] : []),
+  ].join('\n');
+}
+
+function describeTopic({ path, step, lines }: SnapshotTopic): string {
+  const why: Partial<Record<SnapshotTopic['step'], string>> = {
+    collides: ' (changed here and there: yours stays; nocturne snapshot check --diff shows the difference)',
+    removed: ' (removed here: it stays away)',
+    withheld: ' (it tells an agent what to do; read it, then --trusted takes it)',
+    dropped: ' (no longer in the snapshot: yours stays)',
+  };
+  const quoted = lines.map(({ line, text }) => `\n    line ${line}: ${text}`).join('');
+  return `  ${step.padEnd(10)}  ${path}${why[step] ?? ''}${quoted}`;
+}
+
+const exportCommand: CommandSpec<CommonOptions, [string]> = {
+  name: 'export',
+  about: 'topics, index, logs and archive as plain files',
+  group: 'Under the hood',
+  args: [['<directory>', 'one that is not there yet']],
+  options: MEMORY,
+  json: '{ outcome, files, skipped, job }',
+  examples: ['export my-memory && tar czf my-memory.tar.gz my-memory'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      const memory = await app.findMemory();
+      if (!memory) throw new AppError('bad-input', `There is no memory in ${app.memoryDirOf()}.`);
+      const report = await exportMemory(resolve(call.args[0]), { memories: app.memories, memory });
+      const lines = [`exported: ${report.files.length} files, ${report.skipped.length} skipped`];
+      await printDone(app, call.options, { report, lines });
+    }),
+};
+
+const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
+  name: 'import',
+  about: 'what nocturne export wrote, into this memory; what is there stays',
+  group: 'Under the hood',
+  args: [['<directory>', 'where it was exported to']],
+  options: [['--theirs', 'where a file differs, take theirs; show --history has yours'], ...MEMORY],
+  json: '{ outcome, added, changed, differing, skipped, job }',
+  examples: ['import my-memory', 'import my-memory --json   # names the files'],
+  run: (call) =>
+    withApp(call, async (app) => {
+      requirePerson(app.config, 'import');
+      const { memories, memoryFor: openMemory } = app;
+      const request = { directory: resolve(call.args[0]), isTheirs: call.options.theirs ?? false };
+      const report = await importMemory(request, { memories, openMemory });
+      const { added, changed, differing, skipped } = report;
+      const said = Object.entries({ added, changed, differing, skipped }).map(([what, of]) => `${of.length} ${what}`);
+      await printDone(app, call.options, { report, lines: [`${report.outcome}: ${said.join(', ')}`] });
+    }),
+};
+
+export const commands = [exportCommand, importCommand, share, snapshot, create, apply, check] as CommandSpec[];

@@ -4,20 +4,19 @@
 // Where nothing is set up, what nocturne is and how to begin.
 
 import type { Config } from '../base/config/config.ts';
-import { type AppError, attempt, onAppError } from '../base/errors.ts';
+import { onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { databasePath } from '../db/open-database.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import { sayOffer } from '../memory/text/memory-snapshot.ts';
-import { type Checked, fail } from '../setup/checked.ts';
+import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/needs.ts';
-import { nextNightly } from '../worker/nightly.ts';
 import { noteLook, sayBreaker } from '../worker/overview.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
@@ -144,18 +143,12 @@ function show(text: string): void {
 
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
-  const { checkHooks, checkKey } = await import('../setup/checks.ts');
+  const { checkHooks, checkKey, checkNight } = await import('../setup/checks.ts');
   const { problem, path } = config.agentMemory.settings;
   // Of settings that cannot be read it is told once, with what waits for them.
   const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
   const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
   return found.filter((check) => check.state === 'fail' && !isTold(check));
-}
-
-/** A pattern that gives no night keeps every worker from starting. */
-function checkNight(config: Config): Checked[] {
-  const unusable = ({ message, remedy = '' }: AppError) => [fail('settings', message, remedy)];
-  return attempt(() => (nextNightly(config, config.clock.now()) ? [] : []), unusable);
 }
 
 /** No agent at all tells of its sessions. */

@@ -16,11 +16,40 @@ import { loadBoard } from '../db/drivers.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { namesInSpool, spoolDir } from '../queue/spool.ts';
 import { directoryOf, findProgram, withPrograms } from '../worker/model-programs.ts';
+import { nextNightly } from '../worker/nightly.ts';
 import { AGENT_NAMES, type Agent, findAgent, findPrograms } from './agents/agents.ts';
 import { isInstalled } from './agents/installing.ts';
 import { readSettings } from './agents/settings-text.ts';
-import { type Checked, fail, ok, sayFirst, warn } from './checked.ts';
 import { nightOf } from './schedules.ts';
+
+export interface Checked {
+  /** What was looked at. */
+  what: string;
+  /** `warn` works, but not as well as it could; `fail` needs a person. */
+  state: 'ok' | 'warn' | 'fail';
+  found: string;
+  /** What to do; only beside `warn` and `fail`. */
+  remedy?: string;
+}
+
+export function ok(what: string, found: string): Checked {
+  return { what, state: 'ok', found };
+}
+
+export function warn(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'warn', found, remedy };
+}
+
+export function fail(what: string, found: string, remedy: string): Checked {
+  return { what, state: 'fail', found, remedy };
+}
+
+const MOST_NAMED = 20;
+
+export function sayFirst(names: string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
+}
 
 const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
@@ -47,6 +76,11 @@ export function checkHome({ home }: Config): Checked {
 /** What could not be looked into, and what to do. */
 export function failed(what: string): (error: AppError) => Checked[] {
   return (error) => [fail(what, error.message, error.remedy ?? 'Mend it.')];
+}
+
+/** A pattern that gives no night keeps every worker from starting. */
+export function checkNight(config: Config): Checked[] {
+  return attempt(() => void nextNightly(config, config.clock.now()), failed('settings')) ?? [];
 }
 
 /** The hooks of every agent that nocturne was installed for, or is found in. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { offeredSnapshot } from '../../jobs/snapshot.ts';
 import type { AgentPorts } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
-import { type AppError, attempt, describeError, onAppError } from '../base/errors.ts';
+import { type AppError, describeError, onAppError } from '../base/errors.ts';
 import { canLink, isDirectory } from '../base/files/directories.ts';
 import { isOnNetwork, isPrivate, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -27,11 +27,10 @@ import { listWork } from '../queue/waiting-work.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { NETWORK_RISK } from '../terminal/phrases.ts';
-import { nextNightly } from '../worker/nightly.ts';
 import { placeOf } from '../worker/whose-memory.ts';
-import { type Checked, fail, ok, sayFirst, warn } from './checked.ts';
 import {
   asAtNight,
+  type Checked,
   checkAgentSettings,
   checkBoard,
   checkEnablement,
@@ -39,10 +38,15 @@ import {
   checkHooks,
   checkKey,
   checkModel,
+  checkNight,
   checkNode,
   checkProgram,
   checkSpool,
+  fail,
   failed,
+  ok,
+  sayFirst,
+  warn,
 } from './checks.ts';
 import { schedulerWithNight } from './schedules.ts';
 
@@ -67,7 +71,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
         ? [warn('home', `${home} is on a network file system`, NETWORK_RISK)]
         : []),
       ...(await of((db) => checkWorked(db, config))),
-      ...(attempt(() => void nextNightly(config, now), failed('settings')) ?? []),
+      ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
       ...(await of(async (db) =>
