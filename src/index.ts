@@ -1,6 +1,5 @@
 // The public library: what is not exported here may change with any version. What fails is thrown as an AppError
 // with a code of ERRORS, mostly with a remedy; a planned ending of a job is the `outcome` of its report.
-// Gone with the ledger: `openStore`, `Store` and the functions over its versions, which are `MemoryFiles` now (`files` of the app).
 
 import { type Config, loadConfig } from './base/config/config.ts';
 import { type RecallOptions, recallFor } from './hook/start-recall.ts';

@@ -45,7 +45,7 @@ export interface Entry {
   text: string;
   /** What of the things known before it changes, where that was told. */
   changes?: string;
-  /** The id of the line of memory that it was seen to say again. The ledger alone keeps it: after a loss it is a hint less. */
+  /** The id of the line of memory that it was seen to say again. Its row alone keeps it: after a loss it is a hint less. */
   again?: string;
   /** The first carries the entry, the others make it understandable. */
   evidence: Evidence[];
@@ -61,7 +61,7 @@ export interface Entry {
   prompt: string;
 }
 
-/** What was made of a turn. Everything not in the ledger is pending. */
+/** What was made of a turn. What has no row is pending. */
 export type Disposition =
   | 'recorded'
   | 'nothing'

@@ -1,4 +1,4 @@
-// What must be true after a chaos run, counted in the files and the ledgers, not asked of the code that made them.
+// What must be true after a chaos run, counted in the files and the rows, not asked of the code that made them.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

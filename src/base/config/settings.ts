@@ -90,9 +90,9 @@ export const settingsSchema = z
     jobWallMs: z.int().min(100).optional(),
     /** Tokens one job may send and receive, all its requests together. */
     jobTokens: z.int().min(1).default(1_000_000),
-    /** Tokens all jobs of all memory directories may use in a day: input, cached and output. */
+    /** Tokens all jobs of all memories may use in a day: input, cached and output. */
     dayTokens: z.int().min(0).default(5_000_000),
-    /** US dollars all jobs of all memory directories may cost in a day, for models with a price; none: no such limit. */
+    /** US dollars all jobs of all memories may cost in a day, for models with a price; none: no such limit. */
     dayMoneyUsd: z.number().min(0).optional(),
     /** Requests a day that agents' programs may send on your plan, where one stands as the model. */
     planRequests: z.int().min(0).default(100),
