@@ -13,7 +13,7 @@ import { markedMessages } from '../../src/memory/redaction-marks.ts';
 import { noteReadTo } from '../../src/memory/session-rows.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import type { FoundEntry } from '../../src/rules/entry-rules.ts';
+import type { FoundEntry } from '../../src/rules/candidate.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
 import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
 import type { Offered } from './shown-turns.ts';

@@ -150,8 +150,13 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
 }
 
 /** By which errors a service says, through its program, that it did not do what was asked. */
-const REFUSED_BY_SERVICE: ReadonlySet<ErrorCode> = new Set([
-  ...(['auth', 'no-model', 'quota', 'plan-limit', 'overloaded', 'oversize'] as const),
+const REFUSED_BY_SERVICE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'auth',
+  'no-model',
+  'quota',
+  'plan-limit',
+  'overloaded',
+  'oversize',
 ]);
 
 /** What a program used that did not answer: by its own word, else nothing where it was refused; undefined: it is not known. */
@@ -290,22 +295,14 @@ export function explainFailure(error: unknown, request: Pick<AgentRequest, 'mode
   ) {
     return fail('quota', `has no budget left: ${ended}`, 'Add credit or raise the limit; the work waits.');
   }
+  if (error.status < 400) {
+    const to = quote(error.headers?.get('location') ?? 'another address');
+    return fail('no-model', `sends on to ${to}, which is not followed.`, 'Set `baseUrl` to it, if you trust it.');
+  }
   switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
     case 401:
     case 403:
       return fail('auth', `refused the key: ${ended}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
-    case 301:
-    case 302:
-    case 303:
-    case 307:
-    case 308: {
-      const to = error.headers?.get('location') ?? 'another address';
-      return fail(
-        'no-model',
-        `sends on to ${quote(to)}, which is not followed.`,
-        'Set `baseUrl` to it, if you trust it.',
-      );
-    }
     case 404:
       return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
     case 413:

@@ -4,6 +4,7 @@
 // metric; figures are read only when a reader asks for them, and not again within 15 s; with telemetry off nothing is loaded.
 
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api';
+import type { Usage } from '../base/config/prices.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
 import type { AgentPorts, RunAgent } from './agent-types.ts';
@@ -22,12 +23,7 @@ interface JobReport {
   spend?: JobSpend;
 }
 
-interface JobSpend {
-  calls: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  outputTokens: number;
-}
+type JobSpend = Pick<Usage, 'calls' | 'inputTokens' | 'cachedInputTokens' | 'outputTokens'>;
 
 const NO_TRACING: Tracing = { job: (_name, _at, work) => work(), run: (run) => run };
 

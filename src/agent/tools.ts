@@ -7,7 +7,8 @@
 import { z } from 'zod';
 import { describeError, isAppError } from '../base/errors.ts';
 import { parsedOr } from '../base/text/json.ts';
-import { type CheckOptions, checkEntry, type FoundEntry, type ProposedEntry } from '../rules/entry-rules.ts';
+import type { CheckOptions, FoundEntry, ProposedEntry } from '../rules/candidate.ts';
+import { checkEntry } from '../rules/entry-rules.ts';
 import { distinctValues } from '../rules/literals.ts';
 import { findQuote } from '../rules/quotes.ts';
 import { contentWords, countSharedWords, isOpposite, similarity } from '../rules/words.ts';

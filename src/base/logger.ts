@@ -24,7 +24,6 @@ interface LogFields {
   until?: string | null;
   spend?: object;
   entries?: number;
-  backend?: string;
   request?: string;
   method?: string;
   /** Its pattern, without what a caller gave of it. */

@@ -20,8 +20,6 @@ import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } fr
 import { countWords, findQuote, foldSpace } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
 
-export type { CheckOptions, EvidenceSource, FoundEntry, ProposedEntry } from './candidate.ts';
-
 type Problem = { problem: string };
 
 /** The entry as it is kept, or what would make it pass. */

@@ -280,7 +280,7 @@ const QUOTATIONS = [
 ];
 
 /** Without its quotations, in the marks of several languages; a word or a name in marks stays. */
-export function withoutQuotations(text: string): string {
+function withoutQuotations(text: string): string {
   const unless = (whole: string) => (isQuotation(whole.slice(1, -1)) ? '\n' : whole);
   return QUOTATIONS.reduce((left, marks) => left.replace(marks, unless), withoutStraightQuotations(text));
 }
@@ -289,7 +289,7 @@ export function withoutQuotations(text: string): string {
  * Without comments, and without the parts between tags; one that is never closed is a tag where a line begins with it, else
  * a word in pointed brackets.
  */
-export function withoutTagged(whole: string): string {
+function withoutTagged(whole: string): string {
   const text = whole.replace(COMMENT, '\n');
   /** By name, where the next closing tag ends; and by opening tag, where its own does. */
   const next = new Map<string, number>();

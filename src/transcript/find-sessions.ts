@@ -53,7 +53,7 @@ export function findSessions(dirs: AgentDirs, options: FindOptions = {}): FoundS
   for (const agent of options.agents ?? FOUND_AGENTS) {
     for (const { under, pattern } of PLACES[agent]) {
       const root = join(dirs[agent], under);
-      const paths = new Set(walkNow(root, '', options.onClosed).filter((path) => pattern.test(path)));
+      const paths = new Set(walkNow(root, options.onClosed).filter((path) => pattern.test(path)));
       for (const path of paths) {
         // While Codex goes on with a session that it had compressed, both are there.
         if (path.endsWith('.zst') && paths.has(path.slice(0, -'.zst'.length))) continue;

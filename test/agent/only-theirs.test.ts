@@ -3,7 +3,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { recordEntriesTool } from '../../src/agent/tools.ts';
-import { checkEntry, type EvidenceSource, type FoundEntry } from '../../src/rules/entry-rules.ts';
+import type { EvidenceSource, FoundEntry } from '../../src/rules/candidate.ts';
+import { checkEntry } from '../../src/rules/entry-rules.ts';
 import { claimsSpeaker, speaksToAgent } from '../../src/rules/languages.ts';
 import { type Excerpt, findSource } from '../../src/transcript/excerpt/excerpt.ts';
 import { markPasted } from '../../src/transcript/session.ts';

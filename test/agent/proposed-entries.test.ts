@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
+import type { EvidenceSource } from '../../src/rules/candidate.ts';
 import { sized } from '../support/depth.ts';
 import { entry, quoting, recorder, recordOne } from '../support/recorder.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memoryViewTool, routeTools } from '../../src/agent/tools.ts';
 import { AppError } from '../../src/base/errors.ts';
-import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
+import type { EvidenceSource } from '../../src/rules/candidate.ts';
 import { entry, quoting, recorder, recordOne, SOURCES } from '../support/recorder.ts';
 
 describe('recording an entry', () => {

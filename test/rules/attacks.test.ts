@@ -3,7 +3,8 @@
 
 import { expect, test } from 'vitest';
 import { entriesWhere } from '../../src/memory/entries.ts';
-import { checkEntry, type EvidenceSource } from '../../src/rules/entry-rules.ts';
+import type { EvidenceSource } from '../../src/rules/candidate.ts';
+import { checkEntry } from '../../src/rules/entry-rules.ts';
 import { CARRIED_SHARE, carriedShare } from '../../src/rules/words.ts';
 import { waysTaken } from '../support/depth.ts';
 import { extractInto } from '../support/job-world.ts';

@@ -1,7 +1,7 @@
 // A `record_entries` tool over a few messages, and an entry that passes; tests change what they are about.
 
 import { type RecordOptions, recordEntriesTool } from '../../src/agent/tools.ts';
-import type { EvidenceSource } from '../../src/rules/entry-rules.ts';
+import type { EvidenceSource } from '../../src/rules/candidate.ts';
 
 export const SOURCES: EvidenceSource[] = [
   {

@@ -92,20 +92,11 @@ export const claudeCode: Program = {
 };
 
 /** What its versions do not know of these is told and passed over; by `--disable` it would be an error. */
-const OFF = [
-  ...[
-    'apps',
-    'plugins',
-    'hooks',
-    'shell_tool',
-    'unified_exec',
-    'image_generation',
-    'view_image',
-    'goals',
-    'sleep_tool',
-  ],
-  ...['tool_suggest', 'browser_use', 'computer_use', 'skill_search', 'unbounded_connection_retries'],
-].map((feature) => `features.${feature}=false`);
+const OFF =
+  `apps plugins hooks shell_tool unified_exec image_generation view_image goals sleep_tool tool_suggest browser_use
+  computer_use skill_search unbounded_connection_retries`
+    .split(/\s+/)
+    .map((feature) => `features.${feature}=false`);
 const SETTINGS = [
   ...OFF,
   'skills.include_instructions=false',

@@ -44,17 +44,16 @@ export async function listFiles(dir: string): Promise<string[]> {
  * The paths of all regular files under `dir`, relative to it, with `/`, unsorted, at once. Links are not followed;
  * names that begin with a dot are left out. `onClosed` is told of a directory that may not be read; default: it is thrown.
  */
-export function walkNow(dir: string, below = '', onClosed?: OnClosed): string[] {
+export function walkNow(dir: string, onClosed?: OnClosed): string[] {
   const found: string[] = [];
   const walk = (under: string) => {
-    for (const item of itemsIn(under === '' ? dir : join(dir, under), onClosed)) {
+    for (const item of itemsIn(join(dir, under), onClosed)) {
       if (item.name.startsWith('.')) continue;
-      const path = under === '' ? item.name : `${under}/${item.name}`;
-      if (item.isFile()) found.push(path);
-      else if (item.isDirectory()) walk(path);
+      if (item.isFile()) found.push(under + item.name);
+      else if (item.isDirectory()) walk(`${under}${item.name}/`);
     }
   };
-  walk(below);
+  walk('');
   return found;
 }
 
@@ -68,11 +67,6 @@ function itemsIn(dir: string, onClosed?: OnClosed): fs.Dirent[] {
     onClosed(dir, storageError('read', dir, error));
     return [];
   }
-}
-
-/** Which file system holds a path, or will: that of the nearest directory above it that is there. */
-export function fileSystemOf(path: string): number {
-  return fs.statSync(path, { throwIfNoEntry: false })?.dev ?? fileSystemOf(dirname(path));
 }
 
 /** The names in a directory, sorted; none where there is no directory. */

@@ -53,38 +53,6 @@ export async function readSlice(path: string, start: number, end: number): Promi
   }
 }
 
-/** The lines of a file of any size, with their ends. One of more than `mostBytes` comes in parts that are not whole. */
-export function readLines(path: string, mostBytes: number): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
-  return linesIn(scanChunks(path), mostBytes);
-}
-
-/** The same of chunks, each of which holds until the next is asked for. */
-export async function* linesIn(
-  chunks: AsyncIterable<Buffer>,
-  mostBytes: number,
-): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
-  let begun: Buffer[] = [];
-  let length = 0;
-  let isCut = false;
-  for await (const chunk of chunks) {
-    for (let from = 0, to = 0; from < chunk.length; from = to) {
-      to = chunk.indexOf(0x0a, from) + 1;
-      const isEnded = to > 0;
-      if (!isEnded) to = chunk.length;
-      // Copied: the chunk is read into again.
-      begun.push(Buffer.from(chunk.subarray(from, to)));
-      length += to - from;
-      isCut ||= length > mostBytes;
-      if (!isEnded && length <= mostBytes) continue;
-      yield { bytes: Buffer.concat(begun), isWhole: !isCut };
-      begun = [];
-      length = 0;
-      if (isEnded) isCut = false;
-    }
-  }
-  if (length > 0) yield { bytes: Buffer.concat(begun), isWhole: !isCut };
-}
-
 /** Fills `into`, or as much of it as there is. */
 async function readAt(file: fs.promises.FileHandle, at: number, into: Buffer): Promise<Buffer> {
   let length = 0;

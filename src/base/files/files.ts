@@ -63,17 +63,13 @@ export function readMemoryNow(path: string): string | null {
 
 /** The bytes of a file, at once, or null where there is none. */
 export function readBytesNow(path: string): Buffer | null {
-  return absentNowAsNull(path, () => readRegular(path));
+  const read = (file: number) => (fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial());
+  return absentNowAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
 }
 
 // A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
 // what was opened tells which it is.
 const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
-
-function readRegular(path: string): Buffer {
-  const read = (file: number) => (fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial());
-  return withFile(path, WITHOUT_WAITING, read);
-}
 
 function refuseSpecial(): never {
   throw new Error('it is no regular file');
@@ -101,13 +97,9 @@ export async function statFile(path: string): Promise<FileStat | null> {
 
 /** Makes a directory with those above it; what is new of them survives a power loss. */
 export function makeDirectory(path: string): void {
-  const first = makeDirectoryInNoHurry(path);
+  const options = { recursive: true, mode: 0o700 } as const;
+  const first = attempt('create the directory', path, () => fs.mkdirSync(path, options));
   for (let at = path; first !== undefined && at.length >= first.length; at = dirname(at)) syncDirectory(dirname(at));
-}
-
-/** The same, left to the system when it reaches the disk; answers the first that was made. */
-export function makeDirectoryInNoHurry(path: string): string | undefined {
-  return attempt('create the directory', path, () => fs.mkdirSync(path, { recursive: true, mode: 0o700 }));
 }
 
 /** Writes a file whole: to a temporary file in the same directory, synced, then renamed over `path`. */

@@ -6,12 +6,15 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { kindOf } from './directories.ts';
 
-export interface TreeSearch {
+interface Tree {
   /** The top of the working tree. */
   root: string;
   /** Of the whole search. */
   timeoutMs: number;
   environment: Record<string, string | undefined>;
+}
+
+export interface TreeSearch extends Tree {
   /** Directories under the root, with `/`, in which nothing is looked for. */
   leaveOut: string[];
 }
@@ -53,9 +56,7 @@ export async function missingPaths(paths: string[], search: TreeSearch): Promise
 }
 
 /** What git's own configuration calls whoever works in the tree; undefined for what it does not say. */
-export async function gitIdentity(
-  tree: Pick<TreeSearch, 'root' | 'timeoutMs' | 'environment'>,
-): Promise<{ name?: string; email?: string }> {
+export async function gitIdentity(tree: Tree): Promise<{ name?: string; email?: string }> {
   const identity: { name?: string; email?: string } = {};
   for (const key of ['name', 'email'] as const) {
     await eachLine(['config', '--get', `user.${key}`], tree, (line) => {
@@ -66,11 +67,14 @@ export async function gitIdentity(
   return identity;
 }
 
-type Tree = Pick<TreeSearch, 'root' | 'timeoutMs' | 'environment'>;
-
 /** Whether git leaves a path (with `/`, from the root) out of what is committed. */
-export function isIgnored(path: string, tree: Tree): Promise<boolean> {
-  return answers(['check-ignore', path], tree);
+export async function isIgnored(path: string, tree: Tree): Promise<boolean> {
+  let isNamed = false;
+  await eachLine(['check-ignore', path], tree, () => {
+    isNamed = true;
+    return false;
+  });
+  return isNamed;
 }
 
 /** The branches of other repositories, as git last saw them, in which a file (with `/`, from the root) holds a line of these. */
@@ -87,15 +91,6 @@ export async function remotesHolding(lines: string[], path: string, tree: Tree):
 }
 
 const MOST_FOUND = 200;
-
-async function answers(args: string[], tree: Tree): Promise<boolean> {
-  let found = false;
-  await eachLine(args, tree, () => {
-    found = true;
-    return false;
-  });
-  return found;
-}
 
 function isWordIn(word: string, line: string): boolean {
   const isPart = (character: string | undefined) => character !== undefined && /\w/.test(character);
