@@ -10,7 +10,7 @@ import { AppError } from '../base/errors.ts';
 import { openLog, readTextNow } from '../base/files/files.ts';
 import { isDead } from '../base/process.ts';
 import { checkQueueUrl } from '../db/drivers.ts';
-import { makeTicket, servedAt } from '../page/page-tickets.ts';
+import { makeTicket, servedAt } from '../page/visits.ts';
 import { allWorkers, queueNamespace } from '../queue/workers.ts';
 import type { Running } from '../server/serve.ts';
 import { EXIT, note, print } from '../terminal/output.ts';

@@ -15,9 +15,9 @@ import {
   type At,
   empty,
   type Html,
+  hereLink,
   type Place,
-  pageOf,
-  pager,
+  paged,
   thePlace,
   topicHref,
   type View,
@@ -62,13 +62,11 @@ export async function memoryView(at: At, [id, what = 'topics', ...rest]: string[
 }
 
 function side({ places }: At, memory: Place, tab: string): Html {
-  const link = (href: string, isHere: boolean, text: unknown) =>
-    html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
   const base = `/memory/${memory.id}`;
-  const tabs = html`<ul class="plain"><li>${link(base, tab === 'topics', 'Topics')}</li><li>${link(`${base}/logs`, tab === 'logs', 'Logs')}</li><li>${link(`${base}/archive`, tab === 'archive', 'Archive')}</li></ul>`;
+  const tabs = html`<ul class="plain"><li>${hereLink(base, tab === 'topics', 'Topics')}</li><li>${hereLink(`${base}/logs`, tab === 'logs', 'Logs')}</li><li>${hereLink(`${base}/archive`, tab === 'archive', 'Archive')}</li></ul>`;
   return html`<nav class="side" aria-label="Memories"><ul class="plain">${places.map(
     (each) =>
-      html`<li>${link(`/memory/${each.id}`, each === memory, html`<span class="said">${each.title}</span>`)}${each === memory ? tabs : ''}</li>`,
+      html`<li>${hereLink(`/memory/${each.id}`, each === memory, html`<span class="said">${each.title}</span>`)}${each === memory ? tabs : ''}</li>`,
   )}</ul></nav>`;
 }
 
@@ -105,8 +103,8 @@ async function topics(at: At, memory: Place): Promise<Html> {
   const all = (await cardsOf(at, memory.id)).filter(({ path }) => !isArchivePath(path));
   const asked = url.searchParams.get('type');
   const shown = asked === null ? all : all.filter(({ type }) => type === asked);
-  const page = pageOf(url);
-  const slice = Map.groupBy(shown.slice((page - 1) * SIZE, page * SIZE), ({ type }) => type);
+  const { items, others } = paged(url, shown, SIZE);
+  const slice = Map.groupBy(items, ({ type }) => type);
   const kinds = [...MEMORY_TYPES, 'other'].map((type) => ({
     type,
     count: all.filter((each) => each.type === type).length,
@@ -117,11 +115,10 @@ async function topics(at: At, memory: Place): Promise<Html> {
     all.reduce((sum, { lines }) => sum + lines, 0),
     'line',
   )}</p>
-<nav class="tabs" aria-label="Types"><a href="/memory/${id}" ${asked === null ? html`aria-current="true"` : ''}>All</a>${kinds
+<nav class="tabs" aria-label="Types">${hereLink(`/memory/${id}`, asked === null, 'All')}${kinds
     .filter(({ count }) => count > 0)
-    .map(
-      ({ type, count }) =>
-        html`<a href="/memory/${id}?type=${type}" ${asked === type ? html`aria-current="true"` : ''}>${TYPES[type]} <span class="tag">${count}</span></a>`,
+    .map(({ type, count }) =>
+      hereLink(`/memory/${id}?type=${type}`, asked === type, html`${TYPES[type]} <span class="tag">${count}</span>`),
     )}</nav>
 ${slice.size === 0 ? empty('No topics yet', 'A dream works what sessions taught into topics, at night.') : ''}
 ${kinds.map(({ type }) => {
@@ -130,15 +127,15 @@ ${kinds.map(({ type }) => {
     ? html`<section><h2><span class="dot ${type}"></span>${TYPES[type]}</h2><ul class="plain list">${list.map((card) => cardItem(at, memory, card))}</ul></section>`
     : '';
 })}
-${pager(url, { page, size: SIZE, total: shown.length })}`;
+${others}`;
 }
 
 async function archive(at: At, memory: Place): Promise<Html> {
   const all = (await cardsOf(at, memory.id)).filter(({ path }) => isArchivePath(path));
-  const page = pageOf(at.url);
+  const { items, others } = paged(at.url, all, SIZE);
   return html`<h1>Archive</h1><p class="dim">What dreams put away: out of what agents are told, found by a search, back when it is touched.</p>
 ${all.length === 0 ? empty('The archive is empty', 'Lines that were long not needed, and whose date has passed, are put here.') : ''}
-<ul class="plain list">${all.slice((page - 1) * SIZE, page * SIZE).map((card) => cardItem(at, memory, card))}</ul>${pager(at.url, { page, size: SIZE, total: all.length })}`;
+<ul class="plain list">${items.map((card) => cardItem(at, memory, card))}</ul>${others}`;
 }
 
 async function logs(at: At, { id, row }: Place, asked: string): Promise<Html> {
@@ -152,18 +149,18 @@ async function logs(at: At, { id, row }: Place, asked: string): Promise<Html> {
   const day = isDay(asked) ? asked : days.at(-1);
   if (day === undefined)
     return html`<h1>Logs</h1>${empty('No log yet', 'Each day on which something was learned has one.')}`;
-  const items = parseLog((await app.files(row).read({ path: logPath(day) }))?.text ?? '', day);
-  const known = await entriesAmong(app.db, id, { column: 'id', of: items.map((item) => item.id) });
+  const all = parseLog((await app.files(row).read({ path: logPath(day) }))?.text ?? '', day);
+  const known = await entriesAmong(app.db, id, { column: 'id', of: all.map((item) => item.id) });
   const states = new Map(known.map((entry) => [`${entry.id} ${entry.text}`, entry.state]));
-  const page = pageOf(at.url);
+  const { items, others } = paged(at.url, all, SIZE);
   return html`<h1>Logs <small>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM yyyy')}</small></h1>
 ${calendar({ id, day, days })}
-${items.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` : ''}
-<ul class="plain list">${items.slice((page - 1) * SIZE, page * SIZE).map((item) => {
+${all.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` : ''}
+<ul class="plain list">${items.map((item) => {
     const said = item.kind === 'own' ? html`${timeOf(item.at, config.zone)} · ` : '';
     const state = states.get(`${item.id} ${item.text}`) ?? 'new';
     return html`<li><a class="row" href="/memory/${id}/entry/${item.id}">${inlineMarkdown(item.text)}</a><p class="meta"><span class="dot ${item.type}"></span>${item.type} · ${said}${state}</p></li>`;
-  })}</ul>${pager(at.url, { page, size: SIZE, total: items.length })}`;
+  })}</ul>${others}`;
 }
 
 /** The month of a day; those that have a log lead to it. */

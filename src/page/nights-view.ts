@@ -15,8 +15,7 @@ import {
   type Html,
   memoryTabs,
   type Place,
-  pageOf,
-  pager,
+  paged,
   placeCalled,
   shortEntry,
   topicHref,
@@ -56,10 +55,9 @@ export async function nightsView(at: At, [id, job]: string[]): Promise<View> {
   );
   const dayOfNight = ({ at: begunAt }: { at: string }) => dayOf(new Date(begunAt), config.zone);
   const all = begun.filter((each) => known.has(each.memory) && (day === null || dayOfNight(each) === day));
-  const page = pageOf(at.url);
+  const { items, others } = paged(at.url, all, SIZE);
   const nights: Night[] = [];
-  for (const each of all.slice((page - 1) * SIZE, page * SIZE))
-    nights.push(...(await app.db.all<Night>(`${NIGHT} and job.id = ?`, each.id)));
+  for (const each of items) nights.push(...(await app.db.all<Night>(`${NIGHT} and job.id = ?`, each.id)));
   return {
     title: 'Nights',
     part: 'nights',
@@ -70,7 +68,7 @@ ${nights.length === 0 ? empty('No night yet', html`At night the new entries are 
       ([of, list]) =>
         html`<li><h2>${formatIn(`${of}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2>${list.map((night) => nightItem(at, night))}</li>`,
     )}</ol>
-${pager(at.url, { page, size: SIZE, total: all.length })}`,
+${others}`,
   };
 }
 

@@ -162,6 +162,12 @@ export function empty(title: string, text: unknown): Html {
   return html`<div class="empty dim"><svg viewBox="0 0 24 24" width="40" height="40" aria-hidden="true">${MOON}</svg><h2>${title}</h2><p>${text}</p></div>`;
 }
 
+/** Which page is shown of so many. */
+export function pageOf(url: URL): number {
+  const page = Number(url.searchParams.get('page') ?? 1);
+  return Number.isInteger(page) && page > 0 && page < 100_000 ? page : 1;
+}
+
 export function pager(url: URL, { page, size, total }: { page: number; size: number; total: number }): Html | '' {
   const last = Math.max(1, Math.ceil(total / size));
   if (last === 1) return '';
@@ -172,9 +178,15 @@ export function pager(url: URL, { page, size, total }: { page: number; size: num
   }</nav>`;
 }
 
-export function pageOf(url: URL): number {
-  const page = Number(url.searchParams.get('page') ?? 1);
-  return Number.isInteger(page) && page > 0 && page < 100_000 ? page : 1;
+/** What is shown of a list, and the way to the rest. */
+export function paged<Item>(url: URL, all: readonly Item[], size: number, page = pageOf(url)) {
+  const from = (page - 1) * size;
+  return { items: all.slice(from, from + size), from, others: pager(url, { page, size, total: all.length }) };
+}
+
+/** One of several links of which one is where one is. */
+export function hereLink(href: string, isHere: boolean, text: unknown): Html {
+  return html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
 }
 
 export function placeCalled(places: readonly Place[], id: string | null | undefined): Place | undefined {
@@ -191,9 +203,7 @@ export function thePlace(places: readonly Place[], id: string | null | undefined
 /** The way to choose one memory of several, or all of them. */
 export function memoryTabs({ places }: Pick<At, 'places'>, current: Place | undefined, path: string): Html | '' {
   if (places.length < 2) return '';
-  const tab = (href: string, isHere: boolean, text: unknown) =>
-    html`<a href="${href}" ${isHere ? html`aria-current="true"` : ''}>${text}</a>`;
-  return html`<nav class="tabs" aria-label="Memories">${tab(path, !current, 'All')}${places.map((each) =>
-    tab(`${path}?memory=${each.id}`, each === current, html`<span class="said">${each.title}</span>`),
+  return html`<nav class="tabs" aria-label="Memories">${hereLink(path, !current, 'All')}${places.map((each) =>
+    hereLink(`${path}?memory=${each.id}`, each === current, html`<span class="said">${each.title}</span>`),
   )}</nav>`;
 }

@@ -16,11 +16,10 @@ import { memoryView } from './memory-view.ts';
 import { nightsView } from './nights-view.ts';
 import { act } from './page-actions.ts';
 import { type At, enterPage, type Html, type Place, placeCalled, shell, type View } from './page-shell.ts';
-import { noteEnded, noteServed, takeTicket } from './page-tickets.ts';
 import { reviewView } from './review-view.ts';
 import { searchView } from './search-view.ts';
 import { sessionsView } from './sessions-view.ts';
-import { isToken, type Visit, Visits } from './visits.ts';
+import { isToken, noteEnded, noteServed, takeTicket, type Visit, Visits } from './visits.ts';
 
 const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
   '': homeView,

@@ -18,8 +18,7 @@ import {
   type Html,
   memoryTabs,
   type Place,
-  pageOf,
-  pager,
+  paged,
   placeCalled,
   thePlace,
   type View,
@@ -54,15 +53,15 @@ export async function sessionsView(at: At, [id, ...rest]: string[]): Promise<Vie
   const { app, places } = at;
   const asked = placeCalled(places, at.url.searchParams.get('memory'));
   const known = new Set((asked ? [asked] : places).map((each) => each.id));
-  const read = await app.db.all<{ id: string; name: string; memory: string; readAt: string }>(
+  const ended = await app.db.all<{ id: string; name: string; memory: string; readAt: string }>(
     `select session.id, session.name, session.memory, max(job.ended_at) as "readAt" from session
      join job on job.session = session.id where job.ended_at is not null
      group by session.id, session.name, session.memory order by 4 desc, session.id`,
   );
-  const all = read.filter(({ memory }) => known.has(memory));
-  const page = pageOf(at.url);
+  const all = ended.filter(({ memory }) => known.has(memory));
+  const { items: read, others } = paged(at.url, all, SIZE);
   const items: Html[] = [];
-  for (const { id: session, name, memory, readAt } of all.slice((page - 1) * SIZE, page * SIZE)) {
+  for (const { id: session, name, memory, readAt } of read) {
     const entries = await entriesAmong(app.db, memory, { column: 'session', of: [session] });
     const said =
       entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(await coverageWhere(app.db, { session }));
@@ -76,7 +75,7 @@ export async function sessionsView(at: At, [id, ...rest]: string[]): Promise<Vie
     body: html`<h1>Sessions <small>${all.length === 0 ? '' : `${sayCount(all.length, 'session')} read`}</small></h1>
 ${memoryTabs(at, asked, '/sessions')}
 ${all.length === 0 ? empty('No session was read yet', html`When a session of your agent ends it is read. <code>nocturne learn</code> reads those of before.`) : ''}
-<ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total: all.length })}`,
+<ul class="plain list">${items}</ul>${others}`,
   };
 }
 
@@ -121,10 +120,9 @@ async function sessionView(at: At, id: string, name: string): Promise<View> {
         : pending > 0
           ? `${sayCount(pending, 'turn')} ${pending === 1 ? 'is' : 'are'} not read yet.`
           : 'All of it was read.';
-  const page = pageOf(at.url);
+  const { items, others } = paged(at.url, turns, TURNS);
   const shown: Html[] = [];
-  for (const turn of turns.slice((page - 1) * TURNS, page * TURNS))
-    shown.push(await turnItem(turn, { at, memory, entries }));
+  for (const turn of items) shown.push(await turnItem(turn, { at, memory, entries }));
   return {
     title: `Session ${shortName(name)}`,
     part: 'sessions',
@@ -134,7 +132,7 @@ ${problem ? html`<p class="problem">${plainly(problem, config)}</p>` : ''}
 ${rangeBar(turns)}
 ${waiting?.error && waiting.state !== 'failed' ? html`<p class="problem">${plainly(waiting.error, config)}</p>` : ''}
 ${entries.length > 0 && turns.length === 0 ? html`<h2>What it taught</h2><ul class="plain list">${entries.map((entry) => entryLink(entry, memory))}</ul>` : ''}
-<ol class="plain">${shown}</ol>${pager(at.url, { page, size: TURNS, total: turns.length })}`,
+<ol class="plain">${shown}</ol>${others}`,
   };
 }
 

@@ -12,7 +12,7 @@ import { similarity } from '../rules/words.ts';
 import { evidenceOfLine } from './evidence-view.ts';
 import { inlineMarkdown, markdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
-import { type At, form, type Html, hrefWith, type Place, pageOf, pager, topicHref, type View } from './page-shell.ts';
+import { type At, form, type Html, hrefWith, type Place, paged, pageOf, topicHref, type View } from './page-shell.ts';
 
 const SIZE = 150;
 /** What comes back from a browser as something else: NUL, a lone CR, bytes that are no UTF-8. */
@@ -33,9 +33,10 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
   const isTopic = isTopicPath(path);
   const fields = { memory: memory.id, path };
   const isEdited = isTopic && at.url.searchParams.get('edit') === 'topic';
+  const { items: shown, from, others } = paged(at.url, lines, SIZE, page);
   const items: Html[] = [];
-  for (const [n, line] of isEdited ? [] : lines.slice((page - 1) * SIZE, page * SIZE).entries())
-    items.push(await lineItem(at, memory, { path, raw, line, index: (page - 1) * SIZE + n, isTopic }));
+  for (const [n, line] of isEdited ? [] : shown.entries())
+    items.push(await lineItem(at, memory, { path, raw, line, index: from + n, isTopic }));
   return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1><p class="lead dim said" dir="auto">${description}</p></div>
 ${
   isTopic && !isEdited
@@ -49,7 +50,7 @@ ${
     ? topicForm(at, memory, { path, raw })
     : html`${lines.length === 0 ? html`<p class="dim">Nothing stands in it.</p>` : ''}
 <ol class="plain">${items}</ol>
-${pager(at.url, { page, size: SIZE, total: lines.length })}`
+${others}`
 }`;
 }
 

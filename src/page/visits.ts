@@ -1,13 +1,15 @@
 // Who may see the page, and where it is served now. A visit begins with a ticket, 256 random bits that are good once and for a
-// minute; the home keeps only their hash. From then on it is a cookie: known by this process alone, never shown to scripts,
+// minute; the database keeps only their hash. From then on it is a cookie: known by this process alone, never shown to scripts,
 // ended after twelve hours or with the process. What others sent a browser here for is refused before anything is read: by the
 // name it asked for, by where the request comes from, and for what changes something by its origin and a token, too.
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { thisProcess } from '../base/process.ts';
+import { isDead, thisProcess } from '../base/process.ts';
 import type { Clock } from '../base/time.ts';
+import { type Db, replace } from '../db/sql.ts';
 
 const VISIT_MS = 12 * 3_600_000;
+const TICKET_MS = 60_000;
 const MOST_FLASHES = 50;
 
 /** What a page says of something that was just done, and what takes it back. */
@@ -101,42 +103,36 @@ export function keepFlash({ flashes }: Visit, flash: Flash): string {
   return id;
 }
 
-// What the home keeps of it.
-
-interface Home {
-  database: {
-    run(sql: string, ...values: string[]): Promise<number>;
-    all<Row>(sql: string): Promise<Row[]>;
-  };
+interface Kept {
+  db: Db;
+  clock: Clock;
 }
 
-const TICKET_MS = 60_000;
-
-export async function makeTicket({ database }: Home, clock: Clock): Promise<string> {
+export async function makeTicket({ db, clock }: Kept): Promise<string> {
   const now = clock.now();
-  await database.run('delete from page_ticket where ends_at <= ?', now.toISOString());
   const ticket = randomBytes(32).toString('base64url');
   const ends = new Date(now.getTime() + TICKET_MS).toISOString();
-  await database.run('insert into page_ticket (sha, ends_at) values (?, ?)', hash('sha256', ticket), ends);
+  await db.run("delete from setting where key like 'ticket:%' and value <= ?", now.toISOString());
+  await replace(db, 'setting', ['key'], { key: `ticket:${hash('sha256', ticket)}`, value: ends });
   return ticket;
 }
 
 /** Whether it was good, which it then is no more. */
-export async function takeTicket(home: Home, { ticket, clock }: { ticket: string; clock: Clock }): Promise<boolean> {
-  const sql = 'delete from page_ticket where sha = ? and ends_at > ?';
-  return (await home.database.run(sql, hash('sha256', ticket), clock.now().toISOString())) === 1;
+export async function takeTicket({ db, clock }: Kept, ticket: string): Promise<boolean> {
+  const values = [`ticket:${hash('sha256', ticket)}`, clock.now().toISOString()];
+  return (await db.run('delete from setting where key = ? and value > ?', ...values)) === 1;
 }
 
-export async function noteServed({ database }: Home, url: string): Promise<void> {
-  await noteEnded({ database });
-  await database.run('insert into page_server (process, url) values (?, ?)', thisProcess(), url);
+export function noteServed(db: Db, url: string): Promise<void> {
+  return replace(db, 'setting', ['key'], { key: `page:${thisProcess()}`, value: url });
 }
 
-export async function noteEnded({ database }: Home): Promise<void> {
-  await database.run('delete from page_server where process = ?', thisProcess());
+export async function noteEnded(db: Db): Promise<void> {
+  await db.run('delete from setting where key = ?', `page:${thisProcess()}`);
 }
 
-/** Where pages were served when it was last noted; a server that was killed is still there. */
-export async function servedAt({ database }: Home): Promise<string[]> {
-  return (await database.all<{ url: string }>('select url from page_server')).map(({ url }) => url);
+/** Where pages are served by processes of this machine that live. */
+export async function servedAt(db: Db): Promise<string[]> {
+  const rows = await db.all<{ key: string; value: string }>("select key, value from setting where key like 'page:%'");
+  return rows.filter(({ key }) => !isDead(key.slice('page:'.length))).map(({ value }) => value);
 }

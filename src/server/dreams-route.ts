@@ -15,13 +15,13 @@ import {
 } from '../../jobs/client-dream.ts';
 import { needsKey } from '../agent/agent-types.ts';
 import { priceOf } from '../base/config/prices.ts';
-import { marks, type Value } from '../db/sql.ts';
+import { marks } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { isSent, sessionsNamed } from '../memory/sent-sessions.ts';
 import { ApiError } from './api-errors.ts';
 import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from './api-shapes.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
-import { cursorOf, isTeams, isVisible, placeOf } from './visible.ts';
+import { isTeams, isVisible, newestPage } from './visible.ts';
 
 const PATH = '/v1/dreams';
 const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
@@ -104,12 +104,11 @@ export function dreamRoutes(): Endpoint[] {
       answer: pageSchema(dreamSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
-        const of = ['dreams', call.caller.id, filters];
         await endLateOnes(call);
-        const rows = await dreamsSeen(call, { filters, limit: limit + 1, after: placeOf(page, of) });
-        const last = rows.length > limit ? rows[limit - 1] : undefined;
-        const data = rows.slice(0, limit).map(dreamShape);
-        return { data, next_page: last ? cursorOf([last.created_at, last.id], of) : null };
+        return newestPage(call.deps.memories.db, dreamsFor(call, filters), {
+          ...{ limit, page, shape: dreamShape },
+          of: ['dreams', call.caller.id, filters],
+        });
       },
     }),
     endpoint({
@@ -261,29 +260,20 @@ interface Filters {
   include_archived: boolean;
 }
 
-/** Newest first. */
-async function dreamsSeen(
-  call: Asker,
-  { filters, limit, after }: { filters: Filters; limit: number; after?: string[] },
-): Promise<DreamJob[]> {
+function dreamsFor(by: Asker, filters: Filters): Parameters<typeof newestPage<DreamJob, unknown>>[1] {
   const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
-  const conditions: [string, Value[]][] = [["kind = 'dream' and id like 'drm%'", []]];
-  if (statuses.length > 0) conditions.push([`status in (${marks(statuses)})`, statuses]);
-  if (filters['created_at[gt]'] !== undefined) conditions.push(['created_at > ?', [filters['created_at[gt]']]]);
-  if (filters['created_at[lt]'] !== undefined) conditions.push(['created_at < ?', [filters['created_at[lt]']]]);
-  if (!filters.include_archived) conditions.push(['archived_at is null', []]);
-  if (after) conditions.push(['(created_at, id) < (?, ?)', after]);
-  const where = conditions.map(([sql]) => sql).join(' and ');
-  const rows = await call.deps.memories.db.all<DreamJob>(
-    `select * from job where ${where} order by created_at desc, id desc`,
-    ...conditions.flatMap(([, values]) => values),
-  );
-  const seen: DreamJob[] = [];
-  for (const row of rows) {
-    if (seen.length === limit) break;
-    if (await isSeen(row, call)) seen.push(row);
-  }
-  return seen;
+  const { 'created_at[gt]': since, 'created_at[lt]': until } = filters;
+  return {
+    table: 'job',
+    conditions: [
+      ["kind = 'dream' and id like 'drm%'"],
+      statuses.length === 0 ? null : [`status in (${marks(statuses)})`, ...statuses],
+      since === undefined ? null : ['created_at > ?', since],
+      until === undefined ? null : ['created_at < ?', until],
+      filters.include_archived ? null : ['archived_at is null'],
+    ],
+    isSeen: (row) => isSeen(row, by),
+  };
 }
 
 function dreamShape(row: DreamJob): z.infer<typeof dreamSchema> {

@@ -7,17 +7,39 @@ import { isUtf8 } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { Config } from '../base/config/config.ts';
 import { jsonProblem } from '../base/errors.ts';
+import type { Log } from '../base/logger.ts';
+import type { Memories } from '../memory/memories.ts';
 import { ApiError } from './api-errors.ts';
-import type { Caller, Right } from './api-keys.ts';
+import type { ApiKeys, Caller, Right } from './api-keys.ts';
 import { errorSchema } from './api-shapes.ts';
-import type { RateLimit } from './rate-limit.ts';
-import type { ServerDeps } from './server-deps.ts';
+import type { RateLimit, Streams } from './key-limits.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */
   Bindings: Partial<HttpBindings>;
   Variables: { requestId: string; caller: Caller; route: string };
+}
+
+/** What endpoints work with. */
+export interface ServerDeps {
+  config: Config;
+  log: Log;
+  memories: Memories;
+  keys: ApiKeys;
+  /** Memories of projects, too, to keys that name no memories. */
+  withProjects: boolean;
+  /** Who a person of this machine is to clients. */
+  user: string;
+  /** Requests that change something, and those that only read. */
+  creates: RateLimit;
+  reads: RateLimit;
+  streams: Streams;
+  /** Of nocturne. */
+  version: string;
+  /** Ends where the server does: streams end with it. */
+  closing: AbortSignal;
 }
 
 /** One request, checked. */

@@ -9,10 +9,9 @@ import { newId } from '../db/sql.ts';
 import { ApiError, apiErrorOf } from './api-errors.ts';
 import type { Caller } from './api-keys.ts';
 import { dreamRoutes } from './dreams-route.ts';
-import { type Endpoint, type Env, headerOf, mount } from './endpoint.ts';
+import { type Endpoint, type Env, headerOf, mount, type ServerDeps } from './endpoint.ts';
 import { mountMcp } from './mcp-route.ts';
 import { memoryRoutes } from './memories-route.ts';
-import type { ServerDeps } from './server-deps.ts';
 import { sessionRoutes } from './sessions-route.ts';
 import { storeRoutes } from './stores-route.ts';
 
@@ -96,9 +95,7 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   );
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
-  app.use('/v1/*', letIn(deps));
-  app.use('/nocturne/*', letIn(deps));
-  app.use('/mcp/*', letIn(deps));
+  for (const part of ['/v1/*', '/nocturne/*', '/mcp/*']) app.use(part, letIn(deps));
   mount(app, endpoints(), deps);
   mountMcp(app, deps);
   return app;

@@ -8,10 +8,9 @@ import { isAppError } from '../base/errors.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
 import { ApiError } from './api-errors.ts';
-import { type Asker, type Env, readBody, refuseMany, refuseWithout } from './endpoint.ts';
-import type { ServerDeps } from './server-deps.ts';
-import { storesSeen } from './stores-route.ts';
-import { byOf, filesIn, isTeams, storeNamed } from './visible.ts';
+import { type Asker, type Env, readBody, refuseMany, refuseWithout, type ServerDeps } from './endpoint.ts';
+import { storesFor } from './stores-route.ts';
+import { byOf, filesIn, isTeams, newestSeen, storeNamed } from './visible.ts';
 
 const MOST_STORES = 8;
 const HEADER = 'nocturne-stores';
@@ -65,7 +64,7 @@ async function storesOf(context: Context<Env>, by: Asker): Promise<MemoryRow[]> 
   const named = header?.split(',').map((each) => each.trim());
   const rows = await (named
     ? Promise.all([...new Set(named)].map((each) => storeNamed(each, by)))
-    : storesSeen(by, {}));
+    : newestSeen(by.deps.memories.db, storesFor(by)));
   if (rows.length === 0) throw new ApiError('not_found_error', 'This key has no memory store.');
   if (rows.length <= MOST_STORES) return rows;
   throw new ApiError(

@@ -7,15 +7,13 @@ import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { kindOf } from '../base/files/directories.ts';
 import { makePrivate, removeFile } from '../base/files/files.ts';
-import type { Log } from '../base/logger.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/sent-sessions.ts';
 import { ApiKeys } from './api-keys.ts';
+import type { ServerDeps } from './endpoint.ts';
 import { createApp, type Reached } from './http-app.ts';
-import { RateLimit } from './rate-limit.ts';
-import type { ServerDeps } from './server-deps.ts';
-import { type StreamBounds, Streams } from './streams.ts';
+import { RateLimit, type StreamBounds, Streams } from './key-limits.ts';
 
 export interface ServeOptions {
   host?: string;
@@ -57,14 +55,10 @@ const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
 const END_MS = 10_000;
 
-/** What a server is made of. */
-export interface ServerParts {
-  config: Config;
-  log: Log;
-  memories: Memories;
-}
-
-export async function startServer(parts: ServerParts, options: ServeOptions = {}): Promise<Running> {
+export async function startServer(
+  parts: Pick<ServerDeps, 'config' | 'log' | 'memories'>,
+  options: ServeOptions = {},
+): Promise<Running> {
   const { config, memories } = parts;
   const closing = new AbortController();
   await dropOldSent(memories.db, { now: memories.clock.now(), days: config.sessionDays });

@@ -14,12 +14,10 @@ import {
   switchSchema,
 } from './api-shapes.ts';
 import { type Asker, type Endpoint, endpointsWith } from './endpoint.ts';
-import { cursorOf, isVisible, placeOf, refuseArchived, storeOf } from './visible.ts';
+import { isVisible, newestPage, refuseArchived, storeOf } from './visible.ts';
 
 const PATH = '/v1/memory_stores';
 const MOST_METADATA = 16;
-/** Rows that are read at a time until a page is full of what the caller sees. */
-const READ_AT_A_TIME = 200;
 
 const endpoint = endpointsWith({ tag: 'Memory stores' });
 
@@ -71,18 +69,10 @@ export function storeRoutes(): Endpoint[] {
       answer: pageSchema(storeSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
-        const of = ['stores', call.caller.id, filters];
-        const place = placeOf(page, of);
-        const rows = await storesSeen(call, {
-          limit: limit + 1,
-          after: place && { at: place[0] as string, id: place[1] as string },
-          since: filters['created_at[gte]'],
-          until: filters['created_at[lte]'],
-          withArchived: filters.include_archived,
+        return newestPage(call.deps.memories.db, storesFor(call, filters), {
+          ...{ limit, page, shape: storeShape },
+          of: ['stores', call.caller.id, filters],
         });
-        const last = rows.length > limit ? rows[limit - 1] : undefined;
-        const data = rows.slice(0, limit).map(storeShape);
-        return { data, next_page: last ? cursorOf([last.created_at, last.id], of) : null };
       },
     }),
     endpoint({
@@ -151,39 +141,24 @@ export function storeRoutes(): Endpoint[] {
 }
 
 interface StoreFilter {
-  limit?: number;
-  after?: { at: string; id: string };
-  since?: string;
-  until?: string;
-  withArchived?: boolean;
+  'created_at[gte]'?: string;
+  'created_at[lte]'?: string;
+  include_archived?: boolean;
 }
 
-/** The memories that a caller sees, newest first. */
-export async function storesSeen(
-  by: Asker,
-  { limit = Infinity, after, since, until, withArchived = false }: StoreFilter,
-) {
-  const { db } = by.deps.memories;
-  const seen: MemoryRow[] = [];
-  let place = after;
-  for (let isEnd = false; !isEnd && seen.length < limit; ) {
-    const conditions: [string, string[]][] = [['deleted_at is null', []]];
-    if (!withArchived) conditions.push(['archived_at is null', []]);
-    if (since !== undefined) conditions.push(['created_at >= ?', [since]]);
-    if (until !== undefined) conditions.push(['created_at <= ?', [until]]);
-    if (place) conditions.push(['(created_at, id) < (?, ?)', [place.at, place.id]]);
-    const where = conditions.map(([sql]) => sql).join(' and ');
-    const rows = await db.all<MemoryRow>(
-      `select * from memory where ${where} order by created_at desc, id desc limit ?`,
-      ...conditions.flatMap(([, values]) => values),
-      READ_AT_A_TIME,
-    );
-    seen.push(...rows.filter((row) => isVisible(row, by)));
-    const last = rows.at(-1);
-    isEnd = rows.length < READ_AT_A_TIME;
-    if (last) place = { at: last.created_at, id: last.id };
-  }
-  return seen.slice(0, limit);
+/** The memories that a caller sees, for a list of them. */
+export function storesFor(by: Asker, filters: StoreFilter = {}): Parameters<typeof newestPage<MemoryRow, unknown>>[1] {
+  const { 'created_at[gte]': since, 'created_at[lte]': until } = filters;
+  return {
+    table: 'memory',
+    conditions: [
+      ['deleted_at is null'],
+      filters.include_archived ? null : ['archived_at is null'],
+      since === undefined ? null : ['created_at >= ?', since],
+      until === undefined ? null : ['created_at <= ?', until],
+    ],
+    isSeen: (row) => isVisible(row, by),
+  };
 }
 
 type Columns = Partial<Pick<MemoryRow, 'name' | 'description' | 'metadata' | 'archived_at'>>;

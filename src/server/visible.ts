@@ -2,7 +2,7 @@
 // the server was asked for those. What it does not see is not there for it. And pages of lists, by the key of their last row.
 
 import { hash } from 'node:crypto';
-import type { Value } from '../db/sql.ts';
+import type { Db, Value } from '../db/sql.ts';
 import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
@@ -97,6 +97,51 @@ export function placeOf(page: string | undefined, of: readonly unknown[]): strin
     'invalid_request_error',
     'page: it is no cursor of this list. Use next_page of the page before, with the same filters and the same key.',
   );
+}
+
+/** Rows that are read at a time until there are as many as are asked for of what the caller sees. */
+const READ_AT_A_TIME = 200;
+
+interface Listed<Row> {
+  table: 'memory' | 'job';
+  /** Each with its values; null: the caller has not asked for it. */
+  conditions: ([sql: string, ...values: Value[]] | null)[];
+  isSeen(row: Row): boolean | Promise<boolean>;
+}
+
+/** What a caller sees of a table, newest first. `after`: when what came before it was made, and its id. */
+export async function newestSeen<Row extends { created_at: string; id: string }>(
+  db: Db,
+  { table, conditions, isSeen }: Listed<Row>,
+  { limit = Infinity, after }: { limit?: number; after?: string[] } = {},
+): Promise<Row[]> {
+  const seen: Row[] = [];
+  let place = after;
+  for (let isEnd = false; !isEnd && seen.length < limit; ) {
+    const behind: [string, ...Value[]] | null = place ? ['(created_at, id) < (?, ?)', ...place] : null;
+    const all = [...conditions, behind].filter((each) => each !== null);
+    const rows = await db.all<Row>(
+      `select * from ${table} where ${all.map(([sql]) => sql).join(' and ')} order by created_at desc, id desc limit ?`,
+      ...all.flatMap(([, ...values]) => values),
+      READ_AT_A_TIME,
+    );
+    for (const row of rows) if (seen.length < limit && (await isSeen(row))) seen.push(row);
+    const last = rows.at(-1);
+    isEnd = rows.length < READ_AT_A_TIME;
+    if (last) place = [last.created_at, last.id];
+  }
+  return seen;
+}
+
+/** One page of such a list, as it goes over the wire. `of`: what its cursor holds for. */
+export async function newestPage<Row extends { created_at: string; id: string }, Shape>(
+  db: Db,
+  listed: Listed<Row>,
+  { limit, page, of, shape }: { limit: number; page?: string; of: readonly unknown[]; shape(row: Row): Shape },
+): Promise<{ data: Shape[]; next_page: string | null }> {
+  const rows = await newestSeen(db, listed, { limit: limit + 1, after: placeOf(page, of) });
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { data: rows.slice(0, limit).map(shape), next_page: last ? cursorOf([last.created_at, last.id], of) : null };
 }
 
 function sumOf(of: readonly unknown[]): string {

@@ -4,6 +4,7 @@
 // command overwrites a file; no secret is written.
 
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
+import { z } from 'zod';
 import { AppError, describeError } from '../base/errors.ts';
 import type { By, FileChange } from '../memory/commit.ts';
 import { type Edited, insertLines } from '../memory/edit-text.ts';
@@ -11,16 +12,53 @@ import type { FileInfo, MemoryFiles } from '../memory/memory-files.ts';
 import { checkFilePath, isMemoryPath } from '../memory/memory-paths.ts';
 import { snippet, viewMemory, withinMemory } from '../memory/memory-views.ts';
 import { readLines } from '../memory/text/blocks.ts';
-import {
-  type Command,
-  type MemoryCommands,
-  readMemoryCommand,
-  refusal,
-  refuseJoinedSecret,
-  refuseSecretName,
-  replaceIn,
-  withoutSecrets,
-} from './memory-words.ts';
+import { refusal, refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from './memory-words.ts';
+
+const text = z.string().refine((value) => value.isWellFormed(), 'holds half a character');
+const path = z.string().min(1);
+
+const COMMAND = z.discriminatedUnion('command', [
+  z.object({
+    command: z.literal('view'),
+    path,
+    view_range: z
+      .array(z.int())
+      .nullable()
+      .transform((range) => range ?? undefined)
+      .optional(),
+  }),
+  z.object({ command: z.literal('create'), path, file_text: text }),
+  z.object({
+    command: z.literal('str_replace'),
+    path,
+    old_str: text.min(1),
+    // Left out means: delete what was found.
+    new_str: text.nullish().transform((by) => by ?? ''),
+  }),
+  z.object({ command: z.literal('insert'), path, insert_line: z.int(), insert_text: text }),
+  z.object({ command: z.literal('delete'), path }),
+  z.object({ command: z.literal('rename'), old_path: path, new_path: path }),
+]);
+
+type MemoryCommand = z.infer<typeof COMMAND>;
+type Command<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
+
+/** One function for each command; each answers what the model is to read, or throws. */
+type MemoryCommands = {
+  [Name in MemoryCommand['command']]: (command: Command<Name>) => Promise<string>;
+};
+
+/** A command as a model sent it, or anything else. Throws `bad-input` that names what does not fit. */
+function readMemoryCommand(input: unknown): MemoryCommand {
+  const read = COMMAND.safeParse(input);
+  if (read.success) return read.data;
+  const found = read.error.issues.map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`);
+  throw new AppError('bad-input', `Error: The arguments of the memory tool do not fit. ${found.join('; ')}.`, {
+    remedy:
+      'Commands: view (path, view_range?), create (path, file_text), str_replace (path, old_str, new_str?), ' +
+      'insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path).',
+  });
+}
 
 /** A tool as the official SDK's runners take it; written out here, so that a program without the SDK has its type too. */
 export interface MemoryTool {
@@ -76,7 +114,7 @@ interface Place {
   inside: FileInfo[];
 }
 
-export function memoryCommands(
+function memoryCommands(
   files: MemoryFiles,
   { mode, actor = 'memory', maxBytes = MAX_BYTES }: MemoryToolOptions,
 ): MemoryCommands {

@@ -1,59 +1,12 @@
-// What the memory tool and the tools of MCP share, whatever the memory is kept in: the commands as a model sends them, and the
-// words of what is refused. No secret is written that can be known as one.
+// What the memory tool and the tools of MCP share: no secret is written that can be known as one, and a text is replaced where it
+// stands once, in the words of what is refused.
 
-import { z } from 'zod';
 import { AppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { type Edited, replaceOnce } from '../memory/edit-text.ts';
 
 /** Of an `old_str` that an error repeats. */
 const SHOWN_CHARS = 1_000;
-
-const text = z.string().refine((value) => value.isWellFormed(), 'holds half a character');
-const path = z.string().min(1);
-
-const COMMAND = z.discriminatedUnion('command', [
-  z.object({
-    command: z.literal('view'),
-    path,
-    view_range: z
-      .array(z.int())
-      .nullable()
-      .transform((range) => range ?? undefined)
-      .optional(),
-  }),
-  z.object({ command: z.literal('create'), path, file_text: text }),
-  z.object({
-    command: z.literal('str_replace'),
-    path,
-    old_str: text.min(1),
-    // Left out means: delete what was found.
-    new_str: text.nullish().transform((by) => by ?? ''),
-  }),
-  z.object({ command: z.literal('insert'), path, insert_line: z.int(), insert_text: text }),
-  z.object({ command: z.literal('delete'), path }),
-  z.object({ command: z.literal('rename'), old_path: path, new_path: path }),
-]);
-
-export type MemoryCommand = z.infer<typeof COMMAND>;
-export type Command<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
-
-/** One function for each command; each answers what the model is to read, or throws. */
-export type MemoryCommands = {
-  [Name in MemoryCommand['command']]: (command: Command<Name>) => Promise<string>;
-};
-
-/** A command as a model sent it, or anything else. Throws `bad-input` that names what does not fit. */
-export function readMemoryCommand(input: unknown): MemoryCommand {
-  const read = COMMAND.safeParse(input);
-  if (read.success) return read.data;
-  const found = read.error.issues.map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`);
-  throw new AppError('bad-input', `Error: The arguments of the memory tool do not fit. ${found.join('; ')}.`, {
-    remedy:
-      'Commands: view (path, view_range?), create (path, file_text), str_replace (path, old_str, new_str?), ' +
-      'insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path).',
-  });
-}
 
 /** What is written holds no secret that can be known as one; `redacted`: how many it held, `note` tells the model so. */
 export async function withoutSecrets(given: string): Promise<{ text: string; redacted: number; note: string }> {

@@ -1,13 +1,13 @@
 // What tests of the page do beside it, as a person, an editor or another process does.
 
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { newId } from '../../src/db/sql.ts';
 import { answerPrompt as answer } from '../../src/hook/prompt-recall.ts';
 import { dropOld } from '../../src/memory/versions.ts';
-import { makeTicket } from '../../src/page/page-tickets.ts';
+import { makeTicket } from '../../src/page/visits.ts';
 import { pause } from '../../src/queue/pauses.ts';
 import { spendOf } from '../../src/queue/spend.ts';
 import { allWorkers } from '../../src/queue/workers.ts';
@@ -47,10 +47,26 @@ export async function append({ app, store, dir }: Pick<Served, 'app' | 'store' |
   await app.files(store).changeAll(by, [{ path, make: (before) => `${before ?? ''}${text}` }]);
 }
 
+type Beside = Pick<Served, 'app' | 'store' | 'dir'>;
+
+/** What stands in a file; '' where there is none. */
+export async function textAt({ app, store, dir }: Beside, path: string): Promise<string> {
+  if (ON_POSTGRES) return (await app.files(store).read({ path }))?.text ?? '';
+  return existsSync(join(dir, path)) ? readFileSync(join(dir, path), 'utf8') : '';
+}
+
+/** An editor writes a file, or takes it away; where memory has no directory, another process does. */
+export async function putAt({ app, store, dir }: Beside, path: string, bytes: Buffer | string | null): Promise<void> {
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  const make = () => bytes?.toString() ?? null;
+  if (ON_POSTGRES) await app.files(store).changeAll(by, [{ path, make }]);
+  else if (bytes === null) rmSync(join(dir, path));
+  else writeFileSync(join(dir, path), bytes);
+}
+
 /** Words of a file are others, by an editor. */
-export function editOutside({ dir }: Pick<Served, 'dir'>, path: string, old: string, text: string): void {
-  const before = readFileSync(join(dir, path), 'utf8');
-  writeFileSync(join(dir, path), before.replace(old, text));
+export async function editOutside(world: Beside, path: string, old: string, text: string): Promise<void> {
+  await putAt(world, path, (await textAt(world, path)).replace(old, text));
 }
 
 /** All that stands in the files of a memory. */

@@ -1,9 +1,35 @@
-// Streams that clients hold open: at most so many a key, ended when idle, when their key is revoked, and with the server.
+// How much one key may have of the server, kept in this process alone: so many requests a minute, spread over it as they come; and
+// at most so many streams that it holds open, ended when idle, when the key is revoked, and with the server.
 
+import type { Clock } from '../base/time.ts';
 import { ApiError } from './api-errors.ts';
 import type { ApiKeys } from './api-keys.ts';
 
-const MOST = 8;
+const MINUTE_MS = 60_000;
+const MOST_STREAMS = 8;
+
+export class RateLimit {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  readonly #left = new Map<string, { tokens: number; atMs: number }>();
+
+  /** `perMinute` 0: no limit. */
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** Takes one request of a key; answers after how many seconds it may be made where there are too many, else 0. */
+  take(key: string): number {
+    if (this.#perMinute === 0) return 0;
+    const nowMs = this.#clock.now().getTime();
+    const { tokens, atMs } = this.#left.get(key) ?? { tokens: this.#perMinute, atMs: nowMs };
+    const refilled = tokens + (Math.max(0, nowMs - atMs) / MINUTE_MS) * this.#perMinute;
+    const there = Math.min(this.#perMinute, refilled);
+    this.#left.set(key, { tokens: there < 1 ? there : there - 1, atMs: nowMs });
+    return there < 1 ? Math.max(1, Math.ceil(((1 - there) / this.#perMinute) * (MINUTE_MS / 1_000))) : 0;
+  }
+}
 
 export interface StreamBounds {
   idleMs?: number;
@@ -28,8 +54,8 @@ export class Streams {
   /** Answers a signal at which the stream is to end; it has ended with its client. Throws `ApiError` where the key has as many as it may. */
   begin(caller: string, client: AbortSignal): AbortSignal {
     const { keys, idleMs = 5 * 60_000, checkMs = 2_000 } = this.#options;
-    if ([...this.#open.values()].filter((id) => id === caller).length >= MOST) {
-      throw new ApiError('rate_limit_error', `This key has ${MOST} streams open; end one first.`, {
+    if ([...this.#open.values()].filter((id) => id === caller).length >= MOST_STREAMS) {
+      throw new ApiError('rate_limit_error', `This key has ${MOST_STREAMS} streams open; end one first.`, {
         retryAfterSeconds: Math.ceil(idleMs / 1_000),
       });
     }
@@ -39,7 +65,10 @@ export class Streams {
     const idle = setTimeout(() => stream.abort(), idleMs).unref();
     const check = setInterval(() => {
       // Where it cannot be told, it is asked again.
-      keys.isIn(caller).then((isIn) => isIn || this.#end((id) => id === caller), ignore);
+      keys.isIn(caller).then(
+        (isIn) => isIn || this.#end((id) => id === caller),
+        () => {},
+      );
     }, checkMs).unref();
     stream.signal.addEventListener('abort', () => {
       clearTimeout(idle);
@@ -55,5 +84,3 @@ export class Streams {
     for (const [stream, caller] of this.#open) if (isMeant(caller)) stream.abort();
   }
 }
-
-function ignore(): void {}
