@@ -31,6 +31,7 @@ import {
   landArchiving,
   type TopicUses,
   topicUses,
+  withoutLateMarks,
 } from './dream/archiving.ts';
 import { dropSaid, retire } from './dream/code-operations.ts';
 import { proposeArchiving, proposeOperations, waitingNow, writeWaiting } from './dream/dream-approval.ts';
@@ -157,7 +158,7 @@ async function newsOf(night: Night): Promise<News | null> {
   await lookInto(memories, { memory: memory.id, paths: [INDEX] });
   await refuseMissing(deps, request);
   await takeInLogs(night);
-  const files = await standingFiles(db, memory.id);
+  const files = await takeOffMarks(night, await standingFiles(db, memory.id));
   const waits = await keepWaiting(night, files);
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
   const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
@@ -222,6 +223,18 @@ async function takeInLogs(night: Night): Promise<void> {
       },
     };
   });
+}
+
+/** A line that was seen once and that a person made theirs waits for no other session: its mark goes. */
+async function takeOffMarks(night: Night, files: StandingFiles): Promise<StandingFiles> {
+  const { memories, memory } = night.deps;
+  const late = await withoutLateMarks({ sql: memories.db, memory: memory.id, files });
+  if (late.length === 0) return files;
+  await night.begin();
+  await commit(memories, { memory: memory.id, paths: late.map(({ path }) => path) }, byOf(night), async (sql) => ({
+    files: await withoutLateMarks({ sql, memory: memory.id, files: await standingFiles(sql, memory.id, files) }),
+  }));
+  return standingFiles(memories.db, memory.id, files);
 }
 
 /** Looks at what waits for a person; answers its entries, which are not asked about again. */

@@ -19,6 +19,7 @@ import {
   parseTopic,
   saidId,
   seenOnceOn,
+  withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import { isOthers } from '../../src/rules/dream-context.ts';
@@ -150,6 +151,20 @@ export async function habitsInVain(
     }
   }
   return found;
+}
+
+/** Topics in which a line that was seen once is a person's by now, each without the marks of such lines. */
+export async function withoutLateMarks({ sql, memory, files }: CodePlace): Promise<FileChange[]> {
+  const changes: FileChange[] = [];
+  for (const { id, path, topic } of topicsAmong(files).filter((file) => file.isLiving && !file.topic.pinned)) {
+    const marked = topic.lines.filter(({ text }) => seenOnceOn(text) !== undefined);
+    const rests = new Set(marked.length > 0 ? (await restsOf(sql, memory, id)).map(({ line }) => line) : []);
+    const late = marked.filter((line) => !rests.has(line.id));
+    const unmark = (now: string, line: { id: string; text: string }) =>
+      editLines(now, { remove: new Set([line.id]), add: [withoutMark(line.text)] });
+    if (late.length > 0) changes.push({ path, make: (current) => current && late.reduce(unmark, current) });
+  }
+  return changes;
 }
 
 /** Puts it away, in one commit with the index; answers what the job tells by then. */
