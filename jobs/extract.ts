@@ -12,12 +12,15 @@
 // 8. End the job: its report is its row's output.
 
 import { type AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
+import type { Sql } from '../src/db/sql.ts';
+import { coverageWhere, intervalOf } from '../src/memory/coverage.ts';
+import { entriesAmong } from '../src/memory/entries.ts';
 import { beginJob, endJob, usageOf } from '../src/memory/job-rows.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed } from '../src/memory/session-rows.ts';
 import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';
 import { type Asked, askExtractor, type Extraction, type SpendPorts } from './extract/ask-extractor.ts';
-import { coveredTurns } from './extract/covered-turns.ts';
 import {
+  type CoveredTurns,
   type ExtractDeps,
   type ExtractEnd,
   type ExtractReport,
@@ -29,7 +32,7 @@ import {
 import { commitExtracted, coverRanges, rehearse } from './extract/extracted.ts';
 import { type SortedTurns, sortTurns } from './extract/pending-turns.ts';
 import { offerPending, type ShownBy } from './extract/shown-turns.ts';
-import type { TurnRange } from './extract/turn-ranges.ts';
+import type { KnownTurn, TurnRange } from './extract/turn-ranges.ts';
 
 /** An excerpt that a model finds too long is split down to this. */
 const SMALLEST_EXCERPT_TOKENS = 500;
@@ -282,4 +285,36 @@ async function planAgain(
   for (const { turn } of touched) extraction.reopened.delete(turn.id);
   report.gaveUpTurns += touched.length;
   return { ...plan, attempts: 0, error };
+}
+
+/** Of these turns, in their order. `session`: id of its row; `memories`: where its entries went. */
+async function coveredTurns(
+  sql: Sql,
+  { session, memories, turns }: { session: string; memories: readonly string[]; turns: readonly KnownTurn[] },
+): Promise<CoveredTurns[]> {
+  const rows = Map.groupBy(await coverageWhere(sql, { session }), ({ id }) => id);
+  const of = await Promise.all(
+    memories.map((memory) => entriesAmong(sql, memory, { column: 'session', of: [session] })),
+  );
+  const entries = of.flat().filter(({ state, reason }) => state !== 'gone' || reason === 'withdrawn');
+  const ranges: CoveredTurns[] = [];
+  let isOpen = false;
+  for (const { id, messageIds } of turns) {
+    const placed = (rows.get(id) ?? []).map((row) => ({
+      row,
+      at: intervalOf(row, messageIds) ?? { start: 0, end: 0 },
+    }));
+    isOpen &&= placed.length > 0;
+    for (const { row, at } of placed.sort((a, b) => a.at.start - b.at.start)) {
+      const isIn = (message = '') => messageIds.indexOf(message) >= at.start && messageIds.indexOf(message) <= at.end;
+      const isRecorded = entries.some(({ turn, evidence }) => turn === id && isIn(evidence[0]?.message));
+      const done = isRecorded ? 'recorded' : 'nothing';
+      const became = row.state === 'done' ? done : row.state === 'skipped' ? (row.reason ?? 'assumed') : row.state;
+      const last = ranges.at(-1);
+      if (isOpen && last?.became === became) last.to = id;
+      else ranges.push({ from: id, to: id, became });
+      isOpen = true;
+    }
+  }
+  return ranges;
 }

@@ -2,11 +2,11 @@
 
 import { type AppError, ERRORS, type Failure, failureOf, isAppError } from '../../src/base/errors.ts';
 import type { Claim } from '../../src/memory/commit.ts';
+import type { SkipReason, TurnState } from '../../src/memory/coverage.ts';
 import type { JobUsage, StartedBy } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import type { openSession, Session } from '../../src/transcript/session.ts';
 import type { ExtractedDeps, SpendPorts } from './ask-extractor.ts';
-import type { CoveredTurns } from './covered-turns.ts';
 import type { ReportedEntry } from './extracted.ts';
 import type { TakenUp } from './pending-turns.ts';
 import type { Fork, ShownBy } from './shown-turns.ts';
@@ -69,6 +69,13 @@ export type ExtractEnd =
   | { outcome: 'ceiling' | 'transcript-gone' | 'unknown-format' | 'failed'; error: Failure }
   /** Another process is at work on it. */
   | { outcome: 'busy'; error: Failure };
+
+/** What became of consecutive turns. `recorded` and `nothing` were extracted. */
+export interface CoveredTurns {
+  from: string;
+  to: string;
+  became: 'recorded' | 'nothing' | SkipReason | Exclude<TurnState, 'done' | 'skipped'>;
+}
 
 /** What an extraction did of a session, as far as it came. */
 interface Done {

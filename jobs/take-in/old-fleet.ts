@@ -10,8 +10,7 @@ import { type OldDatabase, readOld } from '../../src/db/old-database.ts';
 import { insert, type Row, type Sql } from '../../src/db/sql.ts';
 import { addMemory, type Memories, memoryRow, type Scope } from '../../src/memory/memories.ts';
 import { deliver } from '../take-in.ts';
-import { type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
-import { copiesIn, keptParts } from './old-clients.ts';
+import { copiesIn, keptParts, type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
 import { projectOf, takeInLedger, type Undelivered } from './old-ledger.ts';
 
 const HOME_TABLES = [

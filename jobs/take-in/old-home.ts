@@ -14,8 +14,7 @@ import { readBytesNow } from '../../src/base/files/files.ts';
 import { openOld, putAside } from '../../src/db/old-database.ts';
 import type { Memories, MemoryRow, Scope } from '../../src/memory/memories.ts';
 import { takeIn } from '../take-in.ts';
-import { type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
-import { copiesIn, keptParts } from './old-clients.ts';
+import { copiesIn, keptParts, type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
 
 export interface HomeReport {
   /** Directories and stores that were taken in. */

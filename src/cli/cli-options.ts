@@ -13,7 +13,7 @@ import { shortId } from '../memory/short-ids.ts';
 import { EXIT, exitFor, note, print, tellProgress } from '../terminal/output.ts';
 import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { knownMemories } from '../worker/whose-memory.ts';
+import { memoriesHere } from '../worker/whose-memory.ts';
 import type { Call, OptionSpec } from './spec.ts';
 
 export interface CommonOptions {
@@ -98,7 +98,7 @@ export function withMemories<T>(
   work: (app: App, memories: MemoryRow[]) => Promise<T>,
 ): Promise<T> {
   return withApp(call, async (app) => {
-    const known = call.options.all ? await knownMemories(app) : [await memoryToLookAt(app)];
+    const known = call.options.all ? await memoriesHere(app) : [await memoryToLookAt(app)];
     return work(
       app,
       known.flatMap((memory) => memory ?? []),

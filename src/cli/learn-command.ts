@@ -17,7 +17,7 @@ import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
 import type { App } from '../worker/compose.ts';
-import { knownMemories, placeOf } from '../worker/whose-memory.ts';
+import { memoriesHere, placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
 import { printDream, printEstimate, printExtract } from './printer.ts';
 import type { Call, CommandSpec, OptionSpec } from './spec.ts';
@@ -296,7 +296,7 @@ async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise
   if (found.sessions.length > 0) requireAccess({ model: app.config.model, access: await readAccess(app.config) });
   const learned = await learnFound(app, found);
   if (learned.waiting.length > 0) process.exitCode = EXIT.attention;
-  const rows = (await knownMemories(app)).filter((row) =>
+  const rows = (await memoriesHere(app)).filter((row) =>
     learned.memories.some(({ memory }) => memory === placeOf(row)),
   );
   if (json)

@@ -9,7 +9,7 @@ import { shownTopic, withLine, withTopic } from '../memory/shown-topic.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { endPause, pausesOf } from '../queue/pauses.ts';
 import { retry } from '../queue/waiting-work.ts';
-import { withoutDreams } from '../worker/dream-claim.ts';
+import { withoutDreams } from '../worker/held-claim.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
 import { putWork } from '../worker/work-item.ts';
@@ -172,10 +172,10 @@ async function forgetIt({ at, memory, field }: Asked): Promise<Done> {
 async function shareTopic(asked: Asked): Promise<Done> {
   const { at, memory } = asked;
   const path = topicOf(asked);
-  if (memory.cwd === null)
+  if (memory.root === null)
     throw new AppError('bad-input', 'Its sessions ran in no one repository, so there is no team to share with.');
   const sources = [{ path, text: (await readTopic(at, memory, path)) ?? '' }];
-  const report = await shareWithTeam(at.app, memory.row, { sources }, { cwd: memory.cwd });
+  const report = await shareWithTeam(at.app, memory.row, { sources }, { cwd: memory.root });
   if (report.outcome === 'known') return { text: "All of it stands in the team's memory already." };
   if (report.outcome === 'refused') {
     const where = report.secrets.map(({ line, rule }) => `line ${line} (${rule})`).join(', ');

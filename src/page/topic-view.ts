@@ -41,7 +41,7 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
 ${
   isTopic && !isEdited
     ? html`<div class="actions"><a class="button swap" href="${hrefWith(at.url, { edit: 'topic', line: null })}#topic-form">Edit topic</a>${form(at, { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } }, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${
-        memory.cwd === null ? '' : form(at, { action: '/do/share', fields }, html`<button>Share</button>`)
+        memory.root === null ? '' : form(at, { action: '/do/share', fields }, html`<button>Share</button>`)
       }${form(at, { action: '/do/forget', fields: { memory: memory.id, target: name }, to: `/memory/${memory.id}` }, html`<button class="danger">Forget all of it</button>`)}</div>`
     : ''
 }</header>

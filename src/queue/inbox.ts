@@ -9,7 +9,6 @@ import { isDead, type ProcessName } from '../base/process.ts';
 import { type Db, marks, type Sql } from '../db/sql.ts';
 import type { Claim } from '../memory/commit.ts';
 import type { JobKind } from '../memory/job-rows.ts';
-import { dueAt, type Pace } from './pace.ts';
 
 /** Who goes first. What a person waits for, then what is learned, then what sorts it. */
 export const PRIORITY = { person: 0, extract: 10, reprocess: 20, dream: 30 } as const;
@@ -328,4 +327,38 @@ export async function nextDue(
     ...[after?.toISOString() ?? '', now.toISOString(), machine],
   );
   return row ? new Date(row.at) : null;
+}
+/**
+ * When news of a session is worked: once it was quiet for a while, but not more often than its pace allows, and however much news
+ * keeps coming no later than that either.
+ */
+export interface Pace {
+  /** What the clock says. */
+  now: Date;
+  /** When the news came; default: now. */
+  at?: Date;
+  /** From the last news to the work. */
+  debounceMs: number;
+  /** From the beginning of one work to that of the next; 0: as often as there is news. */
+  throttleMs: number;
+  /** The session is over, or a person asks in it: `throttleMs` does not hold it back, only bounds how long news may. */
+  isLast?: boolean;
+}
+
+/** The instant from which news is due. `since`: since when something waits; `workedAt`: when it was worked last. */
+function dueAt(
+  { now, at = now, debounceMs, throttleMs, isLast }: Pace,
+  had: { since?: string | null; workedAt?: string | null },
+): Date {
+  const nowMs = now.getTime();
+  const msOf = (instant: string | null | undefined) => (instant ? Date.parse(instant) : Number.NEGATIVE_INFINITY);
+  // What began later began by a clock that was wrong, and holds nothing back.
+  const past = (ms: number) => (ms > nowMs ? Number.NEGATIVE_INFINITY : ms);
+  const cameMs = Math.min(at.getTime(), nowMs);
+  const workedMs = past(msOf(had.workedAt));
+  const sinceMs = past(msOf(had.since));
+  const patientMs = Math.max(Number.isFinite(sinceMs) ? sinceMs : cameMs, workedMs) + Math.max(debounceMs, throttleMs);
+  const quietMs = Math.min(cameMs + debounceMs, patientMs);
+  const restedMs = isLast ? cameMs : workedMs + throttleMs;
+  return new Date(Math.max(cameMs, quietMs, restedMs));
 }

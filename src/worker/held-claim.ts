@@ -1,5 +1,6 @@
 // The claim of an item while it is worked: renewed until the work is over; who has lost it ends. And what a person asks for by a
-// command, done at once under the claim that a worker would take, so that the two never do it twice.
+// command, done at once under the claim that a worker would take, so that the two never do it twice; and what a
+// person does that no dream may run beside.
 
 import type { Config } from '../base/config/config.ts';
 import { AppError, type Failure, onAppError } from '../base/errors.ts';
@@ -7,7 +8,8 @@ import { thisProcess } from '../base/process.ts';
 import type { Clock } from '../base/time.ts';
 import type { Db } from '../db/sql.ts';
 import type { Claim } from '../memory/commit.ts';
-import { inboxRow, type NewItem, renew, restore, settle, take } from '../queue/inbox.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { giveBack, inboxRow, type NewItem, renew, restore, settle, take } from '../queue/inbox.ts';
 
 interface HeldBy {
   db: Db;
@@ -56,5 +58,21 @@ export async function byHand<Report extends { error?: Failure; outcome: string }
     const ending = report?.error && before ? report : { outcome: 'done' };
     if (isAsItWas) await restore(db, before);
     else await settle(db, taken, ending, { now: clock.now() });
+  }
+}
+
+/** What no dream may run beside, under the claim of the memory's dream, which a worker takes, too. Errors: `conflict`, which says who dreams there. A dream that waits goes on waiting. */
+export async function withoutDreams<Done>(
+  { db, clock, config }: HeldBy,
+  memory: MemoryRow,
+  work: (claim: Claim) => Promise<Done>,
+): Promise<Done> {
+  const item = { kind: 'dream', key: memory.id, memory: memory.id, payload: {} } as const;
+  const claim = await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: config.leaseMs });
+  try {
+    return await work(claim);
+  } finally {
+    if (claim.news === 1) await settle(db, claim, { outcome: 'done' }, { now: clock.now() });
+    else await giveBack(db, claim);
   }
 }

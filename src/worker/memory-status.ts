@@ -19,13 +19,13 @@ import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
 import { dreamHolds, inOrder, missingIn, type Need, oversizedIn, sayUnread, UNTOLD } from './needs.ts';
 import { nextNightly } from './nightly.ts';
-import { type KnownMemory, type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
-import { placeOf } from './whose-memory.ts';
+import { type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
+import { placeOf, type Whose } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
 export interface Learned {
   memory: string;
-  whose: Pick<KnownMemory, 'name' | 'command'>;
+  whose: Whose;
   count: number;
   entries: LearnedEntry[];
 }

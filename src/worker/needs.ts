@@ -17,6 +17,7 @@ import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { blockedOf } from '../queue/swept.ts';
 import type { App } from './compose.ts';
 import { gateOf } from './gate.ts';
+import type { Whose } from './whose-memory.ts';
 
 /** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
 export interface Need {
@@ -116,11 +117,7 @@ export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold
 }
 
 /** What a memory waits for a person with. */
-export async function needsOfMemory(
-  app: App,
-  memory: MemoryRow,
-  whose: { name: string; command(what: string): string },
-): Promise<Need[]> {
+export async function needsOfMemory(app: App, memory: MemoryRow, whose: Whose): Promise<Need[]> {
   const { db } = app;
   const needs: Need[] = [];
   const lost = sayMissing(await missingIn(app, memory));

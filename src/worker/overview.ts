@@ -2,28 +2,19 @@
 // each memory is. One reading for the page and for `nocturne` alone. It changes nothing but when a person looked last.
 
 import { ruleOf } from '../base/errors.ts';
-import { canonicalPath } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { replace, type Sql } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { gitRoot } from '../memory/paths.ts';
-import { memoryDirIfTold } from '../memory/places.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
 import { listWork } from '../queue/waiting-work.ts';
-import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
 import { inOrder, type Need, needsOfMemory, needsOfSessions } from './needs.ts';
+import { type Whose, whoseMemory } from './whose-memory.ts';
 
-/** A memory as a person calls it, and how a command is told to work on it from here. */
-export interface KnownMemory {
+export interface KnownMemory extends Whose {
   row: MemoryRow;
-  /** A project by where it lies, else the directory or the name. */
-  name: string;
-  /** The one directory its sessions ran in; null: none, or several. */
-  cwd: string | null;
   lastSuccessAt: string | null;
-  command(what: string): string;
 }
 
 export interface LearnedEntry {
@@ -51,37 +42,17 @@ const SUCCESS = `select created_at from job where job.memory = memory.id and job
   order by created_at desc limit 1`;
 
 /** All memories of this database's people, the one that was learned from last first. */
-export async function knownMemories({ db, config }: App): Promise<KnownMemory[]> {
-  const rows = await db.all<MemoryRow & { learnedAt: string | null; dreamedAt: string | null }>(
+export async function knownMemories(app: App): Promise<KnownMemory[]> {
+  const rows = await app.db.all<MemoryRow & { learnedAt: string | null; dreamedAt: string | null }>(
     `select memory.*, (${SUCCESS}) as "learnedAt", (${SUCCESS}) as "dreamedAt"
      from memory where deleted_at is null and tenant = ''`,
     ...['extract', 'dream'],
   );
-  const ran = await db.all<{ memory: string; cwd: string }>(
-    'select distinct memory, cwd from session where cwd is not null',
-  );
-  const cwds = Map.groupBy(ran, ({ memory }) => memory);
-  const told = memoryDirIfTold(config, {});
-  const here = told === null ? null : canonicalPath(told);
-  const known = rows.map(({ learnedAt, dreamedAt, ...row }): KnownMemory => {
-    const own = (cwds.get(row.id) ?? []).map(({ cwd }) => cwd);
-    const roots = new Set(own.map((cwd) => gitRoot(cwd) ?? cwd));
-    const root = roots.size === 1 ? [...roots][0] : undefined;
-    const place = row.dir ?? row.id;
-    const isUser = row.scope === 'user';
-    const command = (what: string) => {
-      if (isUser) return `${what} --scope user`;
-      if (row.dir === here) return what;
-      return root ? `cd ${shellPath(root, config)} && ${what}` : `${what} --memory ${shellPath(place, config)}`;
-    };
-    const name = isUser ? 'all your projects' : fromHome(root ?? row.dir ?? row.name, config);
-    const lastSuccessAt =
-      [learnedAt, dreamedAt]
-        .filter((at) => at !== null)
-        .sort()
-        .at(-1) ?? null;
-    return { row, name, cwd: own.length === 1 ? (own[0] ?? null) : null, lastSuccessAt, command };
-  });
+  const known: KnownMemory[] = [];
+  for (const { learnedAt, dreamedAt, ...row } of rows) {
+    const lastSuccessAt = [learnedAt ?? '', dreamedAt ?? ''].sort()[1] || null;
+    known.push({ ...(await whoseMemory(app, row)), row, lastSuccessAt });
+  }
   const at = ({ lastSuccessAt }: KnownMemory) => lastSuccessAt ?? '';
   return known.sort((a, b) => at(b).localeCompare(at(a)) || a.name.localeCompare(b.name));
 }

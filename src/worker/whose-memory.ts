@@ -8,7 +8,10 @@ import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
 
 export interface Whose {
+  /** A project by where it lies, else the directory or the name. */
   name: string;
+  /** The one repository, or directory, that its sessions ran in; null: none, or several. */
+  root: string | null;
   command(what: string): string;
 }
 
@@ -18,7 +21,7 @@ export function placeOf({ dir, id }: Pick<MemoryRow, 'dir' | 'id'>): string {
 }
 
 /** Those of projects and of the user that are in use here. */
-export async function knownMemories(app: App): Promise<MemoryRow[]> {
+export async function memoriesHere(app: App): Promise<MemoryRow[]> {
   const rows = await app.db.all<MemoryRow>(
     "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by name, id",
     app.machine,
@@ -31,13 +34,13 @@ export async function whoseMemory(
   memory: MemoryRow,
 ): Promise<Whose> {
   const { config, db } = app;
-  if (memory.scope === 'user') return { name: 'all your projects', command: (what) => `${what} --scope user` };
   const rows = await db.all<{ cwd: string }>(
     'select distinct cwd from session where memory = ? and cwd is not null order by cwd',
     memory.id,
   );
-  const [root, ...others] = new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd));
-  const only = others.length === 0 ? root : undefined;
+  const roots = new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd));
+  const root = roots.size === 1 ? ([...roots][0] ?? null) : null;
+  if (memory.scope === 'user') return { name: 'all your projects', root, command: (what) => `${what} --scope user` };
   const keeps = async (cwd: string) => {
     const isTold =
       isDirectory(cwd) &&
@@ -48,10 +51,9 @@ export async function whoseMemory(
       );
     return isTold && (await app.findMemory({ cwd }))?.id === memory.id;
   };
-  const name = fromHome(only ?? memory.dir ?? memory.name, config);
-  if (await keeps(process.cwd())) return { name, command: (what) => what };
-  if (only !== undefined && (await keeps(only))) {
-    return { name, command: (what) => `cd ${shellPath(only, config)} && ${what}` };
-  }
-  return { name, command: (what) => `${what} --memory ${shellPath(placeOf(memory), config)}` };
+  const name = fromHome(root ?? memory.dir ?? memory.name, config);
+  if (await keeps(process.cwd())) return { name, root, command: (what) => what };
+  if (root !== null && (await keeps(root)))
+    return { name, root, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
+  return { name, root, command: (what) => `${what} --memory ${shellPath(placeOf(memory), config)}` };
 }
