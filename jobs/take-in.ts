@@ -21,7 +21,7 @@ import type { Entry, Evidence } from '../src/memory/memory-types.ts';
 import { appendEntries, logPath } from '../src/memory/text/daily-log.ts';
 import { nameIn, projectOf, takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
 
-export interface OldMemory {
+interface OldMemory {
   dir: string;
   /** As clients know it; default: a new id. */
   id?: string;
@@ -35,17 +35,10 @@ export interface OldMemory {
   more?: Row;
 }
 
-export interface TakeInReport {
-  memory: MemoryRow;
-  /** Where its ledger is now; null where the directory had none. */
-  aside: string | null;
-  delivered: number;
-}
-
 export async function takeIn(
   of: OldMemory,
   deps: { memories: Memories; zone: string; userMemory?(): Promise<MemoryRow | null> },
-): Promise<TakeInReport> {
+): Promise<MemoryRow> {
   const { memories, zone } = deps;
   const { db, machine, clock } = memories;
   const dir = canonicalPath(of.dir);
@@ -74,7 +67,7 @@ export async function takeIn(
     old?.close();
   }
   // 3.
-  const aside = isOld(path) ? putAside(path) : null;
+  if (isOld(path)) putAside(path);
   // 4.
   const memory = of.isStore
     ? ((await db.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow)
@@ -82,7 +75,7 @@ export async function takeIn(
   // 5.
   const user = undelivered.length > 0 ? await deps.userMemory?.() : null;
   if (user) await deliver(undelivered, { memories, user, zone, at });
-  return { memory, aside, delivered: user ? undelivered.length : 0 };
+  return memory;
 }
 
 /** What was kept of sessions that wait, for agents that delete theirs. */

@@ -8,7 +8,7 @@
 // 6. Name what git has handed on since: that is not taken back there.
 
 import { AppError } from '../src/base/errors.ts';
-import { marks, newId, type Sql } from '../src/db/sql.ts';
+import { marks, newId, type Sql, settingOf } from '../src/db/sql.ts';
 import { commitAll, type FileChange, type Plan } from '../src/memory/commit.ts';
 import type { Actor } from '../src/memory/file-rows.ts';
 import { type FileChanges, fileChangesOf, type Pushed, pushedBy, tooOld } from '../src/memory/job-changes.ts';
@@ -151,8 +151,8 @@ async function jobToUndo(sql: Sql, id: string, partial: boolean): Promise<JobRow
   }
   if (job.kind === 'undo' && partial)
     throw new AppError('bad-input', `${id} is an undo, which is taken back as a whole or not at all.`);
-  const kept = await sql.get<{ value: string }>("select value from setting where key = 'undo_from'");
-  if (kept && job.at < kept.value) throw tooOld(id);
+  const keptFrom = await settingOf(sql, 'undo_from');
+  if (keptFrom !== undefined && job.at < keptFrom) throw tooOld(id);
   return job;
 }
 

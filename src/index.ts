@@ -19,7 +19,7 @@ export type { DreamReport, DreamRequest } from '../jobs/dream.ts';
 export type { ExtractReport, ExtractRequest } from '../jobs/extract/extract-report.ts';
 export type { ForgetReport, ForgetRequest } from '../jobs/forget.ts';
 export type { LearnAgainRequest } from '../jobs/learn-again.ts';
-export { type RedactReport, type RedactRequest, redactVersion } from '../jobs/redact-words.ts';
+export { type RedactReport, type RedactRequest, redactVersion } from '../jobs/redact.ts';
 export type { RememberReport, RememberRequest } from '../jobs/remember.ts';
 export type { ReviewRequest } from '../jobs/review.ts';
 export type { UndoReport, UndoRequest } from '../jobs/undo.ts';

@@ -3,7 +3,7 @@
 // of clients waits; a dream that had begun goes on, and passes by what it has read.
 
 import type { OldDatabase } from '../../src/db/old-database.ts';
-import { insert, newId, type Row, type Sql } from '../../src/db/sql.ts';
+import { insert, keepSetting, newId, type Row, type Sql, settingOf } from '../../src/db/sql.ts';
 import { memoryRow } from '../../src/memory/memories.ts';
 import { sessionNamed } from '../../src/memory/session-rows.ts';
 import { put } from '../../src/queue/inbox.ts';
@@ -29,9 +29,9 @@ export async function takeInHomeRows(
   old: OldDatabase,
   { of, machine, now, kept }: { of: string; machine: string; now: Date; kept: Map<string, Buffer[]> },
 ): Promise<void> {
-  const once = [{ key: `taken_in ${of}`, value: now.toISOString() }];
-  if (await sql.get('select 1 from setting where key = ?', once[0]?.key as string)) return;
-  await insert(sql, 'setting', once);
+  const once = `taken_in ${of}`;
+  if ((await settingOf(sql, once)) !== undefined) return;
+  await keepSetting(sql, once, now.toISOString());
   for (const { stores, day_micro_usd, tenant, ...key } of old.rows<Row>('api_key')) {
     const row = { ...key, memories: stores ?? null, day_usd: day_micro_usd ?? null, tenant: tenant ?? '' };
     await insert(sql, 'api_key', [row], 'on conflict do nothing');

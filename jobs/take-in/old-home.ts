@@ -16,14 +16,8 @@ import type { Memories, MemoryRow, Scope } from '../../src/memory/memories.ts';
 import { takeIn } from '../take-in.ts';
 import { copiesIn, keptParts, type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
 
-export interface HomeReport {
-  /** Directories and stores that were taken in. */
-  taken: string[];
-  /** Those that could not be, and why. */
-  left: { place: string; why: string }[];
-  /** Where its database is now; null where there was none. */
-  aside: string | null;
-}
+/** What could not be taken in, and why. */
+type Left = { place: string; why: string }[];
 
 export async function takeInHome(
   /** The directory of that home. */
@@ -33,22 +27,21 @@ export async function takeInHome(
     zone,
     describe,
   }: { memories: Memories; zone: string; describe(dir: string): { scope: Scope; name: string } },
-): Promise<HomeReport> {
+): Promise<Left> {
   const path = join(home, 'home.db');
-  const report: HomeReport = { taken: [], left: [], aside: null };
+  const left: Left = [];
   const old = openOld(path);
-  if (!old) return report;
+  if (!old) return left;
   const { db, clock, machine } = memories;
   let user: MemoryRow | null = null;
   const take = async (of: Parameters<typeof takeIn>[0]) => {
     try {
-      const { memory } = await takeIn(of, { memories, zone, userMemory: async () => user });
-      report.taken.push(of.dir);
+      const memory = await takeIn(of, { memories, zone, userMemory: async () => user });
       if (of.scope === 'user') user = memory;
     } catch (error) {
       const cause = isAppError(error) || (error as { code?: string }).code?.startsWith('SQLITE_');
       if (!cause) throw error;
-      report.left.push({ place: of.dir, why: (error as Error).message });
+      left.push({ place: of.dir, why: (error as Error).message });
     }
   };
   try {
@@ -78,6 +71,6 @@ export async function takeInHome(
     old.close();
   }
   // 4.
-  report.aside = putAside(path);
-  return report;
+  putAside(path);
+  return left;
 }

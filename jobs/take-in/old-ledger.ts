@@ -292,7 +292,7 @@ interface OldPayload {
   reopenGivenUp?: boolean;
 }
 
-/** What waits, and what was given up. Its tries begin again. What clients asked for is told by their rows (old-clients.ts). */
+/** What waits, and what was given up. Its tries begin again. What clients asked for is told by their rows (home-rows.ts). */
 async function takeInWork(
   sql: Sql,
   old: OldDatabase,

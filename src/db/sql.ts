@@ -118,6 +118,16 @@ export async function replace(sql: Sql, table: string, key: readonly string[], r
   await insert(sql, table, [row], `on conflict (${key.join(', ')}) do ${set ? `update set ${set}` : 'nothing'}`);
 }
 
+/** A single value that the database keeps under a name. */
+export async function settingOf(sql: Sql, key: string): Promise<string | undefined> {
+  return (await sql.get<{ value: string }>('select value from setting where key = ?', key))?.value;
+}
+
+/** Keeps it, in place of the one before. */
+export function keepSetting(sql: Sql, key: string, value: string): Promise<void> {
+  return replace(sql, 'setting', ['key'], { key, value });
+}
+
 /** Asks in as many statements as the values need: `sql` has one `(…)` for the list, and `before` stands in front of it. */
 export async function allOf<Found = Row>(
   sql: Sql,

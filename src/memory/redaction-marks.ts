@@ -5,7 +5,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { makeDirectory, readTextNow, writeWhole } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
-import type { Db, Sql } from '../db/sql.ts';
+import { type Db, keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import { addVersion, headOf } from './file-rows.ts';
 import { wipe } from './redaction.ts';
 import { REDACTED } from './scrub.ts';
@@ -94,9 +94,7 @@ async function replaceHead(sql: Sql, id: string, now: Date): Promise<void> {
 const KEPT = 'marks';
 
 async function keepMarks(sql: Sql, marks: readonly Mark[]): Promise<void> {
-  const or = 'on conflict (key) do update set value = excluded.value';
-  const value = JSON.stringify(marks.map(({ salt, sums }) => ({ salt, sums })));
-  await sql.run(`insert into setting (key, value) values ('${KEPT}', ?) ${or}`, value);
+  await keepSetting(sql, KEPT, JSON.stringify(marks.map(({ salt, sums }) => ({ salt, sums }))));
 }
 
 /** The mark of a message. */
@@ -106,8 +104,7 @@ export function markOf(message: string): string {
 
 /** Tells of a message whether something that was said in it was forgotten or redacted before a restore. */
 export async function markedMessages(sql: Sql): Promise<(message: string) => boolean> {
-  const row = await sql.get<{ value: string }>(`select value from setting where key = '${KEPT}'`);
-  const kept: { salt: string; sums: string[] }[] = JSON.parse(row?.value ?? '[]');
+  const kept: { salt: string; sums: string[] }[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
   const known = kept.map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
   return (message) => known.some(({ salt, sums }) => sums.has(sumOf(salt, markOf(message))));
 }

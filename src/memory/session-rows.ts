@@ -9,7 +9,7 @@ import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, removeFile, writeNew } from '../base/files/files.ts';
 import { isDead, thisProcess } from '../base/process.ts';
 import { redact } from '../base/secrets/redact-text.ts';
-import { type Db, insert, newId, replace, type Sql } from '../db/sql.ts';
+import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../db/sql.ts';
 import { openSession, openSnapshot, type ReadPoint, type Session, snapshotLines } from '../transcript/session.ts';
 
 export interface SessionRow {
@@ -52,12 +52,12 @@ const DECLINED = 'declined_before';
 
 /** What was said before this instant was declined at set-up; ISO-8601. */
 export async function declinedBefore(sql: Sql): Promise<string | undefined> {
-  return (await sql.get<{ value: string }>('select value from setting where key = ?', DECLINED))?.value;
+  return settingOf(sql, DECLINED);
 }
 
 /** Declines what was said before now. */
 export async function declineBefore(sql: Sql, now: Date): Promise<void> {
-  await replace(sql, 'setting', ['key'], { key: DECLINED, value: now.toISOString() });
+  await keepSetting(sql, DECLINED, now.toISOString());
 }
 
 export function readPointOf({ read_to: byte, prefix_sha: hash }: SessionRow): ReadPoint | undefined {

@@ -4,7 +4,7 @@
 
 import { AppError } from '../base/errors.ts';
 import { DAY_MS } from '../base/time.ts';
-import { type Db, marks, replace, type Sql, type Value } from '../db/sql.ts';
+import { type Db, keepSetting, marks, type Sql, type Value } from '../db/sql.ts';
 import type { Actor, Content } from './file-rows.ts';
 
 export type Operation = 'created' | 'modified' | 'deleted';
@@ -147,7 +147,7 @@ export async function dropOld(db: Db, { now, versionDays, versionsKept }: Retent
   const before = (days: number) => new Date(now.getTime() - days * DAY_MS).toISOString();
   const since = before(versionDays);
   // Undo is told first: it must not miss what is gone by then.
-  await db.write((sql) => replace(sql, 'setting', ['key'], { key: 'undo_from', value: since }));
+  await db.write((sql) => keepSetting(sql, 'undo_from', since));
   const versions = await db.all<{ id: string }>(OLD_VERSIONS, since, versionsKept, since);
   await dropAll(db, 'version', 'id', versions);
   const undone = 'select distinct change as id from undo where change in (select id from change where at < ?)';

@@ -3,7 +3,7 @@
 // Promises: a pause that a server asks for is everyone's; jobs that were under way when it opened open it no further.
 
 import { ERRORS, isErrorCode } from '../base/errors.ts';
-import { marks, type Sql } from '../db/sql.ts';
+import { keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
 
 /** A pause that a server asks for and that a job does not wait out itself. */
 const LONG_PAUSE_MS = 30_000;
@@ -40,8 +40,7 @@ interface Ended {
 
 /** As the jobs have it that ended since a person, or another key, closed it last. `after`: failures in a row. */
 export async function breakerOf(sql: Sql, { after, now }: { after: number; now: Date }): Promise<BreakerState> {
-  const row = await sql.get<{ value: string }>("select value from setting where key = 'breaker'");
-  const [closed = '', ...before] = row?.value.split(' ') ?? [];
+  const [closed = '', ...before] = (await settingOf(sql, 'breaker'))?.split(' ') ?? [];
   // What ended later ended by a clock that was wrong.
   const jobs = await sql.all<Ended & { id: string }>(
     `select id, ended_at as "endedAt", code, error, progress, retry_at as "retryAt",
@@ -91,9 +90,7 @@ function readJobs(jobs: readonly Ended[], { after, now }: { after: number; now: 
 export async function closeBreaker(sql: Sql, now: Date): Promise<void> {
   const at = now.toISOString();
   const jobs = await sql.all<{ id: string }>('select id from job where ended_at = ?', at);
-  const or = 'on conflict (key) do update set value = excluded.value';
-  const value = [at, ...jobs.map(({ id }) => id)].join(' ');
-  await sql.run(`insert into setting (key, value) values ('breaker', ?) ${or}`, value);
+  await keepSetting(sql, 'breaker', [at, ...jobs.map(({ id }) => id)].join(' '));
 }
 
 /** How long the others wait for the one that tries before another may. */

@@ -1,20 +1,18 @@
 // Which nights were, and what a night puts into the inbox. Promises: of all processes one begins it, in one transaction, so that
 // who dies in it leaves a night that is still due; a dream that a person asked for stays as asked.
 
-import { type Db, insert, type Sql } from '../db/sql.ts';
+import { type Db, insert, type Sql, settingOf } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { put } from './inbox.ts';
-
-const READ = "select value from setting where key = 'night'";
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
 export async function lastNight(db: Db, now: Date): Promise<string> {
   const at = now.toISOString();
-  const row = await db.get<{ value: string }>(READ);
-  if (row && row.value <= at) return row.value;
-  if (row) await db.run("update setting set value = ? where key = 'night' and value > ?", at, at);
+  const last = await settingOf(db, 'night');
+  if (last !== undefined && last <= at) return last;
+  if (last !== undefined) await db.run("update setting set value = ? where key = 'night' and value > ?", at, at);
   else await insert(db, 'setting', [{ key: 'night', value: at }], 'on conflict (key) do nothing');
-  return (await db.get<{ value: string }>(READ))?.value ?? at;
+  return (await settingOf(db, 'night')) ?? at;
 }
 
 /** Memories that a night is about: not those of clients, who ask for their dreams. */

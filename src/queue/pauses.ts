@@ -1,6 +1,6 @@
 // The pauses that a person made, of a project or of everything, for all who work unasked. One value of the database keeps them.
 
-import type { Db, Sql } from '../db/sql.ts';
+import { type Db, keepSetting, type Sql, settingOf } from '../db/sql.ts';
 
 export interface Pause {
   /** The root of a project; null: everything. */
@@ -11,8 +11,7 @@ export interface Pause {
 
 /** Those that are not over, everything's first. */
 export async function pausesOf(sql: Sql, now: Date): Promise<Pause[]> {
-  const row = await sql.get<{ value: string }>("select value from setting where key = 'pauses'");
-  const pauses: Pause[] = JSON.parse(row?.value ?? '[]');
+  const pauses: Pause[] = JSON.parse((await settingOf(sql, 'pauses')) ?? '[]');
   const at = now.toISOString();
   return pauses
     .filter(({ until }) => until === null || until > at)
@@ -36,7 +35,7 @@ function change(db: Db, now: Date, make: (pauses: Pause[]) => Pause[]): Promise<
       "insert into setting (key, value) values ('pauses', '[]') on conflict (key) do update set value = setting.value",
     );
     const pauses = make(await pausesOf(sql, now));
-    await sql.run("update setting set value = ? where key = 'pauses'", JSON.stringify(pauses));
+    await keepSetting(sql, 'pauses', JSON.stringify(pauses));
     return pauses;
   });
 }

@@ -8,7 +8,7 @@ import type { Spend } from '../agent/run-with-tools.ts';
 import { boundMicroUsd, costMicroUsd, type Price, priceOf, type Settled, type Usage } from '../base/config/prices.ts';
 import { AppError } from '../base/errors.ts';
 import { type Clock, type Day, dayOf, nextDayAt } from '../base/time.ts';
-import { type Db, insert, newId, type Sql } from '../db/sql.ts';
+import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../db/sql.ts';
 
 export interface Ceilings {
   /** Tokens that one job may use, all its requests together. */
@@ -282,8 +282,8 @@ async function noteFull(sql: Sql, day: Day, now: Date): Promise<void> {
 
 /** Since when a day has no room; null: it may have. */
 export async function fullSince(sql: Sql, day: Day): Promise<string | null> {
-  const row = await sql.get<{ value: string }>(`select value from setting where key = '${FULL}'`);
-  return row?.value.startsWith(`${day} `) ? row.value.slice(day.length + 1) : null;
+  const full = await settingOf(sql, FULL);
+  return full?.startsWith(`${day} `) ? full.slice(day.length + 1) : null;
 }
 
 /** What was spent on a day is not known, so no more is, until it is opened again. */
@@ -312,21 +312,18 @@ export async function reopenDay(sql: Sql, day: Day): Promise<void> {
 /** Those that count: of this machine, or where several share the database, those that it keeps for all (`setCeilings`). */
 export async function ceilingsOf(db: Db, own: Ceilings): Promise<Ceilings> {
   if (db.engine === 'sqlite') return own;
-  const read = () => db.get<{ value: string }>("select value from setting where key = 'limits'");
-  let row = await read();
-  if (!row) {
-    await setCeilings(db, own, 'on conflict (key) do nothing');
-    row = await read();
+  if ((await settingOf(db, LIMITS)) === undefined) {
+    const made = { key: LIMITS, value: limitsOf(own) };
+    await insert(db, 'setting', [made], 'on conflict (key) do nothing');
   }
-  return { ...own, dayMoneyUsd: undefined, ...JSON.parse(row?.value ?? '{}') };
+  return { ...own, dayMoneyUsd: undefined, ...JSON.parse((await settingOf(db, LIMITS)) ?? '{}') };
 }
 
 /** From now on these count on all machines. */
-export async function setCeilings(
-  sql: Sql,
-  { dayTokens, dayMoneyUsd, zone }: Omit<Ceilings, 'jobTokens'>,
-  or = 'on conflict (key) do update set value = excluded.value',
-): Promise<void> {
-  const value = JSON.stringify({ dayTokens, dayMoneyUsd, zone });
-  await sql.run(`insert into setting (key, value) values ('limits', ?) ${or}`, value);
+export function setCeilings(sql: Sql, ceilings: Omit<Ceilings, 'jobTokens'>): Promise<void> {
+  return keepSetting(sql, LIMITS, limitsOf(ceilings));
 }
+
+const LIMITS = 'limits';
+const limitsOf = ({ dayTokens, dayMoneyUsd, zone }: Omit<Ceilings, 'jobTokens'>) =>
+  JSON.stringify({ dayTokens, dayMoneyUsd, zone });

@@ -2,7 +2,7 @@
 // they are; and what settings or permissions keep closed (`blocked`), which is looked at again until it is open.
 // It saves reading; losing it costs one sweep.
 
-import { type Db, replace, type Sql } from '../db/sql.ts';
+import { type Db, keepSetting, type Sql, settingOf } from '../db/sql.ts';
 
 export interface Look {
   path: string;
@@ -20,8 +20,7 @@ export interface Look {
 const keyOf = (machine: string) => `swept ${machine}`;
 
 export async function looksOf(sql: Sql, machine: string): Promise<Map<string, Look>> {
-  const row = await sql.get<{ value: string }>('select value from setting where key = ?', keyOf(machine));
-  const looks: Look[] = JSON.parse(row?.value ?? '[]');
+  const looks: Look[] = JSON.parse((await settingOf(sql, keyOf(machine))) ?? '[]');
   return new Map(looks.map((look) => [look.path, look]));
 }
 
@@ -38,7 +37,7 @@ export async function keepLooks(
     for (const path of gone) isOther = known.delete(path) || isOther;
     for (const look of looks) known.set(look.path, look);
     if (!isOther && known.size === before) return;
-    await replace(sql, 'setting', ['key'], { key: keyOf(machine), value: JSON.stringify([...known.values()]) });
+    await keepSetting(sql, keyOf(machine), JSON.stringify([...known.values()]));
   });
 }
 

@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { isDead, type ProcessName, thisProcess } from '../base/process.ts';
-import { type Db, insert, newId, type Sql } from '../db/sql.ts';
+import { type Db, insert, newId, type Sql, settingOf } from '../db/sql.ts';
 
 export interface WorkerRow {
   process: ProcessName;
@@ -34,6 +34,5 @@ export async function queueNamespace(db: Db, home: string): Promise<string> {
   if (db.engine === 'sqlite') return `nocturne-${hash('sha256', home).slice(0, 8)}`;
   const made = { key: 'queue', value: newId('nocturne') };
   await insert(db, 'setting', [made], 'on conflict (key) do nothing');
-  const row = await db.get<{ value: string }>("select value from setting where key = 'queue'");
-  return row?.value ?? made.value;
+  return (await settingOf(db, 'queue')) ?? made.value;
 }

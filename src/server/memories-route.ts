@@ -1,7 +1,7 @@
 // The memories of a store, and their versions: made, listed, read, changed, deleted, redacted.
 
 import { z } from '@hono/zod-openapi';
-import { redactVersion } from '../../jobs/redact-words.ts';
+import { redactVersion } from '../../jobs/redact.ts';
 import type { Version } from '../memory/versions.ts';
 import { ApiError } from './api-errors.ts';
 import {

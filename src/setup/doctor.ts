@@ -13,7 +13,7 @@ import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
 import { backupsIn, damageOf } from '../db/backup.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
-import { type Db, newId } from '../db/sql.ts';
+import { type Db, newId, settingOf } from '../db/sql.ts';
 import { findPlace } from '../hook/recalled-places.ts';
 import { Memories, type MemoryRow, machineOf } from '../memory/memories.ts';
 import { checkoutRoot } from '../memory/paths.ts';
@@ -193,7 +193,7 @@ async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Pro
 }
 
 async function checkSchedule(db: Db, config: Config): Promise<Checked[]> {
-  const lastAt = (await db.get<{ value: string }>("select value from setting where key = 'night'"))?.value;
+  const lastAt = await settingOf(db, 'night');
   const last = lastAt === undefined ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
   const scheduler = await schedulerWithNight(config.environment);
   const state = await scheduler?.state();

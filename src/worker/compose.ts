@@ -13,7 +13,7 @@ import {
 } from '../../jobs/extract/extract-report.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
 import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
-import type { RedactReport, RedactRequest } from '../../jobs/redact-words.ts';
+import type { RedactReport, RedactRequest } from '../../jobs/redact.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { Decided, ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
@@ -371,7 +371,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       for (const { job } of decided.filter(isDone)) await shareAfter(memory, job);
       return decided;
     },
-    redact: async (request) => (await import('../../jobs/redact-words.ts')).redact(request, { memories }),
+    redact: async (request) => (await import('../../jobs/redact.ts')).redact(request, { memories }),
     async close() {
       forked.close();
       await memories.close();

@@ -39,8 +39,8 @@ export async function takeInBefore(
   }
   if (!isOld(join(home, 'home.db'))) return;
   const { takeInHome } = await import('../../jobs/take-in/old-home.ts');
-  const report = await alone(home, () => takeInHome(home, { memories, zone, describe }));
-  for (const { place, why } of report.left)
+  const left = await alone(home, () => takeInHome(home, { memories, zone, describe }));
+  for (const { place, why } of left)
     await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });
 }
 

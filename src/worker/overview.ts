@@ -3,7 +3,7 @@
 
 import { ruleOf } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { replace, type Sql } from '../db/sql.ts';
+import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
@@ -139,9 +139,9 @@ export function sayBreaker({ state, failures, until, code, reason }: BreakerStat
 
 /** When a person looked last at what was learned; null: never. */
 export async function lookedAt(sql: Sql): Promise<string | null> {
-  return (await sql.get<{ value: string }>("select value from setting where key = 'looked'"))?.value ?? null;
+  return (await settingOf(sql, 'looked')) ?? null;
 }
 
 export function noteLook({ db, clock }: Pick<App, 'db' | 'clock'>): Promise<void> {
-  return replace(db, 'setting', ['key'], { key: 'looked', value: clock.now().toISOString() });
+  return keepSetting(db, 'looked', clock.now().toISOString());
 }

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type RedactReport, redact, redactVersion } from '../../jobs/redact-words.ts';
+import { type RedactReport, redact, redactVersion } from '../../jobs/redact.ts';
 import { undo } from '../../jobs/undo.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { backUp, backupsIn } from '../../src/db/backup.ts';

@@ -5,7 +5,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dream } from '../../jobs/dream.ts';
 import { forget } from '../../jobs/forget.ts';
-import { redact } from '../../jobs/redact-words.ts';
+import { redact } from '../../jobs/redact.ts';
 import { lastJob, undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import { dirname, join } from 'node:path';
 import { restore } from '../../jobs/edit.ts';
 import { forget } from '../../jobs/forget.ts';
-import { redact } from '../../jobs/redact-words.ts';
+import { redact } from '../../jobs/redact.ts';
 import { undo } from '../../jobs/undo.ts';
 import { lookInto } from '../../src/memory/commit.ts';
 import { entriesWhere } from '../../src/memory/entries.ts';

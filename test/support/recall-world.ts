@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { redact } from '../../jobs/redact-words.ts';
+import { redact } from '../../jobs/redact.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { type RecallOptions, recallFor } from '../../src/hook/start-recall.ts';
