@@ -19,7 +19,6 @@ import { backUp, compact } from '../src/db/backup.ts';
 import { newId } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { rawText } from '../src/memory/edit-text.ts';
-import { type RestingLine, restingOn } from '../src/memory/evidence.ts';
 import { type Actor, headsOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import type { Memories } from '../src/memory/memories.ts';
@@ -34,6 +33,7 @@ import {
   wipeVersions,
 } from '../src/memory/redaction.ts';
 import { addMark, markOf } from '../src/memory/redaction-marks.ts';
+import { type RestingLine, restingOn } from '../src/memory/rests.ts';
 import { movedLines, type Scrub, scrubFile, scrubJson } from '../src/memory/scrub.ts';
 import { editLines, parseTopic } from '../src/memory/text/topic.ts';
 

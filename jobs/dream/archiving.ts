@@ -7,9 +7,9 @@ import { subDays } from 'date-fns/subDays';
 import { type Clock, DAY_MS, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import type { Committed, FileChange } from '../../src/memory/commit.ts';
-import { restsOf } from '../../src/memory/evidence.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
+import { restsOf } from '../../src/memory/rests.ts';
 import type { Archiving } from '../../src/memory/text/operations.ts';
 import {
   archivePath,

@@ -5,10 +5,10 @@
 
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../src/memory/commit.ts';
-import { restsOf } from '../../src/memory/evidence.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import { INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
+import { restsOf } from '../../src/memory/rests.ts';
 import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
 import { applyEdit, editsOf, renamed, type TopicEdit } from '../../src/memory/text/topic-edits.ts';
 import { type Change, rowOf } from '../../src/memory/undo-rows.ts';

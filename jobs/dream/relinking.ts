@@ -3,10 +3,10 @@
 
 import type { Sql } from '../../src/db/sql.ts';
 import type { FileChange } from '../../src/memory/commit.ts';
-import { restsOf } from '../../src/memory/evidence.ts';
 import { isPinned } from '../../src/memory/file-guards.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { generatedLines, INDEX } from '../../src/memory/memory-index.ts';
+import { restsOf } from '../../src/memory/rests.ts';
 import { readLines } from '../../src/memory/text/blocks.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
 import { editLines, lineId, parseTopic } from '../../src/memory/text/topic.ts';

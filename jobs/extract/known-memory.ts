@@ -9,7 +9,7 @@ import { mostThat } from '../../src/base/text/wording.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { nearestFiles } from '../../src/memory/near-lines.ts';
-import { inOneCase } from '../../src/memory/searched-lines.ts';
+import { inOneCase } from '../../src/memory/search-words.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
 import { isTopicPath, parseTopic, type TopicLine } from '../../src/memory/text/topic.ts';

@@ -12,11 +12,12 @@ import {
   type ExplainedLine,
   explainEntries,
   explainLines,
-  restingOn,
-} from '../memory/evidence.ts';
+  type FormerLine,
+  formerLine,
+} from '../memory/explained.ts';
 import type { Actor } from '../memory/file-rows.ts';
-import { type FormerLine, formerLine } from '../memory/former-lines.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { restingOn } from '../memory/rests.ts';
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';

@@ -5,7 +5,6 @@
 import Database from 'better-sqlite3';
 import { makeWhole, moveFile, removeFile, statNow } from '../base/files/files.ts';
 import type { Row } from './sql.ts';
-import { inTurn } from './sqlite.ts';
 
 export interface OldDatabase {
   /** All rows of a table, in the order in which they came; none where it has no such table. */
@@ -65,15 +64,4 @@ export function putAside(path: string): string {
   for (const end of ['-wal', '-shm']) if (statNow(path + end)) removeFile(path + end);
   leaveMark(path);
   return aside;
-}
-
-/** Runs `work` while no other process of this home takes anything in. */
-export async function takingIn<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  const db = new Database(lock, { timeout: 20 });
-  try {
-    await inTurn(lock, () => db.exec('begin exclusive'));
-    return await work();
-  } finally {
-    db.close();
-  }
 }

@@ -134,7 +134,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Whether SQLite found the file itself to be damaged. */
-export function isDamage(error: unknown): boolean {
+function isDamage(error: unknown): boolean {
   const { code, message } = Object(error) as { code?: string; message?: string };
   // A table that is not there was, under a name that a damaged page no longer has.
   if (code === 'SQLITE_ERROR') return /^no such (?:table|column)|^malformed|has no column named/.test(message ?? '');

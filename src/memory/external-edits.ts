@@ -9,8 +9,8 @@ import type { Db, Sql } from '../db/sql.ts';
 import { type Found, isStanding, type Known, knownFile, looksOf, type Survey } from './directory-look.ts';
 import type { DisplacedFile, DisplacedFiles } from './displaced-files.ts';
 import { mergeFiles } from './edit-text.ts';
-import { followLines } from './evidence.ts';
 import { type Actor, addVersion, type Content, type Head, headAt, headOf, keepVersion, shaOf } from './file-rows.ts';
+import { followLines } from './rests.ts';
 import { Change } from './undo-rows.ts';
 
 const EXTERNAL: Actor = { kind: 'external', id: null };

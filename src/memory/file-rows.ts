@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { insert, MOST_VALUES, marks, newId, type Row, type Sql } from '../db/sql.ts';
-import { rowTexts, searchedLines } from './searched-lines.ts';
+import { rowTexts, searchedLines } from './search-words.ts';
 import { isTopicFile, parseTopic } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -52,15 +52,9 @@ export async function headOf(sql: Sql, memory: string, file: string): Promise<He
   return (await sql.get<Head>(`${HEAD} where file.memory = ? and file.id = ?`, memory, file)) ?? null;
 }
 
-/** The heads of all files that are there, by path; those under a prefix. With their contents, unless that is not wanted. */
-export async function headsOf(sql: Sql, memory: string, of: { under?: string } = {}): Promise<Head[]> {
-  const { under = '' } = of;
-  return sql.all<Head>(
-    `${HEAD} where file.memory = ? and file.path >= ? and file.path < ? order by file.path`,
-    memory,
-    under,
-    `${under}\u{10ffff}`,
-  );
+/** The heads of all files that are there, by path. */
+export async function headsOf(sql: Sql, memory: string): Promise<Head[]> {
+  return sql.all<Head>(`${HEAD} where file.memory = ? and file.path is not null order by file.path`, memory);
 }
 
 export interface NewVersion {

@@ -5,9 +5,9 @@
 
 import { allOf, type Sql } from '../db/sql.ts';
 import type { Committed, FileChange } from './commit.ts';
-import { followChange } from './evidence.ts';
 import { isPinned } from './file-guards.ts';
 import { type Actor, headAt } from './file-rows.ts';
+import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
 import {
   type BuiltIndex,

@@ -21,28 +21,23 @@ export interface Location {
   kind: 'file' | 'directory' | 'nothing';
 }
 
-interface Door {
-  /** Lets jobs through to their reports in `.nocturne/dreams/`; nothing else in there is ever reached. */
-  reports?: boolean;
-}
-
 /** The location that `path` means in the directory `root`, a canonical path. Throws `bad-input`. */
-export function confine(root: string, path: string, door: Door = {}): Location {
-  const problem = findProblem(path, door);
+export function confine(root: string, path: string): Location {
+  const problem = findProblem(path);
   if (problem) throw refusal(path, problem);
   const absolute = resolveIn(root, path);
   const found = relative(root, absolute).split(sep).join('/').normalize('NFC');
   // A link, or a short name on Windows, may lead to where no path leads.
-  const behind = found === '' ? 'it is the memory directory itself' : findProblem(found, door);
+  const behind = found === '' ? 'it is the memory directory itself' : findProblem(found);
   if (behind) throw refusal(path, `it leads to ${JSON.stringify(found)}, and ${behind}`);
   const kind = kindOf(absolute) ?? 'nothing';
   if (kind === 'link' || kind === 'other') throw refusal(path, 'what stands there is neither a file nor a directory');
   return { path: found, absolute, kind };
 }
 
-/** The location of a file that the store may read and write, reports of jobs included. Throws `bad-input`. */
+/** The location of a file that may be read and written. Throws `bad-input`. */
 export function locateFile(root: string, path: string): Location {
-  const place = confine(root, path, { reports: true });
+  const place = confine(root, path);
   const isDirectory = place.kind === 'directory' || (place.kind === 'nothing' && OWN_DIRECTORY.test(place.path));
   if (isDirectory) throw refusal(path, 'it is a directory');
   return place;
@@ -50,7 +45,7 @@ export function locateFile(root: string, path: string): Location {
 
 /** Throws `bad-input` for a text that cannot be the path of a file of a memory, wherever that is kept. */
 export function checkFilePath(path: string): void {
-  const problem = findProblem(path, {}) ?? (OWN_DIRECTORY.test(path) ? 'it is a directory' : null);
+  const problem = findProblem(path) ?? (OWN_DIRECTORY.test(path) ? 'it is a directory' : null);
   if (problem) throw refusal(path, problem);
 }
 
@@ -61,7 +56,7 @@ export function isMemoryPath(path: string): boolean {
 
 /** Why a path found in the directory cannot be that of a memory, as the end of a sentence; null where it can. */
 export function whyNoMemory(path: string): string | null {
-  return findProblem(path, {});
+  return findProblem(path);
 }
 
 /** The regular files under the directory: the one name of each, and how the disk spells it. Links are left out. */
@@ -125,7 +120,7 @@ const OWN_FILE = /^(?:MEMORY\.md|index\/[^/]+\.md|logs\/\d{4}\/\d{2}\/[^/]+\.md)
 const OWN_DIRECTORY = /^(?:archive|index|logs(?:\/\d{4}(?:\/\d{2})?)?)$/i;
 
 /** Why a path cannot be one, as the end of a sentence; null for nothing. It looks at the text alone. */
-function findProblem(path: string, door: Door): string | null {
+function findProblem(path: string): string | null {
   const text = path.normalize('NFC');
   const unfit = UNFIT.exec(text)?.[0];
   if (unfit !== undefined) {
@@ -139,14 +134,13 @@ function findProblem(path: string, door: Door): string | null {
   const names = text.split('/');
   if (names.length > MAX_SEGMENTS) return `it has ${names.length} segments`;
   if (Buffer.byteLength(text) > MAX_PATH_BYTES) return `it is ${Buffer.byteLength(text)} bytes long`;
-  const isReport = door.reports === true && /^\.nocturne\/dreams\/[^/]+$/.test(text);
-  for (const name of isReport ? names.slice(1) : names) {
+  for (const name of names) {
     const problem = findNameProblem(name);
     if (problem) return problem;
   }
   const own = OWN_FILE.exec(text)?.[0];
   if (own !== undefined) return `${own} is a file, not a directory`;
-  return findEncodedProblem(text, { door, segments: names.length });
+  return findEncodedProblem(text, names.length);
 }
 
 function findNameProblem(name: string): string | null {
@@ -163,13 +157,12 @@ function findNameProblem(name: string): string | null {
 }
 
 /** A path that says something else once it is decoded (`%2e%2e%2f`, `%00`) is refused; `50%25.md` is a name. */
-function findEncodedProblem(text: string, { door, segments }: { door: Door; segments: number }): string | null {
+function findEncodedProblem(text: string, segments: number): string | null {
   const decoded = text
     .replace(/%u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     .replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'));
   if (decoded === text) return null;
-  const problem =
-    findProblem(decoded, door) ?? (decoded.split('/').length === segments ? null : 'it has more segments');
+  const problem = findProblem(decoded) ?? (decoded.split('/').length === segments ? null : 'it has more segments');
   return problem && `once its percent signs are decoded, ${problem}`;
 }
 

@@ -100,11 +100,18 @@ export function isCheckedInDir(dir: string): boolean {
 }
 
 /** Where git keeps the state of the working tree at `top`; null where there is none. */
-export function gitDirOf(top: string): string | null {
+function gitDirOf(top: string): string | null {
   const kind = kindOf(join(top, '.git'));
   if (kind !== 'file') return kind === null ? null : join(top, '.git');
   const link = /^gitdir: (.+)$/m.exec(fileText(join(top, '.git')) ?? '')?.[1];
   return link === undefined ? null : resolve(top, link.trim());
+}
+
+/** Whether git works on the tree that holds a directory right now: then nobody else touches its files. */
+export function gitIsBusy(dir: string): boolean {
+  const top = checkoutRoot(dir);
+  const gitDir = top && gitDirOf(top);
+  return gitDir !== null && kindOf(join(gitDir, 'index.lock')) !== null;
 }
 
 function findCheckout(dir: string): { top: string; shared: string | null } | null {

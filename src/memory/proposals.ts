@@ -6,8 +6,8 @@
 import type { Sql } from '../db/sql.ts';
 import { linesOut, type Operation } from '../rules/dream-context.ts';
 import { type EntryRow, entryRow } from './entries.ts';
-import { restsOf } from './evidence.ts';
 import { headAt, shaOf } from './file-rows.ts';
+import { restsOf } from './rests.ts';
 import type { Archiving } from './text/operations.ts';
 import { lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';

@@ -6,8 +6,19 @@
 import { distanceBetween } from '../base/text/wording.ts';
 import { LINES_OF_MEMORY, lineBucket } from '../db/open-database.ts';
 import { allOf, type Db, type Value } from '../db/sql.ts';
-import { matchLine, qualityIn, readQuery, type Term, withSingleSpaces } from './search-words.ts';
-import { type FileKind, inOneCase, kindOf, rowTexts, type SearchedLine, searchedLines } from './searched-lines.ts';
+import {
+  type FileKind,
+  inOneCase,
+  kindOf,
+  matchLine,
+  qualityIn,
+  readQuery,
+  rowTexts,
+  type SearchedLine,
+  searchedLines,
+  type Term,
+  withSingleSpaces,
+} from './search-words.ts';
 import { lineNumbers } from './text/topic.ts';
 
 export interface Hit {

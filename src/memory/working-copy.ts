@@ -26,8 +26,8 @@ import {
 import { DisplacedFiles, type Taken } from './displaced-files.ts';
 import { contentOf, ExternalEdits, isSame, setPlaced } from './external-edits.ts';
 import { foldPath, shaOf } from './file-rows.ts';
-import { gitIsBusy } from './git-state.ts';
 import { refuseLinkedState } from './memory-paths.ts';
+import { gitIsBusy } from './paths.ts';
 
 const MOST_TRIES = 200;
 /** Of a file that is saved all the time: so often it is taken in where it stands, then while it is aside. */

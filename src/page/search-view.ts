@@ -3,8 +3,7 @@
 import { html } from 'hono/html';
 import { headAt } from '../memory/file-rows.ts';
 import { type Hit, searchMemories } from '../memory/search.ts';
-import { standingAt } from '../memory/search-words.ts';
-import { searchedLines } from '../memory/searched-lines.ts';
+import { searchedLines, standingAt } from '../memory/search-words.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile, lineNumbers } from '../memory/text/topic.ts';
 import { type At, empty, type Html, pageOf, pager, placeCalled, topicHref, type View } from './page-shell.ts';

@@ -5,7 +5,7 @@
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { explainLines } from '../memory/evidence.ts';
+import { explainLines } from '../memory/explained.ts';
 import { shownLine, shownTopic } from '../memory/shown-topic.ts';
 import { isTopicFile, isTopicPath, type LocatedLine, locateLines, parseTopic } from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';

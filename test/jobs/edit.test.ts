@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { edit, pin, restore } from '../../jobs/edit.ts';
 import { undo } from '../../jobs/undo.ts';
-import { explainLines } from '../../src/memory/evidence.ts';
+import { explainLines } from '../../src/memory/explained.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, dream, learn } from '../support/acts.ts';

@@ -8,7 +8,7 @@ import { undo } from '../../jobs/undo.ts';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { backUp, backupsIn } from '../../src/db/backup.ts';
 import type { Db, Row } from '../../src/db/sql.ts';
-import { explainLines } from '../../src/memory/evidence.ts';
+import { explainLines } from '../../src/memory/explained.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { sumOfMessage, WORDS } from '../../src/memory/redaction.ts';
 import { scrubJson, scrubOf, scrubSecrets } from '../../src/memory/scrub.ts';

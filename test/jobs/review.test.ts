@@ -7,7 +7,7 @@ import { type ShownProposal, shownProposals } from '../../jobs/review/shown-prop
 import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
 import { lookInto } from '../../src/memory/commit.ts';
-import { explainLines } from '../../src/memory/evidence.ts';
+import { explainLines } from '../../src/memory/explained.ts';
 import { unifiedDiff } from '../../src/memory/line-diff.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
 import { ENGINES, type Engine, skipped } from '../support/memory-world.ts';

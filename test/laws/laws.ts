@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookInto } from '../../src/memory/commit.ts';
 import { headsOf } from '../../src/memory/file-rows.ts';
-import { rowTexts, searchedLines } from '../../src/memory/searched-lines.ts';
+import { rowTexts, searchedLines } from '../../src/memory/search-words.ts';
 import { lineNumbers } from '../../src/memory/text/topic.ts';
 import type { Lived } from './lived-plan.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../jobs/undo.ts';
 import { commit } from '../../src/memory/commit.ts';
-import { explainLines } from '../../src/memory/evidence.ts';
+import { explainLines } from '../../src/memory/explained.ts';
 import { beginJob } from '../../src/memory/job-rows.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { withFollowingIndex } from '../../src/memory/memory-index.ts';

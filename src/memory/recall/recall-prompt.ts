@@ -8,7 +8,7 @@ import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
 import { idsHolding } from '../search.ts';
-import { inOneCase } from '../searched-lines.ts';
+import { inOneCase } from '../search-words.ts';
 import { parseTopic, type Topic } from '../text/topic.ts';
 import type { RecallSource } from './recall-source.ts';
 import { ageDays, sayAge } from './recall-topics.ts';

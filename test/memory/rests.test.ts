@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import type { Sql, Value } from '../../src/db/sql.ts';
-import { explainLines, historyOf, restingOn, seenOnce, withdrawn } from '../../src/memory/evidence.ts';
+import { explainLines, historyOf } from '../../src/memory/explained.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { restingOn, seenOnce, withdrawn } from '../../src/memory/rests.ts';
 import { DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
 import { ENGINES, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
 
