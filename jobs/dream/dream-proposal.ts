@@ -11,7 +11,7 @@ import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { locateFile } from '../../src/memory/memory-paths.ts';
+import { placeOf } from '../../src/memory/memory-paths.ts';
 import { describePlace } from '../../src/memory/projects.ts';
 import { proposalSchema } from '../../src/memory/text/operations.ts';
 import { MOST_PROBLEMS, ProposedOperations, replyTo } from '../../src/memory/text/proposed-operations.ts';
@@ -131,7 +131,7 @@ async function readNamed(operation: Operation, place: DraftPlace, dir: string | 
     operation.kind === 'drop' ? [] : [operation.topic, operation.kind === 'rename' ? operation.to : undefined];
   for (const name of names) {
     // What stands there may be no file of the memory: a link that leads out of it.
-    if (name !== undefined && dir !== null) locateFile(dir, `${name}.md`);
+    if (name !== undefined && dir !== null) placeOf(dir, `${name}.md`);
     if (name !== undefined) await openNamed([name], place);
   }
   await openHolding(linesOut(operation), place);

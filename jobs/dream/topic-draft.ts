@@ -7,8 +7,8 @@
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { isPinned } from '../../src/memory/file-guards.ts';
-import { foldPath } from '../../src/memory/file-rows.ts';
 import { INDEX } from '../../src/memory/memory-index.ts';
+import { foldPath } from '../../src/memory/memory-paths.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import { isOverflow } from '../../src/memory/text/index-file.ts';
 import {

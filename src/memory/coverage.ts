@@ -3,7 +3,7 @@
 // that is covered under one session of a memory is covered under every other that holds it (resumed, forked, compacted copies).
 
 import type { Day } from '../base/time.ts';
-import { allOf, type Row, type Sql } from '../db/sql.ts';
+import { allOf, type Sql } from '../db/sql.ts';
 import type { Change } from './undo-rows.ts';
 
 /** `done`: it was extracted. `gave_up`: that failed too often. `undone`: a person took it back, and nothing learns it by itself. */
@@ -54,13 +54,8 @@ export async function coverageOf(sql: Sql, memory: string, turns: readonly TurnI
       before: [memory],
     });
   const ids = turns.map(({ id }) => id);
-  const found = [
-    ...(await find('id', ids)),
-    ...(await find(
-      'through',
-      turns.flatMap(({ messageIds }) => messageIds),
-    )),
-  ];
+  const messages = turns.flatMap(({ messageIds }) => messageIds);
+  const found = [...(await find('id', ids)), ...(await find('through', messages))];
   const rows = [...new Map(found.map((row) => [`${row.session} ${row.id} ${row.begins}`, row])).values()];
   const [byId, byThrough] = [Map.groupBy(rows, ({ id }) => id), Map.groupBy(rows, ({ through }) => through)];
   return turns.map(({ id, messageIds }) => [
@@ -111,11 +106,6 @@ export async function cover(change: Change, turn: TurnIds, range: Omit<TurnRow, 
     const next = interval.end > own.end ? ids[own.end + 1] : undefined;
     if (next !== undefined) stands.set(next, { ...row, begins: next });
   }
-  for (const row of cut) if (!stands.has(row.begins)) await change.drop('turn', rowOf(row));
-  for (const row of stands.values()) await change.put('turn', rowOf(row));
-}
-
-function rowOf(row: TurnRow): Row {
-  const { session, id, begins, memory, through, state, reason, day, job } = row;
-  return { session, id, begins, memory, through, state, reason, day, job };
+  for (const row of cut) if (!stands.has(row.begins)) await change.drop('turn', { ...row });
+  for (const row of stands.values()) await change.put('turn', { ...row });
 }

@@ -7,8 +7,8 @@ import { join, sep } from 'node:path';
 import { isDirectory, listFiles, readDirectory, realPath } from '../base/files/directories.ts';
 import { isPrivate, MOST_MEMORY_BYTES, makePrivate, readBytesNow, statNow } from '../base/files/files.ts';
 import type { Day } from '../base/time.ts';
-import { newId } from '../db/sql.ts';
-import { type By, commit, lookInto } from './commit.ts';
+import { newId, type Sql } from '../db/sql.ts';
+import { commit, lookInto, type Plan, type Target } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
 import { editedLogs, lostLogs } from './edited-logs.ts';
 import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
@@ -33,7 +33,12 @@ export interface Finding {
 }
 
 const byHand = (kind: string, where: string, what: string): Finding => ({ kind, where, what, mend: null });
-const BY: By = { job: 'check', actor: { kind: 'user', id: null } };
+const actor = { kind: 'user', id: null } as const;
+
+/** A commit of what mends something. */
+function mend(memories: Memories, memory: MemoryRow, paths: Target['paths'], plan: (sql: Sql) => Promise<Plan>) {
+  return commit(memories, { memory: memory.id, paths }, { job: newId('job'), actor }, plan);
+}
 
 /** Everything that is found. Errors: those of the database and the disk alone. */
 export async function findFaults(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
@@ -56,7 +61,7 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
   const lost = await lostLogs(memories.db, memory);
   const how = { isCheckedIn: isCheckedIn(memory), isMeant: (day: Day) => lost.includes(day) };
-  await commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, async (sql) => {
+  await mend(memories, memory, 'all', async (sql) => {
     const { changed } = await editedLogs(sql, memory.id, how);
     const gone = changed.filter((row) => !isInLog(row) && lost.includes(row.day));
     return {
@@ -118,8 +123,7 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
     );
     return joinLogs(whole, current ?? '', { day, leftOut: new Set(debris.map(({ id }) => id)) });
   };
-  const plan = async () => ({ files: [{ path, make }] });
-  await commit(memories, { memory: memory.id, paths: [path] }, { ...BY, job: newId('job') }, plan);
+  await mend(memories, memory, [path], async () => ({ files: [{ path, make }] }));
 }
 
 function isText(content: Buffer): boolean {
@@ -135,21 +139,16 @@ async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly He
       'select content from version where memory = ? and file = ? and content is not null order by seq desc',
       ...[memory.id, id],
     );
-    const text = versions
-      .map((each) => each.content)
-      .find(isText)
-      ?.toString();
+    const text = versions.find((each) => isText(each.content))?.content.toString();
     if (text === undefined) continue;
     const day = logDay(path);
     const plan = async () => ({ files: [{ path, make: () => text }] });
-    const by = { ...BY, job: newId('job') };
     found.push({
       kind: 'no-text',
       where: path,
       what: 'Holds bytes that are no text.',
       mend: day ? 'Puts back what it held, with what was written since.' : 'Puts back its newest text.',
-      apply: () =>
-        day ? restoreLog(memories, memory, day) : commit(memories, { memory: memory.id, paths: [path] }, by, plan),
+      apply: () => (day ? restoreLog(memories, memory, day) : mend(memories, memory, [path], plan)),
     });
   }
   return found;
@@ -212,10 +211,7 @@ async function indexFaults(
   );
   if (unlisted.length === 0) return [];
   const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
-  const apply = () =>
-    commit(memories, { memory: memory.id, paths: 'all' }, { ...BY, job: newId('job') }, (sql) =>
-      withBuiltIndex(sql, at, []),
-    );
+  const apply = () => mend(memories, memory, 'all', (sql) => withBuiltIndex(sql, at, []));
   const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
   return [
     { kind: 'index-line', where: 'MEMORY.md', what, mend: 'Builds the index again; hand-written lines stay.', apply },

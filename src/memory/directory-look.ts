@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { MOST_MEMORY_BYTES, readBytesNow, type Stat, statNow } from '../base/files/files.ts';
 import type { Db, Sql } from '../db/sql.ts';
-import { type Content, foldPath, shaOf } from './file-rows.ts';
-import { filesByName, isMemoryPath, type Location, locateFile } from './memory-paths.ts';
+import { type Content, shaOf } from './file-rows.ts';
+import { filesByName, foldPath, isMemoryPath, placeOf } from './memory-paths.ts';
 
 /** Fewer files than this may go at once, unless they are all there are. */
 const FEW_FILES = 5;
@@ -167,15 +167,6 @@ export function isStanding(file: Known): file is Standing {
 
 function hasPath(file: Standing): file is Standing & { path: string } {
   return file.path !== null;
-}
-
-/** Where a path stands. Errors: `bad-input` where it cannot be one, or leads to a file of another name. */
-export function placeOf(dir: string, path: string): Location {
-  const place = locateFile(dir, path);
-  if (foldPath(place.path) === foldPath(path)) return place;
-  throw new AppError('bad-input', `${path} is a link to ${place.path}, which is a memory of its own.`, {
-    remedy: `Use ${place.path}.`,
-  });
 }
 
 export function looksOf({ inode, bytes, modifiedMs, changedMs }: Stat): string {

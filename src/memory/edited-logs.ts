@@ -35,15 +35,12 @@ export async function editedLogs(
   const rows = new Map<string, EntryRow>();
   for (const row of await entriesAmong(sql, memory, { column: 'day', of: days })) rows.set(row.id, row);
   for (const row of await entriesAmong(sql, memory, { column: 'id', of: named })) rows.set(row.id, row);
-  const byPrograms = new Set(
-    (
-      await sql.all<{ line: string }>(
-        `select distinct r.line from rests r join file f on f.memory = r.memory and f.id = r.file
-         where r.memory = ? and f.path like 'logs/%'`,
-        memory,
-      )
-    ).map(({ line }) => line),
+  const ofPrograms = await sql.all<{ line: string }>(
+    `select distinct r.line from rests r join file f on f.memory = r.memory and f.id = r.file
+     where r.memory = ? and f.path like 'logs/%'`,
+    memory,
   );
+  const byPrograms = new Set(ofPrograms.map(({ line }) => line));
   const edits = handEdits({ memory, logs, rows: [...rows.values()], byPrograms });
   const gone = Map.groupBy(
     edits.filter(({ state }) => state === 'gone'),

@@ -72,14 +72,10 @@ export function isInLog({ state }: Pick<EntryRow, 'state'>): boolean {
 
 export async function putEntry(change: Change, entry: EntryRow): Promise<void> {
   const { memory, id, session, turn, at, day, type, strength, text, prompt, job, state, reason } = entry;
-  const before = await change.sql.get<{ found: string; person: string; seen_at: string }>(
-    'select found, person, seen_at from entry where memory = ? and id = ?',
-    ...[memory, id],
-  );
   await change.put('entry', {
     ...{ memory, id, session, turn, at, day, type, strength, said_by: entry.by, text },
     ...{ changes: entry.changes ?? null, again: entry.again ?? null, quotes: JSON.stringify(entry.evidence) },
-    ...{ prompt, found: null, person: null, seen_at: null, ...before, job, state, reason },
+    ...{ prompt, job, state, reason },
   });
 }
 

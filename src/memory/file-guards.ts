@@ -4,8 +4,8 @@
 import { dirname } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import type { Sql } from '../db/sql.ts';
-import { type Actor, foldPath, type Head, isCounted, shaOf } from './file-rows.ts';
-import { checkFilePath } from './memory-paths.ts';
+import { type Actor, type Head, isCounted, shaOf } from './file-rows.ts';
+import { checkFilePath, foldPath } from './memory-paths.ts';
 import { logDay, parseLog } from './text/daily-log.ts';
 import { parseTopic } from './text/topic.ts';
 

@@ -4,6 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { insert, MOST_VALUES, marks, newId, type Row, type Sql } from '../db/sql.ts';
+import { foldPath } from './memory-paths.ts';
 import { rowTexts, searchedLines } from './search-words.ts';
 import { isTopicFile, parseTopic } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
@@ -37,11 +38,6 @@ const HEAD = `select file.id, file.path, version.id as version, version.sha, ver
 
 export function shaOf(content: Uint8Array | string): string {
   return hash('sha256', content);
-}
-
-/** Two paths that differ by case or composition only are one. */
-export function foldPath(path: string): string {
-  return path.normalize('NFC').toLowerCase();
 }
 
 export async function headAt(sql: Sql, memory: string, path: string): Promise<Head | null> {

@@ -168,12 +168,13 @@ export class Memories implements CommitDeps {
     // First: where nothing can be written there is no memory.
     if (!isLook) makeDirectory(join(dir, '.nocturne'));
     const path = canonicalPath(dir);
-    const isBefore = isOld(oldLedgerPath(path));
-    if (isBefore) await this.#takeIn?.(path);
-    if (isBefore && !this.#takeIn) {
-      throw new AppError('refused', `${path} is worked on by an earlier nocturne.`, {
-        remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
-      });
+    if (isOld(oldLedgerPath(path))) {
+      if (!this.#takeIn) {
+        throw new AppError('refused', `${path} is worked on by an earlier nocturne.`, {
+          remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
+        });
+      }
+      await this.#takeIn(path);
     }
     let row = await this.#settle(path);
     const isMade = row === undefined;

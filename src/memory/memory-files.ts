@@ -14,7 +14,7 @@ import { checkPrecondition, type Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
 import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
-import { isMemoryPath } from './memory-paths.ts';
+import { foldPath, isMemoryPath } from './memory-paths.ts';
 import { type SearchRequest, type SearchResult, searchMemories } from './search.ts';
 import { readLines } from './text/blocks.ts';
 import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
@@ -134,7 +134,7 @@ export class MemoryFiles {
     await lookInto(this.#memories, { memory, paths: [known] });
     const row = await this.#memories.db.get<FileInfo & { content: Buffer | null }>(
       `${SELECT}, version.content ${FROM} and ${'id' in of ? 'file.id = ?' : 'file.folded = ?'} and file.path is not null`,
-      ...[memory, 'id' in of ? of.id : known.normalize('NFC').toLowerCase()],
+      ...[memory, 'id' in of ? of.id : foldPath(known)],
     );
     if (!row?.content) return null;
     const { content, ...info } = row;

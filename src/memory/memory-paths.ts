@@ -21,6 +21,11 @@ export interface Location {
   kind: 'file' | 'directory' | 'nothing';
 }
 
+/** Two paths that differ by case or composition only are one. */
+export function foldPath(path: string): string {
+  return path.normalize('NFC').toLowerCase();
+}
+
 /** The location that `path` means in the directory `root`, a canonical path. Throws `bad-input`. */
 export function confine(root: string, path: string): Location {
   const problem = findProblem(path);
@@ -35,12 +40,15 @@ export function confine(root: string, path: string): Location {
   return { path: found, absolute, kind };
 }
 
-/** The location of a file that may be read and written. Throws `bad-input`. */
-export function locateFile(root: string, path: string): Location {
+/** Where a file stands. Errors: `bad-input` where its path cannot be one, or leads to a file of another name. */
+export function placeOf(root: string, path: string): Location {
   const place = confine(root, path);
-  const isDirectory = place.kind === 'directory' || (place.kind === 'nothing' && OWN_DIRECTORY.test(place.path));
-  if (isDirectory) throw refusal(path, 'it is a directory');
-  return place;
+  if (place.kind === 'directory' || (place.kind === 'nothing' && OWN_DIRECTORY.test(place.path)))
+    throw refusal(path, 'it is a directory');
+  if (foldPath(place.path) === foldPath(path)) return place;
+  throw new AppError('bad-input', `${path} is a link to ${place.path}, which is a memory of its own.`, {
+    remedy: `Use ${place.path}.`,
+  });
 }
 
 /** Throws `bad-input` for a text that cannot be the path of a file of a memory, wherever that is kept. */
@@ -94,15 +102,11 @@ function resolveIn(root: string, path: string): string {
 
 /** How the directory spells `name`, if it has it under another normalisation or case. */
 function spellingIn(dir: string, { name, path }: { name: string; path: string }): string | null {
-  const folded = foldCase(name);
-  const same = listNames(dir).filter((other) => foldCase(other) === folded);
+  const folded = foldPath(name);
+  const same = listNames(dir).filter((other) => foldPath(other) === folded);
   const sameText = same.find((other) => other.normalize('NFC') === name);
   if (sameText === undefined && same.length > 1) throw refusal(path, `${name} could be ${same.join(' or ')}`);
   return sameText ?? same[0] ?? null;
-}
-
-function foldCase(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }
 
 function newPlace(at: string, { names, root, path }: { names: string[]; root: string; path: string }): string {

@@ -7,7 +7,7 @@ import { makeDirectory, readTextNow, writeWhole } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
 import { type Db, keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import { addVersion, headOf } from './file-rows.ts';
-import { wipe } from './redaction.ts';
+import { dropWords, forgetEntry, wipe } from './redaction.ts';
 import { REDACTED } from './scrub.ts';
 import { Change } from './undo-rows.ts';
 
@@ -53,16 +53,8 @@ export async function applyMarks(db: Db, home: string, now: Date): Promise<numbe
     for (const { memory, id } of entries) {
       const found = marksOf(`${memory} ${id}`);
       if (found.size > 0) count += 1;
-      if (found.has('forgotten'))
-        await sql.run("update entry set state = 'gone', reason = 'forgotten' where memory = ? and id = ?", memory, id);
-      if (!found.has('redacted')) continue;
-      await sql.run(
-        "update entry set text = ?, quotes = '[]', changes = null where memory = ? and id = ?",
-        REDACTED,
-        memory,
-        id,
-      );
-      await sql.run("delete from undo where tbl = 'entry' and key = ?", JSON.stringify([memory, id]));
+      if (found.has('forgotten')) await forgetEntry(sql, memory, id);
+      if (found.has('redacted')) await dropWords(sql, memory, id);
     }
     for (const { id } of versions) {
       if (!marksOf(id).has('redacted')) continue;

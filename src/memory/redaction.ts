@@ -11,6 +11,7 @@ import type { Actor, Content } from './file-rows.ts';
 import type { Evidence } from './memory-types.ts';
 import { REDACTED, type Scrub, scrubJson, scrubValue } from './scrub.ts';
 import { logDay, parseLog } from './text/daily-log.ts';
+import { keyOf } from './undo-rows.ts';
 
 /** In which rows; default: in those of every memory, and in what belongs to none. */
 export interface Where {
@@ -178,6 +179,17 @@ export async function wipe(sql: Sql, id: string, { by, now }: { by: Actor; now: 
   return wiped > 0;
 }
 
+/** What an entry says, and was said to say before, goes. */
+export async function dropWords(sql: Sql, memory: string, id: string): Promise<void> {
+  const words = "text = ?, quotes = '[]', changes = null";
+  await sql.run(`update entry set ${words} where memory = ? and id = ?`, REDACTED, memory, id);
+  await sql.run("delete from undo where tbl = 'entry' and key = ?", keyOf('entry', { memory, id }));
+}
+
+export async function forgetEntry(sql: Sql, memory: string, id: string): Promise<void> {
+  await sql.run("update entry set state = 'gone', reason = 'forgotten' where memory = ? and id = ?", memory, id);
+}
+
 /** The entries that stood in this version of a log and stand in none that is left are forgotten, with their words; answers their ids. */
 export async function forgetWords(
   sql: Sql,
@@ -192,11 +204,8 @@ export async function forgetWords(
   const standing = new Set(left.flatMap((each) => parseLog(each.content.toString(), day).map(({ id }) => id)));
   const ids = [...new Set(parseLog(content.toString(), day).map(({ id }) => id))].filter((id) => !standing.has(id));
   for (const id of ids) {
-    await sql.run(
-      `update entry set text = ?, quotes = '[]', changes = null, state = 'gone', reason = 'forgotten' where memory = ? and id = ?`,
-      ...[REDACTED, memory, id],
-    );
-    await sql.run("delete from undo where tbl = 'entry' and key = ?", JSON.stringify([memory, id]));
+    await forgetEntry(sql, memory, id);
+    await dropWords(sql, memory, id);
   }
   const proposals = await sql.all<{ id: string; plan: string }>(
     'select id, plan from proposal where memory = ?',

@@ -13,7 +13,7 @@ const KINDS = {
   session: { word: '', select: 'select name as id from session' },
 } as const;
 
-export type IdKind = keyof typeof KINDS;
+type IdKind = keyof typeof KINDS;
 
 const SHOWN = 8;
 const TYPED = 4;
@@ -27,17 +27,6 @@ export async function shortId(sql: Sql, kind: IdKind, id: string): Promise<strin
   const near = `select (select max(id) from (${select}) a where id < ?) as before, (select min(id) from (${select}) b where id > ?) as behind`;
   const beside = Object.values((await sql.get<Record<string, string | null>>(near, id, id)) ?? {});
   return shortened(id, word, beside);
-}
-
-/** The same of many, where only these are to be told apart. */
-export function shortApart(ids: readonly string[], kind: IdKind = 'session'): string[] {
-  return ids.map((id) =>
-    shortened(
-      id,
-      KINDS[kind].word,
-      ids.filter((other) => other !== id),
-    ),
-  );
 }
 
 /** The whole id that is meant, or undefined where nothing is called so. Throws `bad-input` where it may mean several. */
@@ -64,8 +53,12 @@ export async function wholeId(sql: Sql, kind: IdKind, typed: string): Promise<st
 /** What is wrong where a person's word may mean several. */
 export function severalMeant(typed: string, kind: IdKind, found: readonly string[]): AppError {
   const isMany = found.length > MOST_NAMED;
+  const apart = found.map((id) => {
+    const others = found.filter((other) => other !== id);
+    return shortened(id, KINDS[kind].word, others);
+  });
   return new AppError('bad-input', `${JSON.stringify(typed)} may mean ${isMany ? 'many' : found.length} ${kind}s.`, {
-    remedy: `Say which: ${shortApart(found, kind).slice(0, MOST_NAMED).join(', ')}${isMany ? ' …' : ''}`,
+    remedy: `Say which: ${apart.slice(0, MOST_NAMED).join(', ')}${isMany ? ' …' : ''}`,
   });
 }
 

@@ -1,18 +1,18 @@
 // Rows that a change can take back: each is written with what it was before, in the same transaction as the change's files.
 // It owns which tables these are and what names a row of each.
 
-import { insert, newId, type Row, replace, type Sql } from '../db/sql.ts';
+import { insert, newId, type Row, replace, type Sql, type Value } from '../db/sql.ts';
+
+export type UndoTable = 'turn' | 'entry' | 'rests' | 'proposal' | 'snapshot_base';
 
 /** The columns that name a row. */
-export const KEYS = {
+const KEYS: Record<UndoTable, readonly string[]> = {
   turn: ['session', 'id', 'begins'],
   entry: ['memory', 'id'],
   rests: ['memory', 'file', 'line', 'source'],
   proposal: ['id'],
   snapshot_base: ['memory', 'path'],
-} as const;
-
-export type UndoTable = keyof typeof KEYS;
+};
 
 export class Change {
   readonly id: string;
@@ -46,13 +46,10 @@ export class Change {
 
   /** Adds rows of which none is there, as few statements as it takes. */
   async add(table: UndoTable, rows: readonly Row[]): Promise<void> {
-    const images = rows.map((row, at) => ({ n: this.rows + at, tbl: table, key: keyOf(table, row), before: null }));
+    const none = { change: this.id, tbl: table, before: null };
+    const images = rows.map((row, at) => ({ ...none, n: this.rows + at, key: keyOf(table, row) }));
     this.rows += rows.length;
-    await insert(
-      this.sql,
-      'undo',
-      images.map((image) => ({ change: this.id, ...image })),
-    );
+    await insert(this.sql, 'undo', images);
     await insert(this.sql, table, rows);
   }
 
@@ -65,10 +62,8 @@ export class Change {
 
   async #keep(table: UndoTable, row: Row): Promise<Row | null> {
     const before = (await rowOf(this.sql, table, row)) ?? null;
-    await this.sql.run(
-      'insert into undo (change, n, tbl, key, before) values (?, ?, ?, ?, ?)',
-      ...[this.id, this.rows, table, keyOf(table, row), before && JSON.stringify(before)],
-    );
+    const image = { change: this.id, n: this.rows, tbl: table, key: keyOf(table, row) };
+    await insert(this.sql, 'undo', [{ ...image, before: before && JSON.stringify(before) }]);
     this.rows += 1;
     return before;
   }
@@ -80,22 +75,23 @@ export async function rowOf(sql: Sql, table: UndoTable, key: Row): Promise<Row |
 }
 
 function byKey(table: UndoTable, row: Row) {
-  const columns: readonly string[] = KEYS[table];
-  return {
-    where: columns.map((column) => `${column} = ?`).join(' and '),
-    values: columns.map((each) => row[each] ?? null),
-  };
+  const where = KEYS[table].map((column) => `${column} = ?`).join(' and ');
+  return { where, values: valuesOf(table, row) };
+}
+
+function valuesOf(table: UndoTable, row: Row): Value[] {
+  return KEYS[table].map((column) => row[column] ?? null);
 }
 
 /** A row's key as one text. */
 export function keyOf(table: UndoTable, row: Row): string {
-  return JSON.stringify((KEYS[table] as readonly string[]).map((column) => row[column] ?? null));
+  return JSON.stringify(valuesOf(table, row));
 }
 
 /** The same of a text from `undo.key`. */
 export function keyFrom(table: UndoTable, key: string): Row {
   const values = JSON.parse(key) as string[];
-  return Object.fromEntries((KEYS[table] as readonly string[]).map((column, at) => [column, values[at] ?? null]));
+  return Object.fromEntries(KEYS[table].map((column, at) => [column, values[at] ?? null]));
 }
 
 /** A row that a job wrote. */

@@ -18,15 +18,14 @@ import {
   isStanding,
   type Known,
   knownFile,
-  placeOf,
   readLive,
   surveyAll,
   surveyPaths,
 } from './directory-look.ts';
 import { DisplacedFiles, type Taken } from './displaced-files.ts';
 import { contentOf, ExternalEdits, isSame, setPlaced } from './external-edits.ts';
-import { foldPath, shaOf } from './file-rows.ts';
-import { refuseLinkedState } from './memory-paths.ts';
+import { shaOf } from './file-rows.ts';
+import { foldPath, placeOf, refuseLinkedState } from './memory-paths.ts';
 import { gitIsBusy } from './paths.ts';
 
 const MOST_TRIES = 200;

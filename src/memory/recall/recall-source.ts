@@ -10,8 +10,7 @@ import { dayOf } from '../../base/time.ts';
 import { allOf, type Sql } from '../../db/sql.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
-import { foldPath } from '../file-rows.ts';
-import { confine, isMemoryPath } from '../memory-paths.ts';
+import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
 import { type MemoryType, sayOp } from '../memory-types.ts';
 import { logDay, logPath, parseLog } from '../text/daily-log.ts';
 
@@ -130,12 +129,8 @@ export function sourceOfRows(
         of: paths,
         before: [memory],
       });
-      return new Map(
-        [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
-          path,
-          new Set(those.map(({ line }) => line)),
-        ]),
-      );
+      const byPath = Map.groupBy(rows, ({ path }) => path);
+      return new Map([...byPath].map(([path, those]) => [path, new Set(those.map(({ line }) => line))]));
     },
     async usedAt(paths) {
       const rows = await allOf<{ path: string; at: string | null }>(sql, {
@@ -218,13 +213,7 @@ function unsortedIn(
     // What was only shown no session is told before a night has seen it.
     if (entry?.state !== 'new' || entry.strength !== 'stated') return [];
     const { day, type, text, changes, by, evidence } = entry;
-    return {
-      id,
-      day,
-      type,
-      text,
-      isPrograms: by === 'assistant' && evidence.length === 0,
-      ...(changes && { changes }),
-    };
+    const isPrograms = by === 'assistant' && evidence.length === 0;
+    return { id, day, type, text, isPrograms, ...(changes && { changes }) };
   });
 }

@@ -15,7 +15,7 @@ import { parseJson } from '../../base/text/json.ts';
 import { hasWrapperTag } from '../../rules/as-read.ts';
 import { speaksToAgent } from '../../rules/languages.ts';
 import { mergeLines } from '../edit-text.ts';
-import { isMemoryPath } from '../memory-paths.ts';
+import { foldPath, isMemoryPath } from '../memory-paths.ts';
 import { isTopicPath, lineNumbers, parseTopic } from './topic.ts';
 
 /** What is in a snapshot, by the file name of each topic. */
@@ -91,7 +91,7 @@ export function readMemorySnapshot(tree: string): MemorySnapshot | null {
   if (manifest === null) return null;
   const { files, createdAt } = manifest;
   const paths = Object.keys(files).sort();
-  const spellings = new Set(paths.map((path) => path.normalize('NFC').toLowerCase()));
+  const spellings = new Set(paths.map(foldPath));
   if (paths.length > BOUNDS.topics || spellings.size < paths.length) {
     throw broken(
       dir,
