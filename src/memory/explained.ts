@@ -6,10 +6,10 @@ import { allOf, type Sql } from '../db/sql.ts';
 import { literals } from '../rules/literals.ts';
 import { similarity } from '../rules/words.ts';
 import { type Actor, headAt } from './file-rows.ts';
+import type { Evidence } from './memory-types.ts';
 import { restsOf } from './rests.ts';
 import { logPath } from './text/daily-log.ts';
 import { isTopicFile, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
-import type { Evidence } from './memory-types.ts';
 import { keyOf } from './undo-rows.ts';
 
 export interface ExplainedEntry {
