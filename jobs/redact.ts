@@ -10,7 +10,7 @@
 //
 // It can be run again, whenever it broke off. It does not reach transcripts, version control, and what others copied.
 
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { AppError, onAppError } from '../src/base/errors.ts';
 import { listFiles } from '../src/base/files/directories.ts';
 import { readOverlapping } from '../src/base/files/file-pieces.ts';
@@ -114,7 +114,13 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
     scrub,
     (request.beside ?? []).filter((dir) => !dirs.includes(dir)),
   );
-  if (isDry) return report;
+  if (isDry) {
+    const holding = await filesHolding(scrub, dirs);
+    report.remaining = holding.filter(
+      (path) => !report.files.includes(path) && !path.includes(`${sep}.nocturne${sep}`),
+    );
+    return report;
+  }
   // 5.
   const marked = [
     ...entries.flatMap(({ memory, id, message }) => [`${memory} ${id}`, markOf(message)]),

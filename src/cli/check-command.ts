@@ -185,7 +185,7 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
       const report = await redactNow(app, call.args[0], options);
       if (options.json) print(report);
       else tellRedacted(report, options);
-      if (report.remaining.length > 0) process.exitCode = EXIT.failed;
+      if (report.remaining.length > 0 && !options.dryRun) process.exitCode = EXIT.failed;
     }),
 };
 

@@ -85,7 +85,7 @@ const nocturne: System = {
   give(sessions, at) {
     mkdirSync(join(at.dir, 'home'), { recursive: true });
     // As the others: one session at a time.
-    writeFileSync(join(at.dir, 'next/config.json'), JSON.stringify({ concurrency: 1 }));
+    writeFileSync(join(at.dir, 'home/config.json'), JSON.stringify({ concurrency: 1 }));
     const paths = sessions.map(({ path }) => path);
     const given = spawnSync(process.execPath, [DOOR, 'enqueue', 'extract', ...paths], { env: environment(at) });
     if (given.status !== 0) throw new Error(`nocturne took no session: ${given.stderr}`);
