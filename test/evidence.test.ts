@@ -26,9 +26,6 @@ const AT_MOST: [name: RegExp, times: number][] = [
   [/kB|bytes/, 1.5],
 ];
 
-/** Through its worker fewer sessions are asked about (0.857 requests, 33 of 38 facts, 6 of 11 in chats): to be found, and to go from here. */
-const NOT_ASKED: typeof AT_MOST = [[/^requests|^facts kept|^facts of a run/, 1]];
-
 /** The table of the published comparison that has this title: its systems and rows. */
 function publishedTable(title: string): { systems: string[]; rows: Map<string, string[]> } {
   const part = publishedPart('compare')
@@ -40,13 +37,9 @@ function publishedTable(title: string): { systems: string[]; rows: Map<string, s
 }
 
 /** Compares a figure with what is published of it. */
-function expectAsSaid(
-  value: number,
-  said: number,
-  { system, name, atMost = AT_MOST }: { system: string; name: string; atMost?: typeof AT_MOST },
-): void {
+function expectAsSaid(value: number, said: number, { system, name }: { system: string; name: string }): void {
   const what = `${system}, ${name}: ${value}, published ${said}; ${AGAIN}`;
-  const [, times] = atMost.find(([names]) => names.test(name)) ?? [];
+  const [, times] = AT_MOST.find(([names]) => names.test(name)) ?? [];
   if (times === undefined) expect(value, what).toBe(said);
   else {
     expect(value, what).toBeLessThanOrEqual(times * said);
@@ -102,8 +95,7 @@ test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is
       const system = systems[at] ?? '';
       const place = published.systems.indexOf(system);
       for (const [name, value] of Object.entries(column)) {
-        const atMost = [...AT_MOST, ...NOT_ASKED];
-        expectAsSaid(value, Number(published.rows.get(name)?.[place]), { system, name, atMost });
+        expectAsSaid(value, Number(published.rows.get(name)?.[place]), { system, name });
         compared += 1;
       }
     }

@@ -8,6 +8,7 @@ import { dirname, sep } from 'node:path';
 import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
 import { coverageOf } from '../memory/coverage.ts';
 import type { MemoryRow } from '../memory/memories.ts';
@@ -212,6 +213,7 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
   const now = clock.now();
   const { debounceMs, throttleMs } = news.isDueNow ? { debounceMs: 0, throttleMs: 0 } : config;
   const pace = { now, at, debounceMs, throttleMs, isLast: ended };
+  const known = await sessionNamed(db, memory.id, session.id);
   const enter = () =>
     db.write((sql) => enterSession(sql, { memory: memory.id, machine, at: now.toISOString() }, session));
   if (news.keepsCopy ?? db.engine === 'postgres') await keepPieces(db, (await enter()).id, session);
@@ -222,11 +224,18 @@ export async function announceSession(app: App, news: SessionNews): Promise<Anno
     const size = session.sizeBytes;
     const hasGrown = before?.state === 'failed' && JSON.parse(before.payload).size !== size;
     const takeUp = [...(news.takeUp ?? []), ...(hasGrown ? ['gave_up'] : [])];
+    // Two files may be of one session: arrays of messages that begin alike. All that wait are read.
+    const waiting: string[] =
+      before?.state === 'waiting' && known?.machine === machine
+        ? [...(JSON.parse(before.payload).files ?? []), known.path ?? '']
+        : [];
+    const others = [...new Set(waiting)].filter((path) => path !== session.path && statNow(path) !== null);
     const payload = {
       ended,
       size,
       ...(instructions !== undefined && { instructions }),
       ...(takeUp.length > 0 && { takeUp }),
+      ...(others.length > 0 && { files: [...others, session.path] }),
     };
     const put = await announce(sql, { kind: 'extract', key: id, memory: memory.id, payload }, pace);
     return { ...put, kind: 'extract', key: id, memory };

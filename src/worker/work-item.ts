@@ -24,6 +24,8 @@ const PAYLOADS = {
     ended: z.boolean(),
     instructions,
     takeUp: z.array(z.enum(['undone', 'declined', 'gave_up'])).optional(),
+    /** Where more than one file is of the session: all that wait. */
+    files: z.array(z.string()).optional(),
   }),
   dream: z.object({
     instructions,
@@ -145,14 +147,20 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
     if (!standing.enabled) return whenOff(standing, clock.now());
     // The one that tries for all is not to be given up for that.
     const attempts = isProbe ? undefined : item.attempts;
+    const { files = [], ...asked } = PAYLOADS.extract.parse(item.payload);
     const request = {
-      ...PAYLOADS.extract.parse(item.payload),
+      ...asked,
       session: item.key,
       attempts,
       job: item.job ?? undefined,
     };
     const keepsUserMemory = row !== undefined && isSent(row);
-    const report = await app.extract(request, { ...options, keepsUserMemory });
+    const [transcript, ...others] = files.filter((path) => statNow(path) !== null).reverse();
+    for (const other of others) {
+      const { outcome, error, readTurns } = await app.extract({ ...request, transcript: other }, options);
+      if (error) return { outcome, error, progress: readTurns };
+    }
+    const report = await app.extract({ ...request, transcript }, { ...options, keepsUserMemory });
     const ending = { outcome: report.outcome, error: report.error, progress: report.readTurns };
     if (report.error) return { ...ending, isGivenUp: report.gaveUpTurns > 0 && report.pendingTurns === 0 };
     if (report.unsettledTurns === 0) return ending;

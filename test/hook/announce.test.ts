@@ -1,6 +1,8 @@
 // Whoever notices that a session has news tells it to the inbox with one function; these are its promises, with a
 // worker.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
 import { announceSession } from '../support/doors.ts';
@@ -8,6 +10,7 @@ import { says } from '../support/messages-server.ts';
 import { until } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
 import { workerHere } from '../support/worker-here.ts';
 
 const nothing = says('Nothing worth keeping.');
@@ -66,4 +69,25 @@ test('news that come while their session is worked are worked once more, after i
   await worker.stop();
   expect(model.requests).toHaveLength(2);
   expect(await testing.rows('fates')).toEqual(['nothing', 'nothing', 'nothing']);
+});
+
+test('two files of one session that wait together are both learned from: arrays of messages that begin alike', async () => {
+  const testing = await testApp();
+  const dir = tempDir();
+  const paths = ['Always use pnpm instead of npm.', 'Never commit to main directly.'].map((rule, n) => {
+    const said = [
+      ['user', 'Have a look at the page.'],
+      ['assistant', 'It is slow.'],
+      ['user', rule],
+    ].map(([role, content]) => ({ role, content }));
+    const path = join(dir, `chat-${n}.json`);
+    writeFileSync(path, JSON.stringify(said));
+    return path;
+  });
+  await testing.nocturne('enqueue', 'extract', ...paths);
+  await testing.nocturne('worker', '--once');
+  expect((await testing.rows('entries')).map(({ text }) => text).sort()).toEqual([
+    'Always use pnpm instead of npm.',
+    'Never commit to main directly.',
+  ]);
 });
