@@ -9,7 +9,7 @@ import type { Sql } from '../db/sql.ts';
 import { type EntryRow, entriesAmong, entriesWhere, handEdits } from './entries.ts';
 import { type Content, headAt } from './file-rows.ts';
 import { isCheckedIn, type MemoryRow } from './memories.ts';
-import { logDay, logPath, parseLog } from './text/daily-log.ts';
+import { type LogItem, logDay, logPath, parseLog } from './text/daily-log.ts';
 
 export interface EditedLogs {
   /** Entries as the logs have them, where their rows do not. */
@@ -29,9 +29,10 @@ export async function editedLogs(
     memory,
   );
   const days = paths.flatMap(({ path }) => logDay(path) ?? []);
-  const logs = new Map<Day, string | null>();
-  for (const day of days) logs.set(day, (await headAt(sql, memory, logPath(day)))?.content?.toString() ?? null);
-  const named = [...logs].flatMap(([day, text]) => parseLog(text ?? '', day).map(({ id }) => id));
+  const logs = new Map<Day, LogItem[]>();
+  for (const day of days)
+    logs.set(day, parseLog((await headAt(sql, memory, logPath(day)))?.content?.toString() ?? '', day));
+  const named = [...logs.values()].flatMap((items) => items.map(({ id }) => id));
   const rows = new Map<string, EntryRow>();
   for (const row of await entriesAmong(sql, memory, { column: 'day', of: days })) rows.set(row.id, row);
   for (const row of await entriesAmong(sql, memory, { column: 'id', of: named })) rows.set(row.id, row);

@@ -7,7 +7,7 @@ import type { Day } from '../base/time.ts';
 import { allOf, type Sql, type Value } from '../db/sql.ts';
 import type { Entry, Evidence } from './memory-types.ts';
 import { fold } from './text/blocks.ts';
-import { type LogItem, parseLog } from './text/daily-log.ts';
+import type { LogItem } from './text/daily-log.ts';
 import { lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -143,8 +143,8 @@ function wordsOf(text: string): string[] {
 
 interface EditedLogs {
   memory: string;
-  /** The logs as they stand, by day; null for one that is gone. */
-  logs: ReadonlyMap<Day, string | null>;
+  /** What the logs hold as they stand, by day; nothing of one that is gone. */
+  logs: ReadonlyMap<Day, readonly LogItem[]>;
   /** The entries of these days, and those whose ids stand in these logs. */
   rows: readonly EntryRow[];
   /** Ids of lines that a program wrote: those are its word, not the person's. */
@@ -159,8 +159,8 @@ export function handEdits({ memory, logs, rows, byPrograms = new Set() }: Edited
   const known = new Map(rows.map((row) => [row.id, row]));
   const standing = new Set<string>();
   const changed: EntryRow[] = [];
-  for (const [day, text] of logs) {
-    for (const item of parseLog(text ?? '', day)) {
+  for (const items of logs.values()) {
+    for (const item of items) {
       if (standing.has(item.id)) continue;
       standing.add(item.id);
       const before = known.get(item.id);

@@ -6,13 +6,13 @@ import { attempt } from '../../base/errors.ts';
 import { listNames } from '../../base/files/directories.ts';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
-import { dayOf } from '../../base/time.ts';
+import { type Day, dayOf } from '../../base/time.ts';
 import { allOf, type Sql } from '../../db/sql.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
 import { type MemoryType, sayOp } from '../memory-types.ts';
-import { logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
 
 export interface ReadFile {
   text: string;
@@ -57,7 +57,7 @@ export function sourceOfDirectory(dir: string): RecallSource {
     programLines: async () => new Map(),
     usedAt: async () => new Map(),
     unsorted: async ({ isQuick } = {}) =>
-      isQuick ? [] : unsortedIn(await read(newestLogs(dir)), { memory: '', rows: [] }),
+      isQuick ? [] : unsortedIn(itemsOf(await read(newestLogs(dir))), { memory: '', rows: [] }),
     lastDream: async () => null,
   };
 }
@@ -154,15 +154,15 @@ export function sourceOfRows(
           );
       const paths = new Set([...known.map(({ day }) => logPath(day)), ...newest.map(({ path }) => path)]);
       const logs = await this.read([...paths].filter((path) => logDay(path) !== null));
-      const days = [...logs.keys()].flatMap((path) => logDay(path) ?? []);
-      const named = [...logs].flatMap(([path, { text }]) => parseLog(text, logDay(path) ?? '').map(({ id }) => id));
+      const items = itemsOf(logs);
+      const named = [...items.values()].flatMap((those) => those.map(({ id }) => id));
       const rows = [
-        ...(await entriesAmong(sql, memory, { column: 'day', of: days })),
+        ...(await entriesAmong(sql, memory, { column: 'day', of: [...items.keys()] })),
         ...(await entriesAmong(sql, memory, { column: 'id', of: named })),
       ];
       const programs = await this.programLines([...logs.keys()]);
       const byPrograms = new Set([...programs.values()].flatMap((lines) => [...lines]));
-      return unsortedIn(logs, { memory, rows, byPrograms });
+      return unsortedIn(items, { memory, rows, byPrograms });
     },
     async lastDream(now) {
       const jobs = await sql.all<{ id: string; at: string; output: string }>(
@@ -197,17 +197,21 @@ function sayOperations(operations: readonly { kind: string; entries: string[] }[
   return all > 0 ? `${sayCount(all, 'entry')}: ${said.join(', ')}` : said.join(', ');
 }
 
+/** What stands in logs, by day. */
+function itemsOf(logs: Map<string, ReadFile>): Map<Day, LogItem[]> {
+  return new Map([...logs].map(([path, { text }]) => [logDay(path) ?? '', parseLog(text, logDay(path) ?? '')]));
+}
+
 /** What the logs say now, in place of what their rows say. */
 function unsortedIn(
-  logs: Map<string, ReadFile>,
+  logs: Map<Day, LogItem[]>,
   { memory, rows, byPrograms }: { memory: string; rows: EntryRow[]; byPrograms?: Set<string> },
 ): UnsortedEntry[] {
-  const texts = new Map([...logs].map(([path, { text }]) => [logDay(path) ?? '', text]));
   const entries = new Map(rows.map((row) => [row.id, row]));
   const known = [...entries.values()];
-  for (const edit of handEdits({ memory, logs: texts, rows: known, byPrograms })) entries.set(edit.id, edit);
-  const days = [...texts].sort(([a], [b]) => (a < b ? 1 : -1));
-  const items = days.flatMap(([day, text]) => parseLog(text, day).reverse());
+  for (const edit of handEdits({ memory, logs, rows: known, byPrograms })) entries.set(edit.id, edit);
+  const days = [...logs].sort(([a], [b]) => (a < b ? 1 : -1));
+  const items = days.flatMap(([, those]) => those.toReversed());
   return [...new Set(items.map(({ id }) => id))].flatMap((id) => {
     const entry = entries.get(id);
     // What was only shown no session is told before a night has seen it.
