@@ -3,22 +3,14 @@
 
 import { DAY_MS } from '../../src/base/time.ts';
 import { allOf, type Sql, type Value } from '../../src/db/sql.ts';
-import type { Evidence, MemoryType } from '../../src/memory/memory-types.ts';
+import type { Entry, Evidence } from '../../src/memory/memory-types.ts';
 
-export interface NightEntry {
-  id: string;
-  type: MemoryType;
-  strength: 'stated' | 'implied';
-  text: string;
-  changes?: string;
-  again?: string;
-  evidence: Evidence[];
-  by: string;
+export interface NightEntry
+  extends Pick<Entry, 'id' | 'type' | 'strength' | 'text' | 'changes' | 'again' | 'evidence' | 'by' | 'at'> {
   /** As its agent calls it; empty where no session said it. */
   session: string;
   /** Where the session ran. */
   cwd: string | null;
-  at: string;
   /** When it was learned. */
   learnedAt: string;
   state: string;

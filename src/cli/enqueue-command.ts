@@ -2,7 +2,6 @@
 
 import { resolve } from 'node:path';
 import { sayCount } from '../base/text/wording.ts';
-import { DAY_MS, isInstant } from '../base/time.ts';
 import type { JobKind } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { whyTurnedOff } from '../memory/places.ts';
@@ -11,15 +10,15 @@ import type { Put } from '../queue/inbox.ts';
 import { openWake } from '../queue/wake.ts';
 import { queueNamespace } from '../queue/workers.ts';
 import { note, print, progress } from '../terminal/output.ts';
-import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
+import type { FoundAgent } from '../transcript/find-sessions.ts';
 import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
 import { announceSession } from '../worker/ingest.ts';
 import type { SweepReport } from '../worker/sweep.ts';
 import { putWork } from '../worker/work-item.ts';
-import { type CommonOptions, INSTRUCTIONS, MEMORY, parsed, withApp } from './cli-options.ts';
-import { AGAIN, requestOf } from './learn-command.ts';
-import type { CommandSpec, OptionSpec } from './spec.ts';
+import { type CommonOptions, INSTRUCTIONS, MEMORY, withApp } from './cli-options.ts';
+import { AGAIN, FINDING, requestOf, sinceOf } from './learn-command.ts';
+import type { CommandSpec } from './spec.ts';
 
 const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
 
@@ -30,20 +29,6 @@ interface EnqueueOptions extends CommonOptions {
   since?: string;
   agent?: FoundAgent;
 }
-
-const agentFrom = parsed(
-  (name) => FOUND_AGENTS.find((each) => each === name),
-  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
-);
-const whenFrom = parsed(
-  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
-  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
-);
-
-const FINDING: OptionSpec[] = [
-  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
-  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
-];
 
 const enqueue: CommandSpec = {
   name: 'enqueue',
@@ -184,15 +169,10 @@ async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
 async function find(app: App, { agent, since, instructions, json }: EnqueueOptions): Promise<void> {
   const { sweepSessions } = await import('../worker/sweep.ts');
   const bar = progress('looking for sessions');
-  const now = app.clock.now().getTime();
   let [found, looked] = [0, 0];
   const report = await sweepSessions(app, {
     agents: agent && [agent],
-    since: since?.endsWith('d')
-      ? new Date(now - Number.parseInt(since, 10) * DAY_MS)
-      : since
-        ? new Date(since)
-        : undefined,
+    since: since === undefined ? undefined : sinceOf(since, app.clock.now()),
     instructions,
     onFound(count) {
       found = count;

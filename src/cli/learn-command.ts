@@ -90,7 +90,13 @@ const whenFrom = parsed(
   'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
 );
 
-function sinceOf(given: string, now: Date): Date {
+/** Which sessions are looked for. */
+export const FINDING: OptionSpec[] = [
+  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
+];
+
+export function sinceOf(given: string, now: Date): Date {
   return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
 }
 
@@ -234,8 +240,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--all', 'with --again: everything'],
     ['--dream', 'sort what is in the log into topics, too'],
     ['--live', 'the sessions still run: leave their last turns alone'],
-    ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
-    ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
+    ...FINDING,
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,

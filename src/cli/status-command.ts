@@ -29,7 +29,7 @@ const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
     ...MEMORY,
   ],
-  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, outbox, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
+  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
   examples: ['status', 'status --json'],
   run: (call) =>

@@ -70,7 +70,6 @@ export async function readStatus(app: App) {
     learned: learnedIn(overview),
     ...(await keptOf(app, here)),
     snapshot,
-    outbox: 0,
     skipped: await skippedNights(db, here?.id ?? ''),
     all: {
       ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },

@@ -3,10 +3,13 @@
 import { appendFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { lookInto } from '../../../src/memory/commit.ts';
 import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp } from '../../support/app.ts';
+import { inJobs } from '../../support/job-world.ts';
+import { ENGINES, skipped } from '../../support/memory-world.ts';
 import { takeIn } from '../../support/recalling.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -144,3 +147,29 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
     expect([...found].sort()).toEqual(['1cd4e81e 6', '415c4d06 4', '4f8f5e9b 4', '5834c1ee 5', '76731dd6 2']);
   });
 });
+
+test.each(ENGINES)(
+  'what a person says after a write stays open, also where a later call looks for it (%s)',
+  async (engine) => {
+    if (skipped(engine)) return;
+    await inJobs(engine, async (here) => {
+      const file = join(here.dir, 'rules.md');
+      const change = (line: string, at: string) => {
+        appendFileSync(file, `${line}\n`);
+        utimesSync(file, new Date(at), new Date(at));
+      };
+      const session = sessionFile(tempDir());
+      session.add(PROMPT, [
+        called('Bash', { command: `echo "${DANA}" >> ${file}` }),
+        { types: 'Never deploy on a Friday.' },
+        called('Bash', { command: `grep -c "${DANA}" ${file}` }),
+        called('Read', { file_path: file }),
+      ]);
+      change(DANA, '2026-11-20T09:00:20Z');
+      await lookInto(here.memories, { memory: here.row.id, paths: 'all' });
+      change('- Sam orders the ink.', '2026-11-20T15:00:00Z');
+      const { coverage } = await here.extract(session);
+      expect(coverage.map(({ became }) => became)).toEqual(['own-write', 'recorded']);
+    });
+  },
+);
