@@ -114,7 +114,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     here.environment.NOCTURNE_DATABASE_URL = `postgres://nobody@127.0.0.1:${port}/none`;
     const beganAt = performance.now();
     const { code, stdout } = await here.hook('SessionStart');
-    expect(performance.now() - beganAt).toBeLessThan(3_000);
+    expect(performance.now() - beganAt).toBeLessThan(15_000);
     const systemMessage = expect.stringMatching(/^nocturne: The database .* nothing is recalled$/);
     expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, systemMessage });
   });
