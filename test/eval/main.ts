@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { OFFLINE_MODEL, requireAccess } from '../../src/agent/agent-types.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
@@ -15,6 +15,7 @@ import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print, progress } from '../../src/terminal/output.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
+import { type Play, playChain, type Told } from './chain.ts';
 import { estimateRun, sayEstimate } from './estimate.ts';
 import { readLocomo } from './locomo.ts';
 import { liveThrough, type OpenNight } from './nights.ts';
@@ -30,6 +31,8 @@ interface Options {
   model?: string;
   set?: 'own' | 'held-out' | 'locomo';
   locomo?: string;
+  chain?: string;
+  out?: string;
   samples?: number;
   perfect?: boolean;
   against?: string;
@@ -45,6 +48,8 @@ const program = () =>
     .option('--model <id>', 'the model of both jobs; default: the configured one where a key is there, else offline')
     .addOption(new Option('--set <name>', 'which sessions; default: own').choices(['own', 'held-out', 'locomo']))
     .option('--locomo <file>', "LoCoMo's locomo10.json, which is the set then")
+    .option('--chain <dir>', 'play the sessions of DIR in their order, and keep what each was told')
+    .option('--out <dir>', 'where a chain keeps its play; the same one goes on, or is played again from its answers')
     .option('--samples <count>', 'only the first ones of the set (a person, a conversation)', readCount)
     .option('--perfect', "take the set's own facts for the extraction, so that the dream alone is measured")
     .option('--against <file>', 'compare with an earlier result, as --json wrote it')
@@ -81,6 +86,7 @@ async function main(options: Options, parts: Parts): Promise<void> {
   const { access } = config;
   const hasKey = access.apiKey !== undefined || access.authToken !== undefined;
   const model = options.model ?? (hasKey ? config.model : OFFLINE_MODEL);
+  if (options.chain) return chain(options.chain, { ...options, model, environment: config.environment, parts });
   const set = await readSet(options);
   const like = { set: set.name, samples: set.samples.map(({ name }) => name) };
   const before = options.against ? await readAgainst(options.against, like) : undefined;
@@ -133,6 +139,34 @@ async function main(options: Options, parts: Parts): Promise<void> {
     else if (isDone || model === OFFLINE_MODEL) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     else note(`The same command goes on from here; ${root} holds what was done.`);
   }
+}
+
+async function chain(
+  dir: string,
+  { out, ...play }: Pick<Options, 'out' | 'json'> & Omit<Play, 'out' | 'say'>,
+): Promise<void> {
+  const to = resolve(out ?? mkdtempSync(join(tmpdir(), 'nocturne-chain-')));
+  const bar = progress('opening');
+  const { sessions, told, asked, others } = await playChain(dir, {
+    ...play,
+    out: to,
+    say: (text) => bar.say(text),
+  }).finally(() => bar.stop());
+  const spoken = (on: Told['on']) => told.filter((each) => each.on === on && each.text !== '').length;
+  const figures = {
+    sessions,
+    starts: spoken('start'),
+    prompts: spoken('prompt'),
+    failures: spoken('failure'),
+    asked,
+    others,
+  };
+  if (play.json) return print(JSON.stringify({ ...figures, out: to }));
+  print(
+    `${sessions} sessions; told at ${figures.starts} starts, ${figures.prompts} prompts, ${figures.failures} failures.`,
+  );
+  if (others > 0) print(`${others} of ${asked} answers were made for other requests than the code asks now.`);
+  print(`The play is in ${to}: told.jsonl, after/N (memory after each night), answers.jsonl.`);
 }
 
 /** A directory of its own; where a model is asked, the one that the same command had before, as long as the prompts are. */
