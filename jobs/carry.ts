@@ -15,7 +15,7 @@ import { entriesWhere } from '../src/memory/entries.ts';
 import { headsOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
 import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-history.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
@@ -112,7 +112,6 @@ export async function importMemory(
   });
   if (committed.files.length === 0) return { ...report, outcome: 'busy' };
   if (report.added.length + report.changed.length === 0) return report;
-  const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
-  await commit(memories, target, by, (sql) => withBuiltIndex(sql, at, []));
+  await commit(memories, target, by, (sql) => withBuiltIndex(sql, memory, []));
   return { ...report, outcome: 'imported', job };
 }

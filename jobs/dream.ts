@@ -17,8 +17,8 @@ import { newId, type Sql } from '../src/db/sql.ts';
 import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';
 import { editedLogs, isMassWithdrawal } from '../src/memory/edited-logs.ts';
 import { putEntry } from '../src/memory/entries.ts';
+import { missingFiles } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, type StartedBy } from '../src/memory/job-rows.ts';
-import { isCheckedIn } from '../src/memory/memories.ts';
 import { INDEX } from '../src/memory/memory-index.ts';
 import { Guidance } from '../src/memory/projects.ts';
 import { linesDecided } from '../src/memory/proposals.ts';
@@ -190,10 +190,7 @@ async function hasFailed({ memories, memory }: DreamDeps): Promise<boolean> {
 async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {
   const copy = memories.copyOf(memory.id);
   if (acceptMissing === true) await copy?.hold(() => copy.acceptMissing());
-  const gone = await memories.db.all<{ path: string }>(
-    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
-    memory.id,
-  );
+  const gone = await missingFiles(memories.db, memory.id);
   // A lost log takes no memory with it.
   const [first, ...others] = gone.filter(({ path }) => logDay(path) === null);
   if (first) throw missing(`${others.length + 1} files are missing at once, ${first.path} among them.`, 'files');
@@ -205,8 +202,7 @@ async function takeInLogs(night: Night): Promise<void> {
   const { memories, memory } = deps;
   const { acceptMissing = false } = request;
   const isMeant = (day: Day) => (Array.isArray(acceptMissing) ? acceptMissing.includes(day) : acceptMissing);
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant };
-  const { changed } = await editedLogs(memories.db, memory.id, how);
+  const { changed } = await editedLogs(memories.db, memory, isMeant);
   if (acceptMissing === false && (await isMassWithdrawal(memories.db, memory.id, changed)))
     throw missing(
       `${changed.filter(({ state }) => state === 'gone').length} entries are missing from the logs at once.`,
@@ -215,7 +211,7 @@ async function takeInLogs(night: Night): Promise<void> {
   if (changed.length === 0) return;
   await night.begin();
   await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async (sql) => {
-    const edits = await editedLogs(sql, memory.id, how);
+    const edits = await editedLogs(sql, memory, isMeant);
     return {
       files: [],
       async rows(change) {

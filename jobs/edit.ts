@@ -8,7 +8,7 @@ import { commit, type FileChange, lookInto, type Plan } from '../src/memory/comm
 import { rawText } from '../src/memory/edit-text.ts';
 import { type Content, headAt, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
-import { isCheckedIn, type Memories } from '../src/memory/memories.ts';
+import type { Memories } from '../src/memory/memories.ts';
 import { INDEX, withFollowing } from '../src/memory/memory-index.ts';
 import { restsThen } from '../src/memory/rests.ts';
 import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
@@ -81,11 +81,10 @@ export async function editInPlace(
     return entered;
   });
   const job = jobs.at(-1);
-  const of = { memory, isCheckedIn: isCheckedIn(row), actor: PERSON };
   const kept: FileChange = { path, make: (current) => current };
   if (job)
     await commit(memories, { memory, paths: [path, INDEX] }, { job, actor: PERSON }, (sql) =>
-      withFollowing(sql, of, [kept]),
+      withFollowing(sql, row, PERSON, [kept]),
     );
   return { isFine, jobs };
 }
@@ -157,8 +156,7 @@ async function asPerson({ memory, outcome, file, rows }: Act, { memories }: Edit
     const text = file.make(current);
     isChanged = text !== current;
     if (!isChanged) return { files: [file] };
-    const at = { memory, isCheckedIn: isCheckedIn(row), actor };
-    const followed = await withFollowing(sql, at, [{ ...file, make: () => text }]);
+    const followed = await withFollowing(sql, row, actor, [{ ...file, make: () => text }]);
     return {
       files: followed.files,
       async rows(change, heads) {

@@ -15,7 +15,7 @@ import { editedLogs } from '../src/memory/edited-logs.ts';
 import { type EntryRow, entriesWhere, isInLog, putEntry } from '../src/memory/entries.ts';
 import { headsOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { addMark, markOf } from '../src/memory/redaction-marks.ts';
 import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
@@ -161,8 +161,7 @@ async function readRemembered(sql: Sql, memory: MemoryRow, of: MemoryRow): Promi
     topics.set(path, lines);
   }
   const entries = new Map((await entriesWhere(sql, memory.id)).map((row) => [row.id, row]));
-  const edited = await editedLogs(sql, memory.id, { isCheckedIn: isCheckedIn(memory), isMeant: () => false });
-  for (const row of edited.changed) entries.set(row.id, row);
+  for (const row of (await editedLogs(sql, memory)).changed) entries.set(row.id, row);
   for (const [id, row] of entries) if (!isInLog(row)) entries.delete(id);
   const sessions = await sql.all<{ id: string; name: string }>('select id, name from session where memory = ?', of.id);
   const names = new Map(sessions.map(({ id, name }) => [id, name]));
@@ -299,8 +298,7 @@ async function planOf(sql: Sql, goes: Going, job: string): Promise<Plan> {
       },
     };
   });
-  const of = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
-  const index = topics.length > 0 ? await withBuiltIndex(sql, of, topics) : null;
+  const index = topics.length > 0 ? await withBuiltIndex(sql, memory, topics) : null;
   const files = (index?.files ?? []).map((file) =>
     file.path === INDEX ? { ...file, make: (now: string | null) => file.make(now && withoutLinksTo(now, gone)) } : file,
   );

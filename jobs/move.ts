@@ -15,7 +15,8 @@ import { canonicalPath, isDirectory, listFiles } from '../src/base/files/directo
 import { openDatabase } from '../src/db/open-database.ts';
 import { type Db, insert, type Row, replace, type Sql } from '../src/db/sql.ts';
 import { lookInto } from '../src/memory/commit.ts';
-import { isCheckedIn, Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { Memories, type MemoryRow } from '../src/memory/memories.ts';
+import { isCheckedIn } from '../src/memory/paths.ts';
 import { memoryDirFor } from '../src/memory/places.ts';
 
 export interface MoveReport {
@@ -200,7 +201,7 @@ async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories
       remedy: 'nocturne stores list names those that there are.',
     });
   }
-  if (isCheckedIn(source))
+  if (isCheckedIn(source.dir))
     throw new AppError('refused', `${source.dir} is a team's memory, which the repository carries: it is not moved.`);
   return { source, there };
 }

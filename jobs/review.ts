@@ -19,7 +19,7 @@ import { type Claim, commit, lookInto } from '../src/memory/commit.ts';
 import { editedLogs } from '../src/memory/edited-logs.ts';
 import { type EntryRow, entryRow } from '../src/memory/entries.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import {
   isAsItWas,
   openProposals,
@@ -81,8 +81,7 @@ export async function review({ ids, word, claim }: ReviewRequest, deps: ReviewDe
   const { memories, memory } = deps;
   // 1.
   await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
-  const { changed } = await editedLogs(memories.db, memory.id, how);
+  const { changed } = await editedLogs(memories.db, memory);
   const run: Run = { ...deps, claim, edited: new Map(changed.map((row) => [row.id, row])) };
   const decided = new Map<string, Decided>();
   let open = [...new Set(ids ?? (await openProposals(memories.db, memory.id)).map(({ id }) => id))];

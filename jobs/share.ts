@@ -18,7 +18,7 @@ import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { fileChangesOf } from '../src/memory/job-changes.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
-import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
+import { withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
   personalPathsIn,
   readToShare,
@@ -171,10 +171,9 @@ async function planOf(sql: Sql, { sharing, request, report, team, author, job }:
   );
   if (isDryRun) return { files };
   const isShared = () => report.topics.some(({ lines }) => lines.length > 0);
-  const index = await withBuiltIndex(sql, { memory: team.id, isCheckedIn: true }, files);
-  const onlyThen = (file: FileChange): FileChange => ({ ...file, make: (now) => (isShared() ? file.make(now) : now) });
+  const index = await withBuiltIndex(sql, team, files, isShared);
   return {
-    files: index.files.map((file) => (file.path === INDEX || file.path.startsWith('index/') ? onlyThen(file) : file)),
+    files: index.files,
     async rows(change, standing) {
       if (!isShared()) return;
       await index.rows(change, standing);

@@ -16,8 +16,8 @@ import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from '../src/memory/memories.ts';
-import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
+import type { Memories, MemoryRow } from '../src/memory/memories.ts';
+import { withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
   bringTopic,
   buildMemorySnapshot,
@@ -193,16 +193,13 @@ export async function applyMemorySnapshot(
         },
       }),
     );
-    const index = await withBuiltIndex(sql, { memory, isCheckedIn: isCheckedIn({ dir }) }, files);
-    const isOfIndex = ({ path }: FileChange) => path === INDEX || path.startsWith('index/');
+    const index = await withBuiltIndex(sql, { id: memory, dir }, files, isChanged);
     return {
-      files: index.files.map((file) =>
-        isOfIndex(file) ? { ...file, make: (now) => (isChanged() ? file.make(now) : now) } : file,
-      ),
+      files: index.files,
       async rows(change, heads) {
         report.topics = [...brought, ...dropped(snapshot, bases)].map(told);
         report.outcome = isChanged() ? 'applied' : 'unchanged';
-        if (isChanged()) await index.rows(change, heads);
+        await index.rows(change, heads);
         if (isKnown && !isChanged()) return;
         const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
         const topics = snapshot.topics.filter(({ path }) => taken.has(path));

@@ -13,7 +13,7 @@ import { commitAll, type FileChange, type Plan } from '../src/memory/commit.ts';
 import type { Actor } from '../src/memory/file-rows.ts';
 import { type FileChanges, fileChangesOf, type Pushed, pushedBy, tooOld } from '../src/memory/job-changes.ts';
 import { beginJob, endJob, isAtWork, type JobKind, type StartedBy } from '../src/memory/job-rows.ts';
-import { isCheckedIn, type Memories, memoryRow } from '../src/memory/memories.ts';
+import { type Memories, memoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex, withFollowingIndex } from '../src/memory/memory-index.ts';
 import { type Change, keyFrom, rowChangesOf, type UndoTable } from '../src/memory/undo-rows.ts';
 import { type Staying, takingBack } from './undo/taking-back.ts';
@@ -179,7 +179,7 @@ async function planOf(
   const changes: FileChange[] = [];
   for (const file of files) if (!isIndex(file)) changes.push(...(await back.fileBack(file)));
   const { dir } = (await memoryRow(sql, memory)) ?? { dir: null };
-  const at = { memory, isCheckedIn: isCheckedIn({ dir }) };
+  const at = { id: memory, dir };
   const ofIndex = files.filter(isIndex);
   if (ofIndex.length === 0) return withFollowingIndex(sql, at, changes);
   const built = await withBuiltIndex(sql, at, changes);

@@ -3,7 +3,6 @@
 
 import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { editedLogs } from '../../src/memory/edited-logs.ts';
-import { isCheckedIn } from '../../src/memory/memories.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { type ProposeDeps, requestFor } from './dream-proposal.ts';
 import { select, slicesOf } from './dream-slices.ts';
@@ -69,10 +68,7 @@ export async function estimateDream(
 
 /** What waits, and what people wrote into logs since. */
 async function waitingNow({ memories, memory }: EstimateDeps): Promise<{ fresh: NightEntry[]; edited: NightEntry[] }> {
-  const { changed } = await editedLogs(memories.db, memory.id, {
-    isCheckedIn: isCheckedIn(memory),
-    isMeant: () => false,
-  });
+  const { changed } = await editedLogs(memories.db, memory);
   const ids = new Set(changed.map(({ id }) => id));
   const fresh = (await waitingEntries(memories.db, memory.id)).filter(({ id }) => !ids.has(id));
   const edited = changed.filter(({ state }) => state === 'new');

@@ -6,7 +6,7 @@
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from '../../src/memory/memories.ts';
+import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { restsOf } from '../../src/memory/rests.ts';
 import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
@@ -138,7 +138,7 @@ export async function landTopics(
   await commit(memories, { memory: memory.id, paths: [...paths, INDEX] }, by, async (sql) => {
     await decision?.check(sql);
     const { files, more, rows } = await plan(sql);
-    const index = await withBuiltIndex(sql, { memory: memory.id, isCheckedIn: isCheckedIn(memory) }, files);
+    const index = await withBuiltIndex(sql, memory, files);
     return {
       files: index.files,
       async rows(change, heads) {
@@ -159,7 +159,7 @@ export async function isIndexCurrent({
   memory,
 }: Pick<LandAt, 'memories' | 'memory'>): Promise<boolean> {
   const current = (await headAt(db, memory.id, INDEX))?.content?.toString() ?? null;
-  const index = await withBuiltIndex(db, { memory: memory.id, isCheckedIn: isCheckedIn(memory) }, []);
+  const index = await withBuiltIndex(db, memory, []);
   const wanted = index.files.find(({ path }) => path === INDEX)?.make(current);
   return wanted === current || index.size().topics === 0;
 }
@@ -218,11 +218,9 @@ export async function settleEntries(
   { ids, why }: { ids: Iterable<string>; why(id: string): string },
 ): Promise<void> {
   const all = [...ids];
-  const rests = await allOf<{ source: string; path: string | null }>(change.sql, {
-    select: (list) => `select r.source, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
-      where r.memory = ? and r.source in (${list})`,
-    ...{ of: all, before: [memory] },
-  });
+  const select = `select r.source, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
+    where r.memory = ? and r.source in (#)`;
+  const rests = await allOf<{ source: string; path: string | null }>(change.sql, select, all, memory);
   const bySource = Map.groupBy(rests, ({ source }) => source);
   for (const id of all) {
     const row = await rowOf(change.sql, 'entry', { memory, id });

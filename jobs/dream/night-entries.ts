@@ -44,8 +44,7 @@ export function waitingEntries(sql: Sql, memory: string): Promise<NightEntry[]> 
 
 /** Those of these ids, by time. */
 export async function entriesOf(sql: Sql, memory: string, ids: readonly string[]): Promise<NightEntry[]> {
-  const select = (list: string) => `${SELECT} and e.id in (${list})`;
-  const rows = await allOf<Kept>(sql, { select, of: [...new Set(ids)], before: [memory] });
+  const rows = await allOf<Kept>(sql, `${SELECT} and e.id in (#)`, [...new Set(ids)], memory);
   return rows.map(entryOf).sort((a, b) => (a.at < b.at || (a.at === b.at && a.id < b.id) ? -1 : 1));
 }
 

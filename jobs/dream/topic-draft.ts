@@ -69,10 +69,9 @@ export async function standingFiles(
   const isOwn = (path: string) => path === INDEX || path.startsWith('.') || logDay(path) !== null;
   const wanted = rows.filter(({ path }) => !isOwn(path));
   const unread = wanted.filter(({ path, version }) => known.get(path)?.version !== version);
-  const contents = await allOf<{ id: string; content: Buffer }>(sql, {
-    select: (list) => `select id, content from version where id in (${list})`,
-    of: unread.map(({ version }) => version),
-  });
+  const select = 'select id, content from version where id in (#)';
+  const versions = unread.map(({ version }) => version);
+  const contents = await allOf<{ id: string; content: Buffer }>(sql, select, versions);
   const texts = new Map(contents.map(({ id, content }) => [id, content.toString()]));
   const files: StandingFiles = new Map();
   for (const row of wanted) {

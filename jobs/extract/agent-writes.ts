@@ -47,7 +47,7 @@ export async function externalChanges(
     await lookInto(memories, { memory, paths: 'all' });
   }
   const sinceMs = (Date.parse(since) || 0) - TICK_MS;
-  const rows = await allOf<Changed>(memories.db, { select: CHANGED, of, before: [new Date(sinceMs).toISOString()] });
+  const rows = await allOf<Changed>(memories.db, CHANGED, of, new Date(sinceMs).toISOString());
   const changes = rows.map((row): ExternalChange => {
     const path = join(row.machine === memories.machine && row.dir !== null ? row.dir : '/', row.path);
     const [text, before] = [row.content.toString(), row.before?.toString() ?? ''];
@@ -63,13 +63,12 @@ type Changed = Record<'id' | 'path' | 'at' | 'head', string> & { dir: string | n
   before: Buffer | null;
 };
 
-const CHANGED = (list: string) =>
-  `select version.id, version.path, version.at, version.content, before.content as before, file.head, memory.dir, memory.machine
-   from version join memory on memory.id = version.memory
-   join file on file.memory = version.memory and file.id = version.file
-   left join version before on before.id = version.previous
-   where version.actor_kind = 'external' and version.content is not null and version.at >= ? and version.memory in (${list})
-   order by version.seq`;
+const CHANGED = `select version.id, version.path, version.at, version.content, before.content as before, file.head, memory.dir, memory.machine
+  from version join memory on memory.id = version.memory
+  join file on file.memory = version.memory and file.id = version.file
+  left join version before on before.id = version.previous
+  where version.actor_kind = 'external' and version.content is not null and version.at >= ? and version.memory in (#)
+  order by version.seq`;
 
 /**
  * Which of a session's calls wrote into a memory; to be asked of one call after another, in their order. A line was added by the

@@ -6,7 +6,7 @@ import type { FileChange } from '../../src/memory/commit.ts';
 import { editedLogs } from '../../src/memory/edited-logs.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import { unifiedDiff } from '../../src/memory/line-diff.ts';
-import { isCheckedIn, type MemoryRow } from '../../src/memory/memories.ts';
+import type { MemoryRow } from '../../src/memory/memories.ts';
 import { openProposals, type Proposal, whatChanged } from '../../src/memory/proposals.ts';
 import { linesIn, toldKind } from '../../src/rules/dream-context.ts';
 import { changesOf as changesOfArchiving } from '../dream/archiving.ts';
@@ -37,8 +37,7 @@ export interface ShownProposal {
 
 /** All that wait, or those of `ids`, topic by topic. */
 export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly string[]): Promise<ShownProposal[]> {
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
-  const edited = new Map((await editedLogs(sql, memory.id, how)).changed.map((row) => [row.id, row]));
+  const edited = new Map((await editedLogs(sql, memory)).changed.map((row) => [row.id, row]));
   const files = await standingFiles(sql, memory.id);
   const shown: ShownProposal[] = [];
   for (const proposal of await openProposals(sql, memory.id)) {

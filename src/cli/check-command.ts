@@ -13,7 +13,7 @@ import { backupsIn, damageOf, restoreNewest } from '../db/backup.ts';
 import { databasePath } from '../db/open-database.ts';
 import { acceptMissing, type Finding, findFaults } from '../memory/damage-check.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { isCheckedInDir } from '../memory/paths.ts';
+import { isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
 import { scrubOf, scrubSecrets } from '../memory/scrub.ts';
 import { wholeId } from '../memory/short-ids.ts';
@@ -207,7 +207,7 @@ async function redactNow(app: App, version: string | undefined, options: RedactO
     return redactVersion({ memory, version: await wholeId(app.db, 'version', version) }, { memories: app.memories });
   const scrub = match === undefined ? scrubSecrets : scrubOf(match);
   const team = canonicalPath(scopeDir(app.config, { memory: 'local', cwd: process.cwd() }));
-  const beside = isCheckedInDir(team) ? [team] : [];
+  const beside = isCheckedIn(team) ? [team] : [];
   return app.redact({ scrub, isDry, withLines, beside, ...(memory !== undefined && { memories: [memory] }) });
 }
 

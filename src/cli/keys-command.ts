@@ -3,7 +3,8 @@
 
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
-import { addMemory, isCheckedIn, type MemoryRow, memoryRow, removedMemories } from '../memory/memories.ts';
+import { addMemory, type MemoryRow, memoryRow, removedMemories } from '../memory/memories.ts';
+import { isCheckedIn } from '../memory/paths.ts';
 import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
@@ -26,7 +27,7 @@ const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home
 function storeShown(row: MemoryRow) {
   const { id, dir, name, description, tenant } = row;
   const { owner = null, allowsSecrets = false } = JSON.parse(row.flags);
-  const kind = row.scope === 'store' ? 'own' : isCheckedIn(row) ? 'team' : 'project';
+  const kind = row.scope === 'store' ? 'own' : isCheckedIn(row.dir) ? 'team' : 'project';
   const at = {
     createdAt: row.created_at,
     updatedAt: row.updated_at,

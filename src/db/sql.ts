@@ -128,15 +128,17 @@ export function keepSetting(sql: Sql, key: string, value: string): Promise<void>
   return replace(sql, 'setting', ['key'], { key, value });
 }
 
-/** Asks in as many statements as the values need: `sql` has one `(…)` for the list, and `before` stands in front of it. */
+/** Asks for a list of values, in as many statements as it needs: `(#)` stands for the list, and `before` for what is before it. */
 export async function allOf<Found = Row>(
   sql: Sql,
-  { select, of, before = [] }: { select: (list: string) => string; of: readonly Value[]; before?: Value[] },
+  text: string,
+  list: readonly Value[],
+  ...before: Value[]
 ): Promise<Found[]> {
   const found: Found[] = [];
-  for (let at = 0; at < of.length; at += MOST_VALUES) {
-    const some = of.slice(at, at + MOST_VALUES);
-    found.push(...(await sql.all<Found>(select(marks(some)), ...before, ...some)));
+  for (let at = 0; at < list.length; at += MOST_VALUES) {
+    const some = list.slice(at, at + MOST_VALUES);
+    found.push(...(await sql.all<Found>(text.replace('(#)', `(${marks(some)})`), ...before, ...some)));
   }
   return found;
 }

@@ -6,7 +6,7 @@ import type { Config } from '../base/config/config.ts';
 import { isDirectory, isStoreId } from '../base/files/directories.ts';
 import type { Db } from '../db/sql.ts';
 import { type Memories, type MemoryRow, memoryRow } from '../memory/memories.ts';
-import { isCheckedInDir } from '../memory/paths.ts';
+import { isCheckedIn } from '../memory/paths.ts';
 import { originOf } from '../memory/projects.ts';
 import type { RecallPlace } from '../memory/recall/recall.ts';
 import { sourceOfDirectory, sourceOfRows } from '../memory/recall/recall-source.ts';
@@ -29,7 +29,7 @@ export interface FoundPlace extends RecallPlace {
 export async function findPlace(
   { config, opened }: { config: Config; opened: Opened | null },
   place: string,
-  { isForeign = isCheckedInDir(place), cwd }: { isForeign?: boolean; cwd?: string } = {},
+  { isForeign = isCheckedIn(place), cwd }: { isForeign?: boolean; cwd?: string } = {},
 ): Promise<FoundPlace> {
   const row = opened && (await rowOf(config, opened, { place, cwd }));
   if (!opened || !row) {

@@ -48,11 +48,7 @@ export interface Interval {
  */
 export async function coverageOf(sql: Sql, memory: string, turns: readonly TurnIds[]): Promise<TurnRow[][]> {
   const find = (column: string, of: string[]) =>
-    allOf<TurnRow>(sql, {
-      select: (list) => `select * from turn where memory = ? and ${column} in (${list})`,
-      of,
-      before: [memory],
-    });
+    allOf<TurnRow>(sql, `select * from turn where memory = ? and ${column} in (#)`, of, memory);
   const ids = turns.map(({ id }) => id);
   const messages = turns.flatMap(({ messageIds }) => messageIds);
   const found = [...(await find('id', ids)), ...(await find('through', messages))];

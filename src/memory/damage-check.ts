@@ -10,12 +10,13 @@ import type { Day } from '../base/time.ts';
 import { newId, type Sql } from '../db/sql.ts';
 import { commit, lookInto, type Plan, type Target } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
-import { editedLogs, lostLogs } from './edited-logs.ts';
+import { editedLogs } from './edited-logs.ts';
 import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
-import { type Head, headsOf, shaOf } from './file-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
+import { type Head, headsOf, missingFiles, shaOf } from './file-rows.ts';
+import type { Memories, MemoryRow } from './memories.ts';
 import { generatedLines, withBuiltIndex } from './memory-index.ts';
 import { whyNoMemory } from './memory-paths.ts';
+import { isCheckedIn } from './paths.ts';
 import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
 import { readFrontmatter } from './text/frontmatter.ts';
 import { isTopicFile, isTopicPath, parseTopic } from './text/topic.ts';
@@ -46,7 +47,7 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
   const heads = await headsOf(memories.db, memory.id);
   const texts = new Map(heads.map(({ path, content }) => [path ?? '', content?.toString() ?? '']));
   return [
-    ...(await missingFiles(memories, memory)),
+    ...(await whatIsMissing(memories, memory)),
     ...(await noTexts(memories, memory, heads)),
     ...(await damagedVersions(memories, memory.id)),
     ...[...texts].flatMap(([path, text]) => (isTopicFile(path) ? topicFaults(path, text, texts) : [])),
@@ -59,10 +60,9 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
 export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
-  const lost = await lostLogs(memories.db, memory);
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: (day: Day) => lost.includes(day) };
+  const { lost } = await editedLogs(memories.db, memory);
   await mend(memories, memory, 'all', async (sql) => {
-    const { changed } = await editedLogs(sql, memory.id, how);
+    const { changed } = await editedLogs(sql, memory, (day) => lost.includes(day));
     const gone = changed.filter((row) => !isInLog(row) && lost.includes(row.day));
     return {
       files: [],
@@ -74,13 +74,9 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
   return [...paths, ...lost.map(logPath)];
 }
 
-async function missingFiles(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
-  const rows = await memories.db.all<{ path: string }>(
-    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
-    memory.id,
-  );
+async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
   const copy = memories.copyOf(memory.id);
-  const gone = rows.map(
+  const gone = (await missingFiles(memories.db, memory.id)).map(
     ({ path }): Finding => ({
       kind: 'missing-file',
       where: path,
@@ -89,7 +85,7 @@ async function missingFiles(memories: Memories, memory: MemoryRow): Promise<Find
       apply: async () => copy?.hold(() => copy.restoreMissing()),
     }),
   );
-  const lost = (await lostLogs(memories.db, memory)).map(
+  const lost = (await editedLogs(memories.db, memory)).lost.map(
     (day): Finding => ({
       kind: 'missing-file',
       where: logPath(day),
@@ -210,8 +206,7 @@ async function indexFaults(
     (path) => isTopicPath(path) && isTyped(path) && !index.includes(`[${path}]`),
   );
   if (unlisted.length === 0) return [];
-  const at = { memory: memory.id, isCheckedIn: isCheckedIn(memory) };
-  const apply = () => mend(memories, memory, 'all', (sql) => withBuiltIndex(sql, at, []));
+  const apply = () => mend(memories, memory, 'all', (sql) => withBuiltIndex(sql, memory, []));
   const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
   return [
     { kind: 'index-line', where: 'MEMORY.md', what, mend: 'Builds the index again; hand-written lines stay.', apply },
@@ -234,7 +229,7 @@ async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string)
     if (!found.some(({ where }) => where === path))
       found.push(byHand('behind', path, 'What nocturne has to write there waits: the file cannot be written.'));
   const open =
-    isCheckedIn(memory) || isPrivate(dir)
+    isCheckedIn(memory.dir) || isPrivate(dir)
       ? []
       : files.filter((path) => /\.md$/.test(path) && !isPrivate(join(dir, path)));
   if (open.length === 0) return found;

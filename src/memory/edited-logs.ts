@@ -8,21 +8,22 @@ import type { Day } from '../base/time.ts';
 import type { Sql } from '../db/sql.ts';
 import { type EntryRow, entriesAmong, entriesWhere, handEdits } from './entries.ts';
 import { type Content, headAt } from './file-rows.ts';
-import { isCheckedIn, type MemoryRow } from './memories.ts';
+import type { MemoryRow } from './memories.ts';
+import { isCheckedIn } from './paths.ts';
 import { type LogItem, logDay, logPath, parseLog } from './text/daily-log.ts';
 
 export interface EditedLogs {
   /** Entries as the logs have them, where their rows do not. */
   changed: EntryRow[];
-  /** Days whose logs lost entries by damage. */
+  /** Days whose logs lost entries by damage, which no person took as meant. */
   lost: Day[];
 }
 
-/** What logs say that rows do not. `isCheckedIn`: git keeps what was there; `isMeant`: a person says so of what is lost. */
+/** What logs say that rows do not. `isMeant`: whether a person says so of what a log lost. */
 export async function editedLogs(
   sql: Sql,
-  memory: string,
-  { isCheckedIn, isMeant }: { isCheckedIn: boolean; isMeant(day: Day): boolean },
+  { id: memory, dir }: Pick<MemoryRow, 'id' | 'dir'>,
+  isMeant: (day: Day) => boolean = () => false,
 ): Promise<EditedLogs> {
   const paths = await sql.all<{ path: string }>(
     "select distinct path from version where memory = ? and path like 'logs/%' and actor_kind <> 'job' order by path",
@@ -49,7 +50,8 @@ export async function editedLogs(
   );
   const lost = new Map<string, Day>();
   const debris = new Set<string>();
-  for (const [day, those] of isCheckedIn ? [] : gone) {
+  // Git keeps what was there.
+  for (const [day, those] of isCheckedIn(dir) ? [] : gone) {
     if (isMeant(day)) continue;
     const found = await lostAmong(sql, memory, { day, ids: those.map(({ id }) => id) });
     for (const id of found.lost) lost.set(id, day);
@@ -58,12 +60,6 @@ export async function editedLogs(
   // Bytes that are no text read as U+FFFD.
   const isSaid = ({ id, text }: EntryRow) => !lost.has(id) && !debris.has(id) && !/\p{Cc}|\uFFFD/u.test(text);
   return { changed: edits.filter(isSaid), lost: [...new Set(lost.values())] };
-}
-
-/** Days whose logs lost entries by damage, which no person took as meant. */
-export async function lostLogs(sql: Sql, memory: MemoryRow): Promise<Day[]> {
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
-  return (await editedLogs(sql, memory.id, how)).lost;
 }
 
 /** Of entries that a log does not have any more, those that went with a damage, not with an edit; and what the damage left. */
@@ -120,8 +116,7 @@ export async function isMassWithdrawal(sql: Sql, memory: string, changed: readon
 /** The entries that wait for a night, with what people made of the logs meanwhile; by day. */
 export async function entriesThatWait(sql: Sql, memory: MemoryRow): Promise<EntryRow[]> {
   const waiting = await entriesWhere(sql, memory.id, "and state = 'new'");
-  const how = { isCheckedIn: isCheckedIn(memory), isMeant: () => false };
-  const { changed } = await editedLogs(sql, memory.id, how);
+  const { changed } = await editedLogs(sql, memory);
   const ids = new Set(changed.map(({ id }) => id));
   const all = [...waiting.filter(({ id }) => !ids.has(id)), ...changed.filter(({ state }) => state === 'new')];
   return all.sort((a, b) => a.day.localeCompare(b.day) || a.at.localeCompare(b.at));

@@ -61,8 +61,7 @@ export async function entriesAmong(
   memory: string,
   { column, of }: { column: 'id' | 'turn' | 'day' | 'session'; of: readonly string[] },
 ): Promise<EntryRow[]> {
-  const select = (list: string) => `${ENTRY} where memory = ? and ${column} in (${list})`;
-  return (await allOf<Kept>(sql, { select, of, before: [memory] })).map(entryOf);
+  return (await allOf<Kept>(sql, `${ENTRY} where memory = ? and ${column} in (#)`, of, memory)).map(entryOf);
 }
 
 /** Whether an entry should stand in the log of its day. */
@@ -102,12 +101,13 @@ const ALIKE = 0.75;
  * message as a forgotten entry, or says the same in the same session, in something said before the forgetting.
  */
 export async function forgottenIn(sql: Sql, memories: readonly string[]): Promise<(statement: Statement) => boolean> {
-  const rows = await allOf<{ session: string | null; text: string; quotes: string; at: string | null }>(sql, {
-    select: (list) => `select entry.session, entry.text, entry.quotes, job.created_at as at
+  const rows = await allOf<{ session: string | null; text: string; quotes: string; at: string | null }>(
+    sql,
+    `select entry.session, entry.text, entry.quotes, job.created_at as at
       from entry left join job on job.id = entry.job
-      where entry.memory in (${list}) and entry.state = 'gone' and entry.reason = 'forgotten'`,
-    of: memories,
-  });
+      where entry.memory in (#) and entry.state = 'gone' and entry.reason = 'forgotten'`,
+    memories,
+  );
   return ({ session, text, at, message, quote }) =>
     rows.some((row) => {
       const [first] = JSON.parse(row.quotes) as Evidence[];

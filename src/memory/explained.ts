@@ -63,14 +63,8 @@ const ENTRY = `select e.id, e.type, e.strength, e.text, e.changes, e.quotes, e.s
 
 /** Entries with where they were said, by time. */
 export async function explainEntries(sql: Sql, memory: string, ids: readonly string[]): Promise<ExplainedEntry[]> {
-  const rows = await allOf<Omit<ExplainedEntry, 'evidence' | 'log' | 'isInLog'> & { quotes: string; day: string }>(
-    sql,
-    {
-      select: (list) => `${ENTRY} and e.id in (${list})`,
-      of: ids,
-      before: [memory],
-    },
-  );
+  type Kept = Omit<ExplainedEntry, 'evidence' | 'log' | 'isInLog'> & { quotes: string; day: string };
+  const rows = await allOf<Kept>(sql, `${ENTRY} and e.id in (#)`, ids, memory);
   const entries = rows.map(({ quotes, day, ...row }) => ({
     ...row,
     evidence: JSON.parse(quotes) as Evidence[],

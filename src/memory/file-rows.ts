@@ -53,6 +53,12 @@ export async function headsOf(sql: Sql, memory: string): Promise<Head[]> {
   return sql.all<Head>(`${HEAD} where file.memory = ? and file.path is not null order by file.path`, memory);
 }
 
+/** Those that went with many others at once, so that it is not taken as meant. */
+export function missingFiles(sql: Sql, memory: string): Promise<{ id: string; path: string }[]> {
+  const select = 'select id, path from file where memory = ? and missing_since is not null and path is not null';
+  return sql.all(`${select} order by path`, memory);
+}
+
 export interface NewVersion {
   memory: string;
   /** The file that it is of; null for a new one. */

@@ -123,11 +123,8 @@ function linesByText(heads: readonly Head[]): Map<string, Place> {
 async function sessionsNamed({ sql, at }: Change, memory: string, names: string[]): Promise<Map<string, string>> {
   const rows = names.flatMap((name) => (name === '' ? [] : { id: newId('session'), name, memory, created_at: at }));
   await insert(sql, 'session', rows, 'on conflict (memory, name) do nothing');
-  const found = await allOf<{ id: string; name: string }>(sql, {
-    select: (list) => `select id, name from session where memory = ? and name in (${list})`,
-    of: names,
-    before: [memory],
-  });
+  const select = 'select id, name from session where memory = ? and name in (#)';
+  const found = await allOf<{ id: string; name: string }>(sql, select, names, memory);
   return new Map(found.map(({ id, name }) => [name, id]));
 }
 

@@ -14,7 +14,7 @@ import type { CommitDeps } from './commit.ts';
 import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
 import { takeInHistory } from './log-history.ts';
 import { refuseLinkedState } from './memory-paths.ts';
-import { isCheckedInDir } from './paths.ts';
+import { isCheckedIn } from './paths.ts';
 import { WorkingCopy } from './working-copy.ts';
 
 export type Scope = 'project' | 'user' | 'team' | 'store';
@@ -62,9 +62,8 @@ export async function addMemory(sql: Sql, made: NewMemory, at: string): Promise<
 
 /** Ids of those whose working copies are these directories of a machine. */
 export async function memoriesAt(sql: Sql, machine: string, dirs: readonly string[]): Promise<string[]> {
-  const select = (list: string) =>
-    `select id from memory where machine = ? and deleted_at is null and dir in (${list})`;
-  return (await allOf<{ id: string }>(sql, { select, of: dirs, before: [machine] })).map(({ id }) => id);
+  const select = 'select id from memory where machine = ? and deleted_at is null and dir in (#)';
+  return (await allOf<{ id: string }>(sql, select, dirs, machine)).map(({ id }) => id);
 }
 
 /** Those whose working copy on a machine is behind their heads. */
@@ -301,14 +300,9 @@ export class Memories implements CommitDeps {
     const of = { memory: id, home: this.home, db: this.db, clock: this.clock };
     this.#copies.set(
       id,
-      isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedInDir(dir), isUnmarked: flags === UNMARKED }) : null,
+      isHere ? new WorkingCopy({ ...of, dir, isCheckedIn: isCheckedIn(dir), isUnmarked: flags === UNMARKED }) : null,
     );
   }
-}
-
-/** Whether git carries a memory, from one who writes it to others. */
-export function isCheckedIn({ dir }: Pick<MemoryRow, 'dir'>): boolean {
-  return dir !== null && isCheckedInDir(dir);
 }
 
 /** `flags` of a memory whose directory was only looked at: nothing was made in it. */

@@ -12,7 +12,7 @@ import { type By, type Committed, commit, type FileChange, lookInto } from './co
 import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
 import { checkPrecondition, type Precondition } from './file-guards.ts';
 import { type Head, headOf } from './file-rows.ts';
-import { isCheckedIn, type Memories, type MemoryRow } from './memories.ts';
+import type { Memories, MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
 import { foldPath, isMemoryPath } from './memory-paths.ts';
 import { type SearchRequest, type SearchResult, searchMemories } from './search.ts';
@@ -297,8 +297,8 @@ export class MemoryFiles {
       return commit(this.#memories, { memory, paths }, by, async (sql) => ({ files: await plan(sql) }));
     // An index that git left in conflict stops no other file.
     await lookInto(this.#memories, { memory, paths: [INDEX] }).catch(onAppError(() => {}, 'conflict'));
-    const of = { memory, actor: by.actor, isCheckedIn: isCheckedIn(this.memory) };
-    return commit(this.#memories, { memory, paths }, by, async (sql) => withFollowing(sql, of, await plan(sql)));
+    const following = async (sql: Sql) => withFollowing(sql, this.memory, by.actor, await plan(sql));
+    return commit(this.#memories, { memory, paths }, by, following);
   }
 
   #done({ files: [head], collisions }: Committed): Changed {

@@ -7,6 +7,8 @@ import { allOf, type Sql } from '../db/sql.ts';
 import type { Committed, FileChange } from './commit.ts';
 import { isPinned } from './file-guards.ts';
 import { type Actor, headAt } from './file-rows.ts';
+import type { MemoryRow } from './memories.ts';
+import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
 import {
@@ -41,20 +43,23 @@ export interface IndexSize {
   bytes: number;
 }
 
-/** With the index built anew. `size` is known once the files were made. `isCheckedIn`: several people build it, and git merges it. */
+type OfMemory = Pick<MemoryRow, 'id' | 'dir'>;
+
+/** With the index built anew, where that is wanted once the files are made. `size` is known then. */
 export async function withBuiltIndex(
   sql: Sql,
-  { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
+  { id: memory, dir }: OfMemory,
   files: readonly FileChange[],
+  isWanted = () => true,
 ): Promise<WithIndex & { size(): IndexSize }> {
   const topics = await TopicsAfter.read(sql, memory, { files });
   const ids = await generatedLines(sql, memory);
   let built: BuiltIndex | undefined;
   const make = (current: string | null) => {
     // Nothing to say begins no index.
-    if (isPinned(INDEX, current) || (current === null && topics.now().length === 0)) return current;
+    if (!isWanted() || isPinned(INDEX, current) || (current === null && topics.now().length === 0)) return current;
     const generatedBefore = new Set(linesAmong(current, ids));
-    built = buildIndex({ current, generatedBefore, topics: topics.now(), isCheckedIn });
+    built = buildIndex({ current, generatedBefore, topics: topics.now(), isCheckedIn: isCheckedIn(dir) });
     return built.text;
   };
   const overflow = GROUPS.map((group): FileChange => {
@@ -76,7 +81,8 @@ export async function withBuiltIndex(
 /** Changes that a person or a program makes, with the index following, and what lines rest on. */
 export async function withFollowing(
   sql: Sql,
-  { memory, isCheckedIn, actor }: { memory: string; isCheckedIn: boolean; actor: Actor },
+  of: OfMemory,
+  actor: Actor,
   given: readonly FileChange[],
 ): Promise<WithIndex> {
   const texts: { before: string; after: string }[] = [];
@@ -90,7 +96,7 @@ export async function withFollowing(
   }));
   const touched = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
   const isOfTopics = touched.some(isTopicPath) && !touched.includes(INDEX);
-  const index = isOfTopics ? await withFollowingIndex(sql, { memory, isCheckedIn }, files) : { files, rows: NO_ROWS };
+  const index = isOfTopics ? await withFollowingIndex(sql, of, files) : { files, rows: NO_ROWS };
   return {
     files: index.files,
     async rows(change, heads) {
@@ -98,7 +104,7 @@ export async function withFollowing(
       for (const [at, { path }] of files.entries()) {
         const file = heads[at]?.id;
         const text = texts[at];
-        if (file && text) await followChange(change, actor, { memory, file, path, ...text });
+        if (file && text) await followChange(change, actor, { memory: of.id, file, path, ...text });
       }
     },
   };
@@ -109,10 +115,10 @@ const NO_ROWS = async () => {};
 /** Changes with the index following; also what was edited by hand since. */
 export async function withFollowingIndex(
   sql: Sql,
-  { memory, isCheckedIn }: { memory: string; isCheckedIn: boolean },
+  { id: memory, dir }: OfMemory,
   files: FileChange[],
 ): Promise<WithIndex> {
-  const ids = isCheckedIn ? new Set<string>() : await generatedLines(sql, memory);
+  const ids = isCheckedIn(dir) ? new Set<string>() : await generatedLines(sql, memory);
   if (ids.size === 0) return { files, rows: NO_ROWS };
   const index = (await headAt(sql, memory, INDEX))?.content?.toString() ?? '';
   // Of an index without room for all, only its own lines change.
@@ -150,11 +156,7 @@ class TopicsAfter {
          left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
        where file.memory = ? and file.meta is not null and file.path is not null`;
     const rows = only
-      ? await allOf<CardRow>(sql, {
-          select: (list) => `${select} and file.path in (${list})`,
-          of: only,
-          before: [memory],
-        })
+      ? await allOf<CardRow>(sql, `${select} and file.path in (#)`, only, memory)
       : await sql.all<CardRow>(select, memory);
     return new TopicsAfter(rows, files);
   }

@@ -93,8 +93,9 @@ export function checkoutRoot(dir: string): string | null {
   return findCheckout(dir)?.top ?? null;
 }
 
-/** Whether `dir` is memory that a repository carries: `.claude/memory` at the top of a working tree. */
-export function isCheckedInDir(dir: string): boolean {
+/** Whether a directory is memory that a repository carries, from one who writes it to others: `.claude/memory` at the top of a working tree. */
+export function isCheckedIn(dir: string | null): boolean {
+  if (dir === null) return false;
   const top = dirname(dirname(dir));
   return dir === join(top, '.claude', 'memory') && checkoutRoot(top) === top && gitDirOf(top) !== null;
 }

@@ -37,11 +37,9 @@ export async function restsThen(
   // The oldest image is what stood there then.
   const former = [...new Map(rows.map((row) => [row.key, row])).values()].filter(({ before }) => before !== null);
   const rests = former.map((row) => keyFrom('rests', row.key) as unknown as Rest);
-  const standing = await allOf<{ id: string }>(sql, {
-    select: (list) => `select id from entry where memory = ? and state <> 'gone' and id in (${list})`,
-    of: rests.map(({ source }) => source),
-    before: [memory],
-  });
+  const select = "select id from entry where memory = ? and state <> 'gone' and id in (#)";
+  const sources = rests.map(({ source }) => source);
+  const standing = await allOf<{ id: string }>(sql, select, sources, memory);
   const stands = new Set(standing.map(({ id }) => id));
   // Else a program wrote it.
   const isEntry = ({ source }: Rest) => source.startsWith('e_');
@@ -68,11 +66,9 @@ export async function followLines(
     beginningsOf,
   );
   // A file may have as many lines as it has bytes: all of them are asked for at once.
-  const elsewhere = await allOf<Omit<Rest, 'file'>>(change.sql, {
-    select: (list) => `select distinct line, source from rests where memory = ? and line in (${list})`,
-    of: added.flatMap(({ id }) => (rests.has(id) ? [] : id)),
-    before: [memory],
-  });
+  const unknown = added.flatMap(({ id }) => (rests.has(id) ? [] : id));
+  const same = 'select distinct line, source from rests where memory = ? and line in (#)';
+  const elsewhere = await allOf<Omit<Rest, 'file'>>(change.sql, same, unknown, memory);
   const bySame = Map.groupBy(elsewhere, ({ line }) => line);
   const found = [...new Map(added.map((line) => [line.id, line])).values()].flatMap((line) => {
     if (rests.has(line.id)) return [];
@@ -147,12 +143,9 @@ export async function restingOn(
 ): Promise<{ alone: RestingLine[]; shared: RestingLine[] }> {
   const taken = new Set(entries);
   const found: { alone: RestingLine[]; shared: RestingLine[] } = { alone: [], shared: [] };
-  const files = await allOf<{ file: string; path: string }>(sql, {
-    select: (list) => `select distinct r.file, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
-      where f.path is not null and r.memory = ? and r.source in (${list})`,
-    of: entries,
-    before: [memory],
-  });
+  const select = `select distinct r.file, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
+    where f.path is not null and r.memory = ? and r.source in (#)`;
+  const files = await allOf<{ file: string; path: string }>(sql, select, entries, memory);
   for (const [file, path] of [...new Map(files.map((each) => [each.file, each.path]))].sort(byPath)) {
     const rests = await sql.all<{ line: string; source: string; state: string | null }>(
       `select r.line, r.source, e.state from rests r left join entry e on e.memory = r.memory and e.id = r.source

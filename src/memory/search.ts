@@ -241,24 +241,21 @@ async function readLines(
   for (; read < Math.min(ids.length, MOST_READ) && sure.length < most; read += most) {
     const some = ids.slice(read, read + most);
     // SQLite would go through all lines of the memory, were it named in the statement.
-    const rows = await allOf<LineRow & { memory: string }>(db, {
-      select: (list) => `select id, memory, file, text from line where id in (${list})`,
-      of: some,
-    });
+    const select = 'select id, memory, file, text from line where id in (#)';
+    const rows = await allOf<LineRow & { memory: string }>(db, select, some);
     const byId = new Map(rows.flatMap((row) => (row.memory === memory ? [[row.id, row] as const] : [])));
     for (const row of some.flatMap((id) => byId.get(id) ?? []))
       (terms.some((term) => qualityIn(row.text, term) > 0) ? sure : perhaps).push(row);
   }
   const lines = [...sure, ...perhaps].slice(0, most);
   const texts = Map.groupBy(lines, ({ file }) => file);
-  const files = await allOf<Pick<FoundFile, 'id' | 'path' | 'at'> & { content: Buffer }>(db, {
-    select: (
-      list,
-    ) => `select file.id, file.path, version.at, version.content from file join version on version.id = file.head
-      where file.memory = ? and file.path is not null and file.id in (${list})`,
-    of: [...texts.keys()],
-    before: [memory],
-  });
+  const files = await allOf<Pick<FoundFile, 'id' | 'path' | 'at'> & { content: Buffer }>(
+    db,
+    `select file.id, file.path, version.at, version.content from file join version on version.id = file.head
+      where file.memory = ? and file.path is not null and file.id in (#)`,
+    [...texts.keys()],
+    memory,
+  );
   return {
     files: files.map(({ content, ...file }) => {
       return { ...file, memory, kind: kindOf(file.path), text: content.toString() };
@@ -292,11 +289,9 @@ function isTopic({ kind }: FoundFile): boolean {
 
 /** An entry is the line of a topic that rests on it; entries on which one line rests are one. */
 async function onePerFact(db: Db, memory: string, found: readonly Candidate[]): Promise<Candidate[]> {
-  const rests = await allOf<{ file: string; line: string; source: string }>(db, {
-    select: (list) => `select file, line, source from rests where memory = ? and source in (${list})`,
-    of: found.flatMap(({ line }) => line.entry ?? []),
-    before: [memory],
-  });
+  const select = 'select file, line, source from rests where memory = ? and source in (#)';
+  const entries = found.flatMap(({ line }) => line.entry ?? []);
+  const rests = await allOf<{ file: string; line: string; source: string }>(db, select, entries, memory);
   const restsOn = new Map(rests.map(({ source, file, line }) => [source, `${file} ${line}`]));
   const facts = new Map<string, Candidate>();
   for (const [file, candidates] of Map.groupBy(found, (candidate) => candidate.file)) {

@@ -24,7 +24,7 @@ import {
 } from './directory-look.ts';
 import { DisplacedFiles, type Taken } from './displaced-files.ts';
 import { contentOf, ExternalEdits, isSame, setPlaced } from './external-edits.ts';
-import { shaOf } from './file-rows.ts';
+import { missingFiles, shaOf } from './file-rows.ts';
 import { foldPath, placeOf, refuseLinkedState } from './memory-paths.ts';
 import { gitIsBusy } from './paths.ts';
 
@@ -138,10 +138,7 @@ export class WorkingCopy {
   /** Takes files that are missing for deleted on purpose, as a person said; held. Answers their paths. */
   async acceptMissing(): Promise<string[]> {
     await this.look();
-    const rows = await this.#db.all<{ id: string; path: string }>(
-      'select id, path from file where memory = ? and missing_since is not null and path is not null order by path',
-      this.memory,
-    );
+    const rows = await missingFiles(this.#db, this.memory);
     const found = [];
     for (const { id, path } of rows) {
       const file = await knownFile(this.#db, this.memory, id);

@@ -6,7 +6,7 @@ import type { Db, Value } from '../db/sql.ts';
 import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
-import { isCheckedInDir } from '../memory/paths.ts';
+import { isCheckedIn } from '../memory/paths.ts';
 import { ApiError } from './api-errors.ts';
 import type { Asker, Call } from './endpoint.ts';
 
@@ -22,7 +22,7 @@ export function flagsOf({ flags }: Pick<MemoryRow, 'flags'>): Flags {
 
 /** Whether a repository carries the memory, so that it is changed there alone. */
 export function isTeams({ dir }: MemoryRow): boolean {
-  return dir !== null && isCheckedInDir(dir);
+  return isCheckedIn(dir);
 }
 
 export function isVisible(row: MemoryRow, { caller, deps }: Asker): boolean {

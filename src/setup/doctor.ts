@@ -15,6 +15,7 @@ import { backupsIn, damageOf } from '../db/backup.ts';
 import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
 import { findPlace } from '../hook/recalled-places.ts';
+import { missingFiles } from '../memory/file-rows.ts';
 import { Memories, type MemoryRow, machineOf } from '../memory/memories.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { enablementFor, memoryDirIfTold } from '../memory/places.ts';
@@ -232,10 +233,7 @@ async function checkMemory(db: Db, { zone }: Config, memory: MemoryRow): Promise
   if (dir !== null && !isDirectory(dir))
     return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
   const disk = dir === null ? [] : checkDisk(dir);
-  const missing = await db.all<{ path: string }>(
-    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
-    id,
-  );
+  const missing = await missingFiles(db, id);
   if (missing.length > 0) {
     const remedy = 'No dream runs: put them back, or run nocturne check --accept-missing there.';
     return [...disk, fail('memory', `${name}: ${sayFirst(missing.map(({ path }) => path))} missing`, remedy)];

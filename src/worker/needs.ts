@@ -8,7 +8,8 @@ import { isDirectory } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { lookInto } from '../memory/commit.ts';
-import { lostLogs } from '../memory/edited-logs.ts';
+import { editedLogs } from '../memory/edited-logs.ts';
+import { missingFiles } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { filesByName } from '../memory/memory-paths.ts';
 import { gitIsBusy } from '../memory/paths.ts';
@@ -38,12 +39,8 @@ const IF_MISSING = 'put back what was not meant to go, or take it as meant with 
 export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
   const { id } = memory;
   await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
-  const rows = await db.all<{ path: string }>(
-    'select path from file where memory = ? and missing_since is not null and path is not null order by path',
-    id,
-  );
-  const lost = (await lostLogs(db, memory)).map(logPath);
-  return [...new Set([...lost, ...rows.map(({ path }) => path)])].sort();
+  const { lost } = await editedLogs(db, memory);
+  return [...new Set([...lost.map(logPath), ...(await missingFiles(db, id)).map(({ path }) => path)])].sort();
 }
 
 /** Markdown files in its directory that are too large to be read. */

@@ -5,7 +5,8 @@
 import { Cron } from 'croner';
 import type { Config } from '../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../base/errors.ts';
-import { isCheckedIn, type MemoryRow } from '../memory/memories.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { isCheckedIn } from '../memory/paths.ts';
 import { dropOld } from '../memory/versions.ts';
 import { beginNight, dreamedLast, lastNight, nightlyMemories } from '../queue/nights.ts';
 import type { App } from './compose.ts';
@@ -71,7 +72,7 @@ export async function backUpHourly(app: App): Promise<void> {
 export async function shutGate(app: App, memory: MemoryRow): Promise<string | null> {
   const { config, clock, db } = app;
   // Two clones would both distil what stands in a log there, and what is shared was distilled already.
-  if (isCheckedIn(memory) && app.memoryDirOf() !== memory.dir) {
+  if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir) {
     return "a team's memory: only its index is kept up to date";
   }
   const { at, news } = await dreamedLast(db, memory.id, clock.now());

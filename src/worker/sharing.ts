@@ -11,7 +11,7 @@ import { canonicalPath, kindOf } from '../base/files/directories.ts';
 import { gitIdentity, isIgnored } from '../base/files/working-tree.ts';
 import type { Db } from '../db/sql.ts';
 import type { Memories, MemoryRow } from '../memory/memories.ts';
-import { checkoutRoot, gitRoot, isCheckedInDir } from '../memory/paths.ts';
+import { checkoutRoot, gitRoot, isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
 import { authorName } from '../memory/text/blocks.ts';
 
@@ -82,7 +82,7 @@ export function teamDirFor(config: Config, { own, cwd }: { own: string | null; c
     const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
     throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
   }
-  if (!isCheckedInDir(dir)) {
+  if (!isCheckedIn(dir)) {
     const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
     throw new AppError('bad-input', what, { remedy });
   }

@@ -322,7 +322,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     const build = (files: FileChange[]) =>
       act(here, row.id, {
         kind: 'dream',
-        plan: (sql) => withBuiltIndex(sql, { memory: row.id, isCheckedIn: false }, files),
+        plan: (sql) => withBuiltIndex(sql, row, files),
       });
     const topic = (name: string, description: string) => ({
       path: `${name}.md`,

@@ -69,7 +69,7 @@ describe.each(ENGINES)('on %s', (engine) => {
         (await file('facts.md')).replace('description: Facts', 'description: What is'),
       );
       const log = [{ path: 'logs/2026/11/2026-11-22.md', make: () => '# x\n' }];
-      const plan = (sql: never) => withFollowingIndex(sql, { memory: row.id, isCheckedIn: false }, log);
+      const plan = (sql: never) => withFollowingIndex(sql, row, log);
       await commit(memories, { memory: row.id, paths: 'all' }, JOB, plan as never);
       expect(await index()).toBe(before.replace('- Facts [', '- What is ['));
     }));

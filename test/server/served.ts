@@ -9,7 +9,7 @@ import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
 import type { Environment } from '../../src/base/config/config.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { addMemory, removedMemories, restoreMemory } from '../../src/memory/memories.ts';
-import { isCheckedInDir } from '../../src/memory/paths.ts';
+import { isCheckedIn } from '../../src/memory/paths.ts';
 import { enterSession } from '../../src/memory/session-rows.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { pagesOf } from '../../src/page/page.ts';
@@ -100,7 +100,7 @@ export async function served({ app: of = {}, ...options }: ServedOptions = {}) {
       return { id: await addMemory(db, { scope: 'store', name, flags }, now()) };
     },
     async adopt(at) {
-      const kind = isCheckedInDir(at) ? 'team' : 'project';
+      const kind = isCheckedIn(at) ? 'team' : 'project';
       const row = at === dir ? memory : await memories.ofDirectory(at, { scope: kind, name: 'adopted' });
       return { ...row, kind };
     },

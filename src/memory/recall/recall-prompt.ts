@@ -118,16 +118,14 @@ async function topicsHolding(db: Db, memory: string, words: readonly string[]): 
   }
   const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, MOST_FOUND);
   // Without the memory, of which SQLite would go through all lines.
-  const lines = await allOf<{ id: number; file: string }>(db, {
-    select: (list) => `select id, file from line where id in (${list})`,
-    of: best.map(([id]) => id),
-  });
-  const files = await allOf<{ id: string; path: string }>(db, {
-    select: (list) => `select id, path from file where memory = ? and id in (${list}) and meta is not null
-      and path not like 'archive/%'`,
-    of: [...new Set(lines.map(({ file }) => file))],
-    before: [memory],
-  });
+  const ids = best.map(([id]) => id);
+  const lines = await allOf<{ id: number; file: string }>(db, 'select id, file from line where id in (#)', ids);
+  const files = await allOf<{ id: string; path: string }>(
+    db,
+    "select id, path from file where memory = ? and id in (#) and meta is not null and path not like 'archive/%'",
+    [...new Set(lines.map(({ file }) => file))],
+    memory,
+  );
   const pathOf = new Map(files.map(({ id, path }) => [id, path]));
   const paths = new Map(lines.map(({ id, file }) => [id, pathOf.get(file)]));
   return [...new Set(best.flatMap(([id]) => paths.get(id) ?? []))].slice(0, MOST_TOPICS);

@@ -109,36 +109,26 @@ export function sourceOfRows(
     async read(paths) {
       const { found, conflicted } = dir === null ? { found: new Map(), conflicted: paths } : readFrom(dir, paths);
       const asked = new Map(conflicted.map((path) => [foldPath(path), path]));
-      const rows = await allOf<{ folded: string; at: string; content: Buffer | null }>(sql, {
-        select: (list) => `select file.folded, version.at, version.content from file
-          join version on version.id = file.head where file.memory = ? and file.folded in (${list})`,
-        of: [...asked.keys()],
-        before: [memory],
-      });
+      const select = `select file.folded, version.at, version.content from file
+        join version on version.id = file.head where file.memory = ? and file.folded in (#)`;
+      type Found = { folded: string; at: string; content: Buffer | null };
+      const rows = await allOf<Found>(sql, select, [...asked.keys()], memory);
       for (const { folded, at, content } of rows)
         if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
       return found;
     },
     async programLines(paths) {
-      const rows = await allOf<{ path: string; line: string }>(sql, {
-        select: (
-          list,
-        ) => `select file.path, r.line from rests r join file on file.memory = r.memory and file.id = r.file
-          where r.memory = ? and file.path in (${list}) group by file.path, r.line
-          having min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) = 1`,
-        of: paths,
-        before: [memory],
-      });
+      const select = `select file.path, r.line from rests r join file on file.memory = r.memory and file.id = r.file
+        where r.memory = ? and file.path in (#) group by file.path, r.line
+        having min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) = 1`;
+      const rows = await allOf<{ path: string; line: string }>(sql, select, paths, memory);
       const byPath = Map.groupBy(rows, ({ path }) => path);
       return new Map([...byPath].map(([path, those]) => [path, new Set(those.map(({ line }) => line))]));
     },
     async usedAt(paths) {
-      const rows = await allOf<{ path: string; at: string | null }>(sql, {
-        select: (list) => `select path, (select used_at from topic_use where topic_use.memory = file.memory
-          and topic_use.file = file.id) as at from file where memory = ? and path in (${list})`,
-        of: paths,
-        before: [memory],
-      });
+      const select = `select path, (select used_at from topic_use where topic_use.memory = file.memory
+        and topic_use.file = file.id) as at from file where memory = ? and path in (#)`;
+      const rows = await allOf<{ path: string; at: string | null }>(sql, select, paths, memory);
       return new Map(rows.map(({ path, at }) => [path, at ?? '']));
     },
     async unsorted({ isQuick = false } = {}) {

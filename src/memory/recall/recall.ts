@@ -152,11 +152,8 @@ export async function noteUses(
       ['shown', shown],
       ['used', used],
     ] as const) {
-      const files = await allOf<{ id: string }>(sql, {
-        select: (list) => `select id from file where memory = ? and path in (${list})`,
-        of: paths,
-        before: [memory],
-      });
+      const select = 'select id from file where memory = ? and path in (#)';
+      const files = await allOf<{ id: string }>(sql, select, paths, memory);
       for (const { id } of files)
         await sql.run(
           `insert into topic_use (memory, file, shown, used, ${column}_at) values (?, ?, ?, ?, ?)
