@@ -35,16 +35,9 @@ function storeShown(row: MemoryRow) {
     removedAt: row.deleted_at,
   };
   return {
-    id,
-    dir,
-    kind,
-    name,
-    description,
-    metadata: JSON.parse(row.metadata),
+    ...{ id, dir, kind, name, description, metadata: JSON.parse(row.metadata) },
     ...at,
-    owner,
-    tenant: tenant || null,
-    allowsSecrets,
+    ...{ owner, tenant: tenant || null, allowsSecrets },
   };
 }
 

@@ -17,7 +17,7 @@ import {
   syncDirectory,
 } from '../base/files/files.ts';
 import { databasePath, isCopy } from './open-database.ts';
-import { connect, inTurn, telling } from './sqlite.ts';
+import { connect, IF_DAMAGED, inTurn, telling } from './sqlite.ts';
 
 const MOST_KEPT = 7;
 
@@ -66,7 +66,7 @@ export async function backUp(home: string, { now, isOnly = false }: { now: Date;
       db.close();
     }
     const problem = damageOf(copy);
-    if (problem !== null) throw new AppError('storage', `Damaged: ${path}: ${problem}.`, { remedy: RESTORE });
+    if (problem !== null) throw new AppError('storage', `Damaged: ${path}: ${problem}.`, { remedy: IF_DAMAGED });
     makePrivate(copy);
     syncTree(backupDir(home));
     const made = join(backupDir(home), copyName(now));
@@ -79,20 +79,14 @@ export async function backUp(home: string, { now, isOnly = false }: { now: Date;
   }
 }
 
-const RESTORE = 'Run nocturne check --restore: it puts the damaged file aside and takes the newest good copy.';
-
 /** What is wrong with a database as a file, in words; null where nothing is. It must not be open in this process. */
 export function damageOf(path: string): string | null {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { readonly: true, fileMustExist: true });
     const [first] = db.pragma('quick_check(1)') as { quick_check: string }[];
-    const isOurs = (db.pragma('user_version', { simple: true }) as number) > 0;
-    return first?.quick_check === 'ok'
-      ? isOurs
-        ? null
-        : 'it holds no tables'
-      : (first?.quick_check ?? 'nothing is read of it');
+    if (first?.quick_check !== 'ok') return first?.quick_check ?? 'nothing is read of it';
+    return (db.pragma('user_version', { simple: true }) as number) > 0 ? null : 'it holds no tables';
   } catch (error) {
     return describeError(error);
   } finally {
@@ -114,7 +108,7 @@ export function restoreNewest(home: string, now: Date): { aside: string | null; 
   const from = copies.find((each) => damageOf(each) === null) ?? null;
   // Where there are copies, no new database is begun.
   if (from === null) for (const each of copies) moveFile(each, join(dir, basename(each)));
-  if (from !== null) {
+  else {
     const copy = join(backupDir(home), `making.${crypto.randomUUID()}`);
     copyFile(from, copy);
     makePrivate(copy);

@@ -13,7 +13,8 @@ const LONGEST_PAUSE_MS = 16;
 /** At most so much waiting in all: pauses of up to 16 ms, each after a try of up to 20 ms. */
 const MOST_TRIES = 1_200;
 
-const DAMAGED = 'Run nocturne check --restore: it puts the damaged file aside and takes the newest good copy.';
+export const IF_DAMAGED =
+  'Run nocturne check --restore: it puts the damaged file aside and takes the newest good copy.';
 
 type Connection = Database.Database;
 
@@ -47,10 +48,8 @@ export function openSqlite(path: string): Db {
 export function connect(path: string): Connection {
   const db = new Database(path, { timeout: HELD_MS });
   try {
-    db.pragma('synchronous = full');
-    db.pragma('foreign_keys = on');
-    db.pragma('secure_delete = on');
-    db.pragma('temp_store = memory');
+    for (const each of ['synchronous = full', 'foreign_keys = on', 'secure_delete = on', 'temp_store = memory'])
+      db.pragma(each);
     // As in PostgreSQL.
     db.pragma('case_sensitive_like = on');
     return db;
@@ -117,7 +116,7 @@ export function telling<T>(path: string, work: () => T): T {
 function told(path: string, error: unknown): unknown {
   const code = error instanceof Database.SqliteError ? error.code : '';
   const found = `${path}: ${(error as Error).message}.`;
-  if (isDamage(error)) return new AppError('storage', `Damaged: ${found}`, { remedy: DAMAGED, cause: error });
+  if (isDamage(error)) return new AppError('storage', `Damaged: ${found}`, { remedy: IF_DAMAGED, cause: error });
   if (isBusy(error)) {
     const remedy = 'Nothing was changed; try again when it is done.';
     return new AppError('conflict', `Another process has been writing to ${found}`, { remedy, cause: error });

@@ -9,14 +9,12 @@ import { kindOf } from '../base/files/directories.ts';
 import { locateSecrets, redact } from '../base/secrets/redact-text.ts';
 import type { Sql } from '../db/sql.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
-import { type Edited, insertLines, replaceOnce } from './edit-text.ts';
 import { checkPrecondition, type Precondition } from './file-guards.ts';
-import { type Head, headOf } from './file-rows.ts';
+import { type Head, headAt, headOf } from './file-rows.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
 import { foldPath, isMemoryPath } from './memory-paths.ts';
 import { type SearchRequest, type SearchResult, searchMemories } from './search.ts';
-import { readLines } from './text/blocks.ts';
 import { type ListVersions, type Version, versionOf, versionsOf } from './versions.ts';
 
 export interface FileInfo {
@@ -67,6 +65,9 @@ export interface ListFiles {
   /** Default false. */
   content?: boolean;
 }
+
+/** By which a file is known. */
+type FileName = { path: string } | { id: string };
 
 /** What becomes of a secret in what is written: `refuse` is an error, `remove` puts a placeholder there. */
 export type OfSecrets = 'refuse' | 'remove' | 'keep';
@@ -127,7 +128,7 @@ export class MemoryFiles {
   }
 
   /** A file as it stands; null where there is none. Errors: `bad-input` for a path that cannot be one. */
-  async read(of: { path: string } | { id: string }): Promise<FileText | null> {
+  async read(of: FileName): Promise<FileText | null> {
     const { id: memory } = this.memory;
     const known = 'id' in of ? (await headOf(this.#memories.db, memory, of.id))?.path : of.path;
     if (known === null || known === undefined || this.isDirectory(known)) return null;
@@ -148,56 +149,28 @@ export class MemoryFiles {
   }
 
   /** Makes a file. Errors: `conflict` where its path is taken. */
-  create(by: By, { path, text }: { path: string; text: string }): Promise<Changed> {
-    return this.#change(by, { path, text, make: (_, given) => given, wanted: { absent: true } });
+  create(by: By, file: { path: string; text: string }): Promise<Changed> {
+    return this.write(by, { ...file, if: { absent: true } });
   }
 
   /** Makes a file hold a text, whatever it held. */
-  write(by: By, { path, text, if: wanted }: { path: string; text: string; if?: Precondition }): Promise<Changed> {
-    return this.#change(by, { path, text, make: (_, given) => given, wanted });
-  }
-
-  /** Replaces `old`, which must stand in the file exactly once; line ends stay as the file has them. */
-  strReplace(
-    by: By,
-    { path, old, new: text, if: wanted }: { path: string; old: string; new: string; if?: Precondition },
-  ): Promise<Changed & { edited: Edited }> {
-    return this.#edit(by, {
-      path,
-      text,
-      wanted,
-      edit: (current, given) => replaceOnly(current, { path, old, by: given }),
-    });
-  }
-
-  /** Puts lines behind line `line` (0: before the first). */
-  insert(
-    by: By,
-    { path, line, text, if: wanted }: { path: string; line: number; text: string; if?: Precondition },
-  ): Promise<Changed & { edited: Edited }> {
-    const edit = (current: string, given: string) => {
-      const last = readLines(current).length;
-      if (line >= 0 && line <= last) return insertLines(current, { after: line, lines: given });
-      throw new AppError('bad-input', `${path} has no line ${line}: its lines are 0 to ${last}.`);
-    };
-    return this.#edit(by, { path, text, wanted, edit });
+  async write(by: By, { path, text, if: wanted }: { path: string; text: string; if?: Precondition }): Promise<Changed> {
+    await this.#refuseSecretName(path);
+    const kept = await this.#withoutSecrets(text);
+    const done = await this.changeAll(by, [{ path, if: wanted, make: () => kept.text }]);
+    return { ...this.#done(done), redacted: kept.redacted };
   }
 
   /** Moves a file to a path that is free; its id and versions go with it. */
   async rename(by: By, { from, to, if: wanted }: { from: string; to: string; if?: Precondition }): Promise<Changed> {
     await this.#refuseSecretName(to);
-    return this.#done(
-      await this.#commit(by, [{ path: to, from, if: wanted, make: (current) => there(from, current) }]),
-    );
+    const change = (head: Head): FileChange => ({ ...movedTo(to, head), if: wanted, make: (current) => current });
+    return this.#done(await this.#changeOne(by, { path: from, to }, change));
   }
 
   /** Removes a file; its versions stay. */
-  async delete(by: By, { path, if: wanted }: { path: string; if?: Precondition }): Promise<void> {
-    const make = (current: string | null) => {
-      there(path, current);
-      return null;
-    };
-    await this.#commit(by, [{ path, if: wanted, make }]);
+  async delete(by: By, { if: wanted, ...file }: FileName & { if?: Precondition }): Promise<void> {
+    await this.#changeOne(by, file, ({ path }) => ({ path: path as string, if: wanted, make: () => null }));
   }
 
   /**
@@ -210,27 +183,23 @@ export class MemoryFiles {
   ): Promise<Changed> {
     if (path !== undefined) await this.#refuseSecretName(path);
     const kept = text === undefined ? undefined : await this.#withoutSecrets(text);
-    const done = await this.#byId(by, { id, to: path }, (head) => {
+    const done = await this.#changeOne(by, { id, to: path }, (head) => {
       const to = path ?? (head.path as string);
       const make = (current: string | null) => {
-        const after = kept?.text ?? there(to, current);
+        const after = kept?.text ?? current;
         if (after === current && to === head.path) return current;
         if (wanted) checkPrecondition(to, head, wanted);
         return after;
       };
-      return { path: to, ...(to !== head.path && { from: head.path as string }), make };
+      return { ...movedTo(to, head), make };
     });
     return { ...this.#done(done), redacted: kept?.redacted ?? 0 };
   }
 
-  /** Removes a file that is known by its id. */
-  async remove(by: By, { id, if: wanted }: { id: string; if?: Precondition }): Promise<void> {
-    await this.#byId(by, { id }, (head) => ({ path: head.path as string, if: wanted, make: () => null }));
-  }
-
   /** Changes several files in one commit. */
-  async changeAll(by: By, files: FileChange[]): Promise<Committed> {
-    return this.#commit(by, files);
+  changeAll(by: By, files: FileChange[]): Promise<Committed> {
+    const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+    return this.#land(by, paths, async () => files);
   }
 
   /** Words in topics, logs, the index and what was put away, best first. */
@@ -250,44 +219,22 @@ export class MemoryFiles {
     return versionOf(this.#memories.db, this.memory.id, id);
   }
 
-  async #edit(
+  /** A commit to a file that is there, wherever it stands by then. */
+  async #changeOne(
     by: By,
-    of: { path: string; text: string; wanted?: Precondition; edit(current: string, given: string): Edited },
-  ): Promise<Changed & { edited: Edited }> {
-    let edited: Edited | undefined;
-    const make = (current: string | null, given: string) => {
-      edited = of.edit(there(of.path, current), given);
-      return edited.text;
-    };
-    const changed = await this.#change(by, { ...of, make });
-    return { ...changed, edited: edited as Edited };
-  }
-
-  async #change(
-    by: By,
-    of: { path: string; text: string; wanted?: Precondition; make(current: string | null, given: string): string },
-  ): Promise<Changed> {
-    await this.#refuseSecretName(of.path);
-    const { text, redacted } = await this.#withoutSecrets(of.text);
-    const make = (current: string | null) => of.make(current, text);
-    return { ...this.#done(await this.#commit(by, [{ path: of.path, if: of.wanted, make }])), redacted };
-  }
-
-  /** A commit to the file of an id, wherever it stands by then. */
-  async #byId(by: By, { id, to }: { id: string; to?: string }, change: (head: Head) => FileChange): Promise<Committed> {
+    { to, ...file }: FileName & { to?: string },
+    change: (head: Head) => FileChange,
+  ): Promise<Committed> {
     const { id: memory } = this.memory;
-    const known = (await headOf(this.#memories.db, memory, id))?.path;
+    const find = (sql: Sql) => ('id' in file ? headOf(sql, memory, file.id) : headAt(sql, memory, file.path));
+    const known = 'path' in file ? file.path : (await find(this.#memories.db))?.path;
     const paths = [known, to].filter((path) => typeof path === 'string');
     return this.#land(by, paths, async (sql) => {
-      const head = await headOf(sql, memory, id);
-      if (!head?.path) throw notThere(id);
-      return [change(head)];
+      const head = await find(sql);
+      if (head?.path) return [change(head)];
+      const named = 'id' in file ? file.id : file.path;
+      throw new AppError('bad-input', `There is no file ${named} in this memory.`, { cause: new NotThere() });
     });
-  }
-
-  #commit(by: By, files: FileChange[]): Promise<Committed> {
-    const paths = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
-    return this.#land(by, paths, async () => files);
   }
 
   async #land(by: By, paths: string[], plan: (sql: Sql) => Promise<FileChange[]>): Promise<Committed> {
@@ -302,18 +249,8 @@ export class MemoryFiles {
   }
 
   #done({ files: [head], collisions }: Committed): Changed {
-    const { id, path, version, sha, size, createdAt, updatedAt } = head as Head;
-    return {
-      id,
-      path: path as string,
-      version,
-      sha: sha ?? '',
-      size: size ?? 0,
-      createdAt,
-      updatedAt,
-      collisions,
-      redacted: 0,
-    };
+    const { content: _, ...info } = head as Head & FileInfo;
+    return { ...info, collisions, redacted: 0 };
   }
 
   /** Names are shown, listed and kept in every version. */
@@ -344,33 +281,9 @@ function following(path: string): string {
   return path.endsWith('/') ? `${path.slice(0, -1)}0` : `${path}\u0001`;
 }
 
-function there(path: string, current: string | null): string {
-  if (current !== null) return current;
-  throw notThere(path);
-}
-
-function notThere(which: string): AppError {
-  return new AppError('bad-input', `There is no file ${which} in this memory.`, { cause: new NotThere() });
+function movedTo(to: string, { path }: Head): Pick<FileChange, 'path' | 'from'> {
+  return { path: to, ...(path !== null && to !== path && { from: path }) };
 }
 
 /** The cause of the error where a file is not there. */
 export class NotThere extends Error {}
-
-/** Errors: `bad-input` where `old` stands nowhere, or at several places. */
-function replaceOnly(current: string, { path, old, by }: { path: string; old: string; by: string }): Edited {
-  const edited = replaceOnce(current, { wanted: old, by });
-  if ('text' in edited) return edited;
-  const where = edited.found.length === 0 ? 'nowhere' : `in lines ${edited.found.join(', ')}`;
-  throw new AppError('bad-input', `The text to replace stands ${where} in ${path}; it must stand there exactly once.`, {
-    cause: new NotOnce(edited.found),
-  });
-}
-
-/** The cause of the error where a text to replace does not stand exactly once; `lines`: where it does. */
-export class NotOnce extends Error {
-  readonly lines: number[];
-  constructor(lines: number[]) {
-    super('not once');
-    this.lines = lines;
-  }
-}

@@ -130,7 +130,7 @@ export function memoryRoutes(): Endpoint[] {
         const files = await writableFilesOf(call, { isArchivedFine: true });
         const expected = call.query.expected_content_sha256;
         const id = call.params.memory as string;
-        await files.remove(byOf(call), { id, ...(expected && { if: { sha: expected } }) });
+        await files.delete(byOf(call), { id, ...(expected && { if: { sha: expected } }) });
         return { id, type: 'memory_deleted' };
       },
     }),

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../jobs/undo.ts';
-import { commit } from '../../src/memory/commit.ts';
+import { type By, commit } from '../../src/memory/commit.ts';
 import { explainLines } from '../../src/memory/explained.ts';
 import { beginJob } from '../../src/memory/job-rows.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
@@ -28,6 +28,10 @@ async function memory(nights: Nights) {
   return { files: new MemoryFiles(memories, row), before, index };
 }
 
+async function replace(files: MemoryFiles, by: By, path: string, [old, now]: [string, string]) {
+  return files.write(by, { path, text: ((await files.read({ path }))?.text ?? '').replace(old, now) });
+}
+
 describe.each(ENGINES)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
@@ -37,7 +41,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       await files.create(API, { path: 'harbour.md', text: TEXT });
       expect((await index()).split('\n')).toEqual(expect.arrayContaining(before.split('\n')));
       expect(await index()).toContain('- Which ships lie in the harbour [harbour.md]\n');
-      await files.strReplace(API, { path: 'harbour.md', old: 'Which ships lie', new: 'What lies' });
+      await replace(files, API, 'harbour.md', ['Which ships lie', 'What lies']);
       expect(await index()).toContain('- What lies in the harbour [harbour.md]\n');
       await files.rename(API, { from: 'harbour.md', to: 'quay.md' });
       expect(await index()).toContain('- What lies in the harbour [quay.md]\n');
@@ -50,10 +54,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     inNights(engine, async (nights) => {
       const { files, before, index } = await memory(nights);
       const job = await beginJob(nights.db, { kind: 'edit', startedBy: 'person', at: nights.now().toISOString() });
-      await files.strReplace(
-        { ...USER, job },
-        { path: 'facts.md', old: 'description: Facts', new: 'description: What is' },
-      );
+      await replace(files, { ...USER, job }, 'facts.md', ['description: Facts', 'description: What is']);
       expect(await index()).toBe(before.replace('- Facts [', '- What is ['));
       expect(await nights.db.all('select id from change where job = ?', job)).toHaveLength(1);
       await undo({ job } as never, { memories: nights.memories, environment: {} } as never);
@@ -77,7 +78,7 @@ describe.each(ENGINES)('on %s', (engine) => {
   it('an index that is pinned, that a program writes itself, or that is not there, is left alone', () =>
     inNights(engine, async (nights) => {
       const { files, before, index } = await memory(nights);
-      await files.strReplace(API, { path: 'MEMORY.md', old: '- Ask Kim.', new: '- Ask Ida.' });
+      await replace(files, API, 'MEMORY.md', ['- Ask Kim.', '- Ask Ida.']);
       expect(await index()).toBe(before.replace('Kim', 'Ida'));
       await files.create(API, { path: 'notes/today.md', text: '- Ask Ida.\n' });
       expect(await index()).toBe(before.replace('Kim', 'Ida'));
@@ -101,7 +102,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       expect(before).not.toBe(full);
       await files.create(API, { path: 'zzz.md', text: TEXT });
       expect(await index()).toBe(full);
-      await files.strReplace(API, { path: 'facts.md', old: 'description: Facts', new: 'description: What is' });
+      await replace(files, API, 'facts.md', ['description: Facts', 'description: What is']);
       expect(await index()).toBe(full.replace('- Facts [', '- What is ['));
     }));
 

@@ -172,7 +172,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     writeFileSync(join(here.dir, 'many.md'), lines('third'));
     await files.list();
     await files.create(by, { path: 'long.md', text: `${'word '.repeat(20_000)}end` });
-    await files.strReplace(by, { path: 'long.md', old: 'end', new: 'of it' });
+    await files.write(by, { path: 'long.md', text: `${'word '.repeat(20_000)}of it` });
     expect(statements).toBeLessThan(400);
     expect((await files.search({ query: '"word of it"', limit: 10 })).hits).toMatchObject([{ path: 'long.md' }]);
     expect(await explainLines(here.db, { memory, path: 'many.md' })).toHaveLength(3_000);

@@ -158,7 +158,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       const { dir, files } = await withDirectory();
       for (let n = 0; n < 8; n += 1) await files.create(USER, { path: `t${n}.md`, text: `${n}\n` });
       for (let n = 0; n < 8; n += 1) rmSync(join(dir, `t${n}.md`));
-      await files.insert(USER, { path: 't0.md', line: 1, text: 'more' });
+      await files.changeAll(USER, [{ path: 't0.md', make: (current) => `${current}more\n` }]);
       expect(onDisk(dir)).toEqual({ 't0.md': '0\nmore\n' });
       expect(await db.all("select 1 from version where op = 'deleted'")).toEqual([]);
       expect(Object.keys(await inRows(files))).toHaveLength(8);
@@ -240,7 +240,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       writeFileSync(join(dir, 'a.md'), bytes);
       writeFileSync(join(dir, 'large.md'), '');
       truncateSync(join(dir, 'large.md'), 17 * 2 ** 20);
-      await files.insert(USER, { path: 'a.md', line: 0, text: 'first' });
+      await files.changeAll(USER, [{ path: 'a.md', make: (current) => `first\n${current}` }]);
       expect(readFileSync(join(dir, 'a.md'))).toEqual(Buffer.concat([Buffer.from('first\n'), bytes]));
       expect(Object.keys(await inRows(files))).toEqual(['a.md']);
       await expect(files.write(USER, { path: 'large.md', text: 'x' })).rejects.toMatchObject({ code: 'storage' });
