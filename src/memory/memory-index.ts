@@ -7,7 +7,6 @@ import { allOf, type Sql } from '../db/sql.ts';
 import type { Committed, FileChange } from './commit.ts';
 import { isPinned } from './file-guards.ts';
 import { type Actor, headAt } from './file-rows.ts';
-import type { MemoryRow } from './memories.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
@@ -43,7 +42,7 @@ export interface IndexSize {
   bytes: number;
 }
 
-type OfMemory = Pick<MemoryRow, 'id' | 'dir'>;
+type OfMemory = { id: string; dir: string | null };
 
 /** With the index built anew, where that is wanted once the files are made. `size` is known then. */
 export async function withBuiltIndex(
