@@ -26,7 +26,7 @@ import { isTeams, isVisible, newestPage } from './visible.ts';
 const PATH = '/v1/dreams';
 const STATUSES = ['pending', 'running', 'completed', 'failed', 'canceled'] as const;
 const FAILURES: DreamFailure[] = ['timeout', 'input_memory_store_unavailable', 'input_session_unavailable'];
-const endpoint = endpointsWith({ tag: 'Dreams', right: 'dream' });
+const dreams = endpointsWith({ tag: 'Dreams', right: 'dream' });
 
 const storeInput = z.strictObject({ type: z.literal('memory_store'), memory_store_id: z.string().min(1) });
 const sessionsInput = z.strictObject({
@@ -81,18 +81,12 @@ const dreamSchema = z
 
 export function dreamRoutes(): Endpoint[] {
   return [
-    endpoint({
-      method: 'post',
-      path: PATH,
-      about: 'Ask for a dream',
+    dreams.post(PATH, 'Ask for a dream', {
       body: askedBody,
       answer: dreamSchema,
       handle: async (call) => create(call, call.body),
     }),
-    endpoint({
-      method: 'get',
-      path: PATH,
-      about: 'List dreams, newest first',
+    dreams.get(PATH, 'List dreams, newest first', {
       query: z.strictObject({
         ...pageQuery,
         'statuses[]': z.array(z.enum(STATUSES)).optional(),
@@ -111,20 +105,14 @@ export function dreamRoutes(): Endpoint[] {
         });
       },
     }),
-    endpoint({
-      method: 'get',
-      path: `${PATH}/{dream}`,
-      about: 'Read a dream',
+    dreams.get(`${PATH}/{dream}`, 'Read a dream', {
       answer: dreamSchema,
       async handle(call) {
         await endLateOnes(call);
         return dreamShape(await dreamOf(call));
       },
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{dream}/cancel`,
-      about: 'Stop a dream',
+    dreams.post(`${PATH}/{dream}/cancel`, 'Stop a dream', {
       answer: dreamSchema,
       async handle(call) {
         const { id } = await dreamOf(call);
@@ -134,10 +122,7 @@ export function dreamRoutes(): Endpoint[] {
         throw new ApiError('invalid_request_error', `This dream is ${row.status}: it cannot be canceled any more.`);
       },
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{dream}/archive`,
-      about: 'Take a dream that is over out of the list',
+    dreams.post(`${PATH}/{dream}/archive`, 'Take a dream that is over out of the list', {
       answer: dreamSchema,
       async handle(call) {
         const row = await dreamOf(call);

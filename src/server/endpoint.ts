@@ -78,9 +78,15 @@ export function headerOf({ env, req }: Context<Env>, name: string): string | und
 
 /** Makes endpoints that share something; the body and the query of each have their types in its `handle`. */
 export function endpointsWith<Shared extends Partial<Pick<Endpoint, 'tag' | 'right' | 'answer'>>>(shared: Shared) {
-  return <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
-    of: Omit<Endpoint<Body, Query>, keyof Shared>,
-  ) => ({ ...shared, ...of }) as unknown as Endpoint;
+  const by =
+    (method: Endpoint['method']) =>
+    <Body extends z.ZodType = z.ZodType<unknown>, Query extends z.ZodObject = z.ZodObject>(
+      path: string,
+      about: string,
+      of: Omit<Endpoint<Body, Query>, 'method' | 'path' | 'about' | keyof Shared>,
+    ) =>
+      ({ ...shared, method, path, about, ...of }) as unknown as Endpoint;
+  return { get: by('get'), post: by('post'), patch: by('patch'), delete: by('delete') };
 }
 
 /** One for all: a schema is compiled when it is first used. */

@@ -95,7 +95,11 @@ export function createApp(deps: ServerDeps, reached: Reached = { urls: [], origi
   );
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'apiKey', in: 'header', name: 'x-api-key' });
-  for (const part of ['/v1/*', '/nocturne/*', '/mcp/*']) app.use(part, letIn(deps));
+  for (const part of ['/v1/*', '/nocturne/*', '/mcp/*'])
+    app.use(part, async (context, next) => {
+      context.set('caller', await callerOf(context, deps));
+      await next();
+    });
   mount(app, endpoints(), deps);
   mountMcp(app, deps);
   return app;
@@ -120,13 +124,6 @@ async function withSpan(
       span.end();
     }
   });
-}
-
-function letIn(deps: ServerDeps) {
-  return async (context: Context<Env>, next: () => Promise<void>) => {
-    context.set('caller', await callerOf(context, deps));
-    await next();
-  };
 }
 
 async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Caller> {

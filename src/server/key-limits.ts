@@ -44,43 +44,40 @@ interface StreamsOptions extends StreamBounds {
 
 export class Streams {
   readonly #options: StreamsOptions;
-  readonly #open = new Map<AbortController, string>();
+  /** How many each key has open. */
+  readonly #open = new Map<string, number>();
 
   constructor(options: StreamsOptions) {
     this.#options = options;
-    options.closing.addEventListener('abort', () => this.#end(() => true));
   }
 
   /** Answers a signal at which the stream is to end; it has ended with its client. Throws `ApiError` where the key has as many as it may. */
   begin(caller: string, client: AbortSignal): AbortSignal {
-    const { keys, idleMs = 5 * 60_000, checkMs = 2_000 } = this.#options;
-    if ([...this.#open.values()].filter((id) => id === caller).length >= MOST_STREAMS) {
+    const { keys, closing, idleMs = 5 * 60_000, checkMs = 2_000 } = this.#options;
+    const open = this.#open.get(caller) ?? 0;
+    if (open >= MOST_STREAMS) {
       throw new ApiError('rate_limit_error', `This key has ${MOST_STREAMS} streams open; end one first.`, {
         retryAfterSeconds: Math.ceil(idleMs / 1_000),
       });
     }
-    const stream = new AbortController();
-    this.#open.set(stream, caller);
+    const over = new AbortController();
+    const ended = AbortSignal.any([client, closing, over.signal]);
+    if (ended.aborted) return ended;
+    this.#open.set(caller, open + 1);
     // Nothing is sent on them as yet: idle from the beginning.
-    const idle = setTimeout(() => stream.abort(), idleMs).unref();
-    const check = setInterval(() => {
-      // Where it cannot be told, it is asked again.
+    const idle = setTimeout(() => over.abort(), idleMs).unref();
+    // Where it cannot be told, it is asked again.
+    const look = () =>
       keys.isIn(caller).then(
-        (isIn) => isIn || this.#end((id) => id === caller),
+        (isIn) => isIn || over.abort(),
         () => {},
       );
-    }, checkMs).unref();
-    stream.signal.addEventListener('abort', () => {
+    const looking = setInterval(look, checkMs).unref();
+    ended.addEventListener('abort', () => {
       clearTimeout(idle);
-      clearInterval(check);
-      this.#open.delete(stream);
+      clearInterval(looking);
+      this.#open.set(caller, (this.#open.get(caller) ?? 1) - 1);
     });
-    if (client.aborted) stream.abort();
-    else client.addEventListener('abort', () => stream.abort());
-    return stream.signal;
-  }
-
-  #end(isMeant: (caller: string) => boolean): void {
-    for (const [stream, caller] of this.#open) if (isMeant(caller)) stream.abort();
+    return ended;
   }
 }

@@ -26,8 +26,8 @@ const VERSIONS = '/v1/memory_stores/{store}/memory_versions';
 /** A page with contents has no more. */
 const MOST_WITH_CONTENT = 20;
 
-const endpoint = endpointsWith({ tag: 'Memories' });
-const versionEndpoint = endpointsWith({ tag: 'Memory versions' });
+const memories = endpointsWith({ tag: 'Memories' });
+const versions = endpointsWith({ tag: 'Memory versions' });
 
 const path = z.string().min(1);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'it is no SHA-256 in lower-case hex');
@@ -36,10 +36,7 @@ const viewQuery = z.strictObject({ view: viewSchema.default('basic') });
 
 export function memoryRoutes(): Endpoint[] {
   return [
-    endpoint({
-      method: 'post',
-      path: PATH,
-      about: 'Make a memory at a path that is free',
+    memories.post(PATH, 'Make a memory at a path that is free', {
       right: 'write',
       body: z.strictObject({ path, content: z.string() }),
       query: viewQuery,
@@ -51,10 +48,7 @@ export function memoryRoutes(): Endpoint[] {
         return memoryShape(files.memory.id, { ...made, ...(query.view === 'full' && { text: body.content }) });
       },
     }),
-    endpoint({
-      method: 'get',
-      path: PATH,
-      about: 'List memories in the order of their paths',
+    memories.get(PATH, 'List memories in the order of their paths', {
       right: 'read',
       query: z.strictObject({
         ...pageQuery,
@@ -82,10 +76,7 @@ export function memoryRoutes(): Endpoint[] {
         return { data, next_page: next === null ? null : cursorOf([next], of) };
       },
     }),
-    endpoint({
-      method: 'get',
-      path: `${PATH}/{memory}`,
-      about: 'Read a memory',
+    memories.get(`${PATH}/{memory}`, 'Read a memory', {
       right: 'read',
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: memorySchema,
@@ -95,10 +86,7 @@ export function memoryRoutes(): Endpoint[] {
         return memoryShape(files.memory.id, { ...info, ...(call.query.view === 'full' && { text }) });
       },
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{memory}`,
-      about: 'Change the content or the path of a memory',
+    memories.post(`${PATH}/{memory}`, 'Change the content or the path of a memory', {
       right: 'write',
       body: z.strictObject({ path: optional(path), content: optional(z.string()), precondition: optional(byContent) }),
       query: viewQuery,
@@ -119,10 +107,7 @@ export function memoryRoutes(): Endpoint[] {
         return memoryShape(files.memory.id, { ...done, ...(text !== undefined && { text }) });
       },
     }),
-    endpoint({
-      method: 'delete',
-      path: `${PATH}/{memory}`,
-      about: 'Delete a memory; its versions stay',
+    memories.delete(`${PATH}/{memory}`, 'Delete a memory; its versions stay', {
       right: 'write',
       query: z.strictObject({ expected_content_sha256: sha.optional() }),
       answer: deletedSchema,
@@ -140,10 +125,7 @@ export function memoryRoutes(): Endpoint[] {
 
 function versionRoutes(): Endpoint[] {
   return [
-    versionEndpoint({
-      method: 'get',
-      path: VERSIONS,
-      about: 'List versions, newest first',
+    versions.get(VERSIONS, 'List versions, newest first', {
       right: 'read',
       query: z.strictObject({
         ...pageQuery,
@@ -182,10 +164,7 @@ function versionRoutes(): Endpoint[] {
         };
       },
     }),
-    versionEndpoint({
-      method: 'get',
-      path: `${VERSIONS}/{version}`,
-      about: 'Read a version',
+    versions.get(`${VERSIONS}/{version}`, 'Read a version', {
       right: 'read',
       query: z.strictObject({ view: viewSchema.default('full') }),
       answer: versionSchema,
@@ -195,10 +174,7 @@ function versionRoutes(): Endpoint[] {
         return shape(call, files.memory.id, { ...version, ...(call.query.view === 'full' && { text }) });
       },
     }),
-    versionEndpoint({
-      method: 'post',
-      path: `${VERSIONS}/{version}/redact`,
-      about: 'Take the content out of a version that no memory has any more',
+    versions.post(`${VERSIONS}/{version}/redact`, 'Take the content out of a version that no memory has any more', {
       right: 'write',
       answer: versionSchema,
       async handle(call) {

@@ -43,15 +43,12 @@ const sessionSchema = z
   })
   .openapi('Session');
 
-const endpoint = endpointsWith({ tag: 'Sessions', right: 'sessions', answer: sessionSchema });
+const sessions = endpointsWith({ tag: 'Sessions', right: 'sessions', answer: sessionSchema });
 const whichQuery = { memory_store_id: z.string().optional() };
 
 export function sessionRoutes(): Endpoint[] {
   return [
-    endpoint({
-      method: 'post',
-      path: PATH,
-      about: 'Send a session: an array of Messages, or a transcript as an agent wrote it',
+    sessions.post(PATH, 'Send a session: an array of Messages, or a transcript as an agent wrote it', {
       isRaw: true,
       query: z.strictObject({ memory_store_id: z.string().min(1), id: id.optional() }),
       async handle(call) {
@@ -64,17 +61,11 @@ export function sessionRoutes(): Endpoint[] {
         return addTo({ store, name, after: 0 }, call, 'This memory store has another session of that id.');
       },
     }),
-    endpoint({
-      method: 'get',
-      path: `${PATH}/{session}`,
-      about: 'Read how many messages of a session there are',
+    sessions.get(`${PATH}/{session}`, 'Read how many messages of a session there are', {
       query: z.strictObject(whichQuery),
       handle: async (call) => shapeOf((await sessionOf(call)).row),
     }),
-    endpoint({
-      method: 'patch',
-      path: `${PATH}/{session}`,
-      about: 'Send further messages of a session, behind the first `after`',
+    sessions.patch(`${PATH}/{session}`, 'Send further messages of a session, behind the first `after`', {
       isRaw: true,
       query: z.strictObject({ after: z.coerce.number().int().min(0), ...whichQuery }),
       async handle(call) {
@@ -83,10 +74,7 @@ export function sessionRoutes(): Endpoint[] {
         return addTo({ store, name: row.name, after: call.query.after }, call);
       },
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{session}/extract`,
-      about: 'Learn from a session now',
+    sessions.post(`${PATH}/{session}/extract`, 'Learn from a session now', {
       query: z.strictObject(whichQuery),
       async handle(call) {
         const { row, store } = await sessionOf(call);

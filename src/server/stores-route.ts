@@ -19,7 +19,7 @@ import { isVisible, newestPage, refuseArchived, storeOf } from './visible.ts';
 const PATH = '/v1/memory_stores';
 const MOST_METADATA = 16;
 
-const endpoint = endpointsWith({ tag: 'Memory stores' });
+const stores = endpointsWith({ tag: 'Memory stores' });
 
 const name = z
   .string()
@@ -35,10 +35,7 @@ const metadata = z
 
 export function storeRoutes(): Endpoint[] {
   return [
-    endpoint({
-      method: 'post',
-      path: PATH,
-      about: 'Make a memory store',
+    stores.post(PATH, 'Make a memory store', {
       right: 'create',
       body: z.strictObject({ name, description: optional(description), metadata: optional(metadata) }),
       answer: storeSchema,
@@ -60,10 +57,7 @@ export function storeRoutes(): Endpoint[] {
         );
       },
     }),
-    endpoint({
-      method: 'get',
-      path: PATH,
-      about: 'List memory stores, newest first',
+    stores.get(PATH, 'List memory stores, newest first', {
       right: 'read',
       query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
       answer: pageSchema(storeSchema),
@@ -75,18 +69,12 @@ export function storeRoutes(): Endpoint[] {
         });
       },
     }),
-    endpoint({
-      method: 'get',
-      path: `${PATH}/{store}`,
-      about: 'Read a memory store',
+    stores.get(`${PATH}/{store}`, 'Read a memory store', {
       right: 'read',
       answer: storeSchema,
       handle: async (call) => storeShape(await storeOf(call)),
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{store}`,
-      about: 'Change a memory store; `null` takes a key out of its metadata',
+    stores.post(`${PATH}/{store}`, 'Change a memory store; `null` takes a key out of its metadata', {
       right: 'write',
       body: z.strictObject({
         name: optional(name),
@@ -106,10 +94,7 @@ export function storeRoutes(): Endpoint[] {
         });
       },
     }),
-    endpoint({
-      method: 'post',
-      path: `${PATH}/{store}/archive`,
-      about: 'Archive a memory store; there is no way back',
+    stores.post(`${PATH}/{store}/archive`, 'Archive a memory store; there is no way back', {
       right: 'write',
       answer: storeSchema,
       async handle(call) {
@@ -119,10 +104,7 @@ export function storeRoutes(): Endpoint[] {
         return row.archived_at === null ? changed(call, row, async () => ({ archived_at: at })) : storeShape(row);
       },
     }),
-    endpoint({
-      method: 'delete',
-      path: `${PATH}/{store}`,
-      about: 'Delete a memory store',
+    stores.delete(`${PATH}/{store}`, 'Delete a memory store', {
       right: 'write',
       answer: deletedSchema,
       async handle(call) {
