@@ -6,7 +6,7 @@ import { allOf, type Sql, type Value } from '../../src/db/sql.ts';
 import type { Entry, Evidence } from '../../src/memory/memory-types.ts';
 
 export interface NightEntry
-  extends Pick<Entry, 'id' | 'type' | 'strength' | 'text' | 'changes' | 'again' | 'evidence' | 'by' | 'at'> {
+  extends Pick<Entry, 'id' | 'type' | 'strength' | 'text' | 'changes' | 'again' | 'found' | 'evidence' | 'by' | 'at'> {
   /** As its agent calls it; empty where no session said it. */
   session: string;
   /** Where the session ran. */
@@ -18,18 +18,19 @@ export interface NightEntry
   holds?: { file: string; line: string }[];
 }
 
-type Kept = Omit<NightEntry, 'changes' | 'again' | 'evidence'> & {
+type Kept = Omit<NightEntry, 'changes' | 'again' | 'found' | 'evidence'> & {
   changes: string | null;
   again: string | null;
+  found: NightEntry['found'] | null;
   quotes: string;
 };
 
-const SELECT = `select e.id, e.type, e.strength, e.text, e.changes, e.again, e.quotes, e.said_by as "by", e.at, e.state,
+const SELECT = `select e.id, e.type, e.strength, e.text, e.changes, e.again, e.found, e.quotes, e.said_by as "by", e.at, e.state,
     coalesce(s.name, e.session, '') as session, s.cwd, coalesce(j.created_at, e.at) as "learnedAt"
   from entry e left join session s on s.id = e.session left join job j on j.id = e.job where e.memory = ?`;
 
-function entryOf({ changes, again, quotes, ...row }: Kept): NightEntry {
-  const more = { ...(changes !== null && { changes }), ...(again !== null && { again }) };
+function entryOf({ changes, again, found, quotes, ...row }: Kept): NightEntry {
+  const more = { ...(changes !== null && { changes }), ...(again !== null && { again }), ...(found && { found }) };
   return { ...row, evidence: JSON.parse(quotes) as Evidence[], ...more };
 }
 

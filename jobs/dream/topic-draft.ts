@@ -104,7 +104,7 @@ export async function contextOf(
 ): Promise<NightContext> {
   const entries = new Map<string, KnownEntry>();
   for (const entry of [...of.fresh, ...of.withdrawn]) {
-    const { id, type, strength, at, by, session, again, evidence } = entry;
+    const { id, type, strength, at, by, session, again, found, evidence } = entry;
     const quotes = await Promise.all(evidence.map(async (item) => (await redact(item.quote)).text));
     const changes = entry.changes && (await redact(entry.changes)).text;
     entries.set(id, {
@@ -112,6 +112,7 @@ export async function contextOf(
       speakers: evidence.map((item, place) => item.by ?? (place === 0 ? by : undefined)),
       ...(changes && { changes }),
       ...(again && { again }),
+      ...(found && { found }),
       isWithdrawn: of.withdrawn.includes(entry),
     });
   }
@@ -183,7 +184,7 @@ interface Source extends Omit<LineSource, 'id' | 'at'> {
 
 function sourcesOf(sql: Sql, memory: string, file: string): Promise<Source[]> {
   return sql.all<Source>(
-    `select r.line, r.source, e.at, e.text, e.strength, e.state, coalesce(s.name, e.session, '') as session
+    `select r.line, r.source, e.at, e.text, e.strength, e.found, e.state, coalesce(s.name, e.session, '') as session
      from rests r left join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
      where r.memory = ? and r.file = ? order by r.source`,
     ...[memory, file],

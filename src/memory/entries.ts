@@ -5,6 +5,7 @@
 
 import type { Day } from '../base/time.ts';
 import { allOf, type Sql, type Value } from '../db/sql.ts';
+import type { Found } from '../rules/lessons.ts';
 import type { Entry, Evidence } from './memory-types.ts';
 import { fold } from './text/blocks.ts';
 import type { LogItem } from './text/daily-log.ts';
@@ -31,17 +32,18 @@ export interface EntryRow extends Omit<Entry, 'session' | 'turn'> {
 /** Who is the author of words that a person wrote into a log, or changed there. */
 const PERSON = 'person';
 
-const ENTRY = `select memory, id, session, turn, at, day, type, text, quotes, said_by as "by", strength, changes, again, prompt, job,
-  state, reason from entry`;
+const ENTRY = `select memory, id, session, turn, at, day, type, text, quotes, said_by as "by", strength, changes, again, found, prompt,
+  job, state, reason from entry`;
 
-type Kept = Omit<EntryRow, 'evidence' | 'changes' | 'again'> & {
+type Kept = Omit<EntryRow, 'evidence' | 'changes' | 'again' | 'found'> & {
   quotes: string;
   changes: string | null;
   again: string | null;
+  found: Found | null;
 };
 
-function entryOf({ quotes, changes, again, ...row }: Kept): EntryRow {
-  const more = { ...(changes !== null && { changes }), ...(again !== null && { again }) };
+function entryOf({ quotes, changes, again, found, ...row }: Kept): EntryRow {
+  const more = { ...(changes !== null && { changes }), ...(again !== null && { again }), ...(found && { found }) };
   return { ...row, evidence: JSON.parse(quotes) as Evidence[], ...more };
 }
 
@@ -73,8 +75,8 @@ export async function putEntry(change: Change, entry: EntryRow): Promise<void> {
   const { memory, id, session, turn, at, day, type, strength, text, prompt, job, state, reason } = entry;
   await change.put('entry', {
     ...{ memory, id, session, turn, at, day, type, strength, said_by: entry.by, text },
-    ...{ changes: entry.changes ?? null, again: entry.again ?? null, quotes: JSON.stringify(entry.evidence) },
-    ...{ prompt, job, state, reason },
+    ...{ changes: entry.changes ?? null, again: entry.again ?? null, found: entry.found ?? null },
+    ...{ quotes: JSON.stringify(entry.evidence), prompt, job, state, reason },
   });
 }
 

@@ -1,6 +1,7 @@
 // The nouns of the memory directory.
 
 import type { Day } from '../base/time.ts';
+import type { Found, Proof } from '../rules/lessons.ts';
 
 export const MEMORY_TYPES = ['user', 'feedback', 'project', 'reference'] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];
@@ -32,6 +33,8 @@ export interface Evidence {
   quote: string;
   /** Who said it, as `by` of an entry; default: not known. */
   by?: string;
+  /** Of a lesson: what the quoted call or result shows. Its row alone keeps it. */
+  proves?: Proof;
 }
 
 /** One remembered thing. */
@@ -47,6 +50,8 @@ export interface Entry {
   changes?: string;
   /** The id of the line of memory that it was seen to say again. Its row alone keeps it: after a loss it is a hint less. */
   again?: string;
+  /** Which kind of lesson it is, where the agent found it out by trying. Its row alone keeps it. */
+  found?: Found;
   /** The first carries the entry, the others make it understandable. */
   evidence: Evidence[];
   /** Who said the first evidence: `human`, `assistant`, `tool`, `subagent`, `harness`. */

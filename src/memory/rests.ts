@@ -3,6 +3,7 @@
 // that comes back rests on what it did. Which lines are seen once, or rest on what is gone, is asked here, and never stored.
 
 import { allOf, type Sql } from '../db/sql.ts';
+import { type Found, type Way, wayOf } from '../rules/lessons.ts';
 import { containsLiteral, literals } from '../rules/literals.ts';
 import { contentWords, isNegated, similarity } from '../rules/words.ts';
 import { type Actor, headAt } from './file-rows.ts';
@@ -188,4 +189,26 @@ export function seenOnce(sql: Sql, memory: string): Promise<(Rest & { path: stri
 /** Lines that rest on entries alone, all of which are gone. */
 export function withdrawn(sql: Sql, memory: string): Promise<(Rest & { path: string })[]> {
   return linesWhose(sql, memory, "count(e.id) = count(*) and min(e.state) = 'gone' and max(e.state) = 'gone'");
+}
+
+/** A line that rests on what an agent found out. */
+export interface FoundLine extends Rest {
+  path: string;
+  found: Found;
+  /** Where that session ran. */
+  cwd: string | null;
+  machine: string | null;
+  way: Way | null;
+}
+
+/** The lines that rest on lessons which stand, once for each lesson; a line may not stand any more. */
+export async function foundLines(sql: Sql, memory: string): Promise<FoundLine[]> {
+  const rows = await sql.all<Omit<FoundLine, 'way'> & { quotes: string }>(
+    `select r.file, f.path, r.line, r.source, e.found, e.quotes, s.cwd, s.machine from rests r
+       join entry e on e.memory = r.memory and e.id = r.source join file f on f.memory = r.memory and f.id = r.file
+       left join session s on s.id = e.session
+     where r.memory = ? and e.found is not null and e.state <> 'gone' and f.path is not null order by f.path, r.line, e.at`,
+    memory,
+  );
+  return rows.map(({ quotes, ...row }) => ({ ...row, way: wayOf(JSON.parse(quotes)) }));
 }

@@ -4,6 +4,7 @@
 // session, so that half of the words are enough. Pure: what may be done is decided in operation-rules.ts.
 
 import type { Day } from '../base/time.ts';
+import type { Found } from './lessons.ts';
 import { isValueIn, valuesIn } from './literals.ts';
 import { CARRIED_SHARE, carriedShare, contentWords, countSharedWords, isOpposite, shareIn } from './words.ts';
 
@@ -69,6 +70,8 @@ export interface KnownEntry {
   changes?: string;
   /** The id of the line that it was seen to say again. */
   again?: string;
+  /** Which kind of lesson it is, where an agent found it out. */
+  found?: Found;
   /** Where it was said; a subagent's is `<session>/<agent>`. */
   session: string;
   isWithdrawn: boolean;
@@ -82,6 +85,7 @@ export interface LineSource {
   /** Default: not known. */
   text?: string;
   strength?: 'stated' | 'implied';
+  found?: Found | null;
 }
 
 export interface KnownLine {
@@ -212,7 +216,7 @@ export function topicsLosing<Topic extends KnownTopic>(line: string, put: Put, c
 /**
  * Of a line that rests on entries, and on lines that it takes the place of and goes on saying: the clauses that nothing says,
  * those that no statement carries nor two sessions show, whether a statement is among it, whether the line is certain by
- * one, and the first day of what was only seen once.
+ * one, and the first day of what was only seen once, with whether it is an agent's finding alone.
  */
 export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntry[]; carried: KnownLine[] }) {
   const isPlain = ({ seenOnce }: KnownLine) => seenOnce === undefined;
@@ -237,7 +241,9 @@ export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntr
   const isStated = entries.length > 0 || !carried.every(isHabit);
   const isCertain = stated.length > 0;
   const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
-  return { unsaid, unsure, isStated, isCertain, ...(!isCertain && unsure.length > 0 && first && { seenOnce: first }) };
+  const isFound = shown.every(({ found }) => found);
+  const once = !isCertain && unsure.length > 0 && first && { seenOnce: first, isFound };
+  return { unsaid, unsure, isStated, isCertain, ...once };
 }
 
 /** The entry with the words of the line that it was seen to show again, where that goes out: a habit has other words each time. */

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
-import type { Sql, Value } from '../../src/db/sql.ts';
+import { insert, type Sql, type Value } from '../../src/db/sql.ts';
+import { type EntryRow, putEntry } from '../../src/memory/entries.ts';
 import { explainLines, historyOf } from '../../src/memory/explained.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { restingOn, seenOnce, withdrawn } from '../../src/memory/rests.ts';
-import { DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
+import { foundLines, restingOn, seenOnce, withdrawn } from '../../src/memory/rests.ts';
+import { lineId } from '../../src/memory/text/topic.ts';
+import { act, DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
 import { ENGINES, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
@@ -72,6 +74,34 @@ describe.each(ENGINES)('on %s', (engine) => {
     await expect(explainLines(db, { memory, path: TOPIC, line: '99' })).rejects.toThrow('has no memory at 99');
     for (const path of ['nothing.md', LOG])
       await expect(explainLines(db, { memory, path })).rejects.toThrow('There is no topic');
+  });
+
+  it('a line that rests on a lesson tells its kind, its way, and where that session ran', async (here) => {
+    const { db, memory } = here;
+    await learn(here, memory, { t1: PNPM, t2: MAIN });
+    const session = { id: 's1', name: 'agent-1', memory, machine: 'm1', cwd: '/repo', created_at: '' };
+    await insert(db, 'session', [session]);
+    const evidence = [
+      { message: 'a', quote: 'pnpm test', proves: 'failed' },
+      { message: 'b', quote: 'No projects matched the filters', proves: 'error' },
+      { message: 'c', quote: 'cd services/api && pnpm test', proves: 'worked' },
+    ];
+    const entry = { ...entryOf(PNPM), evidence, found: 'way' } as EntryRow;
+    await act(here, memory, {
+      kind: 'extract',
+      rows: (change) => putEntry(change, { ...entry, memory, state: 'new', job: change.job, reason: null }),
+    });
+    await dream(here, memory, { agreements: [PNPM, MAIN] });
+    expect(await foundLines(db, memory)).toEqual([
+      {
+        ...{ file: expect.any(String), path: TOPIC, line: lineId(PNPM), source: entry.id },
+        ...{ found: 'way', cwd: '/repo', machine: 'm1' },
+        way: {
+          ...{ programs: ['pnpm test'], files: [], error: 'No projects matched the filters' },
+          ...{ works: 'cd services/api && pnpm test', isHarmless: true },
+        },
+      },
+    ]);
   });
 
   it('it follows a line that is reformatted or moved; one that says something else is the person’s', async (here) => {

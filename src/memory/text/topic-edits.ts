@@ -102,9 +102,13 @@ function lineOf(
   const inherited = carried.flatMap(({ sources = [] }) => sources);
   const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));
-  const { seenOnce } = certaintyOf(line.text, { cited, carried });
+  const { seenOnce, isFound } = certaintyOf(line.text, { cited, carried });
   const entries = [...new Set([...line.entries, ...standing.map(({ id }) => id)])];
-  return { text: seenOnce ? markSeenOnce(line.text, seenOnce) : line.text, entries, ...(seenOnce && { seenOnce }) };
+  return {
+    text: seenOnce ? markSeenOnce(line.text, seenOnce, isFound) : line.text,
+    entries,
+    ...(seenOnce && { seenOnce }),
+  };
 }
 
 /** Null where the topic says nothing any more, and holds nothing else either. */

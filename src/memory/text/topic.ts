@@ -1,6 +1,7 @@
 // The text of a topic file: one memory, with frontmatter and a Markdown body of short lines.
 // Reads what any program or person wrote (`type:` or `metadata: type:`, or no frontmatter at all); changes single lines
-// and keeps every other byte. A line that rests on one session that showed a habit says so: `Seen once, 2026-11-20: …`.
+// and keeps every other byte. A line that rests on one session that showed a habit says so: `Seen once, 2026-11-20: …`; one that
+// rests on what an agent found out there `Found by the agent, 2026-11-20: …`.
 // A line has a due day only where it speaks of a date by which something is to be met, in the languages that people keep
 // notes in; what is not understood has none, so that nothing is put away for a word in a language that is not here.
 
@@ -202,14 +203,20 @@ function isPlainLine(text: string): boolean {
   return block?.kind === 'paragraph' && !/^(?:[>|<=]|```|~~~)/.test(text);
 }
 
-const MARK = /^Seen once, (\d{4}-\d{2}-\d{2}): /;
+const MARK = /^(Seen once|Found by the agent), (\d{4}-\d{2}-\d{2}): /;
 
-export const markSeenOnce = (text: string, day: Day) => `Seen once, ${day}: ${withoutMark(text)}`;
+/** `isFound`: an agent found it out in that session, and no person showed it. */
+export const markSeenOnce = (text: string, day: Day, isFound = false) =>
+  `${isFound ? 'Found by the agent' : 'Seen once'}, ${day}: ${withoutMark(text)}`;
 
 export const withoutMark = (text: string) => text.replace(MARK, '');
 
 /** The day that a line's mark names; undefined for a plain line. */
-export const seenOnceOn = (text: string): Day | undefined => MARK.exec(text)?.[1];
+export const seenOnceOn = (text: string): Day | undefined => MARK.exec(text)?.[2];
+
+/** The same of a line that says what an agent found out, alone. */
+export const foundOn = (text: string): Day | undefined =>
+  MARK.exec(text)?.[1] === 'Found by the agent' ? seenOnceOn(text) : undefined;
 
 /** A topic's text, or its body, without the lines that carry the mark, and these. */
 export function partSeenOnce(raw: string): { text: string; marked: { id: string; text: string }[]; isAll: boolean } {

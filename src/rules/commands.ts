@@ -1,0 +1,113 @@
+// What a shell command calls, told by its words alone: which programs, with the word that says what they are to do, which
+// files, and whether it does what no line of memory may lead to. Pure and linear; a command that is not understood calls nothing.
+
+/** No more of a command is read. */
+const MOST_CHARS = 4_000;
+const HEREDOC = /<<-?\s*(['"]?)(\w+)\1[\s\S]*?(?:\n\s*\2\b|$)/g;
+const REDIRECTION = /\d*[<>]&\d?|&?\d*>{1,2}\s*(?:\/dev\/null|&\d)/g;
+const TOKEN = /(&&|\|\||[;&|\n()`])|((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s;&|"'()`\\])+)|[^\S\n]+|./gsy;
+
+/** The commands of a line, each as its words without quotes; `joint`: what stands behind it. */
+function commandsIn(line: string): { words: string[]; joint: string }[] {
+  const text = line
+    .slice(0, MOST_CHARS)
+    .replace(/\\\r?\n/g, ' ')
+    .replace(HEREDOC, '\n')
+    .replace(REDIRECTION, ' ');
+  const commands: { words: string[]; joint: string }[] = [{ words: [], joint: '' }];
+  for (const [, joint, word] of text.matchAll(TOKEN)) {
+    const last = commands.at(-1) as { words: string[]; joint: string };
+    if (word !== undefined) last.words.push(word.replace(/["'\\]/g, ''));
+    if (joint === undefined) continue;
+    last.joint = joint;
+    commands.push({ words: [], joint: '' });
+  }
+  return commands.filter(({ words }) => words.length > 0);
+}
+
+/** What only goes before a program; of some the next word is a number. */
+const BEFORE =
+  /^(?:sudo|doas|env|time|nice|nohup|exec|command|builtin|xargs|timeout|stdbuf|then|do|else|if|while|until|!|\{|\d+[smh]?|\w+=.*)$/;
+/** What says nothing of a way by itself: it moves about, prints, looks or waits. */
+const NO_PROGRAM =
+  /^(?:cd|pushd|popd|echo|printf|export|unset|local|set|sleep|wait|true|false|pwd|source|\.|:|test|\[+|exit|return|for|in|done|fi|esac|case|cat|head|tail|less|more|wc|sort|uniq|tee|grep|egrep|rg|ls|find|sed|awk|cut|tr|xxd|file|stat|which|type|date|jq|diff|mkdir|touch|cp|mv|kill|ps)$/;
+/** Programs that are told what to do by their first word. */
+const WITH_VERB =
+  /^(?:git|gh|glab|npm|pnpm|yarn|bun|deno|go|cargo|docker|docker-compose|podman|kubectl|helm|terraform|pip3?|uv|poetry|bundle|rails|rake|make|just|mise|asdf|brew|apt|apt-get|systemctl|dotnet|mvnw?|gradlew?|aws|gcloud|az|nx|turbo|task|swift|flutter|dart|mix|composer|php|conda)$/;
+/** Words behind which the verb is another one. */
+const VERB_OF_VERB = /^(?:run|exec|compose|dlx|pr|issue|tool|x|mod|run-script)$/;
+/** Programs that only run another one. */
+const RUNS =
+  /^(?:npx|bunx|uvx|pnpx|pnpm (?:exec|dlx)|npm exec|yarn dlx|uv run|poetry run|bundle exec|mise (?:x|exec))$/;
+/** Flags whose value is a word of its own. */
+const WITH_VALUE =
+  /^(?:-C|-F|-f|-n|-w|-m|-p|-c|--(?:prefix|filter|dir|cwd|workspace|file|namespace|project|directory|config))$/;
+
+const nameOf = (word: string) => (word.split(/[/\\]/).at(-1) ?? word).replace(/\.(?:exe|cmd|ps1)$/i, '');
+
+/** A program with what it is told to do: `pnpm test`, `npm run build`, `vitest`; null for what is none. */
+function programOf(words: readonly string[], depth = 0): string | null {
+  const own = words.slice(words.findIndex((word) => !BEFORE.test(word)));
+  const name = nameOf(own[0] ?? '');
+  if (BEFORE.test(own[0] ?? '') || NO_PROGRAM.test(name) || !/^[\w@][\w.+@-]*$/.test(name)) return null;
+  const rest = own.slice(1).filter((word, at, all) => !word.startsWith('-') && !WITH_VALUE.test(all[at - 1] ?? ''));
+  const module = /^python[\d.]*$/.test(name) && own[1] === '-m' ? own.slice(2) : null;
+  if (module && depth < 2) return programOf(module, depth + 1) ?? name;
+  const verb = WITH_VERB.test(name) && /^[a-z][\w:.-]*$/i.test(rest[0] ?? '') ? rest[0] : undefined;
+  const called = verb === undefined ? name : `${name} ${verb}`;
+  if (RUNS.test(called) && depth < 2) {
+    const inner = verb === undefined ? rest : rest.slice(1);
+    return inner.length > 0 ? programOf(inner, depth + 1) : called;
+  }
+  const more = verb !== undefined && VERB_OF_VERB.test(verb) && /^[\w:.-]+$/.test(rest[1] ?? '') ? ` ${rest[1]}` : '';
+  return called + more;
+}
+
+/** The programs that a command calls, each with its verb and once, in its order; without those that only look or move about. */
+export function programsIn(command: string): string[] {
+  const found = commandsIn(command).flatMap(({ words }) => programOf(words) ?? []);
+  return [...new Set(found)];
+}
+
+/** The files that a command names. */
+export function filesIn(command: string): string[] {
+  const words = commandsIn(command).flatMap((each) => (each.words[0] === 'cd' ? [] : each.words.slice(1)));
+  return [
+    ...new Set(
+      words.filter((word) =>
+        /^(?!-|\d|https?:|[./]+$|\/dev\/)[^\s=$*]*(?:[^/\s]\/[^/\s]|\w\.[a-z]\w{0,4}$)/i.test(word),
+      ),
+    ),
+  ];
+}
+
+/** Whether the exit code says what became of a command's programs: it is not that of a pipe's end or of what comes after. */
+export function tellsEnd(command: string): boolean {
+  if (/\bpipefail\b|\bset -\w*e/.test(command)) return true;
+  const commands = commandsIn(command).filter(({ words }) => !/^(?:cd|export|set)$/.test(words[0] ?? ''));
+  return (
+    commands.every(({ joint }, at) => at === commands.length - 1 || joint === '&&') &&
+    !/\|\||\|/.test(commands.at(-1)?.joint ?? '')
+  );
+}
+
+/** What a command does that no line of memory may lead to, by kind. `sends`: to others than this machine. */
+const HARM: Record<string, RegExp> = {
+  deletes:
+    /(?:^|[\s;&|(`"'])(?:rm|rmdir|shred|unlink|mkfs\S*|dd|truncate|del|rd|Remove-Item|format)\s|\s-delete\b|\b(?:reset\s+--hard|clean\s+-\w*[fdx]|checkout\s+(?:--|\.)|restore\s+\.|branch\s+-D|stash\s+(?:drop|clear)|filter-branch|reflog\s+expire)\b|\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b|\b(?:prune|purge|uninstall|destroy|down\s+-v|delete)\b|\bkill(?:all)?\s|pkill\s|>\s*\/dev\/sd/i,
+  shell:
+    /\|\s*(?:sudo\s+|env\s+)?(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|iex|Invoke-Expression)\w*\b|\beval\s|\biex\s*\(|<\(\s*(?:curl|wget)|\bbase64\s+(?:-d|--decode|-D)|\$\(\s*(?:curl|wget)/i,
+  rights:
+    /(?:^|[\s;&|(`"'])(?:sudo|doas|su|runas|chmod|chown|chgrp|setfacl|icacls|usermod|visudo)\s|--privileged\b|\bdangerously\b|--(?:no-sandbox|yolo)\b/i,
+  unchecked:
+    /--(?:no-verify|insecure|no-check-certificate|no-gpg-sign|trusted-host|allow-unauthenticated|force|no-audit|skip-checks?|ignore-scripts=false|index-url|extra-index-url|registry)\b|\bcurl\b[^|;&\n]*\s-\w*k\b|\bpush\s[^|;&\n]*\s(?:-f|\+\S)|TLS_REJECT_UNAUTHORIZED|SSL_?VERIFY\S*[=\s](?:0|false)|\bstrict-ssl\b|StrictHostKeyChecking|\bconfig\s+--(?:global|system)\b|\bconfig\s+set\b|\bhooksPath\b/i,
+  secret:
+    /(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|private[_-]?key|access[_-]?key)s?\b|(?:^|[\s/"'=])\.(?:env|netrc|npmrc|pgpass|ssh|aws|kube|gnupg)\b|\bid_(?:rsa|ed25519|ecdsa)\b|\.pem\b|\[redacted/i,
+  sends:
+    /\b(?:push|publish|upload|deploy|release\s+create)\b|\b(?:scp|sftp|ftp|nc|ncat|netcat|telnet|sendmail|mail|mutt|socat)\s|\brsync\s[^|;&\n]*\S:|\bcurl\s[^|;&\n]*(?:\s-(?:d|F|T|X)\b|--data|--form|--upload|--request)|\bwget\s[^|;&\n]*--post|\bInvoke-(?:WebRequest|RestMethod)\b/i,
+};
+
+/** What harm a command may do, by kind, or one that a text names; empty for none. */
+export function harmsIn(command: string): string[] {
+  return Object.keys(HARM).filter((kind) => HARM[kind]?.test(command));
+}
