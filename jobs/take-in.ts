@@ -4,7 +4,6 @@
 // 2. In one transaction: the memory, its files with all versions, what was learned, what lines rest on, what waits.
 // 3. Put the ledger aside: it stays beside, and says no more.
 // 4. Look at the files, as at every opening; what a person changed since is an external edit.
-// 5. Deliver what is about the user and was still on its way into their memory.
 //
 // Promises: taken in whole or not at all; no session is paid for twice, nothing that was forgotten comes back. What is gone is the
 // undo of earlier jobs; their versions stay.
@@ -14,12 +13,8 @@ import { canonicalPath } from '../src/base/files/directories.ts';
 import { readBytesNow } from '../src/base/files/files.ts';
 import { isOld, type OldDatabase, openOld, putAside } from '../src/db/old-database.ts';
 import type { Row } from '../src/db/sql.ts';
-import { commit } from '../src/memory/commit.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
-import { addMemory, type Memories, type MemoryRow, oldLedgerPath, type Scope } from '../src/memory/memories.ts';
-import type { Entry, Evidence } from '../src/memory/memory-types.ts';
-import { appendEntries, logPath } from '../src/memory/text/daily-log.ts';
-import { nameIn, projectOf, takeInLedger, type Undelivered } from './take-in/old-ledger.ts';
+import { addMemory, type Memories, oldLedgerPath, type Scope } from '../src/memory/memories.ts';
+import { nameIn, projectOf, takeInLedger } from './take-in/old-ledger.ts';
 
 interface OldMemory {
   dir: string;
@@ -35,33 +30,26 @@ interface OldMemory {
   more?: Row;
 }
 
-export async function takeIn(
-  of: OldMemory,
-  deps: { memories: Memories; zone: string; userMemory?(): Promise<MemoryRow | null> },
-): Promise<MemoryRow> {
-  const { memories, zone } = deps;
+export async function takeIn(of: OldMemory, memories: Memories): Promise<void> {
   const { db, machine, clock } = memories;
   const dir = canonicalPath(of.dir);
   const path = oldLedgerPath(dir);
   const at = clock.now().toISOString();
   // 1.
   const old = openOld(path);
-  let undelivered: Undelivered[] = [];
-  let id = '';
   try {
     const kept = old ? snapshotsOf(dir, old) : new Map();
     // 2.
-    id = await db.write(async (sql) => {
+    await db.write(async (sql) => {
       const known = of.isStore
-        ? await sql.get<{ id: string }>('select id from memory where id = ?', of.id ?? '')
-        : await sql.get<{ id: string }>('select id from memory where machine = ? and dir = ?', machine, dir);
-      if (known) return known.id;
+        ? await sql.get('select id from memory where id = ?', of.id ?? '')
+        : await sql.get('select id from memory where machine = ? and dir = ?', machine, dir);
+      if (known) return;
       const place = of.isStore ? {} : { dir, machine };
       const name = (of.scope === 'project' && old && projectOf(old)) || of.name;
       const made = { ...of.more, ...place, id: of.id, scope: of.scope, name };
       const memory = await addMemory(sql, made, of.createdAt ?? at);
-      if (old) undelivered = await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at, kept });
-      return memory;
+      if (old) await takeInLedger(sql, old, { memory, hasDirectory: !of.isStore, machine, at, kept });
     });
   } finally {
     old?.close();
@@ -69,13 +57,7 @@ export async function takeIn(
   // 3.
   if (isOld(path)) putAside(path);
   // 4.
-  const memory = of.isStore
-    ? ((await db.get<MemoryRow>('select * from memory where id = ?', id)) as MemoryRow)
-    : await memories.ofDirectory(dir, of);
-  // 5.
-  const user = undelivered.length > 0 ? await deps.userMemory?.() : null;
-  if (user) await deliver(undelivered, { memories, user, zone, at });
-  return memory;
+  if (!of.isStore) await memories.ofDirectory(dir, of);
 }
 
 /** What was kept of sessions that wait, for agents that delete theirs. */
@@ -86,29 +68,4 @@ function snapshotsOf(dir: string, old: OldDatabase): Map<string, Buffer[]> {
     return bytes ? [[nameIn(key, session), [bytes]] as [string, Buffer[]]] : [];
   });
   return new Map(rows);
-}
-
-/** Enters what is about the user into their memory. */
-export async function deliver(
-  rows: Undelivered[],
-  { memories, user, zone, at }: { memories: Memories; user: MemoryRow; zone: string; at: string },
-): Promise<void> {
-  const job = await beginJob(memories.db, { kind: 'remember', memory: user.id, startedBy: 'hook', at });
-  const byDay = Map.groupBy(rows, ({ day }) => day);
-  const target = { memory: user.id, paths: [...byDay.keys()].map(logPath) };
-  await commit(memories, target, { job, actor: { kind: 'job', id: job } }, async () => ({
-    files: [...byDay].map(([day, of]) => ({
-      path: logPath(day),
-      make: (current) => appendEntries(current, of.map(entryOf), { day, zone }),
-    })),
-    async rows(change) {
-      for (const row of rows) await change.put('entry', { ...row, memory: user.id, job });
-    },
-  }));
-  await endJob(memories.db, job, { outcome: 'recorded', at });
-}
-
-function entryOf({ quotes, said_by, changes, ...row }: Undelivered): Entry {
-  const evidence = JSON.parse(quotes as string) as Evidence[];
-  return { ...row, evidence, by: said_by, ...(changes !== null && { changes }) } as unknown as Entry;
 }

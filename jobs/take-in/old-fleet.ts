@@ -8,10 +8,9 @@
 
 import { type OldDatabase, readOld } from '../../src/db/old-database.ts';
 import { insert, type Row, type Sql } from '../../src/db/sql.ts';
-import { addMemory, type Memories, memoryRow, type Scope } from '../../src/memory/memories.ts';
-import { deliver } from '../take-in.ts';
+import { addMemory, type Memories, type Scope } from '../../src/memory/memories.ts';
 import { copiesIn, keptParts, type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
-import { projectOf, takeInLedger, type Undelivered } from './old-ledger.ts';
+import { projectOf, takeInLedger } from './old-ledger.ts';
 
 const HOME_TABLES = [
   'pause',
@@ -39,19 +38,14 @@ interface OldTranscript {
 
 export async function takeInFleet({
   memories,
-  zone,
   describe,
 }: {
   memories: Memories;
-  zone: string;
   describe(dir: string): { scope: Scope; name: string };
 }): Promise<void> {
   const { db, clock, machine } = memories;
   const now = clock.now();
   const at = now.toISOString();
-  const undelivered = new Map<string, Undelivered[]>();
-  /** The user's on each machine. */
-  const users = new Map<string, string>();
   await db.write(async (sql) => {
     // 1.
     await sql.run("select pg_advisory_xact_lock(hashtext('nocturne before'))");
@@ -78,19 +72,13 @@ export async function takeInFleet({
       const made = { ...more, deleted_at, id, scope: what.scope, name };
       await addMemory(sql, made, createdAt);
       if (source !== null) await insert(sql, 'place', [{ machine: `host:${host}`, path: dir, memory: id }]);
-      if (what.scope === 'user') users.set(host, id);
       const own = transcripts.filter((each) => each.store === store && each.kind === 'session');
       const kept = new Map(own.map(({ session, bytes }) => [session, bytes]));
-      const late = await takeInLedger(sql, ledger, { memory: id, hasDirectory: false, machine, at, kept });
-      undelivered.set(host, [...(undelivered.get(host) ?? []), ...late]);
+      await takeInLedger(sql, ledger, { memory: id, hasDirectory: false, machine, at, kept });
       ledger.close();
+      const redact = 'update session set redacted = ? where memory = ? and name = ?';
       for (const { session, redacted } of own.filter((each) => each.redacted.length > 0))
-        await sql.run(
-          'update session set redacted = ? where memory = ? and name = ?',
-          JSON.stringify(redacted),
-          id,
-          session,
-        );
+        await sql.run(redact, JSON.stringify(redacted), id, session);
     }
     const parts = new Map(transcripts.map(({ store, name, bytes }) => [`${store} ${name}`, Buffer.concat(bytes)]));
     const kept = keptParts(home, ({ store, session, file }) => parts.get(`${store} ${session}/${file}`) ?? null);
@@ -102,10 +90,6 @@ export async function takeInFleet({
     await sql.run('create table nocturne.database (id text not null, schema int not null)');
     await sql.run('insert into nocturne.database values (?, ?)', machine, NEWER);
   });
-  for (const [host, rows] of undelivered) {
-    const user = await memoryRow(db, users.get(host) ?? '');
-    if (user && rows.length > 0) await deliver(rows, { memories, user: await memories.of(user.id), zone, at });
-  }
 }
 
 async function tablesOf(sql: Sql, schema: string, names: readonly string[]): Promise<OldDatabase> {
@@ -116,24 +100,16 @@ async function tablesOf(sql: Sql, schema: string, names: readonly string[]): Pro
 
 /** A memory's ledger, with what the database kept in tables of its own. */
 async function ledgerOf(sql: Sql, store: string): Promise<OldDatabase> {
-  const pages = await sql.all<{ bytes: Buffer }>(
-    'select bytes from nocturne.page where store = ? order by number',
-    store,
-  );
+  const select = 'select bytes from nocturne.page where store = ? order by number';
+  const pages = await sql.all<{ bytes: Buffer }>(select, store);
   const ledger = readOld(Buffer.concat(pages.map(({ bytes }) => bytes)));
   const rowsIn = (table: string) => sql.all<Row>(`select * from nocturne.${table} where store = ?`, store);
-  const [waiting, failed, recalled, uses] = [
-    await rowsIn('work_inbox'),
-    await rowsIn('failure'),
-    await rowsIn('recalled'),
-    await rowsIn('topic_use'),
-  ];
+  const uses = await rowsIn('topic_use');
   const paths = new Map(ledger.rows<{ id: string; path: string }>('memory').map(({ id, path }) => [id, path]));
   const shown = uses.map(({ store: _, memory, ...use }) => ({ path: paths.get(memory as string) ?? '', ...use }));
   const beside = new Map<string, Row[]>([
-    ['inbox', waiting],
-    ['failure', failed],
-    ['recalled', recalled],
+    ['inbox', await rowsIn('work_inbox')],
+    ['failure', await rowsIn('failure')],
     ['topic_use', shown],
   ]);
   return {

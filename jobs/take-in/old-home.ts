@@ -1,7 +1,7 @@
 // Take in: the home of an earlier nocturne (`home.db`), with every memory that it knew.
 //
 // 1. Each store that clients have, under the id that they know: its files and versions from its ledger.
-// 2. Each directory: the user's first, so that what was on its way to it arrives.
+// 2. Each directory.
 // 3. In one transaction: keys, what was spent, ceilings, pauses, what set-up declined, what clients sent and asked for.
 // 4. Put the home's database aside.
 //
@@ -12,7 +12,7 @@ import { isAppError } from '../../src/base/errors.ts';
 import { isDirectory } from '../../src/base/files/directories.ts';
 import { readBytesNow } from '../../src/base/files/files.ts';
 import { openOld, putAside } from '../../src/db/old-database.ts';
-import type { Memories, MemoryRow, Scope } from '../../src/memory/memories.ts';
+import type { Memories, Scope } from '../../src/memory/memories.ts';
 import { takeIn } from '../take-in.ts';
 import { copiesIn, keptParts, type OldStore, storeRow, takeInHomeRows } from './home-rows.ts';
 
@@ -22,22 +22,16 @@ type Left = { place: string; why: string }[];
 export async function takeInHome(
   /** The directory of that home. */
   home: string,
-  {
-    memories,
-    zone,
-    describe,
-  }: { memories: Memories; zone: string; describe(dir: string): { scope: Scope; name: string } },
+  { memories, describe }: { memories: Memories; describe(dir: string): { scope: Scope; name: string } },
 ): Promise<Left> {
   const path = join(home, 'home.db');
   const left: Left = [];
   const old = openOld(path);
   if (!old) return left;
   const { db, clock, machine } = memories;
-  let user: MemoryRow | null = null;
   const take = async (of: Parameters<typeof takeIn>[0]) => {
     try {
-      const memory = await takeIn(of, { memories, zone, userMemory: async () => user });
-      if (of.scope === 'user') user = memory;
+      await takeIn(of, memories);
     } catch (error) {
       const cause = isAppError(error) || (error as { code?: string }).code?.startsWith('SQLITE_');
       if (!cause) throw error;
@@ -58,9 +52,8 @@ export async function takeInHome(
     const ids = new Map(stores.flatMap((store) => (store.dir === null ? [] : [[store.dir, store.id] as const])));
     const isOwn = (dir: string) => dir.startsWith(join(home, 'stores', '/'));
     const dirs = new Set([...old.rows<{ path: string }>('store').map((row) => row.path), ...ids.keys()]);
-    const there = [...dirs].filter((dir) => !isOwn(dir) && isDirectory(dir)).map((dir) => ({ dir, ...describe(dir) }));
-    for (const of of there.sort((a, b) => Number(b.scope === 'user') - Number(a.scope === 'user')))
-      await take({ ...of, id: ids.get(of.dir) });
+    for (const dir of dirs)
+      if (!isOwn(dir) && isDirectory(dir)) await take({ dir, ...describe(dir), id: ids.get(dir) });
     // 3.
     const kept = keptParts(old, ({ store, session, file }) =>
       readBytesNow(join(home, 'sessions', store, session, file)),

@@ -151,7 +151,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     dir === userDir ? { scope: 'user', name: 'user' } : { scope: 'project', name: basename(dirname(dir)) };
   const log = openLog({ home, maxBytes: given.logBytes, clock });
   const limits = { memoryBytes: given.memoryBytes, memories: given.maxMemories, totalBytes: given.totalMemoryBytes };
-  const takeIn = (dir: string) => takeInDirectory(dir, { memories, zone: given.zone, describe });
+  const takeIn = (dir: string) => takeInDirectory(dir, { memories, describe });
   const memories: Memories = new Memories({ db, home, clock, limits, takeIn });
   await takeInBefore(given, { memories, describe, log });
   // Where several machines share it, the limits and the zone that it keeps count.

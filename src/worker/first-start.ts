@@ -18,16 +18,16 @@ async function alone<T>(home: string, work: () => Promise<T>): Promise<T> {
 
 export function takeInDirectory(
   dir: string,
-  at: { memories: Memories; zone: string; describe: Describe },
+  { memories, describe }: { memories: Memories; describe: Describe },
 ): Promise<void> {
-  return alone(at.memories.home, async () => {
+  return alone(memories.home, async () => {
     const { takeIn } = await import('../../jobs/take-in.ts');
-    await takeIn({ dir, ...at.describe(dir) }, at);
+    await takeIn({ dir, ...describe(dir) }, memories);
   });
 }
 
 export async function takeInBefore(
-  { home, zone }: Pick<Config, 'home' | 'zone'>,
+  { home }: Pick<Config, 'home'>,
   { memories, describe, log }: { memories: Memories; describe: Describe; log: Log },
 ): Promise<void> {
   const { db } = memories;
@@ -35,11 +35,11 @@ export async function takeInBefore(
     const there = await db.get<{ there: string | null }>("select to_regclass('nocturne.store') as there");
     if (there?.there == null || !(await db.get(IS_USED))) return;
     const { takeInFleet } = await import('../../jobs/take-in/old-fleet.ts');
-    return takeInFleet({ memories, zone, describe });
+    return takeInFleet({ memories, describe });
   }
   if (!isOld(join(home, 'home.db'))) return;
   const { takeInHome } = await import('../../jobs/take-in/old-home.ts');
-  const left = await alone(home, () => takeInHome(home, { memories, zone, describe }));
+  const left = await alone(home, () => takeInHome(home, { memories, describe }));
   for (const { place, why } of left)
     await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });
 }

@@ -1,4 +1,4 @@
-// The operations of a dream as a model sends them: their shape, and what earlier ones mean today. What code lets through is
+// The operations of a dream as a model sends them: their shape. What code lets through is
 // decided in rules/operation-rules.ts; performing is the dream's commit.
 
 import { z } from 'zod';
@@ -113,23 +113,6 @@ export function checkOperations(
 }
 
 export const sayUnplaced = (entries: string[]) => `These entries are in no operation: ${entries.join(', ')}.`;
-
-interface Earlier {
-  kind: string;
-  entries: string[];
-  lines?: { text: string; entries: string[] }[];
-  replaces?: string[];
-  same?: boolean;
-}
-
-/** An operation as it is today: what waits for a person since before `put` was an add, merge, supersede or retire. */
-export function asToday(kept: Operation | Earlier): Operation {
-  if (!['add', 'merge', 'supersede', 'retire'].includes(kept.kind)) return kept as Operation;
-  const { kind: _, same: __, lines = [], replaces = [], entries, ...rest } = kept as Earlier;
-  const cited = new Set(lines.flatMap((line) => line.entries));
-  const put = { ...rest, kind: 'put', in: lines, out: replaces, entries: entries.filter((id) => !cited.has(id)) };
-  return put as unknown as Operation;
-}
 
 /**
  * Splits operations into what can be decided by itself: lines that share no entry, and entries that are dropped, one by
