@@ -31,8 +31,9 @@ export function temporary(): Record<string, string> {
   }
 }
 
-/** What is asked of memory in PostgreSQL, too. */
-const ON_POSTGRES = new Set(readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').split('\n').filter(Boolean));
+/** What is asked of memory in PostgreSQL, too; `deep PATH`: in the deep run alone. */
+const ON_POSTGRES = readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').split('\n').filter(Boolean);
+const isDeepOnly = (line: string) => line.startsWith('deep ');
 
 /**
  * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
@@ -40,7 +41,7 @@ const ON_POSTGRES = new Set(readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').
  * The files of a project share the modules that are loaded: loading them was a fourth of what a run costs. No module of
  * ours holds state that a test changes.
  */
-export function projects(of: string[]) {
+export function projects(of: string[], { isDeep = false } = {}) {
   const shared = {
     root: join(HERE, '..'),
     setupFiles: 'test/support/setup.ts',
@@ -50,6 +51,9 @@ export function projects(of: string[]) {
     maxWorkers: 4,
     env: temporary(),
   };
+  const onPostgres = isDeep
+    ? ON_POSTGRES.filter((line) => isDeepOnly(line) || of.includes(line)).map((line) => line.replace('deep ', ''))
+    : ON_POSTGRES.filter((line) => !isDeepOnly(line));
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
   return [
     {
@@ -73,7 +77,7 @@ export function projects(of: string[]) {
       test: {
         ...shared,
         name: 'postgres',
-        include: include(of.filter((path) => ON_POSTGRES.has(path))),
+        include: include(onPostgres),
         env: { ...shared.env, NOCTURNE_TEST_ENGINE: 'postgres' },
       },
     },

@@ -10,7 +10,7 @@ const deep = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8
     (path) =>
       path.endsWith('.test.ts') &&
       !path.startsWith('agents/') &&
-      readFileSync(join(import.meta.dirname, path), 'utf8').includes('/depth.ts'),
+      /\/depth\.ts|ENGINE_TAKEN/.test(readFileSync(join(import.meta.dirname, path), 'utf8')),
   );
 
 // Read by the workers, and by build.ts, which says the size.
@@ -23,6 +23,6 @@ export default defineConfig({
     testTimeout: 900_000,
     hookTimeout: 900_000,
     sequence: { sequencer: WaitingSpread },
-    projects: projects(deep),
+    projects: projects(deep, { isDeep: true }),
   },
 });

@@ -9,7 +9,7 @@ import { explainLines } from '../../src/memory/explained.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, dream, learn } from '../support/acts.ts';
-import { ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
 
 interface Here extends World {
   dir: string;
@@ -19,7 +19,7 @@ interface Here extends World {
   takeBack(job: string | null): Promise<unknown>;
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (here: Here) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () =>
       inWorld(engine, async (world) => {

@@ -7,7 +7,7 @@ import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { testModel } from '../support/app.ts';
 import { inJobs, type Jobs, type JobsOptions } from '../support/job-world.ts';
-import { ENGINES, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../support/memory-world.ts';
 import { calls, error, says } from '../support/messages-server.ts';
 import { aSession, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -22,7 +22,7 @@ function entry(text: string, message: string, quote: string, more: object = {}) 
 const threeTurns = () => aSession([PNPM, 'The release deadline is 2026-12-04.', 'I prefer short answers.']);
 const nothing = () => testModel(() => says('Nothing.'));
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (title: string, work: (jobs: Jobs) => Promise<void>, of?: () => JobsOptions | Promise<JobsOptions>) =>
     test.skipIf(skipped(engine) !== '')(title, async () => inJobs(engine, work, await of?.()));
 

@@ -9,7 +9,7 @@ import { headAt } from '../../src/memory/file-rows.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { testModel } from '../support/app.ts';
 import { inJobs, type Jobs } from '../support/job-world.ts';
-import { ENGINES, NOW, skipped, USER } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, NOW, skipped, USER } from '../support/memory-world.ts';
 import { calls } from '../support/messages-server.ts';
 import { aSession } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -35,7 +35,7 @@ function told({ dir }: Jobs): string {
   return own.map((path) => `${path}\n${readFileSync(join(dir, path), 'utf8')}`).join('\n');
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (title: string, work: (jobs: Jobs) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(title, () => inJobs(engine, work));
 

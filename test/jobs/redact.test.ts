@@ -14,7 +14,7 @@ import { sumOfMessage, WORDS } from '../../src/memory/redaction.ts';
 import { scrubJson, scrubOf, scrubSecrets } from '../../src/memory/scrub.ts';
 import { searchMemories } from '../../src/memory/search.ts';
 import { dream, entryOf, LOG, learn } from '../support/acts.ts';
-import { API, ENGINES, inWorld, JOB, NOW, skipped, USER, type World } from '../support/memory-world.ts';
+import { API, ENGINE_TAKEN, inWorld, JOB, NOW, skipped, USER, type World } from '../support/memory-world.ts';
 
 const SECRET = 'quillfeather';
 const SAID = `Always call the staging host ${SECRET} instead of staging.`;
@@ -100,7 +100,7 @@ const EXCUSED = new Set(
 /** Treated by themselves: they are bytes, or follow from files. */
 const DERIVED = ['version.path', 'version.content', 'file.meta', 'line.text', 'piece.body'];
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (here: Here) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () =>
       inWorld(engine, async (world) => {

@@ -7,13 +7,13 @@ import { describe, expect, test } from 'vitest';
 import { asSeen } from '../../src/base/text/wording.ts';
 import { parseLog } from '../../src/memory/text/daily-log.ts';
 import { inJobs, type Jobs } from '../support/job-world.ts';
-import { ENGINES, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../support/memory-world.ts';
 
 const DAY = '2026-11-21';
 const LOG = `logs/2026/11/${DAY}.md`;
 const PNPM = 'Always use pnpm instead of npm.';
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (title: string, work: (jobs: Jobs) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(title, () => inJobs(engine, work));
 

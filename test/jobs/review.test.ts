@@ -10,7 +10,7 @@ import { lookInto } from '../../src/memory/commit.ts';
 import { explainLines } from '../../src/memory/explained.ts';
 import { unifiedDiff } from '../../src/memory/line-diff.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
-import { ENGINES, type Engine, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, type Engine, skipped } from '../support/memory-world.ts';
 import { inNights, type Nights, record } from '../support/night-world.ts';
 import { tidyDreamer } from '../support/tidy-dreamer.ts';
 
@@ -78,7 +78,7 @@ const without = (name: string) => (log: string) =>
     .filter((block) => !block.includes(name))
     .join('');
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('a dream proposes and changes no file; the next one asks nobody again', () =>

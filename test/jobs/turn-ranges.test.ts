@@ -14,7 +14,7 @@ import { readTurns } from '../../src/transcript/turns.ts';
 import { testModel } from '../support/app.ts';
 import { sized } from '../support/depth.ts';
 import { inJobs, type Jobs } from '../support/job-world.ts';
-import { ENGINES, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../support/memory-world.ts';
 import { error, type MessagesServer, says } from '../support/messages-server.ts';
 import { type SessionFile, type Step, sessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
@@ -57,7 +57,7 @@ function linesShown(messages: unknown) {
 
 const fates = async (here: Jobs) => (await here.ranges()).map(([, , became]) => became);
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (title: string, work: (jobs: Jobs) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(title, () => inJobs(engine, work));
 

@@ -11,7 +11,7 @@ import { broken } from '../laws/laws.ts';
 import type { Lived } from '../laws/lived-plan.ts';
 import { sized } from '../support/depth.ts';
 import { extractInto } from '../support/job-world.ts';
-import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, ENGINES, inWorld, skipped } from '../support/memory-world.ts';
 import { startMessagesServer } from '../support/messages-server.ts';
 import { dreamDeps } from '../support/night-world.ts';
 import { aSession } from '../support/session-file.ts';
@@ -46,7 +46,7 @@ interface Night {
   heapMb: number;
 }
 
-test.each(ENGINES.filter((engine) => skipped(engine) === ''))(
+test.each((process.env.LONG ? ENGINES : ENGINE_TAKEN).filter((engine) => skipped(engine) === ''))(
   'a long memory keeps its laws, and grows with what it holds, on %s',
   async (engine) => {
     let now = new Date('2026-01-05T20:00:00Z');

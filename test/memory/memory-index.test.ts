@@ -10,7 +10,7 @@ import { beginJob } from '../../src/memory/job-rows.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { withFollowingIndex } from '../../src/memory/memory-index.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
-import { API, ENGINES, JOB, skipped, USER } from '../support/memory-world.ts';
+import { API, ENGINE_TAKEN, JOB, skipped, USER } from '../support/memory-world.ts';
 import { inNights, type Nights, put } from '../support/night-world.ts';
 
 const TEXT = newTopic({
@@ -32,7 +32,7 @@ async function replace(files: MemoryFiles, by: By, path: string, [old, now]: [st
   return files.write(by, { path, text: ((await files.read({ path }))?.text ?? '').replace(old, now) });
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('a topic that a program creates, describes anew, renames or deletes is in the index at once, and every other line stays', () =>

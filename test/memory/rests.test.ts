@@ -13,7 +13,7 @@ import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { foundLines, restingOn, seenOnce, withdrawn } from '../../src/memory/rests.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
-import { ENGINES, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const MAIN = 'Never commit to main directly.';
@@ -25,7 +25,7 @@ interface Here extends World {
   edit(change: (text: string) => string): Promise<void>;
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (here: Here) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () =>
       inWorld(engine, async (world) => {

@@ -9,7 +9,7 @@ import { addMemory } from '../../src/memory/memories.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { act, dream, learn } from '../support/acts.ts';
-import { API, ENGINES, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
+import { API, ENGINE_TAKEN, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
 
 /** A memory whose clock goes one day on with every change. */
 interface Days extends World {
@@ -22,7 +22,7 @@ interface Days extends World {
   drop(kept: { days: number; kept: number; later?: number }): Promise<number>;
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (days: Days) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, async () => {
       let nowMs = Date.parse('2026-01-01T00:00:00Z');

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commit, lookInto } from '../../src/memory/commit.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { ENGINES, inWorld, JOB, skipped, USER } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, JOB, skipped, USER } from '../support/memory-world.ts';
 import { dirWith } from '../support/temp.ts';
 import { makeUnwritable } from '../support/unwritable.ts';
 
@@ -41,7 +41,7 @@ function whileGit(dir: string): () => void {
   return () => rmSync(join(dir, '.git'), { recursive: true });
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('a name that changes by case alone changes on the disk, too', () =>

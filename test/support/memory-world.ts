@@ -9,11 +9,14 @@ import type { By } from '../../src/memory/commit.ts';
 import type { Limits } from '../../src/memory/file-guards.ts';
 import { addMemory, Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
+import { sized } from './depth.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
 import { tempDir } from './temp.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
+/** Of what asks no SQL of its own: SQLite in `npm test`, PostgreSQL in the deep run, which has the files that name this one. */
+export const ENGINE_TAKEN: readonly Engine[] = [sized({ quick: 'sqlite', deep: 'postgres' })];
 /** Why an engine cannot be tried here; empty where it can. */
 export const skipped = (engine: Engine) => (engine === 'postgres' ? noPostgres : '');
 

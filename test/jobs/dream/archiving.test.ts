@@ -11,8 +11,7 @@ import { insert } from '../../../src/db/sql.ts';
 import { headAt } from '../../../src/memory/file-rows.ts';
 import { restsOf } from '../../../src/memory/rests.ts';
 import { newTopic } from '../../../src/memory/text/topic.ts';
-import { waysTaken } from '../../support/depth.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { inNights, type Nights, record, type Said } from '../../support/night-world.ts';
 import { dirWith, tempDir } from '../../support/temp.ts';
 import { tidyDreamer } from '../../support/tidy-dreamer.ts';
@@ -30,7 +29,7 @@ const NEWS = (n: number): Said => ({ type: 'user', text: `Answer ${n} is short.`
 
 const told = ({ operations }: DreamReport) => operations.map(({ kind, reason }) => `${kind}: ${reason}`);
 
-describe.each(waysTaken(ENGINES))('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (memory: Archived) => Promise<void>, { needsApproval = false } = {}) =>
     test.skipIf(skipped(engine) !== '')(name, () => {
       const { runAgent, inputs } = tidyDreamer((subject) => subject.toLowerCase().replace(/[^a-z0-9]+/g, '-'));

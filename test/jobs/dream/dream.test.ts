@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { undo } from '../../../jobs/undo.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { calls, says, startMessagesServer } from '../../support/messages-server.ts';
 import { inNights, put, record, told } from '../../support/night-world.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
@@ -25,7 +25,7 @@ const without = (log: string, words: string) =>
     .filter((block) => !block.includes(words))
     .join('');
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('entries become a topic and a line of the index, and each row says where its entry went', () =>

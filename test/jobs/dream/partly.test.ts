@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unplacedOf, waitingEntries } from '../../../jobs/dream/night-entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { inNights, put, told } from '../../support/night-world.ts';
 
 const A = 'The harvest runs on crates.';
 const B = 'The press runs on barrels.';
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('where one of two is refused, the other stands, the refused keeps its number, and only it is sent again', () =>

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { cassetteNames, readCassette, wholeCassette } from '../../eval/reference/cassette.ts';
 import { replay } from '../../eval/reference/replay.ts';
 import { sized, waysTaken } from '../../support/depth.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { startMessagesServer } from '../../support/messages-server.ts';
 import { playedHouse } from '../../support/played-house.ts';
 import { answer, type Taken } from '../../support/scripted-model.ts';
@@ -37,7 +37,7 @@ const DAYS: [day: string, file: string][] = [
   ]),
 ];
 
-describe.each(waysTaken(ENGINES))('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const why = skipped(engine);
 
   const played = cassetteNames().flatMap((name) =>

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../../jobs/undo.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
-import { waysTaken } from '../../support/depth.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { inNights, type Nights, put, type Said, told } from '../../support/night-world.ts';
 import { shown } from '../../support/obedient.ts';
 
@@ -17,7 +16,7 @@ const shows = (session: string): Said => ({ type: 'feedback', strength: 'implied
 const REVIEW = { topic: 'review', description: 'Before pushing: review', type: 'feedback' };
 const isMarked = (line: string) => ({ out: [lineId(line)], ...REVIEW });
 
-describe.each(waysTaken(ENGINES))('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (nights: Nights) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () => inNights(engine, work));
   /** The first session shows it. */

@@ -9,7 +9,7 @@ import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp } from '../../support/app.ts';
 import { inJobs } from '../../support/job-world.ts';
-import { ENGINES, skipped } from '../../support/memory-world.ts';
+import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { takeIn } from '../../support/recalling.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -148,7 +148,7 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
   });
 });
 
-test.each(ENGINES)(
+test.each(ENGINE_TAKEN)(
   'what a person says after a write stays open, also where a later call looks for it (%s)',
   async (engine) => {
     if (skipped(engine)) return;
