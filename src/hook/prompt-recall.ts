@@ -75,7 +75,7 @@ async function recallPromptFor(
   for (const place of places) {
     if (!place.row) continue;
     const isShown = (said: string) => shown.some((text) => text.includes(asContent(said, place.isForeign)));
-    const near = await nearTo(db, { memory: place.row.id, source: place.source }, { prompt: words, now, isShown });
+    const near = await nearTo(place.source, { prompt: words, isShown });
     found.push(...near.map((line) => ({ ...line, place })));
     if (isOver()) return '';
   }

@@ -17,7 +17,7 @@ import { databasePath, openDatabase } from '../db/open-database.ts';
 import { type Db, marks } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
-import { checkoutRoot, type Enablement } from '../memory/paths.ts';
+import { branchOf, checkoutRoot, type Enablement } from '../memory/paths.ts';
 import {
   declaredScope,
   enablementFor,
@@ -189,7 +189,16 @@ async function build(
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
   const offers = isAlone || notice !== undefined ? [] : await offersTo(own.row, { cwd, opened });
   const conflicts = isAlone ? [] : [own, ...beside].filter(({ isForeign }) => isForeign).flatMap(sayConflicts);
-  const found = await recall({ ...request, ...own, tree, beside, now, notes: [...notes, ...conflicts, ...offers] });
+  const about = { query, here: isAlone ? '' : hereOf(cwd) };
+  const found = await recall({
+    ...request,
+    about,
+    ...own,
+    tree,
+    beside,
+    now,
+    notes: [...notes, ...conflicts, ...offers],
+  });
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
@@ -279,6 +288,14 @@ export async function answerHook(
     ...(shown !== '' && { systemMessage: shown }),
     ...(text !== '' && { hookSpecificOutput: { hookEventName, additionalContext: text } }),
   });
+}
+
+/** In words: the branch, where it is one of its own, and the directory within the working tree. */
+function hereOf(cwd: string): string {
+  const root = checkoutRoot(cwd);
+  return root === null
+    ? ''
+    : `${branchOf(root)} ${relative(root, canonicalPath(cwd))}`.replace(/[^\p{L}\p{N}]+/gu, ' ');
 }
 
 /** The working tree of `cwd` without the memories that may lie in it, which name everything. */

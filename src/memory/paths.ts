@@ -108,6 +108,15 @@ function gitDirOf(top: string): string | null {
   return link === undefined ? null : resolve(top, link.trim());
 }
 
+const MAIN = /^(?:main|master|trunk|develop|dev)$/;
+
+/** The branch of the working tree at `top`; empty where it is the main one, or none. */
+export function branchOf(top: string): string {
+  const gitDir = gitDirOf(top);
+  const branch = /^ref: refs\/heads\/(.+)$/m.exec((gitDir && fileText(join(gitDir, 'HEAD'))) ?? '')?.[1]?.trim() ?? '';
+  return MAIN.test(branch) ? '' : branch;
+}
+
 /** Whether git works on the tree that holds a directory right now: then nobody else touches its files. */
 export function gitIsBusy(dir: string): boolean {
   const top = checkoutRoot(dir);

@@ -41,10 +41,10 @@ test.skipIf(noPostgres !== '')(
       `the memory ${memory.id} of a database (nocturne show FILE --memory ${memory.id} prints a file of it)`,
     );
     expect(text).toMatch(
-      /## MEMORY\.md[\s\S]*### hosts\.md \(project, last changed today\)[\s\S]*- Staging runs on alpha\./,
+      /## MEMORY\.md[\s\S]*### hosts\.md \(project, last changed 2026-11-21\)[\s\S]*- Staging runs on alpha\./,
     );
     // What a program wrote is an agent's word.
-    expect(text).toMatch(/ports\.md \(project, last changed today, written by a program\)/);
+    expect(text).toMatch(/ports\.md \(project, last changed 2026-11-21, written by a program\)/);
     await app.files(memory).write(USER, { path: 'hosts.md', text: topic('hosts', 'Staging runs on beta.') });
     expect(await recallFor(config, { cwd, session: 's1', agent: 'claude-code' })).toMatchObject({
       isRepeated: true,

@@ -15,6 +15,8 @@ const topic = (description: string, ...lines: string[]) =>
   `---\nname: x\ndescription: ${description}\ntype: project\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;
 const BY_HAND = 'Never release on a Friday.';
 const BY_KEY = 'Releases are cut on Mondays.';
+/** Files have the days of the disk's own clock. */
+const TODAY = new Date().toISOString().slice(0, 10);
 const MARKED = `- [written by a program] ${BY_KEY}`;
 
 /** The memory of a project, with a topic of a person's into which a key wrote, and one that is the key's alone. */
@@ -45,10 +47,10 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
   const text = await recalled();
   expect(text).toContain('- When releases are cut [releases.md]\n- [written by a program] Ports [ports.md]\n');
   expect(text).toContain(
-    `### releases.md (project, last changed today): When releases are cut\n- ${BY_HAND}\n${MARKED}\n\n> What is marked [written by a program] is not the user’s`,
+    `### releases.md (project, last changed ${TODAY}): When releases are cut\n- ${BY_HAND}\n${MARKED}\n\n> What is marked [written by a program] is not the user’s`,
   );
   expect(text).toContain(
-    '### ports.md (project, last changed today, written by a program): Ports\n- The shop listens on port 8443.\n\n> A program wrote this, not the user',
+    `### ports.md (project, last changed ${TODAY}, written by a program): Ports\n- The shop listens on port 8443.\n\n> A program wrote this, not the user`,
   );
   const input = { hook_event_name: 'UserPromptSubmit', session_id: 's', cwd: home, prompt: 'When are releases cut?' };
   const prompted = JSON.parse(await answerPrompt({ app }, input));
@@ -66,7 +68,7 @@ test('at recall the words of a key are a program’s, line by line, whatever bec
   expect(later).toContain(`\n- ${BY_HAND}\n- Releases are cut on Tuesdays.\n`);
   expect(later).toContain(MARKED);
   expect(later).toContain(
-    'services.md (project, last changed today, written by a program): Ports\n- The shop listens on port [redacted].',
+    `services.md (project, last changed ${TODAY}, written by a program): Ports\n- The shop listens on port [redacted].`,
   );
 });
 
@@ -142,6 +144,6 @@ test('to a dream the words of a key are a program’s: no line of theirs is chan
   expect(seen.told).toContain('was written by a program and stays');
   expect(seen.told).toContain('was not said by the user');
   expect([file('releases.md').replace('- Releases are cut on Tuesdays.\n', ''), file('ports.md')]).toEqual(before);
-  expect(await recalled()).toContain(`- ${BY_HAND}\n${MARKED}\n- Releases are cut on Tuesdays.\n`);
+  expect(await recalled()).toContain(`- ${BY_HAND}\n${MARKED}\n- Releases are cut on Tuesdays. (2026-11-20)\n`);
   expect(await recalled()).not.toContain('push to main');
 });

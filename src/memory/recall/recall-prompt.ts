@@ -3,16 +3,13 @@
 // something is asked of anything, one word that its topic is about: one that many lines have is not enough to interrupt someone for.
 // A line is looked for in its file as it stands. Bounded: of thousands of topics it reads a dozen files. It changes nothing.
 
-import { allOf, type Db } from '../../db/sql.ts';
 import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
-import { idsHolding } from '../search.ts';
-import { inOneCase } from '../search-words.ts';
 import { parseTopic, type Topic } from '../text/topic.ts';
 import type { RecallSource } from './recall-source.ts';
-import { ageDays, sayAge } from './recall-topics.ts';
-import { MARK, newerAmong, sayNewer, sayUnsorted } from './recall-words.ts';
+import { OF_ANY_TASK } from './recall-topics.ts';
+import { MARK, newerAmong, sayDay, sayNewer, sayUnsorted } from './recall-words.ts';
 
 /** A statement as it is shown, and what stands above it. */
 export interface NearLine {
@@ -26,13 +23,8 @@ export interface NearLine {
   score: number;
 }
 
-/** Of the words of a prompt so many are looked for, each in so many of the newest lines; the best of those tell the topics. */
-const MOST_WORDS = 16;
-const MOST_WITH_WORD = 400;
-const MOST_FOUND = 300;
+/** Of so many topics the lines are compared. */
 const MOST_TOPICS = 12;
-/** So many lines stand for all, where it is told how rare a word is. */
-const USUAL_LINES = 10_000;
 /** What is less than so near as the nearest is left out. */
 const LEAST_SHARE = 0.4;
 /** What a word in a topic's name or description counts of one in the line. */
@@ -41,10 +33,6 @@ const OF_TOPIC = 0.5;
 const OF_VALUE = 2;
 /** What more topics than these name in their names or descriptions tells no subject. */
 const MOST_OF_SUBJECT = 3;
-
-/** What every second task is worded with is no subject of one. */
-const OF_ANY_TASK =
-  /^(?:add|adds|chang|creat|edit|fix|implement|improv|updat|remov|renam|mov|writ|read|show|find|check|new|file|code|line)(?:e|es|s|ed|en|d|ing)?$/;
 
 /** What more lines than these name tells none of them. */
 const MOST_OF_NAME = 3;
@@ -57,17 +45,16 @@ const UNSORTED = '### Not sorted into topics yet\n';
 
 /** The nearest first. */
 export async function nearTo(
-  db: Db,
-  { memory, source }: { memory: string; source: RecallSource },
-  { prompt, now, isShown }: { prompt: string; now: Date; isShown(said: string): boolean },
+  source: RecallSource,
+  { prompt, isShown }: { prompt: string; isShown(said: string): boolean },
 ): Promise<NearLine[]> {
   const asked = readAsked(prompt);
   if (asked.words.length + asked.values.length === 0) return [];
-  const paths = await topicsHolding(db, memory, [...asked.words, ...asked.values]);
-  const [files, programs] = await Promise.all([source.read(paths), source.programLines(paths)]);
+  const paths = [...(await source.holding([...asked.words, ...asked.values])).keys()].slice(0, MOST_TOPICS);
+  const [files, known] = await Promise.all([source.read(paths), source.lines(paths)]);
   const topics = paths.flatMap((path) => {
     const file = files.get(path);
-    return file ? [{ ...parseTopic(path, file.text), changedAt: file.changedAt, programs: programs.get(path) }] : [];
+    return file ? [{ ...parseTopic(path, file.text), known: known.get(path) }] : [];
   });
   const unsorted = await source.unsorted({ isQuick: true });
   const isSubject = subjectsOf(topics.map(aboutOf));
@@ -79,13 +66,14 @@ export async function nearTo(
   );
   const ofTopics = topics.flatMap((topic) =>
     topic.lines.map(({ id, text }): NearLine => {
-      const mark = topic.programs?.has(id) ? `${MARK} ` : '';
+      const line = topic.known?.get(id);
+      const mark = line?.isPrograms ? `${MARK} ` : '';
       // Of a question what is known is wanted, of an order the rules for it.
       const subject = topic.type === 'feedback' ? aboutOf(topic) : asked.isQuestion ? topic.name : '';
       return {
-        heading: headingOf(topic, now),
+        heading: `### ${topic.path}${topic.type ? ` (${topic.type})` : ''}\n`,
         said: text,
-        text: `${sayNewer(newerThan(text))}- ${mark}${text}\n`,
+        text: `${sayNewer(newerThan(text))}- ${mark}${text}${sayDay(line)}\n`,
         score: nearness(asked, text, { about: aboutOf(topic), subject, isSubject }),
       };
     }),
@@ -100,46 +88,6 @@ export async function nearTo(
   return near
     .filter(({ score, said }) => score > 0 && score >= least && !isShown(said))
     .sort((a, b) => b.score - a.score);
-}
-
-/** The living topics with lines that hold the most and the rarest of these words, the best first. */
-async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<string[]> {
-  const sought = new Set(
-    words
-      .map(inOneCase)
-      .map(stemOf)
-      .sort((a, b) => b.length - a.length),
-  );
-  const scores = new Map<number, number>();
-  for (const text of [...sought].slice(0, MOST_WORDS)) {
-    const ids = await idsHolding(db, memory, { texts: [text], under: '', most: MOST_WITH_WORD });
-    const weight = Math.log(1 + USUAL_LINES / Math.max(1, ids.length));
-    for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
-  }
-  const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, MOST_FOUND);
-  // Without the memory, of which SQLite would go through all lines.
-  const ids = best.map(([id]) => id);
-  const lines = await allOf<{ id: number; file: string }>(db, 'select id, file from line where id in (#)', ids);
-  const files = await allOf<{ id: string; path: string }>(
-    db,
-    "select id, path from file where memory = ? and id in (#) and meta is not null and path not like 'archive/%'",
-    [...new Set(lines.map(({ file }) => file))],
-    memory,
-  );
-  const pathOf = new Map(files.map(({ id, path }) => [id, path]));
-  const paths = new Map(lines.map(({ id, file }) => [id, pathOf.get(file)]));
-  return [...new Set(best.flatMap(([id]) => paths.get(id) ?? []))].slice(0, MOST_TOPICS);
-}
-
-/** What all forms of a word begin with; a short one stands behind a space, since letters are looked for three at a time. */
-function stemOf(word: string): string {
-  const stem = /^[a-z]{5,}$/.test(word) ? word.replace(/(?:e?s|e?d|ing|e)$/, '') : word;
-  return [...stem].length < 3 ? ` ${stem}` : stem;
-}
-
-function headingOf({ path, type, changedAt }: Topic & { changedAt: Date }, now: Date): string {
-  const about = [type, `last changed ${sayAge(ageDays(changedAt, now))}`].filter(Boolean).join(', ');
-  return `### ${path} (${about})\n`;
 }
 
 interface Asked {

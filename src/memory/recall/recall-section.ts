@@ -7,9 +7,10 @@ import { redact } from '../../base/secrets/redact-text.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { editLines, lineId, locateLines, parseTopic, partSeenOnce } from '../text/topic.ts';
+import { editLines, lineId, locateLines, parseTopic, partSeenOnce, seenOnceOn } from '../text/topic.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
+  type About,
   ageCaveat,
   ageDays,
   cutIndex,
@@ -18,18 +19,18 @@ import {
   namedThings,
   type RankedTopic,
   rankTopics,
-  sayAge,
 } from './recall-topics.ts';
 import {
   ALL_BY_PROGRAM,
-  indexWordsOfPrograms,
+  idWithoutDay,
   MARK,
-  markPrograms,
   newerAmong,
-  type ProgramWords,
+  type ShownWords,
   sayNewer,
   sayUnsorted,
-  wordsOfPrograms,
+  shownWords,
+  withMarks,
+  wordLines,
 } from './recall-words.ts';
 
 /** What is to be shown of a memory. */
@@ -39,8 +40,7 @@ export interface SectionRequest {
   hasIndex: boolean;
   /** Where named things are looked for; without it nothing is marked as gone. */
   tree?: TreeSearch;
-  /** What the session is about; topics that match come first. */
-  query?: string;
+  about: About;
   now: Date;
   /** Whether a text is within this share of what the part may take. */
   isWithin(text: string, share: number): boolean;
@@ -69,9 +69,7 @@ export interface RecalledTopic {
 }
 
 /** How much of the part each of its sections may take while the others want some too. */
-const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, seenOnce: 0.1 };
-/** Looked at for the names in them: more than ever fits. */
-const MOST_TOPICS = 40;
+const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, sort: 0.5, leftOut: 0.05 };
 const MOST_NAMES = 100;
 /** After so many that found no room, there is none. */
 const MOST_MISSES = 5;
@@ -81,10 +79,11 @@ export interface LaidPart {
   index: (NonNullable<RecalledPart['index']> & { text: string }) | null;
   topics: { found: RecalledTopic; text: TopicText }[];
   entries: { found: RecalledPart['entries'][number]; text: string }[];
-  seenOnce: string[];
+  /** Topics that found no room. */
+  leftOut: string;
 }
 
-const NOTHING: LaidPart = { index: null, topics: [], entries: [], seenOnce: [] };
+const NOTHING: LaidPart = { index: null, topics: [], entries: [], leftOut: '' };
 
 export function foundIn({ index, topics, entries }: LaidPart): RecalledPart {
   return {
@@ -96,10 +95,11 @@ export function foundIn({ index, topics, entries }: LaidPart): RecalledPart {
 
 interface LaidTopic extends RankedTopic {
   description: string;
-  type: MemoryType | undefined;
-  /** The file without its frontmatter. */
+  /** The file without its frontmatter, its lines with what is known of them. */
   body: string;
-  programs: ProgramWords | null;
+  words: ShownWords;
+  /** When the newest of its lines was said, where that is known of all of them. */
+  saidOn: string | undefined;
 }
 
 interface TopicText {
@@ -116,8 +116,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const { source, now, fits, isWithin } = request;
   const index = await clean(beginningOf((await source.read(['MEMORY.md'])).get('MEMORY.md')?.text ?? ''));
   if (!request.hasIndex && index.trim() !== '') {
-    const ids = await indexWordsOfPrograms(index, source);
-    const laid = (lines: string) => (ids.size > 0 ? markPrograms(lines, ids) : lines);
+    const laid = await withMarks(index, source);
     const cut = cutIndex(index, (lines) => {
       const text = laid(lines);
       const withRoom = { lines: 0, shownLines: 0, text: text + cutWarningRoom(index) };
@@ -144,32 +143,37 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     } else misses += 1;
   }
 
-  const ranked = (await rankTopics(source, index, request.query)).slice(0, MOST_TOPICS);
-  const programsOf = await source.programLines(ranked.map(({ path }) => path));
+  const { ranked, others } = await rankTopics(source, index, request.about);
+  const knownOf = await source.lines(ranked.map(({ path }) => path));
   const gone = await goneThings(ranked, request.tree);
-  misses = 0;
-  const marked: string[] = [];
   const newerThan = newerAmong(
     ranked.flatMap((raw) => locateLines(bodyOfTopic(raw.text)).map(({ text }) => text)),
     foundIn(part).entries,
   );
-  for (const raw of ranked) {
-    if (misses === MOST_MISSES) break;
+  misses = 0;
+  const leftOutOf = (left: string[], hasRoom: (text: string) => boolean) => {
+    const say = (count: number) => sayLeftOut(left.slice(0, count), others + left.length - count);
+    return say(mostThat((count) => isWithin(say(count), SHARES.leftOut) && hasRoom(say(count)), left.length));
+  };
+  const room = leftOutOf(
+    ranked.map(({ path }) => path),
+    () => true,
+  );
+  const place = async (raw: RankedTopic, isFull: (text: string) => boolean) => {
     const text = await clean(raw.text);
-    const { description, type } = parseTopic(raw.path, text);
-    const programs = wordsOfPrograms(text, { ...raw, programs: programsOf.get(raw.path) });
-    const isPrograms = programs?.isAll ?? false;
-    const { text: body, marked: once, isAll } = partSeenOnce(bodyOfTopic(text));
-    const markOf = (id: string) => (programs?.ids.has(id) ? `${MARK} ` : '');
-    marked.push(...once.map(({ id, text }) => `- ${markOf(id)}${text} (${raw.path})\n`));
-    if (isAll) continue;
-    const ids = (!isPrograms && programs?.ids) || undefined;
-    const topic = {
-      ...raw,
-      ...{ description, type, programs },
-      body: markPrograms(body.trim(), ids, (line) => sayNewer(newerThan(line))),
-    };
-    const marks = namedThings(topic.body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
+    const { description } = parseTopic(raw.path, text);
+    const words = shownWords(text, { ...raw, known: knownOf.get(raw.path) });
+    const { isPrograms } = words;
+    const { text: certain, marked } = partSeenOnce(bodyOfTopic(text));
+    const unsure = marked.sort((a, b) => ((seenOnceOn(a.text) ?? '') < (seenOnceOn(b.text) ?? '') ? 1 : -1));
+    const lines = [certain.trim(), ...unsure.map((line) => `- ${line.text}`)].filter((line) => line !== '').join('\n');
+    const days = locateLines(lines).map(({ id, text }) => seenOnceOn(text) ?? words.lines.get(id)?.day ?? '');
+    const known = new Map(isPrograms ? [] : words.lines);
+    for (const { id } of unsure) known.set(id, { isPrograms: known.get(id)?.isPrograms ?? false, day: null });
+    const body = wordLines(lines, known, (line) => sayNewer(newerThan(line)));
+    const saidOn = days.every((day) => day !== '') ? days.sort().at(-1) : undefined;
+    const topic = { ...raw, description, words, saidOn, body };
+    const marks = namedThings(body).flatMap(({ shown }) => (gone.has(shown) ? [shown] : []));
     const found = {
       path: topic.path,
       type: topic.type ?? null,
@@ -179,26 +183,49 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       isPrograms,
       matches: topic.matches > 0,
     };
+    const leftOut = part.topics.length + 1 < ranked.length ? room : '';
     const block = topicBlock(topic, { marks, now }, (text) => {
       const topics = [...part.topics, { found, text }];
-      return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics }));
+      return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });
+    if (block && isFull(wholeOf(block.text))) return false;
     if (block) part.topics = [...part.topics, { found: { ...found, isCut: block.isCut }, text: block.text }];
     else misses += 1;
+    return true;
+  };
+  const later: RankedTopic[] = [];
+  const bySort = new Map<number, string>();
+  for (const raw of ranked) {
+    if (misses === MOST_MISSES) break;
+    const isPlaced = await place(raw, (text) => {
+      const before = bySort.get(raw.sort) ?? '';
+      if (raw.matches > 0 || before === '' || isWithin(before + text, SHARES.sort)) {
+        bySort.set(raw.sort, before + text);
+        return false;
+      }
+      return true;
+    });
+    if (!isPlaced) later.push(raw);
   }
-  for (const line of marked) {
-    const seenOnce = [...part.seenOnce, line];
-    if (isWithin(seenOnce.join(''), SHARES.seenOnce) && fits(bodyOf({ ...part, seenOnce }))) part.seenOnce = seenOnce;
-  }
+  for (const raw of later) if (misses < MOST_MISSES) await place(raw, () => false);
+  const order = new Map(ranked.map(({ path }, at) => [path, at]));
+  part.topics.sort((a, b) => (order.get(a.found.path) ?? 0) - (order.get(b.found.path) ?? 0));
+  const left = ranked.flatMap(({ path }) => (part.topics.some(({ found }) => found.path === path) ? [] : path));
+  part.leftOut = leftOutOf(left, (leftOut) => fits(bodyOf({ ...part, leftOut })));
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
   return fits(bodyOf(part)) ? part : NOTHING;
+}
+
+function sayLeftOut(paths: string[], more: number): string {
+  if (paths.length === 0) return '';
+  return `${paths.join(', ')}${more > 0 ? `, and ${more} more` : ''}\n`;
 }
 
 /** The ids of the statements that a part shows. */
 export function statementsIn({ topics, entries }: LaidPart): string[] {
   // What a program wrote is not said by the user, who may say it in a part behind.
   const own = topics.filter(({ found }) => !found.isPrograms);
-  const lines = own.flatMap(({ text }) => locateLines(text.body).map(({ id }) => id));
+  const lines = own.flatMap(({ text }) => locateLines(text.body).map(({ text }) => idWithoutDay(text)));
   return [...lines, ...entries.map(({ found }) => lineId(found.text))];
 }
 
@@ -206,8 +233,9 @@ export function statementsIn({ topics, entries }: LaidPart): string[] {
 export function withoutSaid(part: LaidPart, said: Set<string>): LaidPart {
   const topics = part.topics.flatMap(({ found, text }) => {
     const lines = locateLines(text.body);
-    if (lines.length > 0 && lines.every(({ id }) => said.has(id)) && !found.isCut) return [];
-    return [{ found, text: { ...text, body: editLines(text.body, { remove: said, add: [] }) } }];
+    const remove = new Set(lines.flatMap((line) => (said.has(idWithoutDay(line.text)) ? line.id : [])));
+    if (lines.length > 0 && lines.every(({ id }) => remove.has(id)) && !found.isCut) return [];
+    return [{ found, text: { ...text, body: editLines(text.body, { remove, add: [] }) } }];
   });
   return { ...part, topics, entries: part.entries.filter(({ found }) => !said.has(lineId(found.text))) };
 }
@@ -222,7 +250,7 @@ async function clean(text: string): Promise<string> {
 }
 
 /** Empty where a part shows nothing. */
-export function bodyOf({ index, topics, entries, seenOnce }: LaidPart): string {
+export function bodyOf({ index, topics, entries, leftOut }: LaidPart): string {
   const textsOf = (isChange: boolean) =>
     entries.flatMap(({ found, text }) => (Boolean(found.changes) === isChange ? text : [])).join('');
   const [changed, others] = [textsOf(true), textsOf(false)];
@@ -231,19 +259,22 @@ export function bodyOf({ index, topics, entries, seenOnce }: LaidPart): string {
     changed && `## Changed since the topics were written\n\n${changed}`,
     topics.length > 0 && `## Topics\n\n${topics.map(({ text }) => wholeOf(text)).join('\n')}`,
     others && `## Not sorted into topics yet\n\n${others}`,
-    seenOnce.length > 0 && `## Seen once, not certain yet\n\n${seenOnce.join('')}`,
+    leftOut && `## Not told here: read what is needed\n\n${leftOut}`,
   ];
   return sections.filter((section) => section).join('\n');
 }
 
-const SECTION =
-  /^## (?=(?:MEMORY\.md|Changed since the topics were written|Topics|Not sorted into topics yet|Seen once, not certain yet)$)/m;
+/** Where lines are told: those of an index only name them. */
+const TOLD =
+  /^## (?:Changed since the topics were written|Topics|Not sorted into topics yet)\n\n([\s\S]*?)(?=^## |^<\/?nocturne-|(?![\s\S]))/gm;
+/** What nocturne says itself among them; `Newer` says one twice. */
+const OWN_WORDS =
+  /^(?:> .*|\(cut here: read .*\)|### .*|- Newer, \d.*|Memory was last sorted on .*|<\/?nocturne-.*|# .*)$/gm;
 
-/** How many lines of what is remembered a text tells: those of an index only name them, and `Newer` says one twice. */
+/** How many lines of what is remembered a text tells. */
 export function countLines(text: string): number {
-  const [, ...sections] = text.split(SECTION);
-  const told = sections.filter((section) => !section.startsWith('MEMORY.md'));
-  return told.join('').match(/^[ \t]*[-*] (?!Newer, \d)/gm)?.length ?? 0;
+  const told = [...text.matchAll(TOLD)].map(([, lines = '']) => lines.replace(OWN_WORDS, ''));
+  return told.reduce((sum, lines) => sum + locateLines(`\n${lines}`).length, 0);
 }
 
 function wholeOf({ head, body, foot }: TopicText): string {
@@ -262,17 +293,17 @@ function topicBlock(
   { marks, now }: { marks: string[]; now: Date },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
-  const days = ageDays(topic.changedAt, now);
-  const caveat = ageCaveat(topic.type, days);
+  const { words, saidOn } = topic;
+  const changed = saidOn ?? topic.changedAt.toISOString().slice(0, 10);
+  const caveat = ageCaveat(topic.type, ageDays(saidOn ? new Date(saidOn) : topic.changedAt, now));
   const names = marks.map((shown) => `\`${shown}\``).join(', ');
-  const { programs } = topic;
-  const by = programs?.isAll && ALL_BY_PROGRAM;
-  const about = [topic.type, `last changed ${sayAge(days)}`, by].filter((part) => part).join(', ');
-  const mark = programs?.isDescription && !by ? `${MARK} ` : '';
+  const by = words.isPrograms && ALL_BY_PROGRAM;
+  const about = [topic.type, !saidOn && `last changed ${changed}`, by].filter((part) => part).join(', ');
+  const mark = words.isDescriptionPrograms && !by ? `${MARK} ` : '';
   const says = topic.body.includes(topic.description) ? '' : `: ${mark}${topic.description}`;
-  const head = `### ${topic.path} (${about})${says}\n`;
+  const head = `### ${topic.path}${about && ` (${about})`}${says}\n`;
   const notes = [
-    programs && `> ${programs.note}\n`,
+    words.note && `> ${words.note}\n`,
     caveat && `> ${caveat}\n`,
     marks.length > 0 && `> Not found in the working tree now: ${names}.\n`,
   ];

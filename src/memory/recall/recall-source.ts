@@ -7,12 +7,15 @@ import { listNames } from '../../base/files/directories.ts';
 import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { type Day, dayOf } from '../../base/time.ts';
-import { allOf, type Sql } from '../../db/sql.ts';
+import { allOf, type Db } from '../../db/sql.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
 import { type MemoryType, sayOp } from '../memory-types.ts';
+import { idsHolding } from '../search.ts';
+import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
+import { isTopicPath } from '../text/topic.ts';
 
 export interface ReadFile {
   text: string;
@@ -31,11 +34,24 @@ export interface UnsortedEntry {
   isPrograms: boolean;
 }
 
+export interface KnownLine {
+  /** A program wrote it, and it rests on no entry. */
+  isPrograms: boolean;
+  /** On which day it was last said. */
+  day: Day | null;
+}
+
 export interface RecallSource {
   /** Those of these files that are there, by the path that was asked for. */
   read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
-  /** The ids of lines that a program wrote and that rest on no entry, of these files. */
-  programLines(paths: readonly string[]): Promise<Map<string, Set<string>>>;
+  /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
+  lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>>;
+  /** Living topics of which a line or the description holds these words, with how many and how rare ones: of rows alone. */
+  holding(words: readonly string[]): Promise<Map<string, number>>;
+  /** Topics in the directory that have no row yet, then those that changed last. */
+  fresh(): Promise<string[]>;
+  /** What the last session that was learned from said, in its own words. */
+  lastSubject(): Promise<string>;
   /** When these topics were last used, by path. */
   usedAt(paths: readonly string[]): Promise<Map<string, string>>;
   /** Newest first. `isQuick`: of the days alone of which rows know some. */
@@ -48,13 +64,27 @@ export interface RecallSource {
 const MOST_DAYS = 14;
 const NEWEST_LOGS = 2;
 const LAST_DREAM_MS = 3 * 86_400_000;
+const MOST_FRESH = 40;
+/** A directory that changed no later than so long after its rows was changed with them. */
+const JUST_PLACED_MS = 2_000;
+/** So many of what the last session said tell what it was about. */
+const MOST_OF_SUBJECT = 4;
+/** So many words are looked for, each in so many of the newest lines; the best of those tell the topics. */
+const MOST_WORDS = 16;
+const MOST_WITH_WORD = 400;
+const MOST_FOUND = 300;
+/** So many lines stand for all, where it is told how rare a word is. */
+const USUAL_LINES = 10_000;
 
 /** A directory in which nocturne has not worked. */
 export function sourceOfDirectory(dir: string): RecallSource {
   const read = async (paths: readonly string[]) => readFrom(dir, paths).found;
   return {
     read,
-    programLines: async () => new Map(),
+    lines: async () => new Map(),
+    holding: async () => new Map(),
+    fresh: async () => newTopicsIn(dir),
+    lastSubject: async () => '',
     usedAt: async () => new Map(),
     unsorted: async ({ isQuick } = {}) =>
       isQuick ? [] : unsortedIn(itemsOf(await read(newestLogs(dir))), { memory: '', rows: [] }),
@@ -93,6 +123,10 @@ function fileAt(dir: string, path: string): string | null {
   return place?.kind === 'file' ? place.absolute : null;
 }
 
+function newTopicsIn(dir: string, known: ReadonlySet<string> = new Set()): string[] {
+  return listNames(dir).filter((name) => !known.has(name) && isTopicPath(name) && isMemoryPath(name));
+}
+
 function newestLogs(dir: string): string[] {
   const year = listNames(join(dir, 'logs')).findLast((name) => /^\d{4}$/.test(name));
   const month = year && listNames(join(dir, 'logs', year)).findLast((name) => /^\d\d$/.test(name));
@@ -102,7 +136,7 @@ function newestLogs(dir: string): string[] {
 
 /** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
 export function sourceOfRows(
-  sql: Sql,
+  sql: Db,
   { id: memory, dir, zone }: { id: string; dir: string | null; zone: string },
 ): RecallSource {
   return {
@@ -117,13 +151,53 @@ export function sourceOfRows(
         if (content) found.set(asked.get(folded) as string, { text: content.toString(), changedAt: new Date(at) });
       return found;
     },
-    async programLines(paths) {
-      const select = `select file.path, r.line from rests r join file on file.memory = r.memory and file.id = r.file
-        where r.memory = ? and file.path in (#) group by file.path, r.line
-        having min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) = 1`;
-      const rows = await allOf<{ path: string; line: string }>(sql, select, paths, memory);
-      const byPath = Map.groupBy(rows, ({ path }) => path);
-      return new Map([...byPath].map(([path, those]) => [path, new Set(those.map(({ line }) => line))]));
+    async lines(paths) {
+      const select = `select file.path, r.line, max(entry.day) as day,
+          min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) as program
+        from rests r join file on file.memory = r.memory and file.id = r.file
+        left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
+        where r.memory = ? and file.path in (#) group by file.path, r.line`;
+      const rows = await allOf<{ path: string; line: string; program: number; day: string | null }>(
+        sql,
+        select,
+        paths,
+        memory,
+      );
+      return new Map(
+        [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
+          path,
+          new Map(those.map(({ line, day, program }) => [line, { day, isPrograms: Number(program) === 1 }])),
+        ]),
+      );
+    },
+    holding: (words) => topicsHolding(sql, memory, words),
+    async fresh() {
+      const newest = await sql.all<{ path: string; at: string }>(
+        `select file.path, max(file.updated_at) as at
+         from (select memory, file, seq from version where memory = ? order by seq desc limit ?) last
+         join file on file.memory = last.memory and file.id = last.file
+         where file.meta is not null and file.path is not null group by file.path order by max(last.seq) desc`,
+        ...[memory, MOST_FRESH],
+      );
+      const paths = newest.map(({ path }) => path);
+      const isSame = (statNow(dir ?? '')?.modifiedMs ?? 0) < Date.parse(newest[0]?.at ?? '') + JUST_PLACED_MS;
+      if (dir === null || isSame) return paths;
+      // One value instead of as many rows.
+      const list = sql.engine === 'sqlite' ? 'json_group_array(path)' : 'cast(json_agg(path) as text)';
+      const row = await sql.get<{ known: string | null }>(
+        `select ${list} as known from file where memory = ? and path is not null`,
+        memory,
+      );
+      return [...newTopicsIn(dir, new Set(JSON.parse(row?.known ?? '[]'))), ...paths];
+    },
+    async lastSubject() {
+      const rows = await sql.all<{ text: string }>(
+        `select text from entry where state <> 'gone' and job = (select id from job where memory = ? and kind = 'extract'
+           and exists (select 1 from entry where entry.job = job.id and entry.state <> 'gone')
+           order by created_at desc limit 1) order by at desc limit ?`,
+        ...[memory, MOST_OF_SUBJECT],
+      );
+      return rows.map(({ text }) => text).join('\n');
     },
     async usedAt(paths) {
       const select = `select path, (select used_at from topic_use where topic_use.memory = file.memory
@@ -150,8 +224,8 @@ export function sourceOfRows(
         ...(await entriesAmong(sql, memory, { column: 'day', of: [...items.keys()] })),
         ...(await entriesAmong(sql, memory, { column: 'id', of: named })),
       ];
-      const programs = await this.programLines([...logs.keys()]);
-      const byPrograms = new Set([...programs.values()].flatMap((lines) => [...lines]));
+      const lines = [...(await this.lines([...logs.keys()])).values()].flatMap((of) => [...of]);
+      const byPrograms = new Set(lines.flatMap(([id, { isPrograms }]) => (isPrograms ? id : [])));
       return unsortedIn(items, { memory, rows, byPrograms });
     },
     async lastDream(now) {
@@ -210,4 +284,39 @@ function unsortedIn(
     const isPrograms = by === 'assistant' && evidence.length === 0;
     return { id, day, type, text, isPrograms, ...(changes && { changes }) };
   });
+}
+
+/** Living topics with lines that hold these words, the best first: by what its best line holds, rare words weighing more. */
+async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<Map<string, number>> {
+  const sought = new Set(words.map((word) => stemOf(inOneCase(word))).sort((a, b) => b.length - a.length));
+  const scores = new Map<number, number>();
+  for (const text of [...sought].slice(0, MOST_WORDS)) {
+    const ids = await idsHolding(db, memory, { texts: [text], under: '', most: MOST_WITH_WORD });
+    const weight = Math.log(1 + USUAL_LINES / Math.max(1, ids.length));
+    for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
+  }
+  const best = [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, MOST_FOUND);
+  // Without the memory, of which SQLite would go through all lines.
+  const ids = best.map(([id]) => id);
+  const lines = await allOf<{ id: number; file: string }>(db, 'select id, file from line where id in (#)', ids);
+  const files = await allOf<{ id: string; path: string }>(
+    db,
+    "select id, path from file where memory = ? and id in (#) and meta is not null and path not like 'archive/%'",
+    [...new Set(lines.map(({ file }) => file))],
+    memory,
+  );
+  const pathOf = new Map(files.map(({ id, path }) => [id, path]));
+  const paths = new Map(lines.map(({ id, file }) => [id, pathOf.get(file)]));
+  const topics = new Map<string, number>();
+  for (const [id, score] of best) {
+    const path = paths.get(id);
+    if (path !== undefined && !topics.has(path)) topics.set(path, score);
+  }
+  return topics;
+}
+
+/** What all forms of a word begin with; a short one stands behind a space, since letters are looked for three at a time. */
+function stemOf(word: string): string {
+  const stem = /^[a-z]{5,}$/.test(word) ? word.replace(/(?:e?s|e?d|ing|e)$/, '') : word;
+  return [...stem].length < 3 ? ` ${stem}` : stem;
 }

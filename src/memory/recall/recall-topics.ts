@@ -5,52 +5,108 @@
 
 import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { withoutGivenUp } from '../../rules/words.ts';
+import { COMMON_VERBS, LIGHT } from '../../rules/languages.ts';
+import { contentWords, withoutGivenUp } from '../../rules/words.ts';
 import { isPinned } from '../file-guards.ts';
 import { isMemoryPath } from '../memory-paths.ts';
-import type { MemoryType } from '../memory-types.ts';
+import { isMemoryType, type MemoryType } from '../memory-types.ts';
 import { readLines } from '../text/blocks.ts';
+import { bodyStart } from '../text/frontmatter.ts';
 import { INDEX_CAPS, linksIn } from '../text/index-file.ts';
+import { isTopicName } from '../text/topic.ts';
 import type { ReadFile, RecallSource } from './recall-source.ts';
 
 export interface RankedTopic extends ReadFile {
   path: string;
+  type: MemoryType | undefined;
   /** How many words of the query stand in it. */
   matches: number;
+  /** Of which sort it is, of those that are told one behind the other. */
+  sort: number;
 }
 
-/** So many of the topics that only an overflow list names are read, the best by their lines. */
-const MOST_LISTED = 50;
-const LIST = /^index\/\w+\.md$/;
+/** What a session is about. */
+export interface About {
+  /** What it asks for. */
+  query?: string;
+  /** Its branch and directory; topics that are near to that, or to what the last session said, come before the rest. */
+  here?: string;
+}
 
-export async function rankTopics(source: RecallSource, index: string, query = ''): Promise<RankedTopic[]> {
+/** So many topics that the index does not name are read, the nearest by their lines. */
+const MOST_NEAR = 50;
+/** So many of one sort, while there are others. */
+const MOST_OF_SORT = 12;
+/** Looked at for the names in them: more than ever fits. */
+const MOST_TOPICS = 40;
+
+/** The topics that may be told, the most useful first; `others`: how many more the index names. */
+export async function rankTopics(source: RecallSource, index: string, { query = '', here = '' }: About) {
   const words = wordsOf(query);
-  const inIndex = namedIn(index);
-  const lists = [...inIndex.keys()].filter((path) => LIST.test(path));
-  for (const path of lists) inIndex.delete(path);
-  const named = new Map([...inIndex].slice(0, INDEX_CAPS.lines));
-  const overflow = words.length === 0 ? [] : [...(await source.read(lists)).values()];
-  const listed = overflow
-    .flatMap(({ text }) => [...namedIn(text)])
-    .map(([path, line]) => ({ path, line, matches: countMatches(line, words) }))
-    .filter(({ path, matches }) => matches > 0 && !named.has(path))
-    .sort((a, b) => b.matches - a.matches);
-  for (const { path, line } of listed.slice(0, MOST_LISTED)) named.set(path, line);
-  const isTopic = (path: string) =>
-    isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:index|logs)\//.test(path);
-  const paths = [...named.keys()].filter(isTopic);
+  const about = words.length > 0 ? words : tellingWords(`${here}\n${await source.lastSubject()}`);
+  const [near, fresh] = await Promise.all([source.holding(about), source.fresh()]);
+  const named = namedIn(index);
+  const byName = (path: string) => -countMatches(path, about);
+  const candidates = new Set([
+    ...namesIn(query),
+    ...[...named.keys()].slice(0, INDEX_CAPS.lines),
+    ...[...near.keys()].slice(0, MOST_NEAR),
+    ...fresh.toSorted((a, b) => byName(a) - byName(b)).slice(0, INDEX_CAPS.lines),
+  ]);
+  const paths = [...candidates].filter(
+    (path) => isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:index|logs)\//.test(path),
+  );
   const [files, usedAt] = await Promise.all([source.read(paths), source.usedAt(paths)]);
-  const topics = [...named].flatMap(([path, line], place) => {
+  const exact = new Set(namesIn(query));
+  const topics = paths.flatMap((path) => {
     const file = files.get(path);
     if (!file) return [];
-    const matches = countMatches(`${line} ${file.text}`, words);
-    return { ...file, path, matches, place, usedAt: usedAt.get(path) ?? '', isPinned: isPinned(path, file.text) };
+    const { text } = file;
+    const type = typeIn(text);
+    const matches = countMatches(`${path} ${named.get(path) ?? ''} ${text}`, words);
+    const order = [
+      isPinned(path, text) ? 0 : 1,
+      exact.has(path) ? 0 : 1,
+      -matches,
+      type === 'feedback' ? 0 : type === 'user' ? 1 : OPEN.test(text) ? 2 : near.has(path) ? 3 : 4,
+      -(near.get(path) ?? 0),
+    ];
+    return { ...file, path, type, matches, order, sort: order[3] as number, usedAt: usedAt.get(path) ?? '' };
   });
-  return topics.sort((a, b) => {
+  const sorted = topics.sort((a, b) => {
+    const differs = a.order.findIndex((value, at) => value !== b.order[at]);
+    if (differs >= 0) return (a.order[differs] as number) - (b.order[differs] as number);
     const used = a.usedAt < b.usedAt ? 1 : a.usedAt > b.usedAt ? -1 : 0;
-    const asked = Number(b.isPinned) - Number(a.isPinned) || b.matches - a.matches;
-    return asked || used || b.changedAt.getTime() - a.changedAt.getTime() || a.place - b.place;
+    return used || b.changedAt.getTime() - a.changedAt.getTime();
   });
+  const first = [...Map.groupBy(sorted, ({ sort }) => sort).values()].flatMap((of) => of.slice(0, MOST_OF_SORT));
+  const asked = sorted.filter((topic) => topic.matches > 0 || first.includes(topic));
+  const ranked = [...new Set([...asked, ...sorted])].slice(0, MOST_TOPICS);
+  return { ranked, others: sorted.length - ranked.length };
+}
+
+/** What is not decided, or goes on. */
+const OPEN = /^[-*] Open: /m;
+
+function typeIn(text: string): MemoryType | undefined {
+  const type = /^\s*type: *["']?(\w+)/m.exec(text.slice(0, bodyStart(text)))?.[1];
+  return isMemoryType(type) ? type : undefined;
+}
+
+/** The topics that a query may name: in a word of it, or in all of it. */
+function namesIn(query: string): string[] {
+  const words = query.toLowerCase().match(/[a-z0-9]+(?:-[a-z0-9]+)*/g) ?? [];
+  return [...new Set([words.join('-'), ...words])].flatMap((name) => (isTopicName(name) ? `${name}.md` : []));
+}
+
+/** What every second task is worded with is no subject of one. */
+export const OF_ANY_TASK =
+  /^(?:add|adds|chang|creat|edit|fix|implement|improv|updat|remov|renam|mov|writ|read|show|find|check|new|file|code|line)(?:e|es|s|ed|en|d|ing)?$/;
+
+function tellingWords(text: string): string[] {
+  return [...contentWords(text)].filter(
+    (word) => word.length > 2 && !OF_ANY_TASK.test(word) && !LIGHT.has(word) && !COMMON_VERBS.has(word),
+  );
 }
 
 /** Words of three letters and more, and whatever is written without spaces, once each. */
@@ -63,21 +119,22 @@ function wordsOf(query: string): string[] {
   return [...new Set(words.filter((word) => word.length > 2 || /[^ -~]/.test(word)))];
 }
 
+/** What it counts that a word begins another, or ends it. */
+const OF_PART = 0.5;
+
 function countMatches(text: string, words: string[]): number {
   if (words.length === 0) return 0;
   // What a line names only as given up leads nobody to it.
   const folded = withoutGivenUp(text).toLowerCase().normalize('NFC');
-  return words.filter((word) => folded.includes(word)).length;
+  const whole = new Set(words.length > 0 ? folded.match(/[\p{L}\p{N}_]+/gu) : []);
+  return words.reduce((sum, word) => sum + (whole.has(word) ? 1 : folded.includes(word) ? OF_PART : 0), 0);
 }
 
 /** The files that lines name, each with its first line. */
 function namedIn(text: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    // Lines of our own end with their one link; thousands of them are read for a query.
-    const own = line.startsWith('- ') && line.endsWith('.md]') ? [line.slice(line.lastIndexOf('[') + 1, -1)] : null;
-    for (const path of own ?? (line.includes('.md') ? linksIn(line) : [])) if (!found.has(path)) found.set(path, line);
-  }
+  for (const line of text.split('\n'))
+    for (const path of line.includes('.md') ? linksIn(line) : []) if (!found.has(path)) found.set(path, line);
   return found;
 }
 
@@ -136,12 +193,6 @@ export function ageDays(changed: Date, now: Date): number {
   return Math.max(0, Math.floor((now.getTime() - changed.getTime()) / DAY_MS));
 }
 
-/** `today`, `1 day ago`, `12 days ago`. */
-export function sayAge(days: number): string {
-  if (days === 0) return 'today';
-  return days === 1 ? '1 day ago' : `${days} days ago`;
-}
-
 /** What to say of a memory of this age, or null while it is fresh. */
 export function ageCaveat(type: MemoryType | undefined, days: number): string | null {
   return days >= STALE_DAYS[type ?? 'project'] ? CAVEATS[type ?? 'project'] : null;
@@ -159,14 +210,18 @@ export interface NamedThing {
 const EXTENSION =
   /\.(?:[cm]?[jt]sx?|json[c5]?|ya?ml|toml|mdx?|py|rb|go|rs|java|kts?|swift|[ch]|cc|[ch]pp|cs|php|(?:ba|z)?sh|sql|s?css|html?|vue|svelte|proto|tf|lock|gradle|xml|ini|cfg|txt)$/i;
 const BARE_PATH = /(?<![\w@/.:~`-])(?:\.\/)?(?:[\w@.-]+\/)+[\w.-]+\.[a-z]\w{0,5}(?![\w/`])/gi;
+/** What nobody writes but in code: brackets behind a name, an underscore or a hump in it; no trade name (`iPhone`, `macOS`). */
+const BARE_NAME =
+  /(?<![\w@/.:~$-])(?:[A-Za-z_]\w*(?:\.|::))*(?:[A-Za-z_]\w+\(\)|[a-z]{2,}\d*(?:[A-Z][a-z]\w*|_[a-z]\w*))(?![\w/(-]|\.\w|:\/)/g;
 
 /** The files, flags and functions that `text` names, each once. What may well be someone else's is left out. */
 export function namedThings(text: string): NamedThing[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/\b\w+:\/\/[^\s`)>\]]+/g, '');
   const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
-  const bare = prose.match(BARE_PATH) ?? [];
+  const names = prose.replace(/`[^`\n]+`/g, ' ').match(BARE_NAME) ?? [];
   const things = new Map<string, NamedThing>();
-  for (const thing of [...spans.map(thingOf), ...bare.map(pathOf)]) if (thing) things.set(thing.shown, thing);
+  for (const thing of [...spans.map(thingOf), ...(prose.match(BARE_PATH) ?? []).map(pathOf), ...names.map(functionOf)])
+    if (thing) things.set(thing.shown, thing);
   return [...things.values()];
 }
 

@@ -7,7 +7,7 @@ import { renderPrompt } from '../../base/prompt.ts';
 import { distinctValues } from '../../rules/literals.ts';
 import { contentWords, sharedPart } from '../../rules/words.ts';
 import { lineId, locateLines, parseTopic } from '../text/topic.ts';
-import type { RecallSource, UnsortedEntry } from './recall-source.ts';
+import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
 
 /** An entry on its line. */
 export function sayUnsorted(entry: UnsortedEntry): string {
@@ -79,68 +79,96 @@ const NOTES = {
 
 const HEADINGS = /^ {0,3}#{1,6}[ \t].*$/gm;
 
-export interface ProgramWords {
-  /** Ids of the lines and headings, as they are shown. */
-  ids: Set<string>;
-  isDescription: boolean;
-  isAll: boolean;
+/** What is known of a text as it is shown. */
+export interface ShownWords {
+  /** By the id of a line or heading as it is shown. */
+  lines: Map<string, KnownLine>;
+  isDescriptionPrograms: boolean;
+  /** A program wrote all of it. */
+  isPrograms: boolean;
+  /** Set where a program wrote some of it. */
   note: string;
 }
 
-/** What programs wrote of a file; null for nothing. `shown`: its text without secrets, so that ids may be others; `programs`: theirs. */
-export function wordsOfPrograms(
+/** `shown`: a text without secrets, so that the ids of its lines may be others; `known`: of those that it has. */
+export function shownWords(
   shown: string,
-  { path, text, programs }: { path: string; text: string; programs?: ReadonlySet<string> },
-): ProgramWords | null {
-  if (!programs) return null;
+  { path, text, known = new Map() }: { path: string; text: string; known?: ReadonlyMap<string, KnownLine> },
+): ShownWords {
   const [was, is] = [idsOf(text), idsOf(shown)];
-  const isSameNumber = was.length === is.length;
-  const ids = new Set(is.filter((_, at) => !isSameNumber || programs.has(was[at] as string)));
-  const isDescription = programs.has(lineId(parseTopic(path, text).description));
-  if (ids.size === 0 && !isDescription) return null;
-  const isAll = is.every((id) => ids.has(id)) && isDescription;
-  return { ids, isDescription, isAll, note: isAll ? NOTES.all : NOTES.some };
+  const somePrograms = [...known.values()].find(({ isPrograms }) => isPrograms);
+  const lines = new Map(
+    is.flatMap((id, at) => {
+      const line = was.length === is.length ? known.get(was[at] as string) : somePrograms;
+      return line ? [[id, line] as const] : [];
+    }),
+  );
+  const isOfProgram = (id: string) => lines.get(id)?.isPrograms ?? false;
+  const isDescriptionPrograms = somePrograms !== undefined && isPrograms(known, parseTopic(path, text).description);
+  const isAll = isDescriptionPrograms && is.every(isOfProgram);
+  const note = isAll ? NOTES.all : isDescriptionPrograms || is.some(isOfProgram) ? NOTES.some : '';
+  return { lines, isDescriptionPrograms, isPrograms: isAll, note };
 }
 
-/** The lines of the index that programs wrote, or that say of a topic what a program wrote of it. */
-export async function indexWordsOfPrograms(index: string, source: RecallSource): Promise<Set<string>> {
+function isPrograms(known: ReadonlyMap<string, KnownLine> | undefined, text: string): boolean {
+  return known?.get(lineId(text))?.isPrograms ?? false;
+}
+
+/** The index with the mark before the lines that programs wrote, or that say of a topic what a program wrote of it. */
+export async function withMarks(index: string, source: RecallSource): Promise<(part: string) => string> {
   const lines = locateLines(index).map((line) => ({ ...line, ...DESCRIBED.exec(line.text)?.groups }) as IndexLine);
-  const programs = await source.programLines(['MEMORY.md', ...lines.flatMap(({ path }) => path ?? [])]);
-  const own = programs.get('MEMORY.md') ?? new Set();
+  const known = await source.lines(['MEMORY.md', ...lines.flatMap(({ path }) => path ?? [])]);
+  const isOwn = (id: string) => known.get('MEMORY.md')?.get(id)?.isPrograms ?? false;
   const ofTopic = ({ path = '', description = '' }: IndexLine) => {
-    const those = programs.get(path);
+    const those = known.get(path);
     // What was cut cannot be told from the rest of it.
-    return those !== undefined && (those.has(lineId(description)) || description.endsWith('…'));
+    const isCut = description.endsWith('…') && [...(those?.values() ?? [])].some((line) => line.isPrograms);
+    return isCut || isPrograms(those, description);
   };
-  const marked = lines.filter((line) => own.has(line.id) || ofTopic(line));
-  return new Set([...marked.map(({ id }) => id), ...headingsIn(index).filter((id) => own.has(id))]);
+  const ids = [
+    ...lines.flatMap((line) => (isOwn(line.id) || ofTopic(line) ? line.id : [])),
+    ...headingsIn(index).filter(isOwn),
+  ];
+  const marked = new Map(ids.map((id) => [id, { isPrograms: true, day: null }]));
+  return (part) => (ids.length > 0 ? wordLines(part, marked) : part);
 }
 
 const DESCRIBED = /^(?<description>.*) \[(?<path>[^[\]]+)\]$/;
 type IndexLine = { id: string; description?: string; path?: string };
 
-/** A text with the mark before each of these lines and headings; `before` stands above a line, in nocturne's own words. */
-export function markPrograms(
+/** A text with the mark before each line and heading of a program, and behind each other line its day; `before` stands above one. */
+export function wordLines(
   text: string,
-  ids: Set<string> = new Set(),
+  known: Map<string, KnownLine>,
   before: (line: string) => string = () => '',
 ): string {
   let out = '';
   let end = 0;
   for (const { id, text: said, from, to, marker, kind } of locateLines(text)) {
-    out += withHeadings(text.slice(end, from), ids) + before(said) + marker;
+    out += withHeadings(text.slice(end, from), known) + before(said) + marker;
+    const line = known.get(id);
     // In a fence the mark would be code.
-    if (ids.has(id)) out += kind === 'fence' ? `${MARK}\n` : `${MARK} `;
-    out += text.slice(from + marker.length, to);
+    if (line?.isPrograms) out += kind === 'fence' ? `${MARK}\n` : `${MARK} `;
+    const raw = text.slice(from + marker.length, to);
+    out += kind === 'fence' || /^[>|]/.test(raw) ? raw : raw.trimEnd() + sayDay(line) + raw.slice(raw.trimEnd().length);
     end = to;
   }
-  return out + withHeadings(text.slice(end), ids);
+  return out + withHeadings(text.slice(end), known);
 }
 
-function withHeadings(text: string, ids: Set<string>): string {
-  if (ids.size === 0) return text;
+/** When a line was last said, to stand behind it. */
+export function sayDay(line: KnownLine | undefined): string {
+  return line?.day ? ` (${line.day})` : '';
+}
+
+/** The id of a line as it was before its day stood behind it. */
+export function idWithoutDay(text: string): string {
+  return lineId(text.replace(/ \(\d{4}-\d\d-\d\d\)$/, ''));
+}
+
+function withHeadings(text: string, known: Map<string, KnownLine>): string {
   return text.replace(HEADINGS, (heading) =>
-    ids.has(lineId(heading.trim())) ? heading.replace(/^ *#+[ \t]+/, `$&${MARK} `) : heading,
+    known.get(lineId(heading.trim()))?.isPrograms ? heading.replace(/^ *#+[ \t]+/, `$&${MARK} `) : heading,
   );
 }
 

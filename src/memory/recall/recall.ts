@@ -17,6 +17,7 @@ import {
   withoutSaid,
 } from './recall-section.ts';
 import type { RecallSource } from './recall-source.ts';
+import type { About } from './recall-topics.ts';
 import { asContent, frameOf } from './recall-words.ts';
 
 /** Whose memory is recalled with a project's: the user's in all projects, or what comes with the working tree. */
@@ -44,8 +45,7 @@ export interface RecallRequest extends RecallPlace {
   beside?: BesidePlace[];
   /** Paragraphs in nocturne's own words, before what is remembered. */
   notes?: string[];
-  /** What the session is about; topics that match come first. */
-  query?: string;
+  about: About;
   limits: { characters: number; tokens: number };
   now: Date;
 }
@@ -63,7 +63,7 @@ const SHARES: Record<ExtraScope, number> = { user: 0.25, local: 0.2 };
 const NOTES_SHARE = 0.25;
 
 export async function recall(request: RecallRequest): Promise<Recall> {
-  const { source, called, isForeign, hasIndex, tree, query, limits, notes: paragraphs = [], now } = request;
+  const { source, called, isForeign, hasIndex, tree, about, limits, notes: paragraphs = [], now } = request;
   const isWithin = (text: string, share: number) =>
     text.length <= limits.characters * share && isWithinTokens(text, Math.floor(limits.tokens * share));
   const ownWords = paragraphs.map((paragraph) => `${paragraph}\n\n`).join('');
@@ -76,7 +76,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
     const framed = await frameOf(`recall-${scope}`, place.called);
     const besides = (body: string) => `${besideText}\n${framed(asContent(body, scope === 'local'))}\n`;
     const part = await recallPart({
-      ...{ source: place.source, tree: place.tree, hasIndex: false, query, now },
+      ...{ source: place.source, tree: place.tree, hasIndex: false, about, now },
       isWithin: (text, share) => isWithin(text, share * SHARES[scope]),
       fits: (text) =>
         isWithin(framed(asContent(text, scope === 'local')), SHARES[scope]) && isWithin(section(besides(text)), 1),
@@ -90,7 +90,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
     return own === '' ? besideText : `# Of this project\n\n${asContent(own, isForeign)}\n${besideText}`;
   };
   const fits = (own: string) => isWithin(section(bodyOf(own)), 1);
-  const own = await recallPart({ source, hasIndex, tree, query, now, isWithin, fits });
+  const own = await recallPart({ source, hasIndex, tree, about, now, isWithin, fits });
   const body = textOf(own);
   // What a part says need not be said again in one behind it.
   const said = new Set(statementsIn(own));
