@@ -2,33 +2,44 @@
 // only when one of its names is asked for, and all for the help and a word that is no command.
 
 import type { Command } from 'commander';
+import { AppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 import type { CommandModule } from './spec.ts';
 
 /** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
+  { names: [''], load: () => import('./status-command.ts') },
   { names: ['setup'], load: () => import('./setup-command.ts') },
   { names: ['doctor', 'check', 'redact'], load: () => import('./check-command.ts') },
-  { names: ['list', 'search', 'sessions'], load: () => import('./list-command.ts') },
-  { names: ['show', 'restore'], load: () => import('./history-command.ts') },
-  { names: ['learn', 'extract', 'dream', 'reprocess'], load: () => import('./learn-command.ts') },
-  { names: ['remember', 'forget', 'pin'], load: () => import('./remember-command.ts') },
+  { names: ['list', 'search'], load: () => import('./list-command.ts') },
+  { names: ['show'], load: () => import('./history-command.ts') },
+  { names: ['learn', 'dream'], load: () => import('./learn-command.ts') },
+  { names: ['remember', 'forget'], load: () => import('./remember-command.ts') },
   { names: ['why'], load: () => import('./why-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
   { names: ['config'], load: () => import('./config-command.ts') },
   { names: ['cost'], load: () => import('./cost-command.ts') },
-  { names: ['status'], load: () => import('./status-command.ts') },
   { names: ['export', 'import', 'share', 'snapshot'], load: () => import('./share-command.ts') },
   { names: ['stores', 'keys'], load: () => import('./keys-command.ts') },
   { names: ['serve', 'open'], load: () => import('./serve-command.ts') },
   { names: ['mcp'], load: () => import('./mcp-command.ts') },
   { names: ['worker'], load: () => import('./worker-command.ts') },
-  { names: ['enqueue'], load: () => import('./enqueue-command.ts') },
   { names: ['recall'], load: () => import('./recall-command.ts') },
 ];
+
+/** What is called otherwise now. */
+const FORMER: Record<string, string> = {
+  enqueue: 'nocturne learn --later, or nocturne dream --later',
+  extract: 'nocturne learn',
+  pin: 'nocturne show TOPIC --pin',
+  reprocess: 'nocturne learn --again',
+  restore: 'nocturne undo --file PATH --version ID',
+  sessions: 'nocturne list --sessions',
+  status: 'nocturne, without a command',
+};
 
 /** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
 export async function main(argv: string[], parts: Parts = {}): Promise<void> {
@@ -37,7 +48,8 @@ export async function main(argv: string[], parts: Parts = {}): Promise<void> {
   if ((asked === '--version' || asked === '-V') && rest.length === 0)
     return (await import('../terminal/output.ts')).print(version());
   try {
-    if (asked === undefined) return await (await import('./status-command.ts')).home(parts);
+    const now = Object.hasOwn(FORMER, asked ?? '') && FORMER[asked ?? ''];
+    if (now) throw new AppError('bad-input', `nocturne ${asked} is no more.`, { remedy: `It is ${now}.` });
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
     process.exitCode = (await import('./spec.ts')).exitOf(error);

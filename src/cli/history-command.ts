@@ -1,5 +1,5 @@
-// Files of the memory as they are and as they were: show (its versions, what changed, opened in the person's editor, pinned), and
-// restore.
+// Files of the memory as they are and as they were: show, which also opens them in the person's editor and pins them; and how one
+// becomes again what it was.
 
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
@@ -81,18 +81,15 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
     ...LISTED.map(([flags, about, more]): OptionSpec => [flags, `with --history: ${about}`, more]),
     ...MEMORY,
   ],
-  json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin as pin prints it`,
+  json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin { path, pinned, changed }`,
   more: 'VISUAL or EDITOR names the editor. Without one, or piped, --edit prints the path.',
   examples: ['show working-agreements', 'show MEMORY.md --version memver_01234567', 'show working-agreements --diff'],
-  async run(call) {
+  run(call) {
     const { history, diff, edit, with: upTo, pin, unpin } = call.options;
     if (!history && !diff && !edit && upTo) call.wrong('--with goes with --diff');
     if (edit) return openInEditor(call);
     const [topic] = call.args;
-    if (pin || unpin) {
-      if (topic === undefined) return call.wrong('name the topic');
-      return (await import('./remember-command.ts')).setPinned({ ...call, args: [topic] }, !unpin);
-    }
+    if (pin || unpin) return setPinned(call, topic ?? call.wrong('name the topic'), !unpin);
     return withMemory(call, async (app, found) => {
       const memory = found ?? (await nothingThere(app, call));
       if (history) return listHistory(app, memory, call);
@@ -100,6 +97,19 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
     });
   },
 };
+
+/** Whether jobs must leave a topic as it is. */
+function setPinned(call: ShowCall, topic: string, pinned: boolean): Promise<void> {
+  return withApp(call, async (app) => {
+    requirePerson(app.config, 'show --pin');
+    const found = await app.findMemory();
+    const path = await topicFile(app, found, topic);
+    const { job } = await app.pin({ memory: (found as MemoryRow).id, path, pinned });
+    const changed = job !== null;
+    const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
+    print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
+  });
+}
 
 async function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): Promise<never> {
   throw new AppError('bad-input', `There is no ${given} in ${app.memoryDirOf()}.`, {
@@ -251,24 +261,12 @@ async function beforeLastChange(app: App, memory: MemoryRow, path: string): Prom
   });
 }
 
-const restore: CommandSpec<CommonOptions & { version: string }, [string]> = {
-  name: 'restore',
-  about: 'make a file what it was in a version',
-  group: 'Under the hood',
-  args: [['<path>', 'file of the memory directory']],
-  options: [['--version <id>', 'the version (memver_…, or what it begins with)', { isRequired: true }], ...MEMORY],
-  json: 'the version that the file is at now, as show --history prints it',
-  examples: ['restore working-agreements.md --version memver_01234567'],
-  run: (call) => withApp(call, (app) => restoreFile(app, call.args[0], call.options)),
-};
-
 /** Makes a file what it was in a version. */
 export async function restoreFile(
   app: App,
   given: string,
   { version, json }: { version: string; json?: boolean },
 ): Promise<void> {
-  requirePerson(app.config, 'restore');
   const memory = await app.memoryFor();
   const path = await fileNamed(app, memory, given);
   const { id } = await versionNamed(app, memory, { path, given: version });
@@ -361,4 +359,4 @@ async function noteSaved(
   note(jobs.length > 0 ? `Saved; ${undo.join(', ')} takes it back.` : nothing);
 }
 
-export const commands: CommandSpec[] = [show, restore];
+export const commands: CommandSpec[] = [show];

@@ -1,5 +1,5 @@
-// Jobs that a person starts one by one: learn (sessions given or new, now; and, where asked, dream after that), extract and
-// reprocess (sessions into the daily log), dream (the log into topics). What only learn needs is loaded for it.
+// Jobs that a person starts: learn (sessions that are given, all that are new, or again what was read), dream (the log into topics);
+// now, or later by a worker.
 
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
@@ -7,55 +7,33 @@ import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
 import { requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
+import { statNow } from '../base/files/files.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { DAY_MS, type Day, isDay, isInstant } from '../base/time.ts';
+import { type Day, isDay, isInstant } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { severalMeant } from '../memory/short-ids.ts';
 import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
-import { FOUND_AGENTS, type FoundAgent } from '../transcript/find-sessions.ts';
+import { FOUND_AGENTS } from '../transcript/find-sessions.ts';
+import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
 import { memoriesHere, placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, INSTRUCTIONS, MEMORY, MODEL, parsed, withApp } from './cli-options.ts';
+import { againLater, dreamLater, type Finding, LATER_JSON, learnLater, sinceOf } from './later.ts';
 import { printDream, printEstimate, printExtract } from './printer.ts';
-import type { Call, CommandSpec, OptionSpec } from './spec.ts';
+import type { CommandSpec } from './spec.ts';
 
-interface ExtractOptions extends CommonOptions {
-  session?: string;
-  live?: boolean;
-  fork?: Fork;
-}
-
-const extract: CommandSpec<ExtractOptions, [string[]]> = {
-  name: 'extract',
-  about: 'read sessions into the daily log now',
-  group: 'Jobs and numbers',
-  args: [['<session...>', 'session files, in any format that nocturne reads']],
-  options: [
-    ['--session <id>', 'the id of the session, where its file holds none'],
-    ['--live', 'the session still runs: leave its last turn alone'],
-    [
-      '--fork <how>',
-      'what the model is shown: an excerpt, or, where the file is a whole Messages request, that request continued',
-      { choices: ['excerpt', 'prefix'] },
-    ],
-    ...MEMORY,
-    MODEL,
-    INSTRUCTIONS,
-  ],
-  json: 'one line per session: { session, transcript, memory, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }',
-  examples: ['extract ~/.claude/projects/*/*.jsonl --model offline'],
-  run(call) {
-    const [transcripts] = call.args;
-    const { session } = call.options;
-    if (session && transcripts.length > 1) {
-      throw new AppError('bad-input', `--session names one session, but ${transcripts.length} files are given.`);
-    }
-    return withApp(call, async (app) => void (await extractNow(app, transcripts, call.options)));
-  },
-};
+const agentFrom = parsed(
+  (name) => FOUND_AGENTS.find((each) => each === name),
+  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
+);
+const whenFrom = parsed(
+  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
+  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
+);
+const dayFrom = parsed((text) => (isDay(text) ? text : undefined), 'It is no day of the form YYYY-MM-DD.');
 
 /** Says so where nocturne would not do by itself what a person asked for. */
 function noteOff({ enabled, reason }: Enablement, config: Config): void {
@@ -63,7 +41,7 @@ function noteOff({ enabled, reason }: Enablement, config: Config): void {
 }
 
 /** Answers the memories that the sessions belong to. */
-async function extractNow(app: App, transcripts: string[], options: ExtractOptions): Promise<string[]> {
+async function extractNow(app: App, transcripts: string[], options: LearnOptions): Promise<MemoryRow[]> {
   const { session: name, live, fork, instructions } = options;
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const here = app.memoryDirOf();
@@ -78,57 +56,8 @@ async function extractNow(app: App, transcripts: string[], options: ExtractOptio
     if (report.memory) memories.add(report.memory);
   }
   process.exitCode = exitFor(outcomes);
-  return [...memories];
+  return Promise.all([...memories].map((id) => app.memories.of(id)));
 }
-
-const agentFrom = parsed(
-  (name) => FOUND_AGENTS.find((each) => each === name),
-  `Name one of ${FOUND_AGENTS.join(', ')}. opencode keeps its sessions in a database: export one and give the file.`,
-);
-const whenFrom = parsed(
-  (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
-  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
-);
-
-/** Which sessions are looked for. */
-export const FINDING: OptionSpec[] = [
-  ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
-  ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
-];
-
-export function sinceOf(given: string, now: Date): Date {
-  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
-}
-
-interface AgainOptions extends CommonOptions {
-  session?: string;
-  day?: string;
-  all?: boolean;
-  live?: boolean;
-}
-
-const dayFrom = parsed((text) => (isDay(text) ? text : undefined), 'It is no day of the form YYYY-MM-DD.');
-
-/** What is extracted again. */
-export const AGAIN: OptionSpec[] = [
-  ['--session <id>', 'one session', { conflicts: ['day', 'all'] }],
-  ['--day <day>', 'the turns of one day, YYYY-MM-DD', { parse: dayFrom, conflicts: 'all' }],
-  ['--all', 'everything'],
-  ['--live', 'the sessions still run: leave their last turns alone'],
-];
-
-const reprocess: CommandSpec<AgainOptions> = {
-  name: 'reprocess',
-  about: 'extract a session, a day or everything again',
-  group: 'Jobs and numbers',
-  options: [...AGAIN, ...MEMORY, MODEL, INSTRUCTIONS],
-  json: 'one line per session, as extract prints it',
-  examples: ['reprocess --day 2026-11-20'],
-  run(call) {
-    const request = requestOf(call);
-    return withApp(call, (app) => learnAgainNow(app, [request], call.options));
-  },
-};
 
 async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: CommonOptions): Promise<void> {
   const memory = await app.memoryFor();
@@ -150,20 +79,12 @@ async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: C
   process.exitCode = exitFor(outcomes);
 }
 
-/** Ends in wrong usage where nothing of session, day and all was asked for. */
-export function requestOf({ options, wrong }: Call<AgainOptions>): LearnAgainRequest {
-  const { session, day, all, live } = options;
-  if (session === undefined && day === undefined && !all) {
-    wrong('say what to reprocess: one of --session ID, --day YYYY-MM-DD and --all');
-  }
-  return { session, day, all, ended: !live };
-}
-
 interface DreamOptions extends CommonOptions {
   acceptMissing?: boolean | string[];
   dryRun?: boolean;
   review?: boolean;
   share?: boolean;
+  later?: boolean;
 }
 
 const dream: CommandSpec<DreamOptions> = {
@@ -171,7 +92,6 @@ const dream: CommandSpec<DreamOptions> = {
   about: 'sort the daily logs into topic files and the index now',
   group: 'Jobs and numbers',
   options: [
-    ['--now', 'at once, past the gates of the nightly dream; nocturne dream does this without it, too'],
     ['--share', "share what it changed in topics of the project and references with the working tree's team"],
     ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
     ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
@@ -180,15 +100,21 @@ const dream: CommandSpec<DreamOptions> = {
       '--accept-missing [day...]',
       'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
     ],
+    [
+      '--later',
+      'put it into the inbox: the next worker dreams',
+      { conflicts: ['dryRun', 'review', 'share', 'acceptMissing'] },
+    ],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
   ],
-  json: '{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }',
-  examples: ['dream --memory ./memory --json'],
+  json: `{ outcome, operations: [{ kind, entries, topic, reason }], proposals, topics, indexLines, indexBytes, spend, shared?, error? }; with --later ${LATER_JSON}`,
+  examples: ['dream --memory ./memory --json', 'dream --later && nocturne worker --once'],
   run: (call) =>
     withApp(call, async (app) => {
-      const { dryRun, instructions } = call.options;
+      const { dryRun, instructions, later } = call.options;
+      if (later) return dreamLater(app, call.options);
       if (!dryRun) return dreamNow(app, await memoryForWork(app), call.options);
       return printEstimate(await app.estimateDream(await app.memoryFor(), { instructions }), call.options);
     }),
@@ -222,11 +148,16 @@ function acceptedDays(given: true | string[]): true | Day[] {
   });
 }
 
-interface LearnOptions extends AgainOptions {
-  since?: string;
-  agent?: FoundAgent;
+interface LearnOptions extends CommonOptions, Finding {
   again?: boolean;
+  day?: string;
+  all?: boolean;
   dream?: boolean;
+  later?: boolean;
+  live?: boolean;
+  session?: string;
+  fork?: Fork;
+  snapshot?: boolean;
 }
 
 const learn: CommandSpec<LearnOptions, [string[]]> = {
@@ -238,52 +169,63 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     ['--again', 'read again what was read: these sessions, or with --day or --all more'],
     ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: dayFrom, conflicts: 'all' }],
     ['--all', 'with --again: everything'],
-    ['--dream', 'sort what is in the log into topics, too'],
+    ['--dream', 'sort what is in the log into topics, too', { conflicts: 'later' }],
+    ['--later', 'put them into the inbox: the next worker reads them'],
+    ['--snapshot', 'with --later: keep redacted copies, for agents that delete their sessions before a worker comes'],
     ['--live', 'the sessions still run: leave their last turns alone'],
-    ...FINDING,
+    ['--session <id>', 'the id of the session, where its file holds none'],
+    [
+      '--fork <how>',
+      'what the model is shown: an excerpt, or, where the file is a whole Messages request, that request continued',
+      { choices: ['excerpt', 'prefix'] },
+    ],
+    ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
+    ['--agent <name>', `only sessions of one agent: ${FOUND_AGENTS.join(', ')}`, { parse: agentFrom }],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
   ],
-  json: 'one line per session, as extract prints it; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream',
+  json: `one line per session: { session, transcript, memory, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
   more: 'What was declined at set-up is learned too. nocturne dream sorts without learning.',
-  examples: ['learn', 'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream', 'learn --again 0d8c1a52'],
+  examples: [
+    'learn',
+    'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream',
+    'learn --again 0d8c1a52',
+    'learn --later --since 30d && nocturne worker --once',
+  ],
   run(call) {
-    const [sessions] = call.args;
-    const { again, day, all, live, dream: isSorted } = call.options;
-    if (!again && (day !== undefined || all)) call.wrong('--day and --all go with --again');
-    if (again && sessions.length === 0 && day === undefined && !all) {
+    const [given] = call.args;
+    const { options } = call;
+    const { again, day, all, later } = options;
+    const isMore = day !== undefined || all === true;
+    if (!again && isMore) call.wrong('--day and --all go with --again');
+    if (again && given.length === 0 && !isMore)
       call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
+    if (options.snapshot && !later) call.wrong('--snapshot goes with --later');
+    if (options.session && given.length > 1) {
+      call.wrong(`--session names one session, but ${given.length} files are given`);
     }
     return withApp(call, async (app) => {
-      const memories = await learnNow(app, sessions, { ...call.options, ended: !live });
-      if (!isSorted) return;
-      let { exitCode = EXIT.fine } = process;
-      // Where it was learned; where nothing was, the memory here.
-      for (const memory of memories.length > 0 ? memories : [await app.memoryFor()]) {
-        await dreamNow(app, memory, call.options);
-        exitCode = exitCode === EXIT.fine ? (process.exitCode ?? EXIT.fine) : exitCode;
+      if (again) {
+        const requests = await whatAgain(given, options);
+        return later ? againLater(app, requests, options) : learnAgainNow(app, requests, options);
       }
-      process.exitCode = exitCode;
+      if (later) return learnLater(app, await filesOf(app, given), options);
+      const memories =
+        given.length > 0 ? await extractNow(app, await filesOf(app, given), options) : await learnNew(app, options);
+      if (options.dream) await dreamAfter(app, memories, options);
     });
   },
 };
 
-async function learnNow(app: App, given: string[], options: LearnOptions & { ended: boolean }): Promise<MemoryRow[]> {
-  const { again, day, all, ended } = options;
-  if (!again && given.length === 0) return learnNew(app, options);
-  const known = await sessionsNamed(app, given);
-  if (again) {
-    const ofSessions = known.map(({ session }) => ({ session, ended }));
-    await learnAgainNow(app, [...ofSessions, ...(day !== undefined || all ? [{ day, all, ended }] : [])], options);
-    return [];
+/** Where it was learned; where nothing was, the memory here. */
+async function dreamAfter(app: App, learned: MemoryRow[], options: LearnOptions): Promise<void> {
+  let { exitCode = EXIT.fine } = process;
+  for (const memory of learned.length > 0 ? learned : [await app.memoryFor()]) {
+    await dreamNow(app, memory, options);
+    exitCode = exitCode === EXIT.fine ? (process.exitCode ?? EXIT.fine) : exitCode;
   }
-  const ids = await extractNow(
-    app,
-    known.map(({ transcript }) => transcript),
-    options,
-  );
-  return Promise.all(ids.map((id) => app.memories.of(id)));
+  process.exitCode = exitCode;
 }
 
 /** What hooks told of and what is found on this disk, declined or not. */
@@ -314,35 +256,32 @@ async function learnNew(app: App, { since, agent, json }: LearnOptions): Promise
   return rows;
 }
 
+/** Sessions, by how their ids begin or by their files; those of a day, or all. */
+async function whatAgain(given: string[], { day, all, live }: LearnOptions): Promise<LearnAgainRequest[]> {
+  const ended = !live;
+  const sessions = await Array.fromAsync(given, async (what) =>
+    statNow(what)?.isFile ? (await openSession(what, { isLive: true })).id : what,
+  );
+  const isMore = day !== undefined || all;
+  return [...sessions.map((session) => ({ session, ended })), ...(isMore ? [{ day, all, ended }] : [])];
+}
+
 /** Files as they are given; an id, or what it begins with, is looked up. */
-async function sessionsNamed(app: App, given: string[]): Promise<{ session: string; transcript: string }[]> {
-  const { statNow } = await import('../base/files/files.ts');
-  const { openSession } = await import('../transcript/session.ts');
-  const found: { session: string; transcript: string }[] = [];
-  for (const what of given) {
-    if (statNow(what)?.isFile) {
-      const session = await openSession(what, { isLive: true }).then(
-        ({ id }) => id,
-        () => what,
-      );
-      found.push({ session, transcript: what });
-      continue;
-    }
-    const rows = await app.db.all<{ name: string; path: string | null }>(
+function filesOf({ db }: App, given: string[]): Promise<string[]> {
+  return Array.fromAsync(given, async (what) => {
+    if (/[\\/]|\.jsonl?$/.test(what) || statNow(what)?.isFile) return what;
+    const rows = await db.all<{ name: string; path: string | null }>(
       'select name, path from session where substr(name, 1, ?) = ? order by name',
       ...[what.length, what],
     );
     const names = [...new Set(rows.map(({ name }) => name))];
     if (names.length > 1 && !names.includes(what)) throw severalMeant(what, 'session', names);
-    const path = rows.find(({ path }) => path !== null)?.path;
-    if (!path) {
-      throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
-        remedy: 'Give its file, or an id that nocturne sessions lists.',
-      });
-    }
-    found.push({ session: names[0] ?? what, transcript: path });
-  }
-  return found;
+    const path = rows.find((row) => row.path !== null)?.path;
+    if (path) return path;
+    throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
+      remedy: 'Give its file, or an id that nocturne list --sessions names.',
+    });
+  });
 }
 
-export const commands: CommandSpec[] = [learn, extract, dream, reprocess];
+export const commands: CommandSpec[] = [learn, dream];

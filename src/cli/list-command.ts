@@ -1,5 +1,5 @@
-// What is remembered, of one project or of all: list (topics, and what no dream has read yet), search, and sessions (what each
-// taught).
+// What is remembered, of one project or of all: list (topics, and what no dream has read yet, the entries of a day, or what each session
+// taught) and search.
 
 import { join } from 'node:path';
 import { AppError } from '../base/errors.ts';
@@ -33,6 +33,8 @@ type Listing = Awaited<ReturnType<typeof listingOf>>;
 interface ListOptions extends CommonOptions {
   type?: MemoryType;
   day?: string | true;
+  sessions?: boolean;
+  limit: number;
   all?: boolean;
 }
 
@@ -51,13 +53,17 @@ const list: CommandSpec<ListOptions> = {
       'the entries of a day, with their quotes: today, yesterday, -1, YYYY-MM-DD (default: the latest)',
       { conflicts: ['type', 'all'] },
     ],
+    ['--sessions', 'the sessions that were read, and what each taught', { conflicts: ['type', 'day'] }],
+    ['--limit <n>', 'with --sessions: so many, the latest first', { default: 10, parse: countUpTo(1_000) }],
     ['--all', 'of all projects, these first', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
-  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }`,
-  examples: ['list --type feedback', 'list --day yesterday', 'list --all'],
+  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
+  more: 'nocturne why SESSION says more of one.',
+  examples: ['list --type feedback', 'list --day yesterday', 'list --all', 'list --sessions'],
   run(call) {
-    const { type, day, all, json } = call.options;
+    const { type, day, sessions, all, json } = call.options;
+    if (sessions) return listSessions(call);
     if (day !== undefined) return tellDay(call, day === true ? undefined : day);
     if (all) return listAll(call);
     return withMemory(call, async (app, memory) => {
@@ -241,39 +247,23 @@ function shown(query: string): string {
   return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);
 }
 
-interface SessionsOptions extends CommonOptions {
-  limit: number;
-  all?: boolean;
+/** The latest first. */
+function listSessions(call: Call<ListOptions>): Promise<void> {
+  return withMemories(call, async (app, memories) => {
+    const { limit, all, json } = call.options;
+    const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
+    const found = taught
+      .flat()
+      .sort((a, b) => b.readAt.localeCompare(a.readAt))
+      .slice(0, limit);
+    if (json) return print({ sessions: found.map(({ of: _, row: __, ...told }) => told) });
+    if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
+    for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
+      if (all) print(style('bold', (await whoseMemory(app, memory)).name));
+      for (const each of those) print(await describeTaught(app, each));
+    }
+  });
 }
-
-const sessions: CommandSpec<SessionsOptions> = {
-  name: 'sessions',
-  about: 'the sessions that were read, and what each taught',
-  group: 'Under the hood',
-  options: [
-    ['--limit <n>', 'so many, the latest first', { default: 10, parse: countUpTo(1_000) }],
-    ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
-    ...MEMORY,
-  ],
-  json: '{ sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }',
-  more: 'nocturne why SESSION says more of one.',
-  examples: ['sessions --limit 3'],
-  run: (call) =>
-    withMemories(call, async (app, memories) => {
-      const { limit, all, json } = call.options;
-      const taught = await Promise.all(memories.map((memory) => taughtIn(app, memory, limit)));
-      const found = taught
-        .flat()
-        .sort((a, b) => b.readAt.localeCompare(a.readAt))
-        .slice(0, limit);
-      if (json) return print({ sessions: found.map(({ of: _, row: __, ...told }) => told) });
-      if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
-      for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
-        if (all) print(style('bold', (await whoseMemory(app, memory)).name));
-        for (const each of those) print(await describeTaught(app, each));
-      }
-    }),
-};
 
 type TaughtSession = Awaited<ReturnType<typeof taughtIn>>[number];
 
@@ -315,4 +305,4 @@ async function describeTaught({ db, config }: App, { row, session, readAt, entri
 
 const TOLD_FIRST: Disposition[] = ['gave-up', 'undone', 'assumed', 'main-agent', 'private', 'declined'];
 
-export const commands: CommandSpec[] = [list, search, sessions];
+export const commands: CommandSpec[] = [list, search];

@@ -1,5 +1,4 @@
-// A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing
-// what goes, pin says whether jobs must leave a topic as it is.
+// A person's words: remember keeps them at once and without a model, forget takes something out for good, after showing what goes.
 
 import { isUtf8 } from 'node:buffer';
 import { buffer } from 'node:stream/consumers';
@@ -16,8 +15,8 @@ import { EXIT, exitFor, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
-import { topicFile, topicNames } from './named-topics.ts';
-import type { Call, CommandSpec } from './spec.ts';
+import { topicNames } from './named-topics.ts';
+import type { CommandSpec } from './spec.ts';
 
 interface RememberOptions extends CommonOptions {
   type: MemoryType;
@@ -187,29 +186,4 @@ function sayScope({ scope }: { scope?: 'user' }): string {
   return scope === 'user' ? ', user scope' : '';
 }
 
-type PinCall = Call<CommonOptions & { off?: boolean }, [string]>;
-
-const pin: CommandSpec<PinCall['options'], PinCall['args']> = {
-  name: 'pin',
-  about: 'keep a topic as it is: no dream changes it',
-  group: 'Every day',
-  args: [['<topic>', 'name or file of the topic']],
-  options: [['--off', 'let dreams change it again'], ...MEMORY],
-  json: '{ path, pinned, changed }',
-  examples: ['pin working-agreements', 'pin working-agreements --off'],
-  run: (call) => setPinned(call, !call.options.off),
-};
-
-export function setPinned(call: PinCall, pinned: boolean): Promise<void> {
-  return withApp(call, async (app) => {
-    requirePerson(app.config, 'pin');
-    const found = await app.findMemory();
-    const path = await topicFile(app, found, call.args[0]);
-    const { job } = await app.pin({ memory: (found as MemoryRow).id, path, pinned });
-    const changed = job !== null;
-    const said = pinned ? `is pinned${changed ? '' : ' already'}` : `${changed ? 'is no longer' : 'was not'} pinned`;
-    print(call.options.json ? { path, pinned, changed } : `${path} ${said}.`);
-  });
-}
-
-export const commands: CommandSpec[] = [remember, forget, pin];
+export const commands: CommandSpec[] = [remember, forget];

@@ -42,7 +42,7 @@ export interface Call<Options extends object = object, Args extends unknown[] = 
 }
 
 export interface CommandSpec<Options extends object = object, Args extends unknown[] = unknown[]> {
-  /** Two words: a command of a command. */
+  /** Two words: a command of a command. Empty: what nocturne does alone. */
   name: string;
   about: string;
   group: CommandGroup;
@@ -90,7 +90,7 @@ export function addCommands(program: Command, specs: CommandSpec[], at: CalledAt
 function addCommand(program: Command, spec: CommandSpec, at: CalledAt): void {
   const [first = '', second] = spec.name.split(' ');
   const above = second === undefined ? program : program.commands.find((each) => each.name() === first);
-  const command = describe((above ?? program).command(second ?? first), spec);
+  const command = describe(first === '' ? program : (above ?? program).command(second ?? first), spec);
   for (const [term, about, choices] of spec.args ?? []) {
     const argument = new Argument(term, about);
     command.addArgument(choices ? argument.choices(choices) : argument);
@@ -106,7 +106,7 @@ function addCommand(program: Command, spec: CommandSpec, at: CalledAt): void {
 }
 
 function describe(command: Command, { about, more, examples = [] }: CommandSpec): Command {
-  const calls = examples.map((each) => `  ${/^(?:nocturne|claude) /.test(each) ? each : `nocturne ${each}`}`);
+  const calls = examples.map((each) => `  ${/^(?:nocturne|claude)(?: |$)/.test(each) ? each : `nocturne ${each}`}`);
   const example = calls.length > 0 ? `${calls.length > 1 ? 'Examples' : 'Example'}:\n${calls.join('\n')}` : undefined;
   // Paragraphs are laid out here, whatever the width of the lines in the spec.
   const said = more && wrap(more.replace(/(?<!\n)\n(?!\n)/g, ' '), helpColumns());
@@ -128,23 +128,28 @@ function optionOf([flags, about, more = {}]: OptionSpec): Option {
 /** The program with the command that `argv` names, or with all of them. */
 export async function programOf(modules: CommandModule[], argv: string[], at: CalledAt): Promise<Command> {
   const program = new Command('nocturne')
-    .description(
-      'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs.',
-    )
     .version(at.version, '-V, --version')
     // So that --version behind a command is the command's own.
     .enablePositionalOptions()
     .showHelpAfterError('(nocturne --help lists the commands)')
     .helpCommand('help [command]', 'what a command does, its options and an example')
     .configureHelp({ subcommandTerm: (command) => command.name() })
-    .addHelpText('after', `\nExit codes:\n${sayExitCodes()}`)
     .exitOverride();
-  const asked = argv.slice(2).find((word) => !word.startsWith('-')) ?? '';
-  const known = modules.find(({ names }) => names.includes(asked));
+  const [first = ''] = argv.slice(2);
+  const isAlone = /^(?:-|$)/.test(first);
+  const isHelp = ['-h', '--help'].includes(first);
+  const asked = isAlone ? '' : first;
+  const known = isHelp ? undefined : modules.find(({ names }) => names.includes(asked));
   const loaded = await Promise.all((known ? [known] : modules).map(({ load }) => load()));
   const specs = loaded.flatMap(({ commands }) => commands);
   const wanted = known ? specs.filter(({ name }) => name.split(' ')[0] === asked) : specs;
-  addCommands(program, wanted, at);
+  // With something to do itself it would take a word that is no command for an argument.
+  addCommands(
+    program,
+    isAlone ? wanted : wanted.map((spec) => (spec.name === '' ? { ...spec, run: undefined } : spec)),
+    at,
+  );
+  program.addHelpText('after', `\nExit codes:\n${sayExitCodes()}`);
   nameOptionsAfterErrors(program);
   return program;
 }

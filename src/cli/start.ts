@@ -20,7 +20,7 @@ import { type App, openApp } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 import { putWork } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
-import { enqueueExtract, nameOfWork } from './enqueue-command.ts';
+import { enqueueExtract, nameOfWork } from './later.ts';
 
 const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
 const NAMES = ['Daily log', 'Topic', 'Index'];

@@ -14,34 +14,41 @@ import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import type { Parts } from '../worker/job-bounds.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/needs.ts';
 import { noteLook, sayBreaker } from '../worker/overview.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
-const status: CommandSpec<CommonOptions & { verbose?: boolean }> = {
-  name: 'status',
-  about: 'what was learned, waits and costs; as nocturne alone',
-  group: 'Jobs and numbers',
+const alone: CommandSpec<CommonOptions & { verbose?: boolean }> = {
+  name: '',
+  about:
+    'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
+  group: 'Every day',
   options: [
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
     ...MEMORY,
   ],
   json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
-  examples: ['status', 'status --json'],
-  run: (call) =>
-    withApp(call, async (app) => {
+  examples: ['nocturne', 'nocturne --json'],
+  async run(call) {
+    const { json, verbose } = call.options;
+    const isForPerson = !json && !verbose;
+    const config = await configFor(call.options);
+    // Asking makes no home.
+    const isNew = config.databaseUrl === undefined && statNow(databasePath(config.home)) === null;
+    if (isForPerson && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
+    await withApp(call, async (app) => {
       const read = await readStatus(app);
-      if (!call.options.json && !call.options.verbose) return showHome(app, read);
+      if (isForPerson) return showHome(app, read);
       const found = withKey(read, await checkSetup(app.config));
       const { learned, ...own } = found;
       const counts = learned.map(({ memory, whose, count: entries }) => ({ memory, project: whose.name, entries }));
-      print(call.options.json ? { ...own, learned: counts } : describe(found));
+      print(json ? { ...own, learned: counts } : describe(found));
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
-    }),
+    });
+  },
 };
 
 function describe(status: Status): string {
@@ -101,14 +108,6 @@ const SHOWN = 9;
 
 const WHAT_IT_IS =
   'nocturne is a memory for your coding agents: it reads their sessions when they are over, keeps what matters as Markdown files, and gives it to the next session.';
-
-export async function home(parts: Parts = {}): Promise<void> {
-  const config = await configFor({});
-  // Asking makes no home.
-  const isNew = config.databaseUrl === undefined && statNow(databasePath(config.home)) === null;
-  if (isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
-  await withApp({ options: {}, parts }, async (app) => showHome(app, await readStatus(app)));
-}
 
 function welcome(): string {
   return [WHAT_IT_IS, '', 'It is not set up yet. To begin:', '', '  nocturne setup'].join('\n');
@@ -253,4 +252,4 @@ function nextStep(status: Status, [first]: Need[]): string {
     : 'work with your agent; it is learned from when it ends';
 }
 
-export const commands: CommandSpec[] = [status];
+export const commands: CommandSpec[] = [alone];

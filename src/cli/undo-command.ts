@@ -21,6 +21,8 @@ interface UndoOptions extends CommonOptions {
   last?: boolean;
   any?: boolean;
   partial?: boolean;
+  file?: string;
+  version?: string;
 }
 
 const undo: CommandSpec<UndoOptions, [string | undefined]> = {
@@ -32,21 +34,25 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
     ['--last', 'your last one, without asking'],
     ['--any', 'the last one, whoever began it: a night, a hook, an agent'],
     ['--partial', 'take back what nothing rests on, and leave the rest'],
+    ['--file <path>', 'make a file of the memory what it was in a version', { conflicts: ['last', 'any', 'partial'] }],
+    ['--version <id>', 'with --file: the version (memver_…, or what it begins with)'],
     ...MEMORY,
   ],
-  json: '{ outcome, job, kind, undo, files, turns, stays, pushed: [{ path, to }] }',
-  more: `Yours is what you did by a command here: remember, forget, pin, restore, edit, review, import, share, extract, dream. An
-undo can be undone too. What an undone extraction covered is extracted again by nocturne extract or reprocess only.`,
-  examples: ['undo', 'undo --last'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const {
-        options,
-        args: [id],
-      } = call;
+  json: '{ outcome, job, kind, undo, files, turns, stays, pushed: [{ path, to }] }; with --file the version that it is at now, as show --history prints it',
+  more: `Yours is what you did by a command here: remember, forget, show --pin, show --edit, undo --file, review, import, share, learn,
+dream. An undo can be undone too. What undone learning covered is learned again by nocturne learn only.`,
+  examples: ['undo', 'undo --last', 'undo --file working-agreements.md --version memver_01234567'],
+  run(call) {
+    const { options } = call;
+    const { file, version } = options;
+    const [id] = call.args;
+    if (id !== undefined && (options.last || options.any || file))
+      call.wrong('say what to undo: one action, the last one, or a file');
+    if ((file === undefined) !== (version === undefined)) call.wrong('--file and --version go with each other');
+    return withApp(call, async (app) => {
       requirePerson(app.config, 'undo');
-      if (id !== undefined && (options.last || options.any))
-        throw new AppError('bad-input', 'Say what to undo: one action, or the last one, not both.');
+      if (file && version)
+        return (await import('./history-command.ts')).restoreFile(app, file, { version, json: options.json });
       if (id && /^mem(?:store|ory)_/.test(id)) {
         const { name, dir } = await restoreMemory(app.db, id);
         const said = `${id} ${name} is back${dir === null ? '.' : `: ${dir}`}`;
@@ -58,7 +64,8 @@ undo can be undone too. What an undone extraction covered is extracted again by 
       const report = await app.undo({ job: action.job, partial: options.partial });
       print(options.json ? report : await describe(app, report, { scope: action.scope, ...options }));
       process.exitCode = exitFor([report.outcome]);
-    }),
+    });
+  },
 };
 
 function unknown(id: string | undefined, { any }: UndoOptions): AppError {

@@ -55,7 +55,8 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
         'bad-input',
         `Nothing in ${app.memoryDirOf()} holds ${JSON.stringify(what)}, and no session is called so.`,
         {
-          remedy: 'nocturne list and nocturne search show what is remembered, nocturne sessions what was learned from.',
+          remedy:
+            'nocturne list and nocturne search show what is remembered, nocturne list --sessions what was learned from.',
         },
       );
     }),

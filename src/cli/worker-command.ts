@@ -13,7 +13,7 @@ import { gateOf } from '../worker/gate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
-import { nameOfWork } from './enqueue-command.ts';
+import { nameOfWork } from './later.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
@@ -66,7 +66,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         else say(describeResult(app, result, names));
       });
     };
-    if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne status tells what waits.');
+    if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne tells what waits.');
     await app.log('info', { event: 'worker-started' });
     try {
       const ends = once ? (afterHook ? 'hooked' : 'idle') : undefined;

@@ -28,8 +28,7 @@ export async function startBoard({ url, namespace }: { url?: string; namespace?:
       'bad-input',
       'There is no queue to show: without a queue URL the worker looks into the inboxes itself.',
       {
-        remedy:
-          'nocturne status shows what waits. For a board let the queue be on a Redis: NOCTURNE_QUEUE_URL=redis://….',
+        remedy: 'nocturne shows what waits. For a board let the queue be on a Redis: NOCTURNE_QUEUE_URL=redis://….',
       },
     );
   }

@@ -204,7 +204,7 @@ function sayNothing({ turns, tokens }: Learned, model: string): string[] {
   return [
     held,
     'It keeps what a person wants, decides, corrects or explains for later, not what was done in a session.',
-    `nocturne why SESSION says what was read; ${again}. nocturne sessions lists them.`,
+    `nocturne why SESSION says what was read; ${again}. nocturne list --sessions names them.`,
   ];
 }
 
@@ -367,7 +367,7 @@ export function describeLearned(learned: Learned, { model }: Pick<Config, 'model
     left -= Math.min(left, of.length);
   }
   const more = entries.length - MOST_SHOWN;
-  if (more > 0) lines.push('', `… and ${more} more: nocturne sessions --all shows them.`);
+  if (more > 0) lines.push('', `… and ${more} more: nocturne list --sessions --all shows them.`);
   if (entries.length > 0)
     lines.push('', 'The next session of each project is told; the nightly dream sorts them into topics.');
   for (const [reason, of] of Map.groupBy(waiting, (each) => each.reason)) {

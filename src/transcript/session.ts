@@ -60,7 +60,7 @@ async function openTranscript(path: string, options: OpenOptions): Promise<Sessi
   if (path === '') {
     const which = options.id === undefined ? 'the session' : `session ${options.id}`;
     throw new AppError('transcript-gone', `It is not known where the transcript of ${which} is.`, {
-      remedy: 'Run nocturne extract TRANSCRIPT once; what was extracted before is not extracted again.',
+      remedy: 'Run nocturne learn TRANSCRIPT once; what was extracted before is not extracted again.',
     });
   }
   const file = await findFile(path);

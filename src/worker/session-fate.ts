@@ -272,7 +272,7 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
     return `Nothing by itself: it was given up (${item.code}). New turns of the session, or ${remedy}.`;
   }
   const { enabled, reason } = await app.standing({ cwd });
-  const byName = `nocturne extract ${found.transcript} does it all the same.`;
+  const byName = `nocturne learn ${found.transcript} does it all the same.`;
   if (item && left?.verdict === 'off')
     return `Nothing: the next worker takes it out of the inbox, since ${left.why}. ${byName}`;
   if (item) {
@@ -291,10 +291,10 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (pending + open > 0 && found.isTold)
     return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
   if (pending > 0)
-    return `Nothing by itself: ${say(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne enqueue extract ${found.transcript}`;
+    return `Nothing by itself: ${say(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne learn --later ${found.transcript}`;
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   if (gaveUp > 0) return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   if (declined > 0)
-    return `Nothing by itself: ${say(declined, ['was', 'were'])} declined at set-up. nocturne extract ${found.transcript} takes them.`;
+    return `Nothing by itself: ${say(declined, ['was', 'were'])} declined at set-up. nocturne learn ${found.transcript} takes them.`;
   return 'Nothing: all of it is covered.';
 }

@@ -30,7 +30,7 @@ export function answers(name: ProgramName): void {
   describe.skipIf(PROGRAMS === null)(`${name} as the model`, () => {
     test('a session is learned and sorted by the login alone; requests and tokens count, and no session is left', async () => {
       const at = await modelWorld(name, asScripted);
-      expect(await at.nocturne('extract', at.session.path)).toMatchObject({ code: 0, stderr: '' });
+      expect(await at.nocturne('learn', at.session.path)).toMatchObject({ code: 0, stderr: '' });
       expect(await at.nocturne('dream')).toMatchObject({ code: 0 });
       for (const fact of FACTS) expect(at.remembered()).toMatch(new RegExp(`^- ${fact}$`, 'm'));
       expect(at.server.asked).toHaveLength(2);
@@ -53,7 +53,7 @@ export function answers(name: ProgramName): void {
       await runAsPerson(name, at, files);
       expect(seenBy(at)).toEqual(expect.arrayContaining([...planted].sort()));
       at.server.asked.length = 0;
-      expect(await at.nocturne('extract', at.session.path)).toMatchObject({ code: 0 });
+      expect(await at.nocturne('learn', at.session.path)).toMatchObject({ code: 0 });
       expect(await at.nocturne('dream')).toMatchObject({ code: 0 });
       expect(at.server.asked).toHaveLength(2);
       expect(seenBy(at)).toEqual(anyway);
@@ -67,7 +67,7 @@ export function answers(name: ProgramName): void {
         for (const { evidence } of entries) for (const each of evidence) each.quote = 'Words that nobody said.';
         return { output };
       });
-      expect(await at.nocturne('extract', at.session.path)).toMatchObject({ code: 0 });
+      expect(await at.nocturne('learn', at.session.path)).toMatchObject({ code: 0 });
       expect(at.server.asked).toHaveLength(2);
       const [, answered, reply] = promptOf(at.server.asked[1] as Asked).split(/\n<(?:answered|reply)>\n/);
       expect(answered).toContain('Words that nobody said.');
@@ -79,7 +79,7 @@ export function answers(name: ProgramName): void {
       const at = await modelWorld(name, async (asked, call) =>
         call === 1 ? { text: 'I would rather talk about it.' } : asScripted(asked),
       );
-      const ended = await at.nocturne('extract', at.session.path);
+      const ended = await at.nocturne('learn', at.session.path);
       expect(ended).toMatchObject({ code: 0 });
       for (const fact of FACTS) expect(at.remembered()).toContain(fact);
     });
@@ -87,9 +87,9 @@ export function answers(name: ProgramName): void {
     test('not logged in: nothing is sent, the work waits, and goes on once there is a login', async () => {
       const at = await modelWorld(name, asScripted);
       at.logOut();
-      await at.nocturne('enqueue', 'extract', at.session.path);
+      await at.nocturne('learn', '--later', at.session.path);
       expect(await at.worked()).toMatch(/failed, again at .*is not logged in/);
-      const status = (await at.nocturne('status')).stdout.replace(/\s+/g, ' ');
+      const status = (await at.nocturne()).stdout.replace(/\s+/g, ' ');
       expect(status).toMatch(new RegExp(`1 job waits: ${TITLES[name]} .*is not logged in.* Log in to`));
       expect(at.server.asked).toEqual([]);
       at.logIn();
@@ -99,12 +99,12 @@ export function answers(name: ProgramName): void {
 
     test('a login is bounded by requests a day; one that is a key of the program is counted in money, where its price is known', async () => {
       const at = await modelWorld(name, asScripted, { settings: { planRequests: 0 } });
-      const refused = await at.nocturne('extract', at.session.path);
+      const refused = await at.nocturne('learn', at.session.path);
       expect(`${refused.stdout}${refused.stderr}`).toContain('planRequests');
       expect(at.server.asked).toEqual([]);
       at.logOut();
       at.logIn(KEYS[name]);
-      expect(await at.nocturne('extract', at.session.path)).toMatchObject({ code: 0 });
+      expect(await at.nocturne('learn', at.session.path)).toMatchObject({ code: 0 });
       const { today } = JSON.parse((await at.nocturne('cost', '--json')).stdout);
       expect(today).toMatchObject({ tokens: TOKENS_A_REQUEST[name], requests: 1 });
       if (name === 'claude-code') expect(today.usd).toBeGreaterThan(0);
@@ -113,9 +113,9 @@ export function answers(name: ProgramName): void {
     test('a plan that is used up: the work waits until the time that is named', async () => {
       const resetsAt = Math.ceil((Date.now() + 2 * HOUR_MS) / 60_000) * 60;
       const at = await modelWorld(name, () => LIMITS[name](resetsAt));
-      await at.nocturne('enqueue', 'extract', at.session.path);
+      await at.nocturne('learn', '--later', at.session.path);
       expect(await at.worked()).toContain('says that the plan is used up');
-      const { needs, dreamHolds } = JSON.parse((await at.nocturne('status', '--json')).stdout);
+      const { needs, dreamHolds } = JSON.parse((await at.nocturne('--json')).stdout);
       expect(JSON.stringify(needs)).toContain('says that the plan is used up');
       expect(JSON.stringify(dreamHolds)).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
       expect(at.server.asked).toHaveLength(1);
@@ -124,12 +124,12 @@ export function answers(name: ProgramName): void {
     test('what a service answers besides is told by its class', async () => {
       for (const [answer, words] of FAILURES[name]) {
         const at = await modelWorld(name, () => answer);
-        const { code, stdout, stderr } = await at.nocturne('extract', at.session.path);
+        const { code, stdout, stderr } = await at.nocturne('learn', at.session.path);
         expect({ code, said: stdout + stderr }).toEqual({ code: 1, said: expect.stringContaining(words) });
       }
       const at = await modelWorld(name, asScripted);
       await at.server.close();
-      expect((await at.nocturne('extract', at.session.path)).stderr).toContain('could not reach its service');
+      expect((await at.nocturne('learn', at.session.path)).stderr).toContain('could not reach its service');
       // What a program started ends with its group, which takes a moment after the command's own end.
       await expect.poll(() => [...processesWith(`HOME=${at.home}`).values()], { timeout: GONE_WITHIN_MS }).toEqual([]);
     });

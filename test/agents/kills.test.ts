@@ -25,7 +25,7 @@ type Role = keyof typeof ROLES;
 async function killOne({ name, role, afterMs, isAsked }: Kill) {
   const at = await modelWorld(name, () => 'hang');
   const ours = () => [...processesWith(`HOME=${at.home}`)];
-  const running = at.begin('extract', at.session.path);
+  const running = at.begin('learn', at.session.path);
   if (isAsked) await until(() => at.server.asked.length > 0);
   await pause(afterMs);
   const victims = ours().filter(([, command]) => ROLES[role].test(command));

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { thisProcess } from '../../src/base/process.ts';
-import { enqueueExtract } from '../../src/cli/enqueue-command.ts';
+import { enqueueExtract } from '../../src/cli/later.ts';
 import { claim, put, settle } from '../../src/queue/inbox.ts';
 import { openRedis } from '../../src/queue/redis.ts';
 import { openWake } from '../../src/queue/wake.ts';

@@ -21,7 +21,7 @@ const topics = Number(process.argv[2] ?? 5_000);
 const COMMANDS: [name: string, args: string[], limitMs: number, passes: number | null][] = [
   ['list', ['list'], 800, 10],
   ['search', ['search', 'port', '10077'], 1_500, 10],
-  ['status', ['status'], 500, 10],
+  ['status', [], 500, 10],
   ['check', ['check'], 4_000, 20],
   ['dream, nothing new', ['dream'], 1_000, 20],
   ['dream --dry-run', ['dream', '--dry-run'], 2_000, null],

@@ -44,13 +44,13 @@ beforeAll(async () => {
     expect(ended, args.join(' ')).toMatchObject({ code: 0 });
     return ended;
   };
-  await done('extract', sessions[0] ?? '');
+  await done('learn', sessions[0] ?? '');
   await done('dream');
   await done('keys', 'create', '--name', 'ci');
   await backUp(home, { now: new Date('2026-11-21T01:00:00Z') });
-  await done('extract', sessions[1] ?? '');
+  await done('learn', sessions[1] ?? '');
   await done('forget', 'quillfeather', '--yes');
-  await done('extract', sessions[2] ?? '');
+  await done('learn', sessions[2] ?? '');
   await done('dream');
   // What was moved aside by a commit a moment ago tells stale saves from edits.
   for (const name of readdirSync(join(dir, '.nocturne')))
@@ -121,10 +121,7 @@ test.each(OF_THE_DATABASE)('a database %s: words, and check --restore brings all
   expect(markdown()).toEqual(before);
 
   // No more is spent until a person says so.
-  const spent = await inWords(
-    'extract',
-    aSession(['Never force push.'], { dir: join(top, 'sessions'), id: id(9) }).path,
-  );
+  const spent = await inWords('learn', aSession(['Never force push.'], { dir: join(top, 'sessions'), id: id(9) }).path);
   expect(spent.said).toContain('ceiling');
   expect((await inWords('retry', '--failed')).code).toBe(0);
   if (isCopyGood) {
@@ -132,7 +129,7 @@ test.each(OF_THE_DATABASE)('a database %s: words, and check --restore brings all
     expect((await inWords('keys', 'confirm', 'ci')).code).toBe(0);
     expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: false }]);
   }
-  for (const session of sessions) expect((await inWords('extract', session)).code).toBe(0);
+  for (const session of sessions) expect((await inWords('learn', session)).code).toBe(0);
   expect((await inWords('dream')).code).toBe(0);
   expect(markdown()).toEqual(before);
   expect((await inWords('check')).said).toContain(': fine');
@@ -145,7 +142,7 @@ test('a home that is lost whole is begun again from the Markdown', async () => {
   anew();
   const before = markdown();
   rmSync(join(top, 'home'), { recursive: true });
-  for (const session of [sessions[0], sessions[2]]) expect((await inWords('extract', session ?? '')).code).toBe(0);
+  for (const session of [sessions[0], sessions[2]]) expect((await inWords('learn', session ?? '')).code).toBe(0);
   expect((await inWords('dream')).code).toBe(0);
   expect(markdown()).toEqual(before);
   expect((await inWords('why', 'pnpm')).said).toContain(`“${RULES[0]}”`);

@@ -12,7 +12,7 @@ import { tempDir } from '../support/temp.ts';
 async function aMemory() {
   const { environment, nocturne, json } = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', 'Thanks, that is all.']);
-  await nocturne('extract', session.path);
+  await nocturne('learn', session.path);
   await nocturne('dream');
   return { environment, nocturne, json, session, why: (...words: string[]) => nocturne('why', ...words) };
 }
@@ -39,7 +39,7 @@ test('a line, its words, its entry, its session, its job and its day all lead to
   }
   for (const words of [[], ['today'], ['2026-11-21']])
     expect((await why(...words)).stdout).toContain(`(${entry.slice(0, 10)})`);
-  const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>('status');
+  const { lastJobs } = await json<{ lastJobs: { id: string; kind: string }[] }>();
   const dreamed = lastJobs.find(({ kind }) => kind === 'dream')?.id ?? '';
   expect((await why(dreamed)).stdout).toContain(`(${entry.slice(0, 10)})`);
 });
@@ -61,7 +61,7 @@ test('of a line in other words it says what the entry gave it, where that is not
     return [{ kind: 'put', topic: 'rules', type: 'feedback', description: 'Rules', reason: 'x', in: said }];
   };
   const { nocturne } = await testApp({ server: await testModel(obey({ record, propose })) });
-  await nocturne('extract', aSession(RULES).path);
+  await nocturne('learn', aSession(RULES).path);
   await nocturne('dream');
   const [first = '', second = ''] = (await nocturne('why', 'rules.md')).stdout.split('\n\n');
   expect(first).toContain(`${lines[0]}\n  ←`);
@@ -79,7 +79,7 @@ test('of a night that replaced a line, both are told', async () => {
   const { environment, why, nocturne } = await aMemory();
   Object.assign(environment, asking(await testModel(replacesLine)));
   const session = aSession(['Always use npm instead of pnpm.'], { id: '22222222-2222-4222-8333-444444444444' });
-  await nocturne('extract', session.path);
+  await nocturne('learn', session.path);
   await nocturne('dream');
   expect((await why()).stdout).toMatch(
     /^- \*\*changed\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
@@ -89,7 +89,7 @@ test('of a night that replaced a line, both are told', async () => {
 test('an id of a session without a digit is one, too', async () => {
   const { nocturne } = await testApp();
   const session = aSession(['Always use pnpm instead of npm.'], { id: 'deadbeef-cafe-4222-8333-444444444444' });
-  await nocturne('extract', session.path);
+  await nocturne('learn', session.path);
   expect((await nocturne('why', 'deadbeef')).stdout).toMatch(/^session {5}deadbeef$/m);
 });
 
@@ -106,7 +106,7 @@ test('the beginning of an id that two sessions have is refused with both, as lon
   const second = sessionFile(tempDir(), { id: '11111111-2333-4333-8444-555555555555' });
   // Its records are other ones, also by what their ids begin with.
   second.add('Always lint before pushing.', [{ types: 'Never push to main.' }, { says: 'Done.' }]);
-  expect(await nocturne('extract', second.path)).toMatchObject({ code: 0, stderr: '' });
+  expect(await nocturne('learn', second.path)).toMatchObject({ code: 0, stderr: '' });
   const unclear = await why('11111111');
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   expect(unclear.stderr).toMatch(/Say which: 11111111-22, 11111111-23\n/);

@@ -87,7 +87,7 @@ const nocturne: System = {
     // As the others: one session at a time.
     writeFileSync(join(at.dir, 'home/config.json'), JSON.stringify({ concurrency: 1 }));
     const paths = sessions.map(({ path }) => path);
-    const given = spawnSync(process.execPath, [DOOR, 'enqueue', 'extract', ...paths], { env: environment(at) });
+    const given = spawnSync(process.execPath, [DOOR, 'learn', '--later', ...paths], { env: environment(at) });
     if (given.status !== 0) throw new Error(`nocturne took no session: ${given.stderr}`);
   },
   work: (_sessions, at) => start([DOOR, 'worker', '--once'], at),

@@ -79,7 +79,7 @@ test('a format that is added as docs/adding-a-format.md says is read, and what t
   const [session = '', , found] = nocturne(
     copy,
     ['why', 'toy-session.jsonl', '--json'],
-    ['extract', 'toy-session.jsonl'],
+    ['learn', 'toy-session.jsonl'],
     ['search', 'pear trees'],
   );
   expect(JSON.parse(session).holds.format).toBe('toy');

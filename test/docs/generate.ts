@@ -51,7 +51,8 @@ export function wholeProgram(): Promise<Command> {
 
 /** The commands that do something, with their full names, in the order of the help. */
 export async function allCommands(): Promise<[name: string, command: Command, group: string][]> {
-  return commandsOf(await wholeProgram());
+  const program = await wholeProgram();
+  return [['', program, 'Every day:'], ...commandsOf(program)];
 }
 
 function commandsOf(of: Command, prefix = '', above?: string): [string, Command, string][] {
@@ -90,7 +91,11 @@ async function commandsPage(): Promise<string> {
 
 function sectionOf(name: string, command: Command, shared: string[]): string[] {
   const help = command.createHelp();
-  const own = help.visibleOptions(command).filter(({ long }) => long !== '--help' && long !== '--json');
+  const own = help
+    .visibleOptions(command)
+    .filter(
+      ({ long }) => !['--help', '--version', '--json'].includes(long ?? '') || (long === '--version' && name !== ''),
+    );
   const items = [
     ...help.visibleArguments(command).map(describeArgument),
     ...own.map(describeOption).filter((text) => !shared.includes(text)),
@@ -99,7 +104,7 @@ function sectionOf(name: string, command: Command, shared: string[]): string[] {
   if (common.length > 0) items.push(`- also ${common.join(', ')}`);
   const json = command.options.find(({ long }) => long === '--json');
   if (json) items.push(item(`- \`--json\`: ${json.description}`));
-  const usage = [`nocturne ${name}`, ...command.registeredArguments.map(termOf)].join(' ');
+  const usage = [`nocturne ${name}`.trim(), ...command.registeredArguments.map(termOf)].join(' ');
   let said = '';
   command.configureOutput({
     writeOut: (text) => {
@@ -112,7 +117,7 @@ function sectionOf(name: string, command: Command, shared: string[]): string[] {
     `### ${usage.replace(/[<>]/g, '\\$&')}`,
     `${item(command.description().replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()))}.`,
     ...(items.length > 0 ? [items.join('\n')] : []),
-    fence(after.trim()),
+    fence((after.split('\n\nExit codes:')[0] as string).trim()),
   ];
 }
 

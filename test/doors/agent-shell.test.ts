@@ -52,10 +52,10 @@ test('what an agent remembered is the person’s once they say it, and no undo o
 test.each([
   ['forget', ['forget', '--yes', 'pnpm']],
   ['undo', ['undo', '--last']],
-  ['pin', ['pin', 'hosts']],
+  ['show --pin', ['show', 'hosts', '--pin']],
   ['review', ['review', '--accept-all']],
   ['review', ['review', '--reject', 'prop_1']],
-  ['restore', ['restore', 'hosts.md', '--version', 'memver_1']],
+  ['undo', ['undo', '--file', 'hosts.md', '--version', 'memver_1']],
   ['import', ['import', '.']],
   ['share', ['share', 'hosts']],
   ['remember --share', ['remember', '--share', 'x y']],
@@ -78,7 +78,7 @@ test.each([
 
 test('looking is open to it', async () => {
   const { environment } = await testApp();
-  for (const args of [['list'], ['review', '--list'], ['review'], ['status']]) {
+  for (const args of [['list'], ['review', '--list'], ['review'], []]) {
     expect(await runHere(args, { ...environment, CLAUDECODE: '1' }, { isTerminal: true })).toMatchObject({ code: 0 });
   }
 });

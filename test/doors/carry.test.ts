@@ -25,7 +25,7 @@ async function exported(): Promise<TestApp & { session: string; out: string }> {
   const testing = await testApp();
   const session = aSession(['Always use pnpm instead of npm.', 'The beta starts on 2026-12-04.']);
   writeFileSync(join(testing.dir, 'by-hand.md'), 'No frontmatter,\r\nno last line end');
-  await testing.nocturne('extract', session.path);
+  await testing.nocturne('learn', session.path);
   expect((await testing.nocturne('dream')).code).toBe(0);
   await testing.nocturne('remember', 'The kitchen closes at 15:00.');
   const out = join(tempDir(), 'out');
@@ -43,7 +43,7 @@ test('an export brings an empty memory to the same files, and nothing is extract
   expect(report).toMatchObject({ outcome: 'imported', changed: [], differing: [], skipped: [] });
   expect(await contents(other.dir)).toEqual(await contents(dir));
   expect((await other.nocturne('check')).code).toBe(0);
-  expect(await other.json('extract', session)).toMatchObject({ entries: [] });
+  expect(await other.json('learn', session)).toMatchObject({ entries: [] });
   const dream = await other.json<{ operations: { kind: string }[] }>('dream');
   expect(dream.operations.map(({ kind }) => kind)).toEqual(['add']);
   const why = await other.nocturne('why', 'pnpm');

@@ -73,7 +73,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
     if (failure !== null) expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
-  const { code, stdout } = await runHere(['status', '--json'], shared);
+  const { code, stdout } = await runHere(['--json'], shared);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
     all: { pending: SESSIONS - costs.length, directories: DIRECTORIES + 1, failed: [] },
@@ -110,7 +110,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...breaker(3)]);
   expect(await testing.rows('waiting')).toHaveLength(8);
   expect(model.requests).toHaveLength(5);
-  const status = await testing.nocturne('status', '--verbose');
+  const status = await testing.nocturne('--verbose');
   expect(status.code).toBe(3);
   expect(status.stdout).toMatch(
     /^attention {2}The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
@@ -128,7 +128,7 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect((await workDue(mended)).map(({ outcome }) => outcome)).toEqual(Array(8).fill('nothing-worth-keeping'));
   expect(await mended.app.home.breaker.read()).toMatchObject({ state: 'closed', failures: 0 });
   expect(await testing.rows('failures')).toEqual([]);
-  expect(await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
+  expect(await runHere([], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' })).toMatchObject({
     code: 0,
   });
 });
@@ -142,7 +142,7 @@ async function heldByCeiling(settings: object) {
   const set = (more: object) => writeFileSync(join(testing.home, 'config.json'), JSON.stringify({ prices, ...more }));
   set(settings);
   for (const n of [0, 1]) {
-    await testing.nocturne('enqueue', 'extract', aSession(['Always water the trees.'], { id: idOf(n) }).path);
+    await testing.nocturne('learn', '--later', aSession(['Always water the trees.'], { id: idOf(n) }).path);
   }
   await testing.nocturne('worker', '--once');
   expect((await testing.rows('waiting')).map(({ notBefore }) => notBefore.slice(0, 10))).toEqual([
@@ -159,7 +159,7 @@ test.for([
 ] as const)('a ceiling of %s that is raised lets the next worker do at once what waited for it', async (of) => {
   const [, low, high] = of;
   const { testing, set } = await heldByCeiling(low);
-  const status = async () => JSON.parse((await testing.nocturne('status', '--json')).stdout).spendToday;
+  const status = async () => JSON.parse((await testing.nocturne('--json')).stdout).spendToday;
   expect(await status()).toMatchObject({ fullFrom: '2026-11-21T02:00:00.000Z' });
   await testing.nocturne('worker', '--once');
   expect(await testing.rows('waiting')).toHaveLength(2);

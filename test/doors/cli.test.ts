@@ -22,10 +22,10 @@ const placeOf = (dir: string) => (ON_POSTGRES ? expect.stringMatching(/^memory_\
 
 const TWO = [RULE, 'Thanks, that is all.'];
 
-test('extract --json prints one JSON object per session on stdout, and nothing else there or beside it', async () => {
+test('learn --json prints one JSON object per session on stdout, and nothing else there or beside it', async () => {
   const { environment, dir, store } = await testApp();
   const sessions = [aSession(TWO), aSession(TWO, { id: OTHER_ID })];
-  const args = ['extract', ...sessions.map(({ path }) => path)];
+  const args = ['learn', ...sessions.map(({ path }) => path)];
   const { code, stderr, values } = await runJson<ExtractReport>(args, environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const evidence = { quote: RULE, speaker: 'human', at: '2026-11-20T09:00:10.000Z' };
@@ -62,7 +62,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
   const model = await testModel([error(400, 'not today'), says('Nothing.')]);
   const { environment } = await testApp({ server: model });
   const paths = [odd, `${odd}.gone`, aSession(TWO).path, aSession(TWO, { id: OTHER_ID }).path];
-  const { code, values } = await runJsonHere<ExtractReport>(['extract', ...paths], environment);
+  const { code, values } = await runJsonHere<ExtractReport>(['learn', ...paths], environment);
   const none = (outcome: string) => ({ outcome, entries: [], coverage: [] });
   expect({ code, values }).toMatchObject({
     code: 1,
@@ -77,7 +77,7 @@ test('a transcript that is gone, one of no known format and a model that fails e
 test('why a job failed stands on stderr, what became of it on stdout', async () => {
   const model = await testModel(() => error(400, 'not today'));
   const { nocturne } = await testApp({ server: model });
-  const extracted = await nocturne('extract', aSession(TWO).path);
+  const extracted = await nocturne('learn', aSession(TWO).path);
   expect(extracted).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\w+: failed\n$/) });
   expect(extracted.stderr).toContain('not today');
   await nocturne('remember', 'Always use pnpm.');
@@ -89,7 +89,7 @@ test('a file is no memory directory, for commands that only look either', async 
   const { nocturne } = await testApp();
   const file = join(tempDir(), 'notes.md');
   writeFileSync(file, 'Notes.\n');
-  for (const command of [['list'], ['search', 'x'], ['status'], ['remember', 'Always use pnpm.'], ['recall']]) {
+  for (const command of [['list'], ['search', 'x'], ['--json'], ['remember', 'Always use pnpm.'], ['recall']]) {
     expect(await nocturne(...command, '--memory', file)).toMatchObject({
       code: 1,
       stdout: '',
@@ -102,21 +102,21 @@ test('a session that somebody else works on and a ceiling end with 75: try again
   const session = aSession(TWO);
   const held = await testApp();
   await workElsewhere(held.app, held.store, session);
-  const busy = await runJsonHere<ExtractReport>(['extract', session.path], held.environment);
+  const busy = await runJsonHere<ExtractReport>(['learn', session.path], held.environment);
   expect(busy).toMatchObject({ code: 75, values: [{ outcome: 'busy', spend: { calls: 0 } }] });
   const model = await testModel([]);
   const poor = await testApp({ server: model, settings: { dayTokens: 1 } });
-  const ceiling = await runJsonHere<ExtractReport>(['extract', session.path], poor.environment);
+  const ceiling = await runJsonHere<ExtractReport>(['learn', session.path], poor.environment);
   expect(ceiling).toMatchObject({ code: 75, values: [{ outcome: 'ceiling' }] });
   expect(model.requests).toEqual([]);
 });
 
 test.each([
-  ['an unknown option', ['extract', 'x.jsonl', '--dry-run']],
-  ['nothing to reprocess', ['reprocess']],
+  ['an unknown option', ['learn', 'x.jsonl', '--dry-run']],
+  ['nothing to learn again', ['learn', '--again']],
   ['a night that does not end', ['worker', '--nightly']],
-  ['two things to reprocess', ['reprocess', '--all', '--day', '2026-11-20']],
-  ['a day that is none', ['enqueue', 'reprocess', '--day', '2026-13-01']],
+  ['two things to learn again', ['learn', '--again', '--all', '--day', '2026-11-20']],
+  ['a day that is none', ['learn', '--again', '--later', '--day', '2026-13-01']],
 ])('%s is wrong usage: exit 2, words on stderr, nothing made', async (_, args) => {
   const home = join(tempDir(), 'home');
   const ended = await runHere(args, { PATH: process.env.PATH, HOME: home });
@@ -128,7 +128,7 @@ const WITHOUT_MODEL = { NOCTURNE_MODEL: undefined, ANTHROPIC_API_KEY: undefined 
 
 test('without a key and without the offline model the error names both ways out, and nothing is remembered', async () => {
   const { environment, store, app } = await testApp();
-  const args = ['extract', aSession(TWO).path];
+  const args = ['learn', aSession(TWO).path];
   const ended = await runJsonHere<ExtractReport>(args, { ...environment, ...WITHOUT_MODEL });
   expect(ended).toMatchObject({ code: 1, values: [{ outcome: 'failed', error: { code: 'no-model' }, coverage: [] }] });
   expect(ended.values[0]?.error?.message).toMatch(/ANTHROPIC_API_KEY.*--model offline/s);
@@ -137,10 +137,10 @@ test('without a key and without the offline model the error names both ways out,
   expect((await runHere([...args, '--model', 'offline'], environment)).code).toBe(0);
 });
 
-test.each([['extract'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
+test.each([['learn'], ['dream']])('%s without a key makes nothing where nothing was', async (command) => {
   const { environment } = await testApp();
   const dir = join(tempDir(), 'memory');
-  const args = command === 'extract' ? [command, aSession(TWO).path] : [command];
+  const args = command === 'learn' ? [command, aSession(TWO).path] : [command];
   const without = { ...environment, ...WITHOUT_MODEL, NOCTURNE_MEMORY_DIR: dir };
   expect((await runHere(args, without)).code).toBe(1);
   expect(existsSync(dir)).toBe(false);
@@ -150,7 +150,7 @@ test('a job whose process died is interrupted, and one that runs is not', async 
   const { environment, app, store } = await testApp();
   const dead = await beginJob(app, store, `${hostname()}:999999999:1`);
   const alive = await beginJob(app, store);
-  const { values } = await runJsonHere<{ lastJobs: { id: string }[] }>(['status'], environment);
+  const { values } = await runJsonHere<{ lastJobs: { id: string }[] }>([], environment);
   const jobs = new Map(values[0]?.lastJobs.map((job) => [job.id, job]));
   expect(jobs.get(dead)).toMatchObject({
     status: 'ended',
@@ -158,12 +158,12 @@ test('a job whose process died is interrupted, and one that runs is not', async 
     endedAt: '2026-11-21T02:00:00.000Z',
   });
   expect(jobs.get(alive)).toMatchObject({ status: 'running', outcome: null });
-  expect((await runHere(['status', '--verbose'], environment)).stdout).toContain(`${dead} extract interrupted`);
+  expect((await runHere(['--verbose'], environment)).stdout).toContain(`${dead} extract interrupted`);
 });
 
 test('dream --json says what was done with each entry, and what the index is now', async () => {
   const { environment } = await testApp();
-  const extracted = await runJsonHere<ExtractReport>(['extract', aSession(TWO).path], environment);
+  const extracted = await runJsonHere<ExtractReport>(['learn', aSession(TWO).path], environment);
   const { code, stderr, values } = await runJsonHere<DreamReport>(['dream'], environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const entries = extracted.values[0]?.entries.map(({ id }) => id);
@@ -183,46 +183,46 @@ test('dream --json says what was done with each entry, and what the index is now
   ]);
 });
 
-test('reprocess --json extracts a session, a day or everything again, and prints one object per session', async () => {
+test('learn --again --json reads a session, a day or everything again, and prints one object per session', async () => {
   const { environment } = await testApp();
   const sessions = [aSession(TWO), aSession(TWO, { id: OTHER_ID, startsAt: '2026-11-18T09:00:00Z' })];
-  await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
+  await runHere(['learn', ...sessions.map(({ path }) => path)], environment);
   for (const [what, expected] of [
-    [['--session', sessions[0]?.id ?? ''], [sessions[0]?.id]],
+    [[sessions[0]?.id ?? ''], [sessions[0]?.id]],
     [['--day', '2026-11-18'], [OTHER_ID]],
     [['--all'], sessions.map(({ id }) => id)],
   ] as const) {
-    const { code, values } = await runJsonHere<ExtractReport>(['reprocess', ...what], environment);
+    const { code, values } = await runJsonHere<ExtractReport>(['learn', '--again', ...what], environment);
     expect(code).toBe(0);
     expect(values.map(({ session }) => session).sort()).toEqual(expected);
     for (const report of values) expect(report).toMatchObject({ outcome: 'recorded', coverage: { length: 2 } });
   }
 });
 
-test('reprocess of what was never extracted is an error that says what to do instead', async () => {
+test('learning again what was never learned is an error that says what to do instead', async () => {
   const { nocturne } = await testApp();
-  const ended = await nocturne('reprocess', '--session', 'nobody');
+  const ended = await nocturne('learn', '--again', 'nobody');
   const said = expect.stringMatching(/nocturne \w+ TRANSCRIPT/);
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: said });
 });
 
-test('enqueue puts work into the inbox and does none of it; status --json names what waits and what was done', async () => {
+test('--later puts work into the inbox and does none of it; nocturne --json names what waits and what was done', async () => {
   const { environment, store, rows } = await testApp();
   const session = aSession(TWO);
   for (const args of [
-    ['extract', session.path, '--instructions', 'be brief'],
-    ['extract', session.path],
+    ['learn', session.path, '--instructions', 'be brief'],
+    ['learn', session.path],
     ['dream'],
-    ['reprocess', '--all'],
+    ['learn', '--again', '--all'],
   ]) {
-    expect(await runHere(['enqueue', ...args], environment)).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere([...args, '--later'], environment)).toMatchObject({ code: 0, stderr: '' });
   }
   const waiting = new Map((await rows('waiting')).map(({ kind, payload }) => [kind, payload]));
   expect([...waiting.keys()].toSorted()).toEqual(['dream', 'extract', 'reprocess']);
   expect(waiting.get('extract')).toMatchObject({ transcript: session.path, ended: true });
   expect(waiting.get('reprocess')).toEqual({ all: true, ended: true });
   expect(await store.list()).toEqual([]);
-  const { code, values } = await runJsonHere<Record<string, unknown>>(['status'], environment);
+  const { code, values } = await runJsonHere<Record<string, unknown>>([], environment);
   expect(code).toBe(0);
   expect(values).toMatchObject([
     { memory: placeOf(store.dir), entries: {}, topics: 0, lastJobs: [], workers: [], waiting: { length: 3 } },
@@ -240,14 +240,14 @@ test('without --memory a session goes to its project’s own directory, which a 
   mkdirSync(join(main, 'src'));
   const environment = environmentIn(home);
   const sessions = [aSession(TWO, { cwd: join(main, 'src') }), aSession(TWO, { id: OTHER_ID, cwd: worktree })];
-  const extracted = await runHere(['extract', ...sessions.map(({ path }) => path)], environment);
+  const extracted = await runHere(['learn', ...sessions.map(({ path }) => path)], environment);
   expect(extracted.code).toBe(0);
   const memory = join(home, '.claude', 'projects', main.replace(/[^A-Za-z0-9]/g, '-'), 'memory');
   expect(readFileSync(join(memory, LOG), 'utf8').match(/\*\*feedback\*\*/g)).toHaveLength(2);
   // Nobody would look there for it.
   const elsewhere = `kept in ${memory}, the memory of the project that it ran in`;
   expect(extracted.stdout.split(elsewhere)).toHaveLength(3);
-  const status = await jsonHere<{ memory: string }>(['status'], environment, { cwd: worktree });
+  const status = await jsonHere<{ memory: string }>([], environment, { cwd: worktree });
   expect(status.memory).toBe(memory);
 });
 
@@ -255,17 +255,17 @@ test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins ove
   const claude = tempDir();
   const environment: Environment = environmentIn(tempDir(), { CLAUDE_CONFIG_DIR: claude });
   const [own, given] = [aSession(TWO, { cwd: '/nowhere/my orchard' }), aSession(TWO, { id: OTHER_ID })];
-  await runHere(['extract', own.path], environment);
+  await runHere(['learn', own.path], environment);
   expect(existsSync(join(claude, 'projects', '-nowhere-my-orchard', 'memory', LOG))).toBe(true);
   const memory = join(tempDir(), 'given');
   const everywhere = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
-  await runHere(['extract', given.path, '--memory', memory], everywhere);
+  await runHere(['learn', given.path, '--memory', memory], everywhere);
   expect(existsSync(join(memory, LOG))).toBe(true);
 });
 
 test('in a directory that is gone, a command says so instead of falling over', async () => {
   const { environment } = await testApp();
-  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" status';
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" list';
   const ended = spawnSync('sh', ['-c', script, 'sh', tempDir(), process.execPath, DOOR], { env: environment });
   expect({ code: ended.status, said: String(ended.stderr) }).toEqual({
     code: 1,

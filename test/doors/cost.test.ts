@@ -38,7 +38,7 @@ async function spent() {
       id: `${count}1111111-2222-4333-8444-555555555555`,
       cwd,
     });
-    const { code, stderr } = await runHere(['extract', session.path, '--model', model], at(now));
+    const { code, stderr } = await runHere(['learn', session.path, '--model', model], at(now));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   };
   await learn('shop', 'priced', '2026-11-19T09:00:00Z');

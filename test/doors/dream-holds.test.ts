@@ -41,7 +41,7 @@ test('a dream that was refused is named with its reason until one comes to its e
   writeFileSync(path, '# 2026-11-20\n');
   expect((await dreamAt(testing, 3)).stderr).toContain('--accept-missing');
   const why = expect.stringMatching(/was refused: 3 (?:of 3 )?entries are missing from the logs at once/);
-  const status = await runJsonHere<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>([], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]?.dreamHolds).toEqual([{ why, needsPerson: true }]);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
@@ -49,7 +49,7 @@ test('a dream that was refused is named with its reason until one comes to its e
   expect(doctor.stdout).toMatch(/was refused: 3 (?:of 3 )?entries/);
   writeFileSync(path, log);
   await dreamAt(testing, 4);
-  expect((await runJsonHere<Status>(['status'], testing.environment)).values[0]?.dreamHolds).toEqual([]);
+  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.dreamHolds).toEqual([]);
 });
 
 test('topics that went at once are named as what keeps dreams from running, once', async () => {
@@ -58,7 +58,7 @@ test('topics that went at once are named as what keeps dreams from running, once
   for (const path of more) await testing.store.write({ actor: 'person' }, { path, text: '- Of it.\n' });
   for (const path of [...more, 'user-profile.md', 'working-agreements.md']) rmSync(join(testing.dir, path));
   expect((await dreamAt(testing, 3)).stderr).toContain('--accept-missing');
-  const status = await runJsonHere<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>([], testing.environment);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('6 files are missing')]);
   expect((await testing.nocturne('doctor')).stdout).toMatch(/6 files are missing|a\.md, b\.md,.* missing/);
 });
@@ -66,13 +66,13 @@ test('topics that went at once are named as what keeps dreams from running, once
 test('a log that is gone is named by status, which ends with 3, and accepted by its day', async () => {
   const testing = await dreamed();
   rmSync(join(testing.dir, LOG));
-  const status = await runJsonHere<Status>(['status'], testing.environment);
+  const status = await runJsonHere<Status>([], testing.environment);
   expect(status.code).toBe(3);
   expect(status.values[0]).toMatchObject({ missing: [LOG], dreamHolds: [], attention: [expect.stringContaining(LOG)] });
   const unfit = await testing.nocturne('dream', '--accept-missing', 'yesterday');
   expect(unfit.stderr).toContain('"yesterday" is no day');
   expect((await testing.nocturne('dream', '--accept-missing', '2026-11-20')).code).toBe(0);
-  expect((await runJsonHere<Status>(['status'], testing.environment)).values[0]?.missing).toEqual([]);
+  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.missing).toEqual([]);
 });
 
 test('status tells of an entry once no dream could place it for three nights, and no longer when one has', async () => {
@@ -92,7 +92,7 @@ test('status tells of an entry once no dream could place it for three nights, an
   await recordIn(testing, '2026-11-20T12:00:00Z', { type: 'project', text: 'The harvest runs on crates.' });
   const at = (day: string, hour: number) => ({ ...environment, NOCTURNE_NOW: `${day}T0${hour}:00:00Z` });
   const told = async (day: string) => {
-    const { code, values } = await runJsonHere<{ attention: string[] }>(['status'], at(day, 8));
+    const { code, values } = await runJsonHere<{ attention: string[] }>([], at(day, 8));
     return { code, about: values[0]?.attention.filter((each) => each.includes('found no place')) };
   };
   for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
@@ -100,7 +100,7 @@ test('status tells of an entry once no dream could place it for three nights, an
   await runHere(['dream'], at('2026-11-23', 3));
   const why = 'found no place in its topics for 3 nights, since 2026-11-21: operations[0] (put): nothing that';
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
-  const shown = await runHere(['status', '--verbose'], at('2026-11-23', 8));
+  const shown = await runHere(['--verbose'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });
   expect(shown.stdout).toContain('"9000"');
   isRight = true;

@@ -83,7 +83,7 @@ test('what waits for the turn of another is ended, too, and starts no program', 
 
 test('a pause ends it soon; the work waits as paused, and goes on when the pause is over', async () => {
   const { fake, environment, ...testing } = await withProgram({ hangs: true });
-  await runHere(['enqueue', 'extract', aTranscript()], environment);
+  await runHere(['learn', '--later', aTranscript()], environment);
   const worker = start(['worker', '--once'], environment);
   await whileRuns(worker, runs(fake));
   await runHere(['pause'], environment);
@@ -102,7 +102,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   'a worker’s %s ends it; the next worker begins in a clean directory',
   async (signal) => {
     const { fake, environment, home, ...testing } = await withProgram({ hangs: true });
-    await runHere(['enqueue', 'extract', aTranscript()], environment);
+    await runHere(['learn', '--later', aTranscript()], environment);
     const worker = start(['worker', '--once'], environment);
     await whileRuns(worker, runs(fake));
     expect(areGone(pidsOf(fake))).toBe(false);
@@ -146,7 +146,7 @@ test('of all workers of a home, in several directories, one asks a program at a 
   const { fake, environment, home } = await withProgram({ ...NOTHING, takesMs: 150 }, { settings: { concurrency: 3 } });
   const others = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
   for (const each of [environment, others]) {
-    for (const id of ['11111111', '22222222']) await runHere(['enqueue', 'extract', aTranscript(id)], each);
+    for (const id of ['11111111', '22222222']) await runHere(['learn', '--later', aTranscript(id)], each);
   }
   const workers = await Promise.all([run(['worker', '--once'], environment), run(['worker', '--once'], others)]);
   expect(workers.map(({ code }) => code)).toEqual([0, 0]);

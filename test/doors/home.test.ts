@@ -1,4 +1,4 @@
-// nocturne alone, and nocturne status: what a person reads who looks at what happened, what waits and what it cost.
+// nocturne alone: what a person reads who looks at what happened, what waits and what it cost.
 
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,9 +52,9 @@ test('where nothing is set up, nocturne says what it is and how to begin, and ma
 test('nocturne tells what was learned since one last looked, what waits elsewhere too, and the one next step', async () => {
   const { at, project } = person();
   const [shop, api] = [project('shop'), project('api')];
-  await runHere(['extract', session(shop, SHOP)], at('2026-11-21T22:10:00Z'));
+  await runHere(['learn', session(shop, SHOP)], at('2026-11-21T22:10:00Z'));
   const second = session(api, API, '22222222-2222-4333-8444-555555555555');
-  await runHere(['extract', second], at('2026-11-21T22:20:00Z'));
+  await runHere(['learn', second], at('2026-11-21T22:20:00Z'));
   const memory = '.claude/projects/';
   const dir = readdirSync(join(at('').HOME ?? '', memory)).find((name) => name.endsWith('api')) ?? '';
   const there = join(at('').HOME ?? '', memory, dir, 'memory');
@@ -69,15 +69,15 @@ test('nocturne tells what was learned since one last looked, what waits elsewher
   expect(said).toContain(`1 proposed change in ~/code/api waits for your word.\n    ${review}\n`);
   expect(said).toContain('\nCost        nothing this month\nNext night  in 18 hours (03:30)\n');
   expect(said).toContain('\nNext step   nocturne setup\n');
-  const again = readable((await runHere(['status'], at('2026-11-22T08:05:00Z'))).stdout);
+  const again = readable((await runHere([], at('2026-11-22T08:05:00Z'))).stdout);
   expect(again).toMatch(/^Nothing new since you last looked, 5 minutes ago\.\n/);
   expect(again).toContain(review);
   // What scripts ask is no look of a person.
   await runHere(
-    ['extract', session(shop, ['The release deadline is 2026-12-04.'], '33333333-2222-4333-8444-555555555555')],
+    ['learn', session(shop, ['The release deadline is 2026-12-04.'], '33333333-2222-4333-8444-555555555555')],
     at('2026-11-22T09:00:00Z'),
   );
-  const json = await jsonHere<{ learned: object[]; lookedAt: string }>(['status'], at('2026-11-22T09:05:00Z'));
+  const json = await jsonHere<{ learned: object[]; lookedAt: string }>([], at('2026-11-22T09:05:00Z'));
   expect(json).toMatchObject({
     lookedAt: '2026-11-22T08:05:00.000Z',
     learned: [{ project: '~/code/shop', entries: 1 }],
@@ -105,19 +105,19 @@ test('a model that refuses is told as a person would say it, with the command th
   const model = await testModel(() => error(401, 'invalid x-api-key'));
   const testing = await testApp({ server: model, settings: { breakerAfter: 1 } });
   const path = session('/home/kim/shop', SHOP);
-  await testing.nocturne('enqueue', 'extract', path);
+  await testing.nocturne('learn', '--later', path);
   await testing.nocturne('worker', '--once');
-  const { code, stdout } = await runHere(['status'], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' });
+  const { code, stdout } = await runHere([], { ...testing.environment, NOCTURNE_NOW: '2026-11-21T02:02:00Z' });
   expect(code).toBe(3);
   const said = readable(stdout);
   expect(said).toMatch(/The model could not be asked 1 time in a row; it is asked again in \d+\s+minutes/);
-  expect((await testing.nocturne('status', '--verbose')).stdout).toMatch(/^breaker {4}the breaker is open/m);
+  expect((await testing.nocturne('--verbose')).stdout).toMatch(/^breaker {4}the breaker is open/m);
 });
 
 test('what is written longer than a line is wrapped, never cut', async () => {
   const { at, project } = person();
   const long = `Always read /srv/${'deeply/nested/'.repeat(8)}README.md before you change anything at all in the deployment scripts.`;
-  await runHere(['extract', session(project('shop'), [long])], at('2026-11-21T22:10:00Z'));
+  await runHere(['learn', session(project('shop'), [long])], at('2026-11-21T22:10:00Z'));
   const { stdout } = await runHere([], at('2026-11-22T08:00:00Z'));
   expect(stdout).toContain(`/srv/${'deeply/nested/'.repeat(8)}README.md`);
   const others = stdout.split('\n').filter((line) => line.length > 80);
@@ -135,15 +135,15 @@ test('settings of the agent that cannot be read are named once, with what waits 
   mkdirSync(dir, { recursive: true });
   const session = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   utimesSync(session.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
-  await runHere(['enqueue', 'extract', '--all'], at('2026-11-22T08:00:00Z'));
+  await runHere(['learn', '--later'], at('2026-11-22T08:00:00Z'));
   const broken = await runHere([], at('2026-11-22T08:10:00Z'));
   expect(broken.code).toBe(3);
   expect(readable(broken.stdout).match(/not JSON/g)).toHaveLength(1);
   expect(broken.stdout).toMatch(/1 session could not be taken yet/);
   expect(broken.stdout).not.toMatch(/\.\.|^Off/m);
-  expect((await runHere(['status'], at('2026-11-22T08:10:00Z'))).code).toBe(3);
+  expect((await runHere([], at('2026-11-22T08:10:00Z'))).code).toBe(3);
   writeFileSync(file, `// Mine.\n${good}`);
-  await runHere(['enqueue', 'extract', '--all'], at('2026-11-22T08:20:00Z'));
+  await runHere(['learn', '--later'], at('2026-11-22T08:20:00Z'));
   await runHere(['worker', '--once'], at('2026-11-22T08:20:00Z'));
   const mended = await runHere([], at('2026-11-22T08:30:00Z'));
   expect(mended.code).toBe(0);
@@ -159,7 +159,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');
 });
 
-test('a key that is not there is told once, with exit code 3 in every form of status, and nobody is told that there is nothing to do', async () => {
+test('a key that is not there is told once, with exit code 3 in each of its forms, and nobody is told that there is nothing to do', async () => {
   const { at, home, project } = person();
   const shop = project('shop');
   const withoutKey = (now: string) => ({ ...at(now), NOCTURNE_MODEL: 'claude-opus-5-5' });
@@ -167,7 +167,7 @@ test('a key that is not there is told once, with exit code 3 in every form of st
   const idle = await runHere([], withoutKey('2026-11-21T20:05:00Z'), { cwd: shop });
   expect([idle.code, idle.stdout.match(/key/g)?.length]).toEqual([3, 1]);
   expect(readable(idle.stdout)).toMatch(/^Nothing learned from a session yet\.\n/);
-  for (const form of [['status'], ['status', '--verbose'], ['status', '--json']]) {
+  for (const form of [[], ['--verbose'], ['--json']]) {
     const { code, stdout } = await runHere(form, withoutKey('2026-11-21T20:05:00Z'));
     expect({ form, code }).toEqual({ form, code: 3 });
     expect(stdout).toMatch(/key: there is none/);
@@ -178,7 +178,7 @@ test('a key that is not there is told once, with exit code 3 in every form of st
   mkdirSync(dir, { recursive: true });
   const told = aSession(['Always use pnpm instead of npm.'], { dir, cwd: shop, startsAt: '2026-11-22T07:00:00Z' });
   utimesSync(told.path, new Date('2026-11-22T07:01:00Z'), new Date('2026-11-22T07:01:00Z'));
-  await runHere(['enqueue', 'extract', '--all'], withoutKey('2026-11-22T08:00:00Z'));
+  await runHere(['learn', '--later'], withoutKey('2026-11-22T08:00:00Z'));
   await runHere(['worker', '--once'], withoutKey('2026-11-22T08:00:00Z'));
   const { code, stdout } = await runHere([], withoutKey('2026-11-22T08:01:00Z'), { cwd: shop });
   expect(code).toBe(3);

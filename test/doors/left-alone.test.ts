@@ -82,26 +82,26 @@ test('a session that is left alone is told with the reason that applied, by lear
   await app.home.decline(new Date('2026-11-21T00:00:00Z'));
   const learn = await runHere(['learn'], environment);
   expect(learn.stdout).toContain('Nothing new: every other session of the last 7 days');
-  const sweep = await runHere(['enqueue', 'extract', '--all'], environment);
+  const sweep = await runHere(['learn', '--later'], environment);
   expect(sweep.stdout).toMatch(/^claude-code {2}3 found, 0 enqueued, .*1 non-interactive/);
   expect(sweep.stdout).toMatch(/ 2 off/);
   for (const [session, reason] of reasons) {
     expect(learn.stdout).toContain(`1 session is left alone: ${reason}`);
     if (session !== program) expect(sweep.stdout).toContain(`1 off: ${reason}`);
     const { next } = await jsonHere<{ next: string }>(['why', session.path], environment);
-    expect(next).toBe(`Nothing by itself: ${reason}. nocturne extract ${session.path} does it all the same.`);
+    expect(next).toBe(`Nothing by itself: ${reason}. nocturne learn ${session.path} does it all the same.`);
   }
   // Nothing was made for them.
   expect(await app.home.stores()).toEqual([testing.dir]);
-  const enqueued = await runHere(['enqueue', 'extract', off.path], environment);
-  expect(enqueued.stderr).toContain('a worker leaves it. nocturne extract');
+  const enqueued = await runHere(['learn', '--later', off.path], environment);
+  expect(enqueued.stderr).toContain('a worker leaves it. nocturne learn');
   const { next } = await jsonHere<{ next: string }>(['why', off.path], environment);
   expect(next).toContain('the next worker takes it out of the inbox, since the project /home/kim/off is turned off');
 
   writeFileSync(join(testing.home, 'config.json'), '{}');
   await runHere(['worker', '--once'], environment);
   expect((await runHere(['learn'], environment)).stdout).toContain('Learned 1 thing from 1 session.');
-  expect((await runHere(['enqueue', 'extract', '--all'], environment)).stdout).not.toContain('off');
+  expect((await runHere(['learn', '--later'], environment)).stdout).not.toContain('off');
 });
 
 /** A project of git, a session in a directory of it, and the files that it brings. */
@@ -117,7 +117,7 @@ async function projectWith(files: Record<string, string>, settings: object = {})
   const testing = await testApp({ settings });
   const session = aSession(['Always use pnpm instead of npm.'], { cwd });
   const work = async () => {
-    await testing.nocturne('enqueue', 'extract', session.path);
+    await testing.nocturne('learn', '--later', session.path);
     return (await testing.nocturne('worker', '--once')).stderr;
   };
   return { root, cwd, testing, session, work };
@@ -138,7 +138,7 @@ test.for([
   expect(await testing.rows('waiting')).toEqual([]);
   expect(await testing.rows('coverage')).toEqual([]);
   // By name it is read all the same.
-  expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('recorded');
 });
 
 test.for([
@@ -166,7 +166,7 @@ test('a project can turn nothing on, and says nothing of where memory lives', as
   expect(await work()).toContain(': off (');
   writeFileSync(own, '{}');
   expect(await work()).toContain(': recorded');
-  const there = await runHere(['status', '--json'], { ...testing.environment, NOCTURNE_MEMORY_DIR: '' }, { cwd: root });
+  const there = await runHere(['--json'], { ...testing.environment, NOCTURNE_MEMORY_DIR: '' }, { cwd: root });
   expect(JSON.parse(there.stdout).memory).not.toContain(elsewhere);
 });
 

@@ -237,7 +237,7 @@ test('a plan that is used up is not asked before the time that it named; another
     expect(notBefore >= '2026-11-24T15:07:00' && notBefore < '2026-11-24T15:09:10', notBefore).toBe(true);
     expect(failure).toMatch(/weekly limit · resets Nov 24, 3:07pm|plan-limit/);
   }
-  const { stdout } = await testing.nocturne('status', '--verbose');
+  const { stdout } = await testing.nocturne('--verbose');
   expect(stdout).toMatch(/tries again at 2026-11-24T15:07:00/);
   expect(stdout).toContain('weekly limit');
   expect(stdout).toMatch(/^plan {7}1 of 100 requests on your plan today$/m);
@@ -319,7 +319,7 @@ test('cost and status tell what was used on a plan in requests and tokens, never
   const { fake, ...testing } = await withProgram();
   const session = another();
   fake.answers(claudeSays({ entries: [entry(session)] }));
-  const said = await testing.nocturne('extract', session.path);
+  const said = await testing.nocturne('learn', session.path);
   expect(said.stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
   fake.answers(claudeSays({ operations: [] }));
   expect((await testing.nocturne('dream')).stdout).toMatch(/^ {2}1 request, 1,100 tokens on your plan$/m);
@@ -332,8 +332,8 @@ test('cost and status tell what was used on a plan in requests and tokens, never
     plan: { requests: 2, tokens: 2_200, today: 2, ceiling: 100 },
     models: [{ model: 'claude-code', isOnPlan: true, isPriced: false, tokens: 2_200 }],
   });
-  expect(await testing.json('status')).toMatchObject({ spendToday: { planRequests: 2, ceilingPlanRequests: 100 } });
-  expect((await testing.nocturne('status')).stdout).toMatch(/^Cost .*; 2 of 100 requests on\s+your plan today$/m);
+  expect(await testing.json()).toMatchObject({ spendToday: { planRequests: 2, ceilingPlanRequests: 100 } });
+  expect((await testing.nocturne()).stdout).toMatch(/^Cost .*; 2 of 100 requests on\s+your plan today$/m);
   const estimate = await testing.nocturne('dream', '--dry-run');
   expect(estimate.stdout).not.toContain('no price known');
 });

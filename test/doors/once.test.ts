@@ -63,11 +63,11 @@ test('a session that two commands and two workers extract at once is committed o
   });
   const testing = await testApp({ server: model });
   const session = aSession();
-  await testing.nocturne('enqueue', 'extract', session.path);
-  const first = runJson<ExtractReport>(['extract', session.path], testing.environment);
+  await testing.nocturne('learn', '--later', session.path);
+  const first = runJson<ExtractReport>(['learn', session.path], testing.environment);
   await model.received(1);
   const others = [
-    ['extract', session.path],
+    ['learn', session.path],
     ['worker', '--once'],
     ['worker', '--once'],
   ];
@@ -89,7 +89,7 @@ test('sessions of one directory are worked side by side: as many model requests 
   });
   const testing = await testApp({ server: model, settings: { concurrency: 3 } });
   const sessions = [1, 2, 3, 4, 5].map((n) => aSession([RULE], { id: `${n}1110000-2222-4333-8444-555555555555` }));
-  await testing.nocturne('enqueue', 'extract', ...sessions.map(({ path }) => path));
+  await testing.nocturne('learn', '--later', ...sessions.map(({ path }) => path));
   const worker = run(['worker', '--once'], testing.environment);
   await model.received(3);
   if (onLinux) await until(() => agentsOf(testing.home).length === 4);
@@ -113,7 +113,7 @@ async function atWork(
   const { url, lockIsOver } = await make(testing);
   // Leases run out by the clock that goes on.
   const environment = { ...testing.environment, NOCTURNE_NOW: undefined, NOCTURNE_QUEUE_URL: url };
-  await runHere(['enqueue', 'extract', aSession().path], environment);
+  await runHere(['learn', '--later', aSession().path], environment);
   const worker = start(['worker'], environment);
   await whileRuns(worker, model.received(1));
   return { testing, environment, worker, release, lockIsOver };
@@ -137,7 +137,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
       sleeper.kill('SIGCONT');
       process.kill(agent as number, 'SIGCONT');
       const late = aSession([RULE], { id: '21110000-2222-4333-8444-555555555555' });
-      await runHere(['enqueue', 'extract', late.path], environment);
+      await runHere(['learn', '--later', late.path], environment);
       await until(async () => (await testing.rows('waiting')).length === 0, 60_000);
       expect(await stop(sleeper)).toMatchObject({ code: 0 });
       await other.stop();
@@ -165,7 +165,7 @@ for (const [kind, { reason, make }] of Object.entries(queues)) {
 test('the second signal ends a worker at once, its agent with it, and the work waits', async () => {
   const hanging = await testModel(() => 'hang');
   const testing = await testApp({ server: hanging });
-  await testing.nocturne('enqueue', 'extract', aSession().path);
+  await testing.nocturne('learn', '--later', aSession().path);
   const worker = start(['worker'], testing.environment);
   await whileRuns(worker, hanging.received(1));
   worker.kill('SIGTERM');

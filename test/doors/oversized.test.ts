@@ -42,7 +42,7 @@ const TELLS_CPU = `data:text/javascript,${encodeURIComponent(`
   });`)}`;
 
 const COMMANDS = [['list'], ['search', 'pnpm'], ['recall'], ['check'], ['list', '--day']];
-const STATUS = ['status', '--json'];
+const STATUS = ['--json'];
 /** In the small size one has a process of its own, and the others are run in this one. */
 const OF_THEIR_OWN = waysTaken([...COMMANDS, STATUS]);
 

@@ -176,16 +176,16 @@ test('why tells what the last dream did, entry by entry, and of a day what all d
   ]);
 });
 
-test('pin sets one key, --off takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
+test('show --pin sets one key, --unpin takes it back, every other byte stays; a mistyped topic names the nearest', async () => {
   const { dir, json, nocturne } = await aMemory();
   const path = join(dir, 'hosts.md');
-  expect(await json('pin', 'hosts')).toEqual({ path: 'hosts.md', pinned: true, changed: true });
+  expect(await json('show', 'hosts', '--pin')).toEqual({ path: 'hosts.md', pinned: true, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC.replace('\n---\n\n', '\npinned: true\n---\n\n'));
-  expect((await nocturne('pin', path)).stdout).toBe('hosts.md is pinned already.\n');
+  expect((await nocturne('show', path, '--pin')).stdout).toBe('hosts.md is pinned already.\n');
   expect((await nocturne('list')).stdout).toContain('\tpinned\t');
-  expect(await json('pin', 'hosts.md', '--off')).toMatchObject({ pinned: false, changed: true });
+  expect(await json('show', 'hosts.md', '--unpin')).toMatchObject({ pinned: false, changed: true });
   expect(readFileSync(path, 'utf8')).toBe(TOPIC);
-  expect(await nocturne('pin', 'hsots')).toMatchObject({
+  expect(await nocturne('show', 'hsots', '--pin')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Did you mean hosts?'),
   });
@@ -250,12 +250,12 @@ test('a secret in the instructions of any command is in no byte of the memory an
   const session = aSession();
   const secret = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
   const commands = [
-    ['extract', session.path],
+    ['learn', session.path],
     ['dream'],
-    ['reprocess', '--all'],
-    ['enqueue', 'extract', session.path],
-    ['enqueue', 'dream'],
-    ['enqueue', 'reprocess', '--all'],
+    ['learn', '--again', '--all'],
+    ['learn', '--later', session.path],
+    ['dream', '--later'],
+    ['learn', '--again', '--all', '--later'],
   ];
   for (const command of commands) {
     const ended = await nocturne(...command, '--instructions', `Keep what uses ${secret}.`);

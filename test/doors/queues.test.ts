@@ -91,11 +91,11 @@ test.skipIf(noRedisOfOurs)(
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
     const [first, ...rest] = sessions as [string, ...string[]];
-    await testing.nocturne('enqueue', 'extract', first);
+    await testing.nocturne('learn', '--later', first);
     const idle = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     expect(await redis.flush()).toBeGreaterThan(0);
-    await testing.nocturne('enqueue', 'extract', ...rest);
+    await testing.nocturne('learn', '--later', ...rest);
     idle.kill('SIGKILL');
     await idle.ended;
 
@@ -117,9 +117,9 @@ test('enqueue tells soon that Redis is down or silent, keeps the work, and a wor
   for (const [index, url] of urls.entries()) {
     const environment = { ...testing.environment, NOCTURNE_QUEUE_URL: url };
     // Without the loading of its code, which a busy machine makes long.
-    await testing.nocturne('enqueue', 'dream');
+    await testing.nocturne('dream', '--later');
     const took = stopwatch();
-    const { code, stderr } = await runHere(['enqueue', 'extract', sessions[index] as string], environment);
+    const { code, stderr } = await runHere(['learn', '--later', sessions[index] as string], environment);
     expect(took()).toBeLessThan(10_000);
     expect(code).toBe(0);
     expect(stderr).toContain('The queue was not notified');
@@ -137,7 +137,7 @@ test.skipIf(noRedisOfOurs)(
     const redis = await ownRedis();
     onTestFinished(() => redis.close());
     testing.environment.NOCTURNE_QUEUE_URL = redis.url;
-    await testing.nocturne('enqueue', 'extract', sessions[0] as string);
+    await testing.nocturne('learn', '--later', sessions[0] as string);
     const worker = start(['worker'], testing.environment);
     await until(() => isIdle(testing));
     await redis.kill();
@@ -214,6 +214,6 @@ test('without a queue it says why not, and what to do', async () => {
   const { nocturne } = await testApp();
   expect(await nocturne('open', '--board')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/no queue to show.*\n.*nocturne status.*NOCTURNE_QUEUE_URL/),
+    stderr: expect.stringMatching(/no queue to show.*\n.*nocturne shows.*NOCTURNE_QUEUE_URL/),
   });
 });

@@ -63,7 +63,7 @@ async function makeOriginal(): Promise<World> {
       id: `${n}1111111-2222-4333-8444-555555555555`,
       startsAt: `2026-11-${15 + (n % 4)}T09:00:00Z`,
     });
-    expect((await here(original, 'extract', session.path)).code).toBe(0);
+    expect((await here(original, 'learn', session.path)).code).toBe(0);
     if (n === 3) expect((await here(original, 'dream')).code).toBe(0);
   }
   known = entriesIn(original.dir);
@@ -162,7 +162,7 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     DAMAGES[kind]?.(path, random);
     const about = `${kind}: ${path}`;
     const before = existsSync(path) && statSync(path).isFile() ? readFileSync(path).length : 'none';
-    for (const command of ['status', 'recall', 'dream', 'check', 'list']) {
+    for (const command of ['--json', 'recall', 'dream', 'check', 'list']) {
       const startedMs = performance.now();
       expectWords(`${about} (${before}), ${command}`, await nocturne(world, command), startedMs);
     }

@@ -22,7 +22,7 @@ const halves = waysTaken([0, 1]);
 async function extractAll(pattern: RegExp, testing: TestApp, isTaken: (at: number) => boolean = () => true) {
   const files = (await realFiles(pattern)).filter((_, at) => isTaken(at)).map((file) => join(real, file));
   expect(files.length).toBeGreaterThan(10);
-  const ended = await runJsonHere<ExtractReport>(['extract', ...files], testing.environment);
+  const ended = await runJsonHere<ExtractReport>(['learn', ...files], testing.environment);
   expect(ended.stderr).toBe('');
   expect(ended.values.map(({ transcript }) => transcript)).toEqual(files);
   return ended;
@@ -77,7 +77,7 @@ async function offeredBy(files: string[]): Promise<string[]> {
   const model = await testModel(() => says('Nothing worth keeping.'));
   const { environment } = await testApp({ server: model });
   for (const [index, file] of files.entries()) {
-    expect((await runJsonHere<ExtractReport>(['extract', file], environment)).code).toBe(0);
+    expect((await runJsonHere<ExtractReport>(['learn', file], environment)).code).toBe(0);
     expect(model.requests.length).toBeGreaterThan(index);
   }
   return model.requests.flatMap((request) => {

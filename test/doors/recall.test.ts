@@ -237,7 +237,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
   });
   expect(await answer(environment)).toBe('');
   expect((await runHere(['recall'], environment)).stderr).toContain('paused until today 03:30');
-  await runHere(['enqueue', 'extract', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path], environment);
+  await runHere(['learn', '--later', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');
   expect(await rows('waiting')).toMatchObject([
@@ -254,16 +254,16 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
 test('resume makes due at once what waited for the end of the pause, and status says while it lasts that it does', async () => {
   const { nocturne, rows } = await filledApp();
   await nocturne('pause');
-  await nocturne('enqueue', 'extract', aSession().path);
+  await nocturne('learn', '--later', aSession().path);
   await nocturne('worker', '--once');
   expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
   const off = 'off        nothing is done unasked here: nocturne is paused until nocturne pause --off\n';
-  expect((await nocturne('status', '--verbose')).stdout).toContain(off);
+  expect((await nocturne('--verbose')).stdout).toContain(off);
   expect((await nocturne('doctor')).stdout).toContain(
     'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
   );
   expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more; 1 that waited is due now\n');
-  expect((await nocturne('status', '--verbose')).stdout).not.toContain('off  ');
+  expect((await nocturne('--verbose')).stdout).not.toContain('off  ');
   expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
 });
 
@@ -271,7 +271,7 @@ test('what a person asks for by name is done in a pause too, with a note', async
   const { nocturne } = await filledApp();
   await nocturne('pause');
   const session = aSession(['Always use pnpm instead of npm.', 'Thanks.']);
-  const { code, stdout, stderr } = await nocturne('extract', session.path);
+  const { code, stdout, stderr } = await nocturne('learn', session.path);
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr:
@@ -317,7 +317,7 @@ test('a directory is not dreamt over while every project it knows is turned off'
     enabled: false,
     reason: 'the project /home/kim/orchard is turned off in config.json',
   });
-  await testing.nocturne('enqueue', 'dream');
+  await testing.nocturne('dream', '--later');
   const { stderr } = await testing.nocturne('worker', '--once');
   expect(stderr).toContain('dream: off (the project');
 });

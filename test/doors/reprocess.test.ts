@@ -64,13 +64,13 @@ test('a better answer replaces the old entries, an edited line stays, the next d
   );
   const { environment, dir } = await testApp({ server: model });
   const read = (path: string) => readFileSync(join(dir, path), 'utf8');
-  await runJsonHere<ExtractReport>(['extract', session.path], environment);
+  await runJsonHere<ExtractReport>(['learn', session.path], environment);
   await runJsonHere<DreamReport>(['dream'], environment);
   expect(read('ways.md')).toContain('- Use pnpm. No commits to main. Deploy on Tuesdays.\n');
 
   writeFileSync(join(dir, LOG), read(LOG).replace('** No commits to main.', '** No commits to main, Kim says.'));
   texts = ['Use pnpm, never npm.', 'Never commit to main but through a review.', 'Deploy on Tuesdays.'];
-  const reprocessed = await runJsonHere<ExtractReport>(['reprocess', '--session', session.id], environment);
+  const reprocessed = await runJsonHere<ExtractReport>(['learn', '--again', session.id], environment);
   expect(reprocessed).toMatchObject({ code: 0, values: [{ outcome: 'recorded', entries: { length: 3 } }] });
   const log = read(LOG)
     .split('\n')
@@ -96,10 +96,10 @@ test('a transcript that is gone is named, and what was remembered of it stays', 
     aSession(PROMPTS),
     aSession(['I prefer short answers.'], { id: '22222222-2222-4333-8444-555555555555' }),
   ];
-  await runJsonHere<ExtractReport>(['extract', gone.path, there.path], testing.environment);
+  await runJsonHere<ExtractReport>(['learn', gone.path, there.path], testing.environment);
   const before = await memoryOf(testing);
   renameSync(gone.path, `${gone.path}.moved`);
-  const { code, values } = await runJsonHere<ExtractReport>(['reprocess', '--all'], testing.environment);
+  const { code, values } = await runJsonHere<ExtractReport>(['learn', '--again', '--all'], testing.environment);
   expect(code).toBe(1);
   expect(values.map(({ session, outcome }) => [session, outcome])).toEqual([
     [gone.id, 'transcript-gone'],

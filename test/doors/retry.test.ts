@@ -28,7 +28,7 @@ async function givenUp() {
 
 test('what was given up is in status, which ends with 3, and why says all about it', async () => {
   const { testing, session } = await givenUp();
-  const { code, values } = await runJsonHere<Record<string, unknown>>(['status'], testing.environment);
+  const { code, values } = await runJsonHere<Record<string, unknown>>([], testing.environment);
   expect(code).toBe(3);
   expect(values[0]).toMatchObject({
     attention: [expect.stringContaining('1 session could not be learned from')],
@@ -69,7 +69,7 @@ test.each([
   expect(await testing.rows('failures')).toEqual([]);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
   expect(await testing.rows('fates')).toEqual(['nothing']);
-  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
+  expect(await testing.nocturne()).toMatchObject({ code: 0 });
 });
 
 test('what is dismissed is off the list, and why tells its failure until a person has it done after all', async () => {
@@ -80,7 +80,7 @@ test('what is dismissed is off the list, and why tells its failure until a perso
     return { ...values[0], isTold: /^failed /m.test(stdout) };
   };
   expect(await testing.nocturne('retry', '--dismiss', session.id)).toMatchObject({ code: 0 });
-  expect(await testing.nocturne('status')).toMatchObject({ code: 0 });
+  expect(await testing.nocturne()).toMatchObject({ code: 0 });
   expect(await explained()).toMatchObject({
     ranges: [{ state: 'gave-up' }],
     next: expect.stringContaining('given up'),
@@ -97,7 +97,7 @@ test('retry by the beginning of an id that two sessions have is refused with bot
   const { testing, session } = await givenUp();
   const other = session.id.replace(/.$/, 'f');
   const { path } = aSession(['Never commit to main.'], { dir: tempDir(), id: other });
-  expect((await testing.nocturne('enqueue', 'extract', path)).code).toBe(0);
+  expect((await testing.nocturne('learn', '--later', path)).code).toBe(0);
   const unclear = await testing.nocturne('retry', session.id.slice(0, 8));
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   for (const id of [session.id, other]) expect(unclear.stderr).toContain(id);
@@ -137,7 +137,7 @@ test('why says of each range what became of it and why it was skipped, also befo
   session.add('Thanks.');
   const before = await runJsonHere<SessionFate>(['why', session.path], testing.environment);
   expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
-  expect(before.values[0]?.next).toContain('nocturne enqueue extract');
+  expect(before.values[0]?.next).toContain('nocturne learn --later');
   await workSession(testing, session.path);
   const { values } = await runJsonHere<SessionFate>(['why', session.id], testing.environment);
   expect(values[0]?.ranges).toMatchObject([
@@ -195,7 +195,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
     count: 2,
     why: expect.stringContaining('main agent itself'),
   });
-  expect(await tell('status', '--verbose')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
+  expect(await tell('--verbose')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */
@@ -214,7 +214,7 @@ test('why finds a session that no ledger knows by its id on this disk, and says 
   const testing = await testApp();
   const session = sessionOnDisk(testing);
   const ask = async () => (await testing.json<SessionFate>('why', '33333333')).next;
-  expect(await ask()).toContain(`nocturne enqueue extract ${session.path}`);
+  expect(await ask()).toContain(`nocturne learn --later ${session.path}`);
   hookTells(testing, session);
   expect(await ask()).toMatch(/^A hook has told of it/);
 });
@@ -239,5 +239,5 @@ test('why says that a session is left alone where nocturne is off', async () => 
   const session = sessionOnDisk(testing);
   const { next } = await testing.json<SessionFate>('why', session.id);
   expect(next).toContain('/home/kim/orchard is under the excluded path');
-  expect(next).toContain(`nocturne extract ${session.path} does it all the same`);
+  expect(next).toContain(`nocturne learn ${session.path} does it all the same`);
 });

@@ -20,7 +20,7 @@ const SESSION = '11111111-2222-4333-8444-555555555555';
 /** A memory with a dream's proposals, one of each type, topic by topic. */
 async function proposed(prompts = PROMPTS): Promise<TestApp & { shown: ShownProposal[] }> {
   const testing = await testApp();
-  await testing.nocturne('extract', aSession(prompts, { id: SESSION }).path);
+  await testing.nocturne('learn', aSession(prompts, { id: SESSION }).path);
   await testing.nocturne('dream', '--review');
   return { ...testing, shown: await testing.json<ShownProposal[]>('review') };
 }
@@ -211,7 +211,7 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
     const { code, stdout } = await runHere(args, environment);
     return { code, stdout };
   };
-  expect(await said('status')).toMatchObject({
+  expect(await said()).toMatchObject({
     code: 3,
     stdout: expect.stringContaining('waits for your word.\n    nocturne review\n'),
   });
@@ -223,7 +223,7 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
   expect((await said('list')).stdout).toContain('Always use pnpm instead of npm.');
   expect((await said('recall')).stdout).toContain('Always use pnpm instead of npm.');
   await said('review', '--reject-all', '--because', 'We use yarn.');
-  expect(await said('status')).toMatchObject({ code: 0 });
+  expect(await said()).toMatchObject({ code: 0 });
   expect((await said('why', SESSION)).stdout).toContain('We use yarn.');
   expect((await said('why', entry)).stdout).toContain('We use yarn.');
   expect((await said('why')).stdout).toContain('We use yarn.');

@@ -28,7 +28,7 @@ async function scopedApp(settings: object = { userScope: true }): Promise<Scoped
 
 test('extract sends what is about the user to the user scope at once, says so, and its log and the night know it', async () => {
   const testing = await scopedApp();
-  const { stdout } = await testing.nocturne('extract', testing.transcript);
+  const { stdout } = await testing.nocturne('learn', testing.transcript);
   expect(stdout).toContain(`user      ${TOLD_TEA} [user scope, ${testing.user}]\n`);
   expect(stdout).toContain(`feedback  ${PNPM}\n`);
   expect(readFileSync(join(testing.user, LOG), 'utf8')).toContain(TOLD_TEA);
@@ -41,7 +41,7 @@ test('extract sends what is about the user to the user scope at once, says so, a
 
 test('with the setting off everything stays in the project', async () => {
   const testing = await scopedApp({});
-  const { stdout } = await testing.nocturne('extract', testing.transcript);
+  const { stdout } = await testing.nocturne('learn', testing.transcript);
   expect(stdout).not.toContain('user scope');
   expect(readFileSync(join(testing.dir, LOG), 'utf8')).toContain(TOLD_TEA);
   expect(existsSync(testing.user)).toBe(false);
@@ -51,9 +51,9 @@ test('what is about the user waits while there can be no user scope, is named, a
   const { nocturne, environment, user, dir, transcript } = await scopedApp();
   mkdirSync(dirname(user));
   writeFileSync(user, 'in the way');
-  await nocturne('enqueue', 'extract', transcript);
+  await nocturne('learn', '--later', transcript);
   await nocturne('worker', '--once');
-  const { stdout } = await nocturne('status', '--verbose');
+  const { stdout } = await nocturne('--verbose');
   expect(stdout).toMatch(/^attention .*\.claude\/memory/m);
   rmSync(user);
   await nocturne('retry', '--failed');

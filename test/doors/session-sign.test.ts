@@ -20,7 +20,7 @@ async function taught(review = true): Promise<Taught> {
     'I prefer short answers.',
     'The deadline is 2026-12-04.',
   ]);
-  await nocturne('extract', session.path);
+  await nocturne('learn', session.path);
   await nocturne('dream');
   return { home, dir };
 }

@@ -177,7 +177,7 @@ test('a request that is asked again is told, and Ctrl-C ends with a word while n
   const asking = async (script: Script) => {
     const [{ user, environment }, server] = [someoneNew(1), await testModel(script)];
     const reach = { ANTHROPIC_BASE_URL: server.access.baseURL, ANTHROPIC_API_KEY: 'k', NOCTURNE_MODEL: 'm' };
-    return { server, call: ['extract', join(user, transcript)], environment: { ...environment, ...reach } };
+    return { server, call: ['learn', join(user, transcript)], environment: { ...environment, ...reach } };
   };
   const overloaded = await asking([error(529, 'Overloaded'), says('Nothing.')]);
   const told = await runHere(overloaded.call, overloaded.environment, { isTerminal: true });

@@ -60,8 +60,8 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
     /^<nocturne-memory>\n[\s\S]*never applied here[^\n]*nocturne snapshot check[\s\S]*<\/nocturne-memory>\n?$/,
   );
   expect(offer.stdout).not.toContain('8443');
-  expect((await ben.nocturne('status')).stdout).toContain('\n    nocturne snapshot check\n');
-  expect((await ben.nocturne('status', '--verbose')).stdout).toContain(
+  expect((await ben.nocturne()).stdout).toContain('\n    nocturne snapshot check\n');
+  expect((await ben.nocturne('--verbose')).stdout).toContain(
     'snapshot   the repository has one that was never applied',
   );
   expect((await ben.nocturne('doctor')).stdout).toMatch(/warn {2}snapshot: .*\n.*nocturne snapshot apply/);
@@ -72,7 +72,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
   const recalled = (await ben.nocturne('recall')).stdout;
   expect(recalled).toContain('8443');
   expect(recalled).not.toContain('nocturne snapshot');
-  expect((await ben.nocturne('status', '--verbose')).stdout).not.toMatch(/^snapshot/m);
+  expect((await ben.nocturne('--verbose')).stdout).not.toMatch(/^snapshot/m);
   expect((await ben.nocturne('doctor')).stdout).toMatch(/ok {4}snapshot: snap_\w+ was applied/);
 
   writeFileSync(join(ben.memory, 'deploys.md'), deploys(1111));
@@ -99,6 +99,6 @@ test('a broken snapshot is an error of its commands, a warning of doctor, and no
   expect((await ada.nocturne('snapshot', 'check')).code).toBe(1);
   expect((await ada.nocturne('doctor')).stdout).toMatch(/warn {2}snapshot: .*cannot be used/);
   expect(await ada.nocturne('recall')).toMatchObject({ stdout: '' });
-  expect((await ada.nocturne('status')).code).toBe(0);
+  expect((await ada.nocturne()).code).toBe(0);
   expect(existsSync(ada.memory)).toBe(false);
 });

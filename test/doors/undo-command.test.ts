@@ -32,7 +32,7 @@ test('a pin is taken back by undo, and nothing else is, whatever a night did sin
   const testing = await dreamt();
   const { environment, read } = testing;
   const before = read(TOPIC);
-  expect((await runHere(['pin', 'working-agreements'], environment)).code).toBe(0);
+  expect((await runHere(['show', 'working-agreements', '--pin'], environment)).code).toBe(0);
   await learn(testing, 'Deploys go to delta.');
   await testing.app.dream(testing.store, {});
   const others = await testing.rows('entries');
@@ -71,10 +71,10 @@ test('undo --last means what a person did; with --any what was done last, whoeve
 test('a restore and the pin of a topic are actions: each is taken back by what its id begins with, and that again', async () => {
   const { read, rows, json, nocturne } = await dreamt();
   const created = read(TOPIC);
-  await nocturne('pin', TOPIC);
+  await nocturne('show', TOPIC, '--pin');
   const { versions } = await json<{ versions: { id: string }[] }>('show', TOPIC, '--history');
   const pinned = read(TOPIC);
-  await nocturne('restore', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? '');
+  await nocturne('undo', '--file', TOPIC, '--version', versions.at(-1)?.id.slice(0, 15) ?? '');
   expect(read(TOPIC)).toBe(created);
   const jobOf = async (of: string) =>
     (await rows('jobs')).find(({ kind, outcome }) => kind === of || outcome === `${of}d`)?.id ?? '';
@@ -163,7 +163,7 @@ test('history, show, diff and restore lead from a change back to what was before
   expect((await testing.nocturne('show', TOPIC, '--diff')).stdout).toMatch(
     /^--- .*\n\+\+\+ .*\n@@ .* @@\n( .*\n)+\+- More\.\n$/,
   );
-  expect((await testing.nocturne('restore', TOPIC, '--version', created.id)).code).toBe(0);
+  expect((await testing.nocturne('undo', '--file', TOPIC, '--version', created.id)).code).toBe(0);
   expect((await testing.nocturne('show', TOPIC)).stdout).toBe(text);
   const wrong = await testing.nocturne('show', 'MEMORY.md', '--version', created.id);
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining(`not of MEMORY.md`) });
@@ -184,7 +184,7 @@ test('undo refuses with the reason and exit code 1, takes back what is asked for
     job: extract,
   });
   expect(await store.list()).toEqual([]);
-  expect(JSON.parse((await testing.nocturne('extract', transcript, '--json')).stdout)).toMatchObject({
+  expect(JSON.parse((await testing.nocturne('learn', transcript, '--json')).stdout)).toMatchObject({
     outcome: 'recorded',
   });
 });

@@ -41,7 +41,7 @@ test('news wait half a minute, and news of a session that goes on come no more o
 test('an extraction that a person asked for and one that a hook announces are one', async () => {
   const testing = await testApp();
   const session = aSession();
-  await testing.nocturne('enqueue', 'extract', session.path, '--instructions', 'Only facts.');
+  await testing.nocturne('learn', '--later', session.path, '--instructions', 'Only facts.');
   await announceSession(testing.app, { transcript: session.path, ended: true });
   expect(await testing.rows('waiting')).toMatchObject([{ kind: 'extract', payload: { instructions: 'Only facts.' } }]);
 });
@@ -84,7 +84,7 @@ test('two files of one session that wait together are both learned from: arrays 
     writeFileSync(path, JSON.stringify(said));
     return path;
   });
-  await testing.nocturne('enqueue', 'extract', ...paths);
+  await testing.nocturne('learn', '--later', ...paths);
   await testing.nocturne('worker', '--once');
   expect((await testing.rows('entries')).map(({ text }) => text).sort()).toEqual([
     'Always use pnpm instead of npm.',

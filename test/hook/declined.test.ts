@@ -49,7 +49,7 @@ test('no sweep takes what was declined, until the session goes on; then only wha
 test('why says of one turn that it was declined, and how it is taken', async () => {
   const { testing, session } = await declined();
   const { stdout } = await testing.nocturne('why', session.path);
-  expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne extract ');
+  expect(stdout).toContain('Nothing by itself: 1 turn was declined at set-up. nocturne learn ');
 });
 
 test('of a turn that was under way, what was said after it was declined is taken', async () => {
@@ -67,11 +67,11 @@ test('extract takes all of a session, also when something of it was taken since'
   quiet(session.path);
   await sweep(testing);
   await testing.nocturne('worker', '--once');
-  expect((await testing.nocturne('extract', session.path)).stdout).toContain('recorded (1 entry)');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('recorded (1 entry)');
   expect(await learned(testing, session.id)).toHaveLength(2);
-  expect((await testing.nocturne('extract', session.path)).stdout).toContain('nothing-new');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('nothing-new');
   const another = await declined();
-  await another.testing.nocturne('enqueue', 'extract', another.session.path);
+  await another.testing.nocturne('learn', '--later', another.session.path);
   await another.testing.nocturne('worker', '--once');
   expect(await learned(another.testing, another.session.id)).toHaveLength(1);
 });
@@ -82,10 +82,10 @@ test('a session of which all was declined is told as not read, not as one that w
   const cwd = '/home/kim/orchard';
   await announceSession(app, { transcript: session.path, cwd, ended: true, isDueNow: true });
   await runHere(['worker', '--once'], environment);
-  const { stdout } = await runHere(['sessions'], environment);
+  const { stdout } = await runHere(['list', '--sessions'], environment);
   expect(stdout).toMatch(/^11111111 {2}.*: from before set-up, not read$/m);
-  await runHere(['extract', session.path], environment);
-  expect((await runHere(['sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
+  await runHere(['learn', session.path], environment);
+  expect((await runHere(['list', '--sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
 });
 
 test('learn takes what was declined, before and after a session went on, and no sweep calls it declined any more', async () => {

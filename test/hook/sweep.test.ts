@@ -84,7 +84,7 @@ test.skipIf(ON_POSTGRES)(
   async () => {
     const { home, dir, nocturne } = await testApp();
     const session = claudeSession({ home });
-    await nocturne('enqueue', 'extract', session.path);
+    await nocturne('learn', '--later', session.path);
     // A second home on the same memory directory stands for the one that was lost.
     const lost = await testApp({ home: tempDir(), dir: tempDir() });
     const config = {
@@ -124,7 +124,7 @@ test('a session that has nothing new is not opened again until its size or time 
   const testing = await testApp();
   const { path } = claudeSession(testing);
   const counts = async () => (await sweepSessions(testing.app)).agents['claude-code'];
-  await testing.nocturne('extract', path);
+  await testing.nocturne('learn', path);
   expect(await counts()).toEqual({ found: 1, 'nothing-new': 1 });
   // Another session of the same size in its place: it would be found if it were opened.
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll('1111', '2222'));
@@ -138,7 +138,7 @@ test('a session that has nothing new is not opened again until its size or time 
 test('what was learned before counts for the memory directory that learned it', async () => {
   const testing = await testApp();
   const { path } = claudeSession(testing);
-  await testing.nocturne('extract', path);
+  await testing.nocturne('learn', path);
   const counts = async (app: TestApp) => (await sweepSessions(app.app)).agents['claude-code'];
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
   expect(await counts(testing)).toEqual({ found: 1, 'nothing-new': 1 });
@@ -146,7 +146,7 @@ test('what was learned before counts for the memory directory that learned it', 
   expect(await counts(elsewhere)).toEqual({ found: 1, enqueued: 1 });
 });
 
-test('enqueue extract --all says how many of whom, silently on the way, and may be ended and repeated', async () => {
+test('learn --later says how many of whom, silently on the way, and may be ended and repeated', async () => {
   const testing = await testApp();
   for (let n = 1; n <= 3; n++) claudeSession(testing, n);
   place(testing, '.codex/sessions/2026/11/02/rollout-2026-11-02T09-00-00-019e.jsonl', 'codex.jsonl');
@@ -156,37 +156,32 @@ test('enqueue extract --all says how many of whom, silently on the way, and may 
   const ended = new AbortController();
   await sweepSessions(testing.app, { signal: ended.signal, onLooked: () => ended.abort() });
   expect(await testing.rows('waiting')).toHaveLength(1);
-  const first = await runJson<SweepReport>(['enqueue', 'extract', '--all'], testing.environment);
+  const first = await runJson<SweepReport>(['learn', '--later'], testing.environment);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(/^.*damaged\.jsonl: .*none of the formats.*\n$/);
   const before = first.values[0]?.agents['claude-code'];
   expect((before?.enqueued ?? 0) + (before?.waiting ?? 0)).toBe(3);
   expect(before).toMatchObject({ found: 4, unreadable: 1 });
-  const second = await testing.nocturne('enqueue', 'extract', '--all');
+  const second = await testing.nocturne('learn', '--later');
   expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(second.stdout).toMatch(
     /^claude-code +4 found, 0 enqueued, (3 waiting, 1 unreadable|1 unreadable, 3 waiting)$/m,
   );
   expect(await testing.rows('waiting')).toHaveLength(4);
   await testing.nocturne('worker', '--once');
-  const third = await runJsonHere<SweepReport>(
-    ['enqueue', 'extract', '--all', '--agent', 'codex'],
-    testing.environment,
-  );
+  const third = await runJsonHere<SweepReport>(['learn', '--later', '--agent', 'codex'], testing.environment);
   expect(third.values[0]?.agents).toEqual({ codex: { found: 1, 'nothing-new': 1 } });
 });
 
 test('--since bounds what is looked at, and what cannot be meant is refused', async () => {
   const testing = await testApp();
   claudeSession(testing);
-  const all = (...more: string[]) => testing.nocturne('enqueue', 'extract', '--all', ...more);
+  const all = (...more: string[]) => testing.nocturne('learn', '--later', ...more);
   expect((await all('--since', '2026-11-21T01:30:00Z')).stdout).toBe('no sessions found\n');
   expect((await all('--since', '2026-11-20')).stdout).toContain('1 enqueued');
   expect((await all('--since', '1d')).stdout).toContain('1 waiting');
   expect(await all('--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time') });
   expect(await all('--agent', 'opencode')).toMatchObject({ code: 2, stderr: expect.stringContaining('database') });
-  expect(await all('session.jsonl')).toMatchObject({ code: 2 });
-  expect(await testing.nocturne('enqueue', 'extract')).toMatchObject({ code: 2 });
 });
 
 test('the start of a session makes a worker find what no hook told of', async () => {

@@ -37,7 +37,7 @@ describe.skipIf(noPostgres)(`stores move ${noPostgres}`, () => {
       return ended.stdout;
     };
     const session = aSession(['Always use pnpm instead of npm.', 'I prefer short answers.'], { dir: top });
-    await done(here, 'extract', session.path);
+    await done(here, 'learn', session.path);
     await done(here, 'dream');
     await done(here, 'remember', 'Deploys happen on Tuesdays.');
     await done(here, 'remember', 'The gate is green.');

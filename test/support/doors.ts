@@ -3,7 +3,7 @@
 import type { Config } from '../../src/base/config/config.ts';
 import { type ProcessName, thisProcess } from '../../src/base/process.ts';
 import { dayOf } from '../../src/base/time.ts';
-import { enqueueExtract } from '../../src/cli/enqueue-command.ts';
+import { enqueueExtract } from '../../src/cli/later.ts';
 import { beginJob as begin } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import { declineBefore, enterSession } from '../../src/memory/session-rows.ts';

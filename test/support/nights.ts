@@ -27,9 +27,9 @@ export function sixSessions(): string[] {
 
 /** Puts sessions and a dream into the inbox. */
 export async function enqueueNight({ environment }: Pick<TestApp, 'environment'>, sessions: string[]): Promise<void> {
-  for (const args of [['extract', ...sessions], ['dream']]) {
-    const { code, stderr } = await runHere(['enqueue', ...args], environment);
-    if (code !== 0) throw new Error(`enqueue ended with ${code}: ${stderr}`);
+  for (const args of [['learn', ...sessions], ['dream']]) {
+    const { code, stderr } = await runHere([...args, '--later'], environment);
+    if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${stderr}`);
   }
 }
 

@@ -66,7 +66,7 @@ test('a home is taken in once, with what was learned, pinned, paused, proposed a
   expect((await run('why', PNPM, ...at)).stdout).toContain('11111111');
   const proposals = await json<{ kind: string; state: string }[]>('review', ...at);
   expect(proposals.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['add waiting', 'add waiting']);
-  expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+  expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
   expect(await run('check', ...at)).toMatchObject({ code: 0 });
   for (const digit of ['1', '2', '3', '4']) expect((await run('learn', old.session(digit))).code).toBe(0);
   expect(server.requests).toEqual([]);
@@ -113,7 +113,7 @@ test('broken off before its databases were put aside it goes on, and nothing is 
     renameSync(`${path}.before`, path);
   expect((await run('list', ...at)).code).toBe(0);
   for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
-  expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+  expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
 });
 
 test('of two processes that start at once one takes a home in, and both have it', async () => {
@@ -122,7 +122,7 @@ test('of two processes that start at once one takes a home in, and both have it'
   const config = await loadConfig({}, environment);
   for (const app of await Promise.all([openApp(config), openApp(config), openApp(config)])) await app.close();
   for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
-  expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
+  expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 660 } });
   expect(readdirSync(old.home).filter((name) => name.startsWith('home.db'))).toEqual(['home.db', 'home.db.before']);
 });
 
@@ -194,7 +194,7 @@ test('a home of `next` beside one of an earlier nocturne: both are taken in, eac
   const asked = server.requests.length;
   for (const words of [PNPM, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
   expect((await run('recall', ...beside.at)).stdout).toContain('Always mow on Fridays.');
-  expect(await json('status', ...at)).toMatchObject({ spendToday: { usedTokens: 440, ceilingTokens: 400_000 } });
+  expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 440, ceilingTokens: 400_000 } });
   for (const path of [old.session('1'), beside.session]) expect((await run('learn', path)).code).toBe(0);
   expect((await run('recall', ...beside.at)).stdout).not.toContain('at noon');
   expect(server.requests).toHaveLength(asked);
@@ -268,7 +268,7 @@ test(`a database that machines shared is taken in, once ${noPostgres}`, async ({
     topics: [{ name: 'working-agreements' }],
     waiting: [{ text: REDIS }, { text: THURSDAYS }],
   });
-  expect(await json('status', ...at)).toMatchObject({ spendToday: { ceilingTokens: 500_000 } });
+  expect(await json(...at)).toMatchObject({ spendToday: { ceilingTokens: 500_000 } });
   expect((await run('pause', '--off')).code).toBe(0);
   expect(await recalled()).toContain(PNPM);
   expect(await recalled()).not.toContain(NAMES);

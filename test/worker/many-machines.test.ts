@@ -55,7 +55,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     there = await machine({ recallPrompts: true });
     const dir = join(here.home, 'memory');
     const session = aSession(['Always water the trees before noon.'], { id: SESSION, cwd: here.home });
-    await here.done('extract', session.path, '--memory', dir);
+    await here.done('learn', session.path, '--memory', dir);
     await here.done('dream', '--memory', dir);
     id = (await here.json<Listed>('list', '--memory', dir)).memory;
     for (const { environment } of [here, there]) Object.assign(environment, { NOCTURNE_MEMORY_DIR: id });
@@ -72,9 +72,9 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     expect(await waiting(here)).toEqual([]);
     await there.done('undo', '--last');
     expect(await waiting(here)).toHaveLength(1);
-    expect(await here.done('pin', 'working-agreements')).toContain('is pinned');
-    expect(await there.done('pin', 'working-agreements')).toContain('is pinned already');
-    expect(await there.done('sessions')).toContain(SESSION.slice(0, 8));
+    expect(await here.done('show', 'working-agreements', '--pin')).toContain('is pinned');
+    expect(await there.done('show', 'working-agreements', '--pin')).toContain('is pinned already');
+    expect(await there.done('list', '--sessions')).toContain(SESSION.slice(0, 8));
     expect(await there.done('check')).toContain('fine');
     expect((await there.run('doctor', '--no-online')).stdout).toContain(new URL(own.url).pathname.slice(1));
 
@@ -134,7 +134,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     expect(await read()).toBe(before);
     expect((await edits('true')).stderr).toContain('Nothing was changed.');
     const theirs = `update file set head = (select id from public.version where file = file.id limit 1), updated_at = '' where path = 'working-agreements.md'`;
-    await here.done('pin', 'working-agreements');
+    await here.done('show', 'working-agreements', '--pin');
     const late = await edits(`psql -q "${own.url}" -c "${theirs}"; echo "- Mine." >> "$1"`);
     expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was changed.') });
     const [, kept = ''] = /What you wrote is in\s(\S+)\.$/m.exec(late.stderr) ?? [];
@@ -149,7 +149,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     expect(await refused('list', '--store', 'nothing-like-it')).toContain('There is no memory store "nothing-like-it"');
     const count = () => own.ask('select count(*) as n from public.memory');
     const before = await count();
-    for (const args of [['list'], ['why', 'trees'], ['status'], ['search', 'trees']]) {
+    for (const args of [['list'], ['why', 'trees'], [], ['search', 'trees']]) {
       here.environment.NOCTURNE_MEMORY_DIR = undefined;
       await here.run(...args);
     }
@@ -166,7 +166,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
       return cwd;
     }) as [string, string];
     const session = aSession(['Never commit to main directly.', 'I prefer tea over coffee.'], { cwd: clones[0] });
-    await here.done('enqueue', 'extract', session.path);
+    await here.done('learn', '--later', session.path);
     rmSync(session.path);
     await there.done('worker', '--once');
     const listed = [];
@@ -181,9 +181,9 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
       stderr: expect.stringContaining('on all machines'),
     });
     const session = aSession(['Never commit to main directly.'], { id: SESSION.replace('0d', '1d'), cwd: there.home });
-    const full = await there.run('extract', session.path);
+    const full = await there.run('learn', session.path);
     expect(full.stdout + full.stderr).toContain('daily ceiling of 10 tokens');
     await here.run('config', 'dayTokens', '1000000');
-    expect(await there.done('extract', session.path)).toContain('commit to main');
+    expect(await there.done('learn', session.path)).toContain('commit to main');
   });
 });

@@ -116,10 +116,10 @@ test('too few entries or too short a time keep a nightly dream shut, counted and
     ['too few entries: fewer than 2 are new or changed', 1],
   ]);
   const now = await at('2026-11-23T05:00:00Z', first);
-  const { stdout } = await now.nocturne('status', '--verbose');
+  const { stdout } = await now.nocturne('--verbose');
   expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
   expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
-  expect(await runJsonHere(['dream', '--now'], now.environment)).toMatchObject({
+  expect(await runJsonHere(['dream'], now.environment)).toMatchObject({
     code: 0,
     values: [{ outcome: 'dreamed' }],
   });
@@ -129,7 +129,7 @@ test('a person’s enqueued dream passes the gates too, and no night replaces it
   const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  await first.nocturne('enqueue', 'dream', '--instructions', 'Be brief.');
+  await first.nocturne('dream', '--later', '--instructions', 'Be brief.');
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
   expect((await first.rows('jobs'))[0]).toMatchObject({ kind: 'dream', outcome: 'dreamed' });
 });
@@ -148,11 +148,11 @@ test('no dream runs beside an extraction of its directory: due, or under way in 
   const { app, store } = testing;
   const session = aSession();
   await announceSession(app, { transcript: session.path, cwd: '/', ended: true });
-  await testing.nocturne('enqueue', 'dream');
+  await testing.nocturne('dream', '--later');
   const later = await at('2026-11-20T12:00:30Z', testing);
   expect(await work(later)).toEqual(['extract recorded', 'dream dreamed']);
 
-  await testing.nocturne('enqueue', 'dream');
+  await testing.nocturne('dream', '--later');
   await workElsewhere(app, store);
   expect(await work(later)).toEqual([]);
   expect((await testing.rows('waiting')).map(({ kind }) => kind)).toContain('dream');
@@ -163,7 +163,7 @@ const aTranscript = () => aSession([RULE, 'Thanks, that is all.'], { id: randomU
 test('worker --once --nightly extracts what waits, dreams over every known directory, and ends', async () => {
   const { environment, app, rows } = await testApp();
   const other = await app.store(tempDir());
-  await runHere(['enqueue', 'extract', aTranscript()], environment);
+  await runHere(['learn', '--later', aTranscript()], environment);
   const night = await run(['worker', '--once', '--nightly'], environment);
   expect(night).toMatchObject({ code: 0, stdout: '' });
   expect(night.stderr).toContain(`dream: nothing-new [${other.dir}]`);

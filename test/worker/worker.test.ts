@@ -28,7 +28,7 @@ async function waiting({ rows }: TestApp) {
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
   const hanging = await testModel((_, call) => (call === 1 ? 'hang' : says('Nothing worth keeping.')));
   const testing = await testApp({ server: hanging });
-  await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
+  await testing.nocturne('learn', '--later', aSession(TWO).path);
   const worker = start(['worker'], testing.environment);
   await whileRuns(worker, hanging.received(1));
   const stopping = performance.now();
@@ -44,7 +44,7 @@ test('SIGTERM ends a resident worker within its deadline, its agent with it, and
 test('SIGTERM ends worker --once at once: 75, its work named as waiting, its agent gone', async () => {
   const hanging = await testModel(['hang']);
   const testing = await testApp({ server: hanging });
-  await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
+  await testing.nocturne('learn', '--later', aSession(TWO).path);
   const worker = start(['worker', '--once'], testing.environment);
   await whileRuns(worker, hanging.received(1));
   const { code, stderr } = await stop(worker);
@@ -72,7 +72,7 @@ test.skipIf(ON_POSTGRES)(
     const keys = () => model.headers.map((headers) => headers.authorization);
     for (const n of [1, 2, 3]) {
       const id = `${n}1111111-2222-4333-8444-555555555555`;
-      await testing.nocturne('enqueue', 'extract', aSession(TWO, { id }).path);
+      await testing.nocturne('learn', '--later', aSession(TWO, { id }).path);
     }
     // Two are tried, and the breaker holds the third; with the same key none is tried again.
     for (const key of [undefined, undefined, 'bad', 'bad']) {
@@ -88,7 +88,7 @@ test.skipIf(ON_POSTGRES)(
 
     isGood = false;
     const other = aSession(['Always use pnpm instead of npm.'], { id: '99999999-2222-4333-8444-555555555555' });
-    await testing.nocturne('enqueue', 'extract', other.path);
+    await testing.nocturne('learn', '--later', other.path);
     await once('bad');
     expect(await waiting(testing)).toHaveLength(1);
     await once(undefined, '--model', 'offline');
@@ -113,7 +113,7 @@ test('two resident workers on one home work what comes once', async () => {
   const testing = await testApp();
   const workers = [await workerHere(testing.environment), await workerHere(testing.environment)];
   for (const worked of [1, 2]) {
-    await testing.nocturne('enqueue', 'extract', aSession(TWO).path);
+    await testing.nocturne('learn', '--later', aSession(TWO).path);
     await until(
       async () => workers.flatMap(({ said }) => said).length >= worked && (await waiting(testing)).length === 0,
     );

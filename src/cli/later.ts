@@ -1,10 +1,13 @@
-// enqueue: puts work into the inbox for a worker: sessions that are given, all that a sweep finds, a dream, learning again.
+// Work that is put into the inbox for a worker: sessions that are given, all that a sweep finds, what is to be learned again, a dream.
 
 import { resolve } from 'node:path';
+import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { DAY_MS } from '../base/time.ts';
 import type { JobKind } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { whyTurnedOff } from '../memory/places.ts';
+import { sessionRow } from '../memory/session-rows.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
 import type { Put } from '../queue/inbox.ts';
 import { openWake } from '../queue/wake.ts';
@@ -16,104 +19,62 @@ import type { App } from '../worker/compose.ts';
 import { announceSession } from '../worker/ingest.ts';
 import type { SweepReport } from '../worker/sweep.ts';
 import { putWork } from '../worker/work-item.ts';
-import { type CommonOptions, INSTRUCTIONS, MEMORY, withApp } from './cli-options.ts';
-import { AGAIN, FINDING, requestOf, sinceOf } from './learn-command.ts';
-import type { CommandSpec } from './spec.ts';
 
-const SHAPE = 'one line per piece of work: { memory, kind, key, isRung }';
+export const LATER_JSON = 'one line per piece of work: { memory, kind, key, isRung }';
 
-interface EnqueueOptions extends CommonOptions {
-  live?: boolean;
-  all?: boolean;
-  snapshot?: boolean;
+/** Which sessions are looked for, and what to keep of them. */
+export interface Finding {
   since?: string;
   agent?: FoundAgent;
+  instructions?: string;
+  json?: boolean;
 }
 
-const enqueue: CommandSpec = {
-  name: 'enqueue',
-  about: 'put work into the inbox for a worker',
-  group: 'Under the hood',
-};
+export function sinceOf(given: string, now: Date): Date {
+  return given.endsWith('d') ? new Date(now.getTime() - Number.parseInt(given, 10) * DAY_MS) : new Date(given);
+}
 
-const enqueueSessions: CommandSpec<EnqueueOptions, [string[]]> = {
-  name: 'enqueue extract',
-  about: 'extract sessions',
-  group: 'Under the hood',
-  args: [['[transcript...]', 'session files']],
-  options: [
-    ['--all', 'every session on this disk that has pending turns'],
-    ['--live', 'the sessions still run: leave their last turns alone'],
-    ['--snapshot', 'keep redacted copies, for agents that delete their sessions before a worker comes'],
-    ...FINDING,
-    ...MEMORY,
-    INSTRUCTIONS,
-  ],
-  json: `${SHAPE}; with --all { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
-  examples: ['enqueue extract --all --since 30d && nocturne worker --once'],
-  run: (call) => {
-    const [transcripts] = call.args;
-    const { all, live, snapshot } = call.options;
-    if (all ? transcripts.length > 0 || snapshot : transcripts.length === 0) {
-      call.wrong('give session files or --all, one of both');
-    }
-    return withApp(call, async (app) => {
-      const { options } = call;
-      if (all) return find(app, options);
-      const { instructions } = options;
-      const waiting = await Array.fromAsync(transcripts, (transcript) =>
-        enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }),
-      );
-      await tell(app, waiting, options);
-      for (const transcript of transcripts) await noteTurnedOff(app, transcript);
-    });
-  },
-};
+export async function learnLater(
+  app: App,
+  transcripts: string[],
+  options: Finding & { live?: boolean; snapshot?: boolean },
+): Promise<void> {
+  if (transcripts.length === 0) return find(app, options);
+  const { live, instructions, snapshot } = options;
+  const waiting = await Array.fromAsync(transcripts, (transcript) =>
+    enqueueExtract(app, { transcript, ended: !live, instructions, snapshot }),
+  );
+  await tell(app, waiting, options);
+  for (const transcript of transcripts) await noteTurnedOff(app, transcript);
+}
 
 /** A worker leaves alone what a person may have read at once. */
 async function noteTurnedOff(app: App, transcript: string): Promise<void> {
   const { cwd } = await openSession(transcript);
   const why = whyTurnedOff(await app.standing({ cwd }));
-  if (why) note(`nocturne is off where it ran (${why}): a worker leaves it. nocturne extract ${transcript} reads it.`);
+  if (why) note(`nocturne is off where it ran (${why}): a worker leaves it. nocturne learn ${transcript} reads it.`);
 }
 
-const enqueueDream: CommandSpec<CommonOptions> = {
-  name: 'enqueue dream',
-  about: 'dream',
-  group: 'Under the hood',
-  options: [...MEMORY, INSTRUCTIONS],
-  json: SHAPE,
-  examples: ['enqueue dream && nocturne worker --once'],
-  run: (call) =>
-    withApp(call, async (app) => {
-      const memory = await app.memoryFor();
-      const { instructions } = call.options;
-      const work = { kind: 'dream', key: memory.id, memory, payload: { instructions, isNightly: false } } as const;
-      await tell(app, [{ ...work, ...(await putWork(app, work)) }], call.options);
-    }),
-};
+export async function dreamLater(app: App, { instructions, json }: Finding): Promise<void> {
+  const memory = await app.memoryFor();
+  await putAndTell(app, { kind: 'dream', key: memory.id, memory, payload: { instructions, isNightly: false } }, json);
+}
 
-const enqueueAgain: CommandSpec<CommonOptions & { session?: string; day?: string; all?: boolean; live?: boolean }> = {
-  name: 'enqueue reprocess',
-  about: 'extract again',
-  group: 'Under the hood',
-  options: [...AGAIN, ...MEMORY, INSTRUCTIONS],
-  json: SHAPE,
-  examples: ['enqueue reprocess --day 2026-11-20'],
-  run: (call) => {
-    const request = requestOf(call);
-    return withApp(call, async (app) => {
-      const memory = await app.memoryFor();
-      const session = request.session && (await wholeId(app.db, 'session', request.session));
-      const key = `${memory.id} ${session ?? request.day ?? 'all'}`;
-      const payload = { ...request, session, instructions: call.options.instructions };
-      const work = { kind: 'reprocess', key, memory, payload } as const;
-      await tell(app, [{ ...work, ...(await putWork(app, work)) }], call.options);
-    });
-  },
-};
+export async function againLater(app: App, requests: LearnAgainRequest[], options: Finding): Promise<void> {
+  const memory = await app.memoryFor();
+  for (const request of requests) {
+    const session = request.session && (await wholeId(app.db, 'session', request.session));
+    const key = `${memory.id} ${session ?? request.day ?? 'all'}`;
+    const payload = { ...request, session, instructions: options.instructions };
+    await putAndTell(app, { kind: 'reprocess', key, memory, payload }, options.json);
+  }
+}
 
-export interface Waiting extends Put {
+async function putAndTell(app: App, work: Parameters<typeof putWork>[1], json?: boolean): Promise<void> {
+  await tell(app, [{ ...work, ...(await putWork(app, work)) }], { json });
+}
+
+interface Waiting extends Put {
   kind: JobKind;
   key: string;
   memory: MemoryRow;
@@ -143,7 +104,6 @@ async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }):
 /** What a piece of work is called: `extract 0d8c1a52`, `dream`. */
 export async function nameOfWork({ db }: App, { kind, key }: { kind: JobKind; key: string }): Promise<string> {
   if (kind === 'dream') return 'dream';
-  const { sessionRow } = await import('../memory/session-rows.ts');
   const session = kind === 'extract' ? await sessionRow(db, key) : undefined;
   return `${kind} ${session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1)}`;
 }
@@ -166,7 +126,7 @@ async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
 }
 
 /** Finds sessions and puts what is pending into the inbox; prints what it found. What cannot be read is named, and no failure. */
-async function find(app: App, { agent, since, instructions, json }: EnqueueOptions): Promise<void> {
+async function find(app: App, { agent, since, instructions, json }: Finding): Promise<void> {
   const { sweepSessions } = await import('../worker/sweep.ts');
   const bar = progress('looking for sessions');
   let [found, looked] = [0, 0];
@@ -192,5 +152,3 @@ function describe(report: SweepReport): string {
     lines.push(`${' '.repeat(13)}${count} off: ${reason}`);
   return lines.length > 0 ? lines.join('\n') : 'no sessions found';
 }
-
-export const commands: CommandSpec[] = [enqueue, enqueueSessions, enqueueDream, enqueueAgain];
