@@ -132,16 +132,20 @@ async function tellAll(
   }
 }
 
-function configOf(
+/** A reader may stand behind the model's API, and take their time. */
+const PATIENT = { requestMs: 21_600_000, wallMs: 43_200_000, jobWallMs: 43_200_000 };
+
+async function configOf(
   { out, model, now }: { out: string; model: string; now: string },
   environment: NodeJS.ProcessEnv,
 ): Promise<Config> {
   const home = join(out, 'home');
   const own = { HOME: home, USERPROFILE: home, CLAUDE_CONFIG_DIR: home, NOCTURNE_HOME: home };
-  return loadConfig(
+  const config = await loadConfig(
     { memoryDir: join(out, 'memory'), queueUrl: '', model },
     { ...environment, ...own, NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: now },
   );
+  return { ...config, ...PATIENT };
 }
 
 const nightAfter = (at: string) => `${dayOf(addDays(new Date(at), 1), 'UTC')}T03:30:00Z`;
