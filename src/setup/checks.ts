@@ -107,13 +107,11 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     }
     const programs = findPrograms(config.environment);
     const found = parts.map(withoutNode).join('\n');
+    // Another Node is as good, as long as it is there.
     const isAsWith = (recallPrompts: boolean) => {
       const wanted = agent.add('', { programs, rules: [] }, { ...config, recallPrompts });
       return agent.find(wanted, file).map(withoutNode).join('\n') === found;
     };
-    const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
-    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
-    // Another Node is as good, as long as it is there.
     if (!isAsWith(config.recallPrompts)) {
       const prompts = config.recallPrompts ? 'on, and its hook is not' : 'off, and its hook is still';
       const why = isAsWith(!config.recallPrompts)
@@ -121,6 +119,8 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
         : `${file} names another nocturne, or not all of its hooks`;
       return [fail(what, why, again)];
     }
+    const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));
+    const missing = [...nodes, programs.hook, programs.nocturne].filter((path) => statNow(path) === null);
     if (missing.length > 0) return [fail(what, `${missing.join(', ')} is not there`, again)];
     return [
       ok(what, file),

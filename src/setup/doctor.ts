@@ -1,5 +1,5 @@
 // All that `nocturne doctor` looks at, in the order in which a person would mend it: programs, hooks, key, model, queue, worker,
-// schedule, and what the database tells of each memory. What is in the files `nocturne check` looks at. Looking makes nothing:
+// schedule, and what `nocturne` says needs a person. What is in the files `nocturne check` looks at. Looking makes nothing:
 // where there is no database yet, what would be in it is not asked.
 
 import { join } from 'node:path';
@@ -12,23 +12,17 @@ import { isOnNetwork, isPrivate, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
 import { backupsIn, damageOf } from '../db/backup.ts';
-import { databasePath, openDatabase } from '../db/open-database.ts';
+import { databasePath } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
-import { findPlace } from '../hook/recalled-places.ts';
-import { missingFiles } from '../memory/file-rows.ts';
-import { Memories, type MemoryRow, machineOf } from '../memory/memories.ts';
 import { checkoutRoot } from '../memory/paths.ts';
-import { enablementFor, memoryDirIfTold } from '../memory/places.ts';
+import { memoryDirIfTold } from '../memory/places.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/text/memory-snapshot.ts';
-import { breakerOf } from '../queue/breaker.ts';
-import { pausesOf } from '../queue/pauses.ts';
 import { spendOf } from '../queue/spend.ts';
-import { blockedOf } from '../queue/swept.ts';
-import { listWork } from '../queue/waiting-work.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { NETWORK_RISK } from '../terminal/phrases.ts';
-import { placeOf } from '../worker/whose-memory.ts';
+import { type App, openApp } from '../worker/compose.ts';
+import { knownMemories, readOverview } from '../worker/overview.ts';
 import {
   asAtNight,
   type Checked,
@@ -59,43 +53,40 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
   const trouble = url === undefined ? checkDatabase(home) : [];
   const isThere = url !== undefined || (statNow(databasePath(home)) !== null && trouble.length === 0);
   const away = (error: AppError) => void trouble.push(...failed('database')(error));
-  const db = isThere ? ((await openDatabase({ home, url }).catch(onAppError(away))) ?? null) : null;
-  const of = async (look: (db: Db) => Promise<Checked[]>) => (db ? look(db).catch(onAppError(failed('database'))) : []);
-  const now = config.clock.now();
+  const app = isThere ? ((await openApp(config).catch(onAppError(away))) ?? null) : null;
+  const of = async (look: (app: App) => Promise<Checked[]>) =>
+    app ? look(app).catch(onAppError(failed('database'))) : [];
   try {
     return [
       checkNode(),
       checkHome(config),
       ...trouble,
-      ...(await of((db) => checkShared(db, config))),
+      ...(await of((app) => checkShared(app, config))),
       ...(url === undefined && isOnNetwork(home)
         ? [warn('home', `${home} is on a network file system`, NETWORK_RISK)]
         : []),
-      ...(await of((db) => checkWorked(db, config))),
       ...checkNight(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
-      ...(await of(async (db) =>
-        checkEnablement(await enablementFor(config, { pauses: await pausesOf(db, now), cwd: at.cwd })),
-      )),
+      ...(await of(async ({ standing }) => checkEnablement(await standing(at)))),
       ...(await checkKey(config)),
       ...(await checkProgram(config)),
       ...(at.isOnline
-        ? await of(async (db) => {
+        ? await of(async ({ db }) => {
             const night = await asAtNight(config);
             return checkModel(night, countingIn(db, night));
           })
         : []),
       ...(await checkQueue(config)),
       ...(await checkBoard(config)),
-      ...(await of((db) => checkWorker(db, config))),
-      ...(await of((db) => checkSchedule(db, config))),
+      ...(await of(checkWorker)),
+      ...(await of(checkSchedule)),
       await checkSpool(config),
-      ...(await of((db) => checkMemories(db, config, at.cwd))),
-      ...(trouble.length > 0 ? [] : await checkSnapshot(db, config, at.cwd)),
+      ...(await of(checkMemories)),
+      ...(trouble.length > 0 ? [] : await checkSnapshot(app, config, at.cwd)),
     ];
   } finally {
-    await db?.close();
+    await app?.close();
   }
 }
 
@@ -117,33 +108,6 @@ function checkDatabase(home: string): Checked[] {
   if (damage === null) return [];
   const copies = sayCount(backupsIn(home).length, 'copy').replace('copys', 'copies');
   return [fail('database', `${path} is damaged: ${damage}; ${copies} of it`, 'Run nocturne check --restore.')];
-}
-
-/** What could not be taken or was given up, and a model out of reach. */
-async function checkWorked(db: Db, config: Config): Promise<Checked[]> {
-  const found: Checked[] = [];
-  for (const [reason, looks] of Map.groupBy(
-    await blockedOf(db, machineOf(config.home)),
-    ({ reason }) => reason ?? '',
-  )) {
-    const paths = sayFirst(looks.map(({ path }) => path));
-    found.push(fail('sessions', `${paths}: ${reason}`, 'Mend that: they are taken by themselves then.'));
-  }
-  const { state, failures, until, reason } = await breakerOf(db, {
-    after: config.breakerAfter,
-    now: config.clock.now(),
-  });
-  if (state !== 'closed') {
-    const next = state === 'open' ? `it is asked again ${until}` : 'the next job asks it again';
-    const text = `The model could not be asked ${sayCount(failures, 'time')} in a row; ${next}: ${reason}`;
-    found.push(warn('model', text, 'Nothing is lost: the work waits.'));
-  }
-  const given = (await listWork(db)).filter((item) => item.state === 'failed');
-  for (const [error, of] of Map.groupBy(given, (item) => item.error)) {
-    const what = `${sayCount(of.length, 'job')} ${of.length === 1 ? 'was' : 'were'} given up: ${error}`;
-    found.push(warn('work', what, 'Run nocturne retry --failed.'));
-  }
-  return found;
 }
 
 /** Whether Redis takes a word; it is said in a queue of its own, that nobody hears. */
@@ -168,10 +132,9 @@ async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> 
 const CLOCKS_APART_MS = 60_000;
 
 /** The database that several machines share, and how far their clocks are apart. */
-async function checkShared(db: Db, { clock, environment }: Config): Promise<Checked[]> {
+async function checkShared({ db, clock }: App, own: Config): Promise<Checked[]> {
   if (db.engine === 'sqlite') return [];
-  const sql = 'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as ms';
-  const apartMs = environment.NOCTURNE_NOW ? 0 : ((await db.get<{ ms: number }>(sql))?.ms ?? 0) - clock.now().getTime();
+  const apartMs = clock.now().getTime() - own.clock.now().getTime();
   const found = [ok('database', `${db.name}; it keeps all memory, and no file of this machine counts`)];
   if (Math.abs(apartMs) > CLOCKS_APART_MS) {
     const said = `this machine's clock is ${Math.round(Math.abs(apartMs) / 1_000)} s ${apartMs < 0 ? 'ahead of' : 'behind'} the database's`;
@@ -180,7 +143,7 @@ async function checkShared(db: Db, { clock, environment }: Config): Promise<Chec
   return found;
 }
 
-async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Promise<Checked[]> {
+async function checkWorker({ db, config: { queueUrl, zone, databaseUrl } }: App): Promise<Checked[]> {
   const isShared = databaseUrl !== undefined;
   const workers = (await allWorkers(db)).map(
     ({ process, started_at, seen_at }) =>
@@ -193,7 +156,7 @@ async function checkWorker(db: Db, { queueUrl, zone, databaseUrl }: Config): Pro
   ];
 }
 
-async function checkSchedule(db: Db, config: Config): Promise<Checked[]> {
+async function checkSchedule({ db, config }: App): Promise<Checked[]> {
   const lastAt = await settingOf(db, 'night');
   const last = lastAt === undefined ? 'no night yet' : `last night, or set-up, ${localTime(lastAt, config.zone)}`;
   const scheduler = await schedulerWithNight(config.environment);
@@ -212,77 +175,42 @@ async function checkSchedule(db: Db, config: Config): Promise<Checked[]> {
   return found;
 }
 
-/** The one of the project that one stands in first; those of clients are their own. */
-async function checkMemories(db: Db, config: Config, cwd: string): Promise<Checked[]> {
-  const own = memoryDirIfTold(config, { cwd });
-  const rows = await db.all<MemoryRow>(
-    "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by created_at",
-    machineOf(config.home),
-  );
-  const here = rows.filter(({ dir }) => dir === own);
-  const found = await Promise.all(
-    [...here, ...rows.filter((row) => !here.includes(row))].map((row) => checkMemory(db, config, row)),
-  );
-  const isKept = own === null || here.length > 0 || config.databaseUrl !== undefined;
-  return [...(isKept ? [] : [ok('memory', `${own}: nothing kept yet`)]), ...found.flat()];
-}
-
-async function checkMemory(db: Db, { zone }: Config, memory: MemoryRow): Promise<Checked[]> {
-  const name = placeOf(memory);
-  const { id, dir } = memory;
-  if (dir !== null && !isDirectory(dir))
-    return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
-  const disk = dir === null ? [] : checkDisk(dir);
-  const missing = await missingFiles(db, id);
-  if (missing.length > 0) {
-    const remedy = 'No dream runs: put them back, or run nocturne check --accept-missing there.';
-    return [...disk, fail('memory', `${name}: ${sayFirst(missing.map(({ path }) => path))} missing`, remedy)];
-  }
-  const last = (kind: string) =>
-    db.get<{ outcome: string; error: string | null; at: string }>(
-      `select outcome, error, ended_at as at from job where memory = ? and kind = ? and ended_at is not null
-       order by created_at desc limit 1`,
-      ...[id, kind],
-    );
-  const say = (kind: string, job: Awaited<ReturnType<typeof last>>) =>
-    job ? `last ${kind} ${localTime(job.at, zone)} (${job.outcome})` : `no ${kind} yet`;
-  const waiting = await listWork(db, { memory: id });
-  const dream = await last('dream');
-  const found = `${name}: ${say('extract', await last('extract'))}, ${say('dream', dream)}, ${waiting.length} waiting`;
-  const first = waiting.find(({ error }) => error !== null);
-  const state = first
-    ? warn('memory', `${found}; ${first.kind}: ${first.error}`, 'It is tried again by itself; nocturne says when.')
-    : ok('memory', found);
-  if (dream?.outcome === 'refused')
-    return [
-      ...disk,
-      fail('memory', `${name}: the last dream was refused: ${dream.error}`, 'Until then no dream runs.'),
-    ];
-  const open = await db.get<{ n: number }>(
-    "select count(*) as n from proposal where memory = ? and state = 'open'",
-    id,
-  );
-  const count = open?.n ?? 0;
-  const waits = `${sayCount(count, 'proposed change')} in ${name} ${count === 1 ? 'waits' : 'wait'} for your word: nocturne review`;
-  return [...disk, state, ...(count > 0 ? [ok('review', waits)] : [])];
+/** Where memory is, and what waits for a person, as `nocturne` tells it. */
+async function checkMemories(app: App): Promise<Checked[]> {
+  const memories = await knownMemories(app);
+  const { needs } = await readOverview(app, { memories });
+  return [
+    ...memories.flatMap(({ name, row, lastSuccessAt }): Checked[] => {
+      const { dir, machine } = row;
+      const worked =
+        lastSuccessAt === null ? 'nothing learned yet' : `worked last ${localTime(lastSuccessAt, app.config.zone)}`;
+      if (dir === null || machine !== app.machine) return [ok('memory', `${name}: ${worked}`)];
+      if (isDirectory(dir)) return [...checkDisk(dir), ok('memory', `${name}: ${worked}`)];
+      return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
+    }),
+    ...needs.map(({ text, command, sessions }) => {
+      if (command.includes('nocturne review')) return ok('review', `${text}: ${command}`);
+      if (sessions)
+        return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Mend that: they are taken by themselves then.');
+      const remedy = command === 'nocturne doctor' ? 'Nothing is lost: the work waits.' : `Run ${command}.`;
+      return fail('waits', text, remedy);
+    }),
+  ];
 }
 
 /** What the repository hands on to the memory of the project one stands in. */
-async function checkSnapshot(db: Db | null, config: Config, cwd: string): Promise<Checked[]> {
-  const [tree, own] = [checkoutRoot(cwd), memoryDirIfTold(config, { cwd })];
-  if (tree === null || own === null) return [];
-  const memories = db && new Memories({ db, ...config });
+async function checkSnapshot(app: App | null, config: Config, cwd: string): Promise<Checked[]> {
+  const tree = checkoutRoot(cwd);
+  if (tree === null || memoryDirIfTold(config, { cwd }) === null) return [];
   try {
     const snapshot = readMemorySnapshot(tree);
     if (!snapshot) return [];
-    const { row } = await findPlace({ config, opened: db && memories && { db, memories } }, own);
-    const offer = await offeredSnapshot(tree, db && row && { sql: db, id: row.id });
+    const memory = app && (await app.findMemory({ cwd }));
+    const offer = await offeredSnapshot(tree, app && memory && { sql: app.db, id: memory.id });
     if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
     return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
   } catch (error) {
     return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
-  } finally {
-    await memories?.close();
   }
 }
 

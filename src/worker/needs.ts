@@ -28,6 +28,8 @@ export interface Need {
   cause?: string;
   /** The code of that error. */
   code?: string;
+  /** The transcripts that it is about. */
+  sessions?: string[];
 }
 
 const SHOWN_LOGS = 20;
@@ -159,7 +161,8 @@ export async function needsOfSessions({ config, db, machine }: App): Promise<Nee
   return [...blocked].map(([why, paths]) => {
     const isSaid = settings.problem && why.includes(settings.path);
     const reason = isSaid ? ', for the same reason' : `: ${why}`;
-    return { text: `${sayCount(paths.length, 'session')} could not be taken yet${reason}`, command: 'nocturne doctor' };
+    const text = `${sayCount(paths.length, 'session')} could not be taken yet${reason}`;
+    return { text, command: 'nocturne doctor', sessions: paths.map(({ path }) => path) };
   });
 }
 
