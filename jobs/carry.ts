@@ -67,7 +67,7 @@ export async function importMemory(
   { memories, openMemory }: { memories: Memories; openMemory(): Promise<MemoryRow> },
 ): Promise<ImportReport> {
   if (!isDirectory(directory)) throw new AppError('bad-input', `There is no directory ${directory}.`);
-  const found = (await listFiles(directory)).filter((path) => path !== HISTORY);
+  const found = listFiles(directory).filter((path) => path !== HISTORY);
   const { texts, skipped } = await fitting(
     found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })),
   );

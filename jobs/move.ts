@@ -219,7 +219,7 @@ async function placeFor(
   const live = 'select 1 from memory where machine = ? and dir = ? and deleted_at is null';
   const isOthers = (await to.db.get(live, to.machine, dir)) !== undefined;
   const isNew = there?.dir == null && isDirectory(dir);
-  const isUsed = isOthers || (isNew && (await listFiles(dir)).some((path) => path.endsWith('.md')));
+  const isUsed = isOthers || (isNew && listFiles(dir).some((path) => path.endsWith('.md')));
   if (isUsed) {
     throw new AppError('refused', `${dir} has another memory in it.`, { remedy: 'Move that directory away first.' });
   }

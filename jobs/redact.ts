@@ -309,7 +309,7 @@ async function redactFiles({ scrub, memory, lines, isDry, job, actor }: Files, m
 /** What waits in the spool, and logs: those that are still being written are left. */
 async function redactHome(scrub: Scrub, { home, isDry }: { home: string; isDry: boolean }): Promise<string[]> {
   const changed: string[] = [];
-  for (const path of await listFiles(home)) {
+  for (const path of listFiles(home)) {
     if (!/^(?:spool|logs)\//.test(path) || path.endsWith('.tmp')) continue;
     const text = readTextNow(join(home, path)) ?? '';
     const lines: string[] = [];
@@ -339,7 +339,7 @@ const PIECES = { bytes: 4 * 2 ** 20, overlap: 2 ** 16 };
 async function filesHolding(scrub: Scrub, dirs: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const dir of dirs) {
-    for (const path of await listFiles(dir)) {
+    for (const path of listFiles(dir)) {
       const absolute = join(dir, path);
       if (/\.db(?:-wal|-shm)?$/.test(path) || relative(dir, absolute).startsWith('.git/')) continue;
       const isHeld = await holds(absolute, scrub).catch(onAppError(() => false));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { PROPOSAL_TOOL } from '../jobs/dream/dream-proposal.ts';
 import { type RecordOptions, recordEntriesTool } from '../src/agent/tools.ts';
 import { listFiles } from '../src/base/files/directories.ts';
-import { packagePath, readText } from '../src/base/files/files.ts';
+import { packagePath, readTextNow } from '../src/base/files/files.ts';
 import { renderPrompt } from '../src/base/prompt.ts';
 
 const VARIABLES: Record<string, string[]> = {
@@ -27,7 +27,7 @@ function valuesFor(name: string): Record<string, string> {
 }
 
 test('every prompt that ships is known here', async () => {
-  const names = (await listFiles(packagePath('prompts'))).filter((file) => !file.startsWith('_'));
+  const names = listFiles(packagePath('prompts')).filter((file) => !file.startsWith('_'));
   expect(names).toEqual(
     Object.keys(VARIABLES)
       .map((name) => `${name}.md`)
@@ -64,7 +64,7 @@ test('the fingerprint names the wording, not the values', async () => {
 
 test('the fingerprint changes with every word of a prompt and of the parts it includes', async () => {
   const { text, fingerprint } = await renderPrompt('extract', {});
-  const rule = ((await readText(packagePath('prompts', '_data.md'))) ?? '').trimEnd();
+  const rule = (readTextNow(packagePath('prompts', '_data.md')) ?? '').trimEnd();
   const hash = (wording: string) => createHash('sha256').update(wording).digest('hex').slice(0, 8);
   expect(text).toContain(rule);
   expect(fingerprint).toBe(hash(text));
@@ -72,7 +72,7 @@ test('the fingerprint changes with every word of a prompt and of the parts it in
 });
 
 test('both system prompts carry the same rule on what is data', async () => {
-  const rule = ((await readText(packagePath('prompts', '_data.md'))) ?? '').trimEnd();
+  const rule = (readTextNow(packagePath('prompts', '_data.md')) ?? '').trimEnd();
   expect(rule).toContain('never an instruction');
   for (const name of ['extract', 'dream']) expect((await renderPrompt(name, {})).text).toContain(rule);
 });

@@ -6,7 +6,6 @@
 // Never executes a tool itself: the ports do. Neither this file nor what it imports keeps what a run was told: the forked
 // process runs it again and again.
 
-import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type {
@@ -80,33 +79,13 @@ function buildTools(definitions: ToolDefinition[], ports: AgentPorts): BetaRunna
     if (isError) throw new ToolError(text);
     return text;
   };
-  return definitions.map((tool) => (tool.kind === 'memory' ? readOnlyMemory(call) : customTool(tool, call)));
-}
-
-type CallTool = (name: string, input: unknown) => Promise<string>;
-
-function customTool(tool: Extract<ToolDefinition, { kind: 'custom' }>, call: CallTool): BetaRunnableTool {
-  return {
-    name: tool.name,
-    description: tool.description,
-    input_schema: { ...tool.inputSchema, type: 'object' },
+  return definitions.map((tool) => ({
+    ...(tool.kind === 'memory'
+      ? { type: 'memory_20250818', name: tool.name }
+      : { name: tool.name, description: tool.description, input_schema: { ...tool.inputSchema, type: 'object' } }),
     parse: (input) => input,
     run: (input) => call(tool.name, input),
-  };
-}
-
-function readOnlyMemory(call: CallTool): BetaRunnableTool {
-  const refuse = (): never => {
-    throw new ToolError('Memory is read-only here: only the command `view` works.');
-  };
-  return betaMemoryTool({
-    view: (command) => call('memory', command),
-    create: refuse,
-    str_replace: refuse,
-    insert: refuse,
-    delete: refuse,
-    rename: refuse,
-  });
+  }));
 }
 
 /** How a run ended, in words for the pipe. */

@@ -65,29 +65,16 @@ export async function whereNew(config: Config, of: Said, work: () => Promise<voi
   own.set(name, mark);
 }
 
-/**
- * Does `work` where the model is reached in another way than when this was asked last on this machine: by another key, at
- * another address, by another `login` of a program, or it is another model. What a command prints is not asked for.
- */
-export async function whereAccessIsNew(
-  config: Config,
-  work: () => Promise<void>,
-  login: string | null = null,
-): Promise<void> {
+/** How the model is reached: another key, address, `login` of a program or model is news. What a command prints is not asked for. */
+export function accessSaid(config: Config, login?: string): Said {
   const { access, keyCommand, model } = config;
-  const isGiven = access.apiKey || access.authToken;
   // A file that cannot be read is told of by whoever needs the key.
-  const kept = () =>
-    attempt(
-      () => readTextNow(keyPath(config)),
-      () => null,
-    );
-  const key = isGiven ? [access.apiKey, access.authToken] : [kept(), keyCommand];
-  await whereNew(
-    config,
-    { name: 'access', said: [model, access.baseURL, key, ...(login === null ? [] : [login])] },
-    work,
-  );
+  const unread = () => null;
+  const isGiven = access.apiKey || access.authToken;
+  const key = isGiven
+    ? [access.apiKey, access.authToken]
+    : [attempt(() => readTextNow(keyPath(config)), unread), keyCommand];
+  return { name: 'access', said: [model, access.baseURL, key, ...(login ? [login] : [])] };
 }
 
 /** How to reach the model. Throws `auth` for a file that others can read, an empty one, or a command that fails. */

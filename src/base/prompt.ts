@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import { AppError } from './errors.ts';
-import { packagePath, readText } from './files/files.ts';
+import { packagePath, readTextNow } from './files/files.ts';
 
 /** What stands for data that is not there. */
 export const NONE = 'none';
@@ -42,7 +42,7 @@ export function asData(text: string | null | undefined): string {
 
 async function loadTemplate(name: string, including: string[]): Promise<string> {
   if (including.includes(name)) throw new AppError('bad-input', `prompt ${name} includes itself.`);
-  const text = await readText(packagePath('prompts', `${name}.md`));
+  const text = readTextNow(packagePath('prompts', `${name}.md`));
   if (text === null) throw new AppError('bad-input', `prompts/${name}.md is missing from this installation.`);
   let out = '';
   let end = 0;

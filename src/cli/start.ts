@@ -67,7 +67,7 @@ async function demoConfig(root: string, isGiven: boolean): Promise<Config> {
 
 async function exampleSessions(): Promise<string[]> {
   const dir = packagePath('test', 'fixtures', 'example');
-  return (await listFiles(dir)).map((name) => join(dir, name));
+  return listFiles(dir).map((name) => join(dir, name));
 }
 
 async function demonstrate(app: App, transcripts: string[]): Promise<void> {
@@ -103,7 +103,7 @@ async function show(app: App, memory: MemoryRow): Promise<void> {
   for (const { text, by, evidence } of entries) print(`- ${text}\n    ${sayQuote(by, evidence)}`);
   if (entries.length === 0)
     print(['Nothing was worth keeping.', ...(config.model === 'offline' ? RULES : [])].join('\n'));
-  const files = (await listFiles(dir)).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
+  const files = listFiles(dir).filter((path) => path.endsWith('.md') && !/^\.|^dreams\//.test(path));
   const kindOf = (path: string) => (path.startsWith('logs/') ? 0 : path === 'MEMORY.md' ? 2 : 1);
   for (const path of files.toSorted((a, b) => kindOf(a) - kindOf(b) || a.localeCompare(b))) {
     // What only nocturne reads of a log stands in comments.

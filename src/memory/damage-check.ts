@@ -215,7 +215,7 @@ async function indexFaults(
 
 async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string): Promise<Finding[]> {
   const found = leftAlone(dir);
-  const files = await listFiles(dir);
+  const files = listFiles(dir);
   for (const path of files.filter((each) => each.endsWith('.md') && whyNoMemory(each) === null)) {
     const bytes = statNow(join(dir, path))?.bytes ?? 0;
     if (bytes > MOST_MEMORY_BYTES)

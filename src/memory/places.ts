@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, sep } from 'node:path';
 import { type Config, readProjectSwitch } from '../base/config/config.ts';
 import { AppError, attempt } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listFiles } from '../base/files/directories.ts';
-import { readText } from '../base/files/files.ts';
+import { readTextNow } from '../base/files/files.ts';
 import {
   checkoutRoot,
   decideEnablement,
@@ -134,7 +134,7 @@ export async function enablementFor(
  * there and for a scope that there is not.
  */
 export async function declaredScope(definition: string): Promise<MemoryScope | undefined> {
-  const text = await readText(definition);
+  const text = readTextNow(definition);
   if (text === null) throw new AppError('bad-input', `There is no agent definition at ${definition}.`);
   const { readFrontmatter } = await import('./text/frontmatter.ts');
   const { memory } = readFrontmatter(text).data;
@@ -156,8 +156,8 @@ export async function findDefinition(
 ): Promise<string | null> {
   const { readFrontmatter } = await import('./text/frontmatter.ts');
   for (const dir of [...projectDirs(cwd), claudeDir].map((each) => join(each, 'agents')).filter(isDirectory)) {
-    for (const path of (await listFiles(dir)).filter((each) => each.endsWith('.md'))) {
-      const { data } = readFrontmatter((await readText(join(dir, path))) ?? '');
+    for (const path of listFiles(dir).filter((each) => each.endsWith('.md'))) {
+      const { data } = readFrontmatter(readTextNow(join(dir, path)) ?? '');
       const own = typeof data.name === 'string' ? data.name : path.replace(/^.*\/|\.md$/g, '');
       if (own === name) return join(dir, path);
     }

@@ -5,7 +5,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import { attempt, isAppError } from '../base/errors.ts';
-import { readText, readTextNow } from '../base/files/files.ts';
+import { readTextNow } from '../base/files/files.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { gitRoot } from './paths.ts';
 import { saidId } from './text/topic.ts';
@@ -95,7 +95,7 @@ export class Guidance {
 async function readProject(project: string): Promise<Map<string, { file: string; text: string }>> {
   const said = new Map<string, { file: string; text: string }>();
   for (const file of FILES) {
-    const lines = ((await readText(join(project, file))) ?? '').split('\n');
+    const lines = (readTextNow(join(project, file)) ?? '').split('\n');
     for (const line of lines) {
       for (const text of [line, ...line.split(/(?<=[.!?])\s+/)]) {
         if ((text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < LEAST_WORDS) continue;

@@ -12,28 +12,12 @@ export interface Sum {
   requests: number;
 }
 
-export interface MonthCost {
-  /** `YYYY-MM` */
-  month: string;
-  /** Null of another month; so is `forecast`. */
-  today: Sum | null;
-  total: Sum;
-  /** What agents' programs used on the person's plan, which costs no money; null: nothing. */
-  plan: { requests: number; tokens: number; today: number; ceiling: number | undefined } | null;
-  forecast: Sum | null;
-  days: (Sum & { day: Day; unfinished: Sum })[];
-  /** Dearest first, each without what is unfinished. */
-  projects: (Sum & { memory: string | null })[];
-  kinds: (Sum & { kind: string; jobs: number })[];
-  jobs: (Sum & { job: string; kind: string; memory: string | null; session: string | null; endedAt: string | null })[];
-  models: (Sum & { model: string; prices: Price[]; isPriced: boolean; isOnPlan: boolean })[];
-  unfinished: Sum;
-}
+export type MonthCost = Awaited<ReturnType<typeof monthCost>>;
 
 interface Part extends Sum {
   day: Day;
   job: string;
-  kind: string | null;
+  kind: string;
   memory: string | null;
   session: string | null;
   endedAt: string | null;
@@ -54,7 +38,7 @@ interface CostDeps {
 const FORECAST_DAYS = 7;
 const NOTHING: Sum = { usd: 0, tokens: 0, requests: 0 };
 
-const SELECT = `select call.day, call.job, job.kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
+const SELECT = `select call.day, call.job, coalesce(job.kind, 'other') as kind, job.memory, session.name as session, job.ended_at as "endedAt", call.model,
   case when ' ' || call.scope || ' ' like '% plan %' then 1 else 0 end as "isOnPlan",
   case when call.settled_at is null then 0 else 1 end as "isSettled", count(*) as requests,
   cast(sum(case when settled_at is null then reserved_tokens else input + cached + call.output end) as bigint) as tokens,
@@ -62,82 +46,58 @@ const SELECT = `select call.day, call.job, job.kind, job.memory, session.name as
   from call left join job on job.id = call.job left join session on session.id = job.session
   where call.day >= ? and call.day <= ? group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2`;
 
-/** `asked`: an earlier month; default: this one. */
-export async function monthCost(
-  { sql, now, zone, prices, planRequests }: CostDeps,
-  asked?: string,
-): Promise<MonthCost> {
+/** `asked`: an earlier month; default: this one. Rows come dearest first, days and jobs in their order, without what is unfinished. */
+export async function monthCost({ sql, now, zone, prices, planRequests }: CostDeps, asked?: string) {
   const today = dayOf(now, zone);
+  /** `YYYY-MM` */
   const month = asked ?? today.slice(0, 7);
   const isNow = month === today.slice(0, 7);
   const since = [`${month}-01`, dayBefore(today, FORECAST_DAYS)].sort()[0] as Day;
   const rows = await sql.all<Part>(SELECT, isNow ? since : `${month}-01`, `${month}-31`);
   const all = rows.map((row) => ({ ...row, usd: row.usd / 1e6 }));
   const parts = all.filter(({ day }) => day.startsWith(month));
-  const said = parts.filter(({ isSettled }) => isSettled);
-  const left = parts.filter(({ isSettled }) => !isSettled);
-  const onPlan = parts.filter((part) => part.isOnPlan);
+  const ofToday = parts.filter(({ day }) => day === today);
+  const settled = parts.filter(({ isSettled }) => isSettled);
+  const unfinished = (of: readonly Part[]) => sumOf(of.filter(({ isSettled }) => !isSettled));
+  const onPlan = (of: readonly Part[]) => sumOf(of.filter((part) => part.isOnPlan));
+  const { requests, tokens } = onPlan(parts);
   const first = await sql.get<{ day: Day | null }>('select min(day) as day from call');
   return {
     month,
-    today: isNow ? sumOf(parts.filter(({ day }) => day === today)) : null,
+    /** Null of another month; so is `forecast`. */
+    today: isNow ? sumOf(ofToday) : null,
     total: sumOf(parts),
-    plan:
-      onPlan.length === 0
-        ? null
-        : {
-            ...{ requests: sumOf(onPlan).requests, tokens: sumOf(onPlan).tokens },
-            ...{ today: sumOf(onPlan.filter(({ day }) => day === today)).requests, ceiling: planRequests },
-          },
+    /** What agents' programs used on the person's plan, which costs no money; null: nothing. */
+    plan: requests === 0 ? null : { requests, tokens, today: onPlan(ofToday).requests, ceiling: planRequests },
     forecast: isNow ? forecast(all, { today, first: first?.day ?? today }) : null,
-    days: groups(
-      parts,
-      ({ day }) => day,
-      (day, of) => {
-        return { day, ...sumOf(of), unfinished: sumOf(of.filter(({ isSettled }) => !isSettled)) };
-      },
-    ),
-    projects: groups(
-      said,
-      ({ memory }) => memory,
-      (memory, of) => ({ memory, ...sumOf(of) }),
-    ).sort(dearest),
-    kinds: groups(
-      said,
-      ({ kind }) => kind ?? 'other',
-      (kind, of) => {
-        return { kind, jobs: new Set(of.map(({ job }) => job)).size, ...sumOf(of) };
-      },
-    ).sort(dearest),
-    jobs: groups(
-      said,
-      ({ job }) => job,
-      (job, of) => {
-        const { kind = null, memory = null, session = null, endedAt = null } = of[0] ?? {};
-        return { job, kind: kind ?? 'other', memory, session, endedAt, ...sumOf(of) };
-      },
-    ),
-    models: groups(
-      said,
-      ({ model }) => model,
-      (model, of) => {
-        const price = priceOf(model, prices);
-        const isPriced = of.some(({ usd }) => usd > 0);
-        return {
-          model,
-          prices: price ? [price] : [],
-          isPriced,
-          isOnPlan: of.every((part) => part.isOnPlan),
-          ...sumOf(of),
-        };
-      },
-    ).sort(dearest),
-    unfinished: sumOf(left),
+    days: grouped(parts, 'day', ({ day }, of) => ({ day, unfinished: unfinished(of) })),
+    projects: grouped(settled, 'memory', ({ memory }) => ({ memory })).sort(dearest),
+    kinds: grouped(settled, 'kind', ({ kind }, of) => {
+      return { kind, jobs: new Set(of.map(({ job }) => job)).size };
+    }).sort(dearest),
+    jobs: grouped(settled, 'job', ({ job, kind, memory, session, endedAt }) => {
+      return { job, kind, memory, session, endedAt };
+    }),
+    models: grouped(settled, 'model', ({ model }, of) => ({
+      model,
+      prices: [priceOf(model, prices) ?? []].flat(),
+      isPriced: of.some(({ usd }) => usd > 0),
+      isOnPlan: of.every((part) => part.isOnPlan),
+    })).sort(dearest),
+    unfinished: unfinished(parts),
   };
 }
 
-function groups<Key, Told>(parts: Part[], key: (part: Part) => Key, tell: (key: Key, of: Part[]) => Told): Told[] {
-  return [...Map.groupBy(parts, key)].map(([name, of]) => tell(name, of));
+/** A row for each value: what `tell` says of it from the first of its parts and all of them, and their sum. */
+function grouped<Told>(
+  parts: readonly Part[],
+  by: keyof Part,
+  tell: (first: Part, of: Part[]) => Told,
+): (Told & Sum)[] {
+  return [...Map.groupBy(parts, (part) => part[by]).values()].map((of) => ({
+    ...tell(of[0] as Part, of),
+    ...sumOf(of),
+  }));
 }
 
 function sumOf(parts: readonly Sum[]): Sum {

@@ -7,12 +7,18 @@ import { marks, type Sql } from '../db/sql.ts';
 import { CLEAN, type InboxRow } from './inbox.ts';
 import { spentOn } from './spend.ts';
 
+export interface WorkRow extends InboxRow {
+  /** Of an extraction, what its agent calls the session. */
+  session: string | null;
+}
+
 /** What waits, is worked or was given up, in the order in which it is worked. */
-export async function listWork(sql: Sql, { memory }: { memory?: string } = {}): Promise<InboxRow[]> {
-  const where = memory === undefined ? '' : 'where memory = ?';
-  return sql.all<InboxRow>(
-    `select * from inbox ${where} order by state desc, priority, turn, id`,
-    ...(memory === undefined ? [] : [memory]),
+export function listWork(sql: Sql, { memory = '' }: { memory?: string } = {}): Promise<WorkRow[]> {
+  return sql.all<WorkRow>(
+    `select inbox.*, session.name as session from inbox
+     left join session on inbox.kind = 'extract' and session.id = inbox.key
+     where inbox.memory = ? or ? = '' order by inbox.state desc, inbox.priority, inbox.turn, inbox.id`,
+    ...[memory, memory],
   );
 }
 

@@ -299,7 +299,7 @@ export async function checkSpool(config: Config): Promise<Checked> {
   if (files.length === 0) {
     return warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
   }
-  const stats = await Promise.all(files.map(({ name }) => statFile(join(dir, name))));
+  const stats = files.map(({ name }) => statFile(join(dir, name)));
   const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
   const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;

@@ -3,7 +3,6 @@
 // so that parallel commands all live; what cannot be done is an error whose message the model can read, and nothing is changed; no
 // command overwrites a file; no secret is written.
 
-import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { z } from 'zod';
 import { AppError, describeError } from '../base/errors.ts';
 import type { By, FileChange } from '../memory/commit.ts';
@@ -82,15 +81,17 @@ const MAX_BYTES = 102_400;
 
 /** The tool for `client.beta.messages.toolRunner({ tools: [memoryTool(files, { mode: 'read-write' })] })`. */
 export function memoryTool(files: MemoryFiles, options: MemoryToolOptions): MemoryTool {
-  const tool = betaMemoryTool(memoryCommands(files, options));
+  const commands = memoryCommands(files, options);
   return {
     type: 'memory_20250818',
     name: 'memory',
-    parse: tool.parse,
-    // The SDK checks neither the command nor its arguments.
+    parse: (input) => input,
     async run(input: unknown) {
       try {
-        return (await tool.run(readMemoryCommand(input))) as string;
+        const command = readMemoryCommand(input);
+        if (options.mode === 'read-only' && command.command !== 'view')
+          throw new AppError('bad-input', 'The memory is read-only here: only the command `view` works.');
+        return await commands[command.command](command as never);
       } catch (error) {
         throw await toolError(describeError(error));
       }
@@ -116,15 +117,8 @@ interface Place {
 
 function memoryCommands(
   files: MemoryFiles,
-  { mode, actor = 'memory', maxBytes = MAX_BYTES }: MemoryToolOptions,
+  { actor = 'memory', maxBytes = MAX_BYTES }: MemoryToolOptions,
 ): MemoryCommands {
-  const view = ({ path, view_range }: Command<'view'>) => viewMemory(files, { path, range: view_range });
-  if (mode === 'read-only') {
-    const refuse = async (): Promise<never> => {
-      throw new AppError('bad-input', 'The memory is read-only here: only the command `view` works.');
-    };
-    return { view, create: refuse, str_replace: refuse, insert: refuse, delete: refuse, rename: refuse };
-  }
   const by: By = { job: actor, actor: { kind: 'session', id: actor } };
 
   async function commit(changes: FileChange[], done: () => string): Promise<string> {
@@ -185,7 +179,7 @@ function memoryCommands(
   }
 
   return {
-    view,
+    view: ({ path, view_range }) => viewMemory(files, { path, range: view_range }),
 
     async create({ path: given, ...of }) {
       await refuseSecretName(given);

@@ -107,7 +107,7 @@ const COMPRESSED = '.zst';
 async function findFile(path: string): Promise<({ path: string } & FileStat) | null> {
   const other = path.endsWith(COMPRESSED) ? path.slice(0, -COMPRESSED.length) : path + COMPRESSED;
   for (const candidate of [path, other]) {
-    const stat = await statFile(candidate);
+    const stat = statFile(candidate);
     if (stat) return { path: candidate, ...stat };
   }
   return null;
@@ -268,8 +268,7 @@ function isTooLong(line: string): boolean {
 /** The session in a snapshot, as it was then. Throws `transcript-gone` where it is not there, or is none. */
 export async function openSnapshot(path: string): Promise<Session> {
   const gone = new AppError('transcript-gone', `There is no snapshot of a session at ${path}.`);
-  if ((await statFile(path)) === null) throw gone;
-  const head = await findHead(path);
+  const head = statFile(path) && (await findHead(path));
   if (head === null) throw gone;
   let unreadableLines = 0;
   return {

@@ -45,7 +45,7 @@ import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { type Describe, takeInBefore, takeInDirectory } from './first-start.ts';
 import { byHand } from './held-claim.ts';
-import { boundRun, lanesFor, type Parts, wallOf, withUsage } from './job-bounds.ts';
+import { boundRun, type Parts, wallOf, withUsage } from './job-bounds.ts';
 
 /** What may be asked for with a job. */
 export interface JobOptions {
@@ -157,9 +157,8 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   // Where several machines share it, the limits and the zone that it keeps count.
   const config =
     db.engine === 'sqlite' ? given : { ...given, clock, dayMoneyUsd: undefined, ...(await ceilingsOf(db, given)) };
-  const { concurrency } = config;
   const spans = tracing(config.telemetry);
-  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: lanesFor(concurrency) });
+  const forked = forkAgent({ ...config, memoryLimitMb: config.childMemoryMb, maxIdle: config.concurrency });
   const runAgent = boundRun(config, spans.run(parts.runAgent ?? forked), parts.onRequest, log);
   const startedBy = parts.startedBy ?? 'program';
 

@@ -1,4 +1,4 @@
-// What a job is held by: its wall time, its key, and the slots in which a worker asks its model.
+// What a job is held by: its wall time, its key, and how many runs of the agent a worker has under way at once.
 
 import { needsKey, type Refusal, type RequestNews, type RunAgent, requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
@@ -28,7 +28,7 @@ export function wallOf(jobWallMs: number): AbortSignal {
   return wall.signal;
 }
 
-/** The same runs with the key, each request in a slot; `onRequest` is told of them. */
+/** The same runs with the key, `concurrency` at once; `onRequest` is told of their requests. */
 export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest'], log?: Log): RunAgent {
   const told = around(run, {
     reserved: () => onRequest?.(undefined),
@@ -41,7 +41,7 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     requireAccess(keyedRequest);
     return told(keyedRequest, ports, signal);
   };
-  return withPrograms(config, withinSlots(keyed, new ModelSlots(config.concurrency)), log);
+  return withPrograms(config, atMost(config.concurrency, keyed), log);
 }
 
 /** Tells what each request of a run used. */
@@ -68,63 +68,19 @@ function around(
   };
 }
 
-/**
- * Bounds the model requests that one worker has under way, over all its runs: so sessions can be read, checked and committed
- * while others wait for the model, and the slots that are paid for by waiting stay busy. A slot is held from a request's
- * reservation to its settlement, so not while tools run or answers are checked.
- */
-export class ModelSlots {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(slots: number) {
-    this.#free = slots;
-  }
-
-  /** A slot, in the order of asking; give it back once. */
-  async take(): Promise<() => void> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    return () => {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    };
-  }
-}
-
-/**
- * The same runs, with every request in a slot. A run sends one request after the other, so it holds one slot at most:
- * one whose request was never settled (its fate is unknown) serves the next try, and is given back with the run's end.
- */
-export function withinSlots(run: RunAgent, slots: ModelSlots): RunAgent {
+/** The same runs, so many at once: sessions that wait for their turn are made ready meanwhile. */
+export function atMost(most: number, run: RunAgent): RunAgent {
+  const running = new Set<Promise<unknown>>();
   return async (request, ports, signal) => {
-    let isOver = false;
-    let slot: (() => void) | undefined;
-    const giveBack = () => {
-      slot?.();
-      slot = undefined;
-    };
-    const reserve: typeof ports.reserve = async (...bound) => {
-      slot ??= await slots.take();
-      // The run may have been ended while it waited.
-      if (isOver) giveBack();
-      return ports.reserve(...bound);
-    };
-    const settle: typeof ports.settle = (reservation, ...answered) => {
-      giveBack();
-      return ports.settle(reservation, ...answered);
-    };
-    try {
-      return await run(request, { ...ports, reserve, settle }, signal);
-    } finally {
-      isOver = true;
-      giveBack();
+    while (running.size >= most && !signal?.aborted) {
+      const aborted = Promise.withResolvers<void>();
+      signal?.addEventListener('abort', () => aborted.resolve(), { once: true });
+      await Promise.race([aborted.promise, ...running]);
     }
+    signal?.throwIfAborted();
+    const own = run(request, ports, signal);
+    const ended: Promise<unknown> = Promise.allSettled([own]).then(() => running.delete(ended));
+    running.add(ended);
+    return own;
   };
-}
-
-/** How many sessions are worked side by side so that `slots` model requests can be: half as many wait their turn. */
-export function lanesFor(slots: number): number {
-  return slots + Math.floor(slots / 2);
 }

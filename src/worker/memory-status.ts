@@ -14,6 +14,7 @@ import { sayOffer } from '../memory/text/memory-snapshot.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { lastNight, skippedNights } from '../queue/nights.ts';
 import { spentOn } from '../queue/spend.ts';
+import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
@@ -68,12 +69,12 @@ export async function readStatus(app: App) {
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt: looked,
     learned: learnedIn(overview),
-    ...(await keptOf(app, here)),
+    ...(await keptOf(app, here, overview)),
     snapshot,
     skipped: await skippedNights(db, here?.id ?? ''),
     all: {
       ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },
-      ...(await allWork(app, overview)),
+      ...allWork(overview),
       proposals: [...overview.proposals.values()].reduce((sum, count) => sum + count, 0),
     },
     breaker,
@@ -119,12 +120,15 @@ const TURNS = `select case when t.state = 'done' then case when exists (select 1
   when t.state = 'skipped' then t.reason else t.state end as name, count(distinct t.session || t.id) as n from turn t where t.memory = ? group by 1`;
 
 /** What is kept of the memory here. */
-async function keptOf(app: App, memory: MemoryRow | null) {
+async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview) {
   const id = memory?.id ?? '';
   const { db } = app;
   const paths = await db.all<{ path: string }>('select path from file where memory = ? and path is not null', id);
   const index = (memory && (await headAt(db, id, 'MEMORY.md')))?.content?.toString() ?? '';
-  const jobs = await db.all<LastJob>(
+  const jobs = await db.all<
+    Record<'id' | 'kind' | 'status' | 'createdAt', string> &
+      Record<'outcome' | 'error' | 'code' | 'session' | 'endedAt' | 'undoes', string | null>
+  >(
     `select job.id, job.kind, job.status, job.outcome, job.error, job.code, session.name as session,
        job.created_at as "createdAt", job.ended_at as "endedAt", job.undoes
      from job left join session on session.id = job.session where job.memory = ? order by job.created_at desc, job.id desc limit 10`,
@@ -140,71 +144,40 @@ async function keptOf(app: App, memory: MemoryRow | null) {
     topics: paths.filter(({ path }) => isTopicPath(path)).length,
     oversized: memory ? oversizedIn(memory) : [],
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
-    waiting: (await workRows(app, id)).flatMap(({ state, id: _, memory: __, code: ___, ...item }) =>
-      state === 'waiting' ? [item] : [],
-    ),
+    waiting: byTime(waiting)
+      .filter((row) => row.memory === id)
+      .map(({ kind, session, key, not_before: notBefore, attempts, error: failure, since }) => {
+        return { kind, key: session ?? key, notBefore, attempts, failure, since };
+      }),
     lastJobs: jobs.map((job) => ({ ...job, status: job.status === 'running' ? 'running' : 'ended' })),
   };
 }
 
-interface LastJob {
-  id: string;
-  kind: string;
-  status: string;
-  outcome: string | null;
-  error: string | null;
-  code: string | null;
-  session: string | null;
-  createdAt: string;
-  endedAt: string | null;
-  undoes: string | null;
-}
-
-interface WorkRow {
-  id: number;
-  memory: string | null;
-  kind: string;
-  key: string;
-  state: 'waiting' | 'failed';
-  notBefore: string;
-  attempts: number;
-  code: string | null;
-  failure: string | null;
-  since: string;
-}
-
-/** What waits, is worked, or was given up; an extraction by what its agent calls the session. */
-function workRows({ db }: App, memory?: string): Promise<WorkRow[]> {
-  return db.all<WorkRow>(
-    `select inbox.id, inbox.memory, inbox.kind, coalesce(session.name, inbox.key) as key, inbox.state, inbox.not_before as "notBefore",
-       inbox.attempts, inbox.code, inbox.error as failure, inbox.since
-     from inbox left join session on inbox.kind = 'extract' and session.id = inbox.key
-     ${memory === undefined ? '' : 'where inbox.memory = ?'} order by inbox.not_before, inbox.id`,
-    ...(memory === undefined ? [] : [memory]),
-  );
+function byTime(rows: WorkRow[]): WorkRow[] {
+  return rows.toSorted((a, b) => (a.not_before < b.not_before ? -1 : 1));
 }
 
 /** What waits and failed over all memories. */
-async function allWork(app: App, { memories }: Overview) {
-  const rows = await workRows(app);
+function allWork({ memories, waiting, failed }: Overview) {
   const names = new Map(memories.map(({ row }) => [row.id, placeOf(row)]));
-  const storeOf = ({ memory }: WorkRow) => names.get(memory ?? '') ?? memory ?? '';
-  const pending = rows.filter(({ state }) => state === 'waiting');
-  const [oldest] = pending;
+  const told = ({ memory, kind, session, key }: WorkRow) => {
+    return { store: names.get(memory ?? '') ?? memory ?? '', kind, key: session ?? key };
+  };
+  const [oldest] = byTime(waiting);
   const failures: Record<string, number> = {};
-  for (const { code } of rows) {
+  for (const { code } of [...waiting, ...failed]) {
     const of = code === null ? undefined : ruleOf(code).class;
     if (of) failures[of] = (failures[of] ?? 0) + 1;
   }
-  const failed = rows.flatMap((row) => {
-    const { state, kind, key, code, failure, since } = row;
-    if (state !== 'failed') return [];
-    return [{ store: storeOf(row), kind, key, code, class: ruleOf(code).class, at: since, message: failure ?? '' }];
-  });
-  const oldestPending = oldest
-    ? { store: storeOf(oldest), kind: oldest.kind, key: oldest.key, notBefore: oldest.notBefore }
-    : null;
-  return { pending: pending.length, oldestPending, failures, failed };
+  return {
+    pending: waiting.length,
+    oldestPending: oldest ? { ...told(oldest), notBefore: oldest.not_before } : null,
+    failures,
+    failed: byTime(failed).map((row) => {
+      const { code, error, since } = row;
+      return { ...told(row), code, class: ruleOf(code).class, at: since, message: error ?? '' };
+    }),
+  };
 }
 
 function learnedIn({ memories, learned }: Overview): Learned[] {

@@ -6,8 +6,7 @@ import { sayCount } from '../base/text/wording.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
-import type { InboxRow } from '../queue/inbox.ts';
-import { listWork } from '../queue/waiting-work.ts';
+import { listWork, type WorkRow } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
 import { inOrder, type Need, needsOfMemory, needsOfSessions } from './needs.ts';
 import { type Whose, whoseMemory } from './whose-memory.ts';
@@ -29,9 +28,9 @@ export interface Overview {
   memories: KnownMemory[];
   /** Since the instant that was asked for: how many by memory, and the newest, the newest first. */
   learned: { count: number; byMemory: Map<string, number>; newest: LearnedEntry[] };
-  waiting: InboxRow[];
+  waiting: WorkRow[];
   /** Given up, until a person retries or dismisses it. */
-  failed: InboxRow[];
+  failed: WorkRow[];
   /** By memory, what dreams proposed. */
   proposals: Map<string, number>;
   breaker: BreakerState;
@@ -92,21 +91,12 @@ export async function readOverview(
     proposals: new Map(proposals.map(({ memory, count }) => [memory, count])),
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
-  return {
-    ...found,
-    needs: inOrder([...(await needsOfMemories(app, found)), ...needsOfAll(found), ...(await needsOfSessions(app))]),
-  };
-}
-
-type Found = Omit<Overview, 'needs'>;
-
-async function needsOfMemories(app: App, { memories }: Found): Promise<Need[]> {
   const needs: Need[] = [];
   for (const known of memories) needs.push(...(await needsOfMemory(app, known.row, known)));
-  return needs;
+  return { ...found, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
 }
 
-function needsOfAll({ waiting, failed, breaker }: Found): Need[] {
+function needsOfWork({ waiting, failed, breaker }: Pick<Overview, 'waiting' | 'failed' | 'breaker'>): Need[] {
   const needs: Need[] = [];
   const { state, failures, until, reason, code: broken } = breaker;
   if (state !== 'closed') {

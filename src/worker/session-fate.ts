@@ -158,14 +158,7 @@ async function failuresOf(
     failures.push({ ...told(code, item.error, item.since), key, state, attempts, tries, isOver: false });
   }
   const jobs = row
-    ? await db.all<{
-        id: string;
-        status: string;
-        outcome: string;
-        code: string | null;
-        error: string | null;
-        at: string;
-      }>(
+    ? await db.all<Record<'id' | 'status' | 'outcome' | 'at', string> & Record<'code' | 'error', string | null>>(
         `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
          order by created_at desc, case when error is null then 0 else 1 end, id limit 5`,
         row.id,

@@ -8,7 +8,7 @@ import { programOf } from '../agent/programs/programs.ts';
 import { observeFigures } from '../agent/telemetry.ts';
 import { refreshAgentSettings, refreshSettings } from '../base/config/config.ts';
 import { type AppError, describeError, isAppError, onAppError } from '../base/errors.ts';
-import { whereAccessIsNew, whereNew } from '../base/key.ts';
+import { accessSaid, whereNew } from '../base/key.ts';
 import { thisProcess } from '../base/process.ts';
 import { DAY_MS, dayOf } from '../base/time.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
@@ -22,7 +22,6 @@ import { openWake, type Wake } from '../queue/wake.ts';
 import { leaveWorker, queueNamespace, seeWorker } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { CEILINGS, ceilingsSaid, gateOf } from './gate.ts';
-import { lanesFor } from './job-bounds.ts';
 import { loginSign } from './model-programs.ts';
 import { backUpHourly, nextNightly, nightIfDue } from './nightly.ts';
 import { type WorkResult, workItem } from './work-item.ts';
@@ -171,7 +170,8 @@ class Loop {
     // Once what is new was found: a dream waits for its extractions.
     if (isCaring) await nightIfDue(this.#app, { isAsked: this.#isNightWanted, onError: this.#options.onError });
     this.#isNightWanted = false;
-    const lanes = lanesFor(this.#app.config.concurrency);
+    // Half as many are made ready while the others wait for the model.
+    const lanes = Math.floor(this.#app.config.concurrency * 1.5);
     while (this.#working.size < lanes && !this.#options.signal.aborted) if (!(await this.#startNext())) break;
     return mayCome;
   }
@@ -194,12 +194,11 @@ class Loop {
   async #endWaits(): Promise<void> {
     const { db, clock, config } = this.#app;
     const program = programOf(config.model);
-    const forAccess = async () => {
+    await whereNew(config, accessSaid(config, program ? loginSign(program.name, config) : undefined), async () => {
       const { code } = await breakerOf(db, { after: config.breakerAfter, now: clock.now() });
       if (code !== null && FOR_ACCESS.includes(code)) await closeBreaker(db, clock.now());
       await release(db, FOR_ACCESS, clock.now());
-    };
-    await whereAccessIsNew(config, forAccess, program && loginSign(program.name, config));
+    });
     await refreshSettings(config, CEILINGS).catch(onAppError(this.#told));
     await whereNew(config, ceilingsSaid(config), async () => {
       await reopenDay(db, dayOf(clock.now(), config.zone));

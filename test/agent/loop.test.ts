@@ -9,7 +9,6 @@ import {
   type Script,
   says,
   startMessagesServer,
-  toolResults,
 } from '../support/messages-server.ts';
 
 let server: MessagesServer;
@@ -88,29 +87,6 @@ test('the tools of one reply run one after another in the order the model wrote 
     'start record_entries 2',
     'end record_entries 2',
   ]);
-});
-
-test('of the memory tool only view reaches the port', async () => {
-  const ports = recordingPorts({
-    callTool: () => ({ text: 'MEMORY.md', isError: false }),
-  });
-  const tools = [
-    { name: 'memory', input: { command: 'view', path: '/memories' } },
-    {
-      name: 'memory',
-      input: { command: 'create', path: '/memories/a.md', file_text: 'x' },
-    },
-    {
-      name: 'memory',
-      input: { command: 'delete', path: '/memories/MEMORY.md' },
-    },
-  ];
-  await run([{ tools }, says('Done.')], ports);
-  expect(ports.toolCalls).toEqual([{ name: 'memory', input: { command: 'view', path: '/memories' } }]);
-  const [viewed, created, deleted] = toolResults(server.requests[1]);
-  expect(viewed).toMatchObject({ content: 'MEMORY.md' });
-  expect(created).toMatchObject({ is_error: true, content: expect.stringContaining('read-only') });
-  expect(deleted).toMatchObject({ is_error: true });
 });
 
 test('every request carries the whole conversation, with the stable parts marked for the cache', async () => {

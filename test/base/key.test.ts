@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { keepKey, keySource, readAccess, whereAccessIsNew } from '../../src/base/key.ts';
+import { accessSaid, keepKey, keySource, readAccess, whereNew } from '../../src/base/key.ts';
 import { tempDir } from '../support/temp.ts';
 
 const KEY = 'sk-ant-0123456789';
@@ -98,7 +98,8 @@ test('two workers of one home that reach the model in two ways find nothing new 
   const workers = [await configOf(home, { ANTHROPIC_API_KEY: 'own' }), await configOf(home)];
   const findNew = async () => {
     const found: number[] = [];
-    for (const [at, config] of workers.entries()) await whereAccessIsNew(config, async () => void found.push(at));
+    for (const [at, config] of workers.entries())
+      await whereNew(config, accessSaid(config), async () => void found.push(at));
     return found;
   };
   expect(await findNew()).toEqual([0, 1]);
@@ -114,9 +115,10 @@ test('whoever dies while it does what a new key asks for leaves that to the next
   const dies = async () => {
     throw new Error('killed');
   };
-  await expect(whereAccessIsNew(await configOf(home), dies)).rejects.toThrow('killed');
+  const [first, next] = [await configOf(home), await configOf(home)];
+  await expect(whereNew(first, accessSaid(first), dies)).rejects.toThrow('killed');
   let isDone = false;
-  await whereAccessIsNew(await configOf(home), async () => {
+  await whereNew(next, accessSaid(next), async () => {
     isDone = true;
   });
   expect(isDone).toBe(true);

@@ -24,7 +24,7 @@ export async function verify(world: World): Promise<Verdict> {
   for (const store of await world.stores()) {
     verdict.commits += await store.commits((violation) => verdict.violations.push(violation));
     verdict.entries += await store.entries();
-    for (const path of await listFiles(store.dir)) {
+    for (const path of listFiles(store.dir)) {
       if (!KEPT.test(path)) verdict.violations.push(`${join(store.dir, path)} was left behind.`);
       if (!path.startsWith('logs/')) continue;
       for (const line of readFileSync(join(store.dir, path), 'utf8').split('\n')) {

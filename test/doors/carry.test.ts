@@ -16,7 +16,7 @@ type Imported = { outcome: string; job: string | null } & Record<
 const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
 
 async function contents(dir: string): Promise<Record<string, string>> {
-  const kept = (await listFiles(dir)).filter((path) => !/^\.nocturne\/(?!dreams)/.test(path));
+  const kept = listFiles(dir).filter((path) => !/^\.nocturne\/(?!dreams)/.test(path));
   return Object.fromEntries(kept.map((path) => [path, readFileSync(join(dir, path), 'utf8')]));
 }
 
@@ -114,7 +114,7 @@ test('only Markdown of a memory comes in, through no link, and without secrets; 
   writeFileSync(join(other.dir, 'latin.md'), Buffer.from([0x68, 0xe9]));
   const out = join(tempDir(), 'out');
   expect(await other.json('export', out)).toMatchObject({ skipped: ['latin.md'] });
-  expect((await listFiles(out)).filter((path) => !path.startsWith('.nocturne/dreams/'))).toEqual(
+  expect(listFiles(out).filter((path) => !path.startsWith('.nocturne/dreams/'))).toEqual(
     expect.arrayContaining(['MEMORY.md', 'good.md', 'later.md']),
   );
   expect(Object.values(await contents(out)).join('')).not.toContain(SECRET);

@@ -43,9 +43,7 @@ async function expectRecovery<Held>(
   const aside = /^\.nocturne\/aside\/mem_\w+\.[0-9a-f]{64}(?:\.\d+){1,2}$/;
   const own =
     /^\.nocturne\/(?:\.gitignore|id|lock\.db(?:-journal|-wal|-shm)?|ledger\.db(?:-wal|-shm)?|dreams\/[\d-]+\.json)$/;
-  const odd = (await listFiles(testing.dir)).filter(
-    (path) => !path.endsWith('.md') && !aside.test(path) && !own.test(path),
-  );
+  const odd = listFiles(testing.dir).filter((path) => !path.endsWith('.md') && !aside.test(path) && !own.test(path));
   expect(odd).toEqual([]);
 }
 

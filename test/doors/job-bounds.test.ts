@@ -1,43 +1,52 @@
-// What bounds a job: as many requests at once as there are slots, whatever becomes of them.
+// What bounds a job: as many runs at once as there may be, whatever becomes of them.
 
 import { expect, test } from 'vitest';
 import type { AgentRequest, RunAgent } from '../../src/agent/agent-types.ts';
-import { ModelSlots, withinSlots } from '../../src/worker/job-bounds.ts';
+import { atMost } from '../../src/worker/job-bounds.ts';
 import { recordingPorts } from '../support/agent-ports.ts';
 
-const NO_USAGE = { calls: 1, inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
-const request = {} as AgentRequest;
+/** Runs that last until they are ended, by their inputs. */
+function boundRuns(most: number) {
+  const running = new Map<string, PromiseWithResolvers<'done'>>();
+  const run: RunAgent = ({ input }) => {
+    running.set(input, Promise.withResolvers());
+    return (running.get(input) as PromiseWithResolvers<'done'>).promise;
+  };
+  const bound = atMost(most, run);
+  return {
+    running,
+    start: (input: string, signal?: AbortSignal) => bound({ input } as AgentRequest, recordingPorts(), signal),
+  };
+}
 
-test('a run that never settles, tries again and fails gives its only slot to the next', async () => {
-  const ports = recordingPorts();
-  const slots = new ModelSlots(1);
-  const unlucky: RunAgent = async (_request, { reserve }) => {
-    await reserve(1, 1);
-    await reserve(1, 1);
-    throw new Error('reset');
-  };
-  await expect(withinSlots(unlucky, slots)(request, ports)).rejects.toThrow('reset');
-  const lucky: RunAgent = async (_request, { reserve, settle }) => {
-    await settle(await reserve(1, 1), NO_USAGE);
-    return 'done';
-  };
-  expect(await withinSlots(lucky, slots)(request, ports)).toBe('done');
-  expect(ports.reserved).toHaveLength(3);
+test('so many runs are under way at once, and one that failed gives its place to the next in order', async () => {
+  const { running, start } = boundRuns(2);
+  const [first, second, third, fourth] = ['1', '2', '3', '4'].map((input) => start(input));
+  expect([...running.keys()]).toEqual(['1', '2']);
+  running.get('1')?.reject(new Error('reset'));
+  await expect(first).rejects.toThrow('reset');
+  await new Promise(setImmediate);
+  expect([...running.keys()]).toEqual(['1', '2', '3']);
+  running.get('2')?.resolve('done');
+  running.get('3')?.resolve('done');
+  await Promise.all([second, third]);
+  await new Promise(setImmediate);
+  running.get('4')?.resolve('done');
+  expect(await fourth).toBe('done');
 });
 
-test('a run that is ended while its request waits for a slot takes none from the others', async () => {
-  const ports = recordingPorts();
-  const slots = new ModelSlots(1);
-  const giveBack = await slots.take();
-  const ended: RunAgent = async (_request, { reserve }) => {
-    void reserve(1, 1);
-    return 'done';
-  };
-  await withinSlots(ended, slots)(request, ports);
-  giveBack();
+test('a run that is ended while it waits begins no more, and takes the place of none', async () => {
+  const { running, start } = boundRuns(1);
+  const first = start('1');
+  const end = new AbortController();
+  const ended = start('2', end.signal);
+  const third = start('3');
+  end.abort(new Error('told to end'));
+  await expect(ended).rejects.toThrow('told to end');
+  running.get('1')?.resolve('done');
+  await first;
   await new Promise(setImmediate);
-  const again = slots.take();
-  expect(await Promise.race([again, new Promise((resolve) => setImmediate(resolve, 'none is free'))])).toEqual(
-    expect.any(Function),
-  );
+  expect([...running.keys()]).toEqual(['1', '3']);
+  running.get('3')?.resolve('done');
+  expect(await third).toBe('done');
 });

@@ -81,7 +81,7 @@ test('a session that two commands and two workers extract at once is committed o
   await expectOneCommit(testing, 1);
 });
 
-test('sessions of one directory are worked side by side: as many model requests as the concurrency, half as many agents more', async () => {
+test('sessions of one directory are worked side by side: as many agents and model requests as the concurrency', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const model = await testModel(async (request) => {
     await held;
@@ -92,7 +92,7 @@ test('sessions of one directory are worked side by side: as many model requests 
   await testing.nocturne('learn', '--later', ...sessions.map(({ path }) => path));
   const worker = run(['worker', '--once'], testing.environment);
   await model.received(3);
-  if (onLinux) await until(() => agentsOf(testing.home).length === 4);
+  if (onLinux) await until(() => agentsOf(testing.home).length === 3);
   expect(model.requests).toHaveLength(3);
   release();
   expect(await worker).toMatchObject({ code: 0 });

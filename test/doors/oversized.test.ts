@@ -154,7 +154,7 @@ test('what is too large and does not hold the secret keeps no redaction from bei
 
 /** The files below a directory, but for those left out, that hold the secret in their bytes. */
 async function holdersOf(dir: string, except: string[]): Promise<string[]> {
-  const paths = (await listFiles(dir)).filter((path) => !except.includes(path));
+  const paths = listFiles(dir).filter((path) => !except.includes(path));
   const found = paths.filter((path) => readFileSync(join(dir, path)).includes(SECRET));
   // The last process that closes a database moves its log into it.
   return [...new Set(found.map((path) => path.replace(/-wal$/, '')))];

@@ -97,7 +97,9 @@ async function standing(session: Awaited<ReturnType<typeof openSession>>) {
 
 test('in every format a snapshot has the ids, turns and speakers of the original', async () => {
   const kept = join(tempDir(), 'kept.jsonl');
-  const own = (await listFiles(fixtures)).filter((file) => /\.jsonl?$/.test(file)).map((file) => join(fixtures, file));
+  const own = listFiles(fixtures)
+    .filter((file) => /\.jsonl?$/.test(file))
+    .map((file) => join(fixtures, file));
   // Ids that are made of what was said stay what they are, though it is redacted.
   const chained = transcriptOf(
     JSON.stringify([

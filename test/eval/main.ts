@@ -10,7 +10,7 @@ import { OFFLINE_MODEL, requireAccess } from '../../src/agent/agent-types.ts';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
 import { priceOf } from '../../src/base/config/prices.ts';
 import { AppError, describeError, isAppError } from '../../src/base/errors.ts';
-import { readText } from '../../src/base/files/files.ts';
+import { readTextNow } from '../../src/base/files/files.ts';
 import { renderPrompt } from '../../src/base/prompt.ts';
 import { EXIT, note, print, progress } from '../../src/terminal/output.ts';
 import { openApp } from '../../src/worker/compose.ts';
@@ -262,7 +262,7 @@ async function readAgainst(path: string, like: Pick<Result, 'set' | 'samples'>):
 }
 
 async function readGiven(path: string): Promise<string> {
-  const text = await readText(path);
+  const text = readTextNow(path);
   if (text === null) throw new AppError('bad-input', `There is no file ${path}.`);
   return text;
 }

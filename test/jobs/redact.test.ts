@@ -60,7 +60,7 @@ async function rowsHolding(at: { db: Db }, text: string): Promise<string[]> {
 async function filesHolding(dirs: string[], text: string, { isClosed = false } = {}): Promise<string[]> {
   const found: string[] = [];
   for (const dir of dirs)
-    for (const path of await listFiles(dir))
+    for (const path of listFiles(dir))
       if ((isClosed || !/nocturne\.db/.test(path)) && readFileSync(join(dir, path)).includes(text)) found.push(path);
   return found.sort();
 }

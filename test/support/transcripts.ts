@@ -14,7 +14,7 @@ export const real = join(import.meta.dirname, '../../../shared/transcripts');
 export const hasReal = existsSync(real);
 
 export async function realFiles(pattern: RegExp): Promise<string[]> {
-  return (await listFiles(real)).filter((file) => pattern.test(file));
+  return listFiles(real).filter((file) => pattern.test(file));
 }
 
 /** Writes a file in a directory of its own and returns its path. */

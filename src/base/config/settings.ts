@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError, describeError } from '../errors.ts';
-import { readText } from '../files/files.ts';
+import { readTextNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
 import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
@@ -224,7 +224,7 @@ export function settingsPath(home: string): string {
 
 /** Reads a settings file; without one all is as by default. */
 export async function readSettings(path: string): Promise<Settings> {
-  const { settings, issues } = await parseSettings((await readText(path)) ?? '{}', path);
+  const { settings, issues } = await parseSettings(readTextNow(path) ?? '{}', path);
   if (settings) return settings;
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }

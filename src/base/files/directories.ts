@@ -7,7 +7,6 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { type AppError, isAppError } from '../errors.ts';
 import {
   absentAsNull,
-  absentNowAsNull,
   absentOr,
   attempt,
   isAbsence,
@@ -32,8 +31,8 @@ export function isDirectory(path: string): boolean {
 }
 
 /** The paths of all regular files under `dir`, relative to it, with `/`, sorted; links are not followed. */
-export async function listFiles(dir: string): Promise<string[]> {
-  const found = await absentAsNull(dir, () => fs.promises.readdir(dir, { withFileTypes: true, recursive: true }));
+export function listFiles(dir: string): string[] {
+  const found = absentAsNull(dir, () => fs.readdirSync(dir, { withFileTypes: true, recursive: true }));
   return (found ?? [])
     .filter((item) => item.isFile())
     .map((item) => join(item.parentPath, item.name).slice(dir.length).replaceAll('\\', '/').replace(/^\/+/, ''))
@@ -71,7 +70,7 @@ function itemsIn(dir: string, onClosed?: OnClosed): fs.Dirent[] {
 
 /** The names in a directory, sorted; none where there is no directory. */
 export function listNames(dir: string): string[] {
-  return absentNowAsNull(dir, () => fs.readdirSync(dir).sort()) ?? [];
+  return absentAsNull(dir, () => fs.readdirSync(dir).sort()) ?? [];
 }
 
 /** Whether a file in this directory can have a second name. */
@@ -140,7 +139,7 @@ type PathKind = 'file' | 'directory' | 'link' | 'other';
 
 /** What stands at a path itself, links not followed; null for nothing. */
 export function kindOf(path: string): PathKind | null {
-  return absentNowAsNull(path, () => kindOfItem(fs.lstatSync(path)));
+  return absentAsNull(path, () => kindOfItem(fs.lstatSync(path)));
 }
 
 interface DirectoryItem {
@@ -152,7 +151,7 @@ interface DirectoryItem {
 
 /** What is in a directory, by name; null where there is no directory. */
 export function readDirectory(path: string): DirectoryItem[] | null {
-  return absentNowAsNull(path, () =>
+  return absentAsNull(path, () =>
     fs
       .readdirSync(path, { withFileTypes: true })
       .map((item) => {

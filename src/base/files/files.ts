@@ -25,18 +25,6 @@ export interface Stat {
 }
 
 /** The whole file as UTF-8 text, or null where there is none. */
-export async function readText(path: string): Promise<string | null> {
-  return absentAsNull(path, async () => {
-    const file = await fs.promises.open(path, WITHOUT_WAITING);
-    try {
-      return (await file.stat()).isFile() ? await file.readFile('utf8') : refuseSpecial();
-    } finally {
-      await file.close();
-    }
-  });
-}
-
-/** Like `readText`, at once: for work that may not wait. */
 export function readTextNow(path: string): string | null {
   return readBytesNow(path)?.toString('utf8') ?? null;
 }
@@ -54,7 +42,7 @@ export function readMemoryBytesNow(path: string): Buffer | null {
     const begun = bytes.subarray(0, fs.readSync(file, bytes, 0, MOST_MEMORY_BYTES, 0));
     return begun.subarray(0, begun.lastIndexOf(0x0a) + 1);
   };
-  return absentNowAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
+  return absentAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
 }
 
 export function readMemoryNow(path: string): string | null {
@@ -64,7 +52,7 @@ export function readMemoryNow(path: string): string | null {
 /** The bytes of a file, at once, or null where there is none. */
 export function readBytesNow(path: string): Buffer | null {
   const read = (file: number) => (fs.fstatSync(file).isFile() ? fs.readFileSync(file) : refuseSpecial());
-  return absentNowAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
+  return absentAsNull(path, () => withFile(path, WITHOUT_WAITING, read));
 }
 
 // A pipe that nobody writes to is waited for, a device may have no end, and a repository may hold a link to either: only
@@ -77,7 +65,7 @@ function refuseSpecial(): never {
 
 /** What stands at a path, at once and without following a link; null where nothing does. */
 export function statNow(path: string): Stat | null {
-  const stat = absentNowAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
+  const stat = absentAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
   if (!stat) return null;
   const { size: bytes, mtimeMs: modifiedMs, ctimeMs: changedMs, ino: inode } = stat;
   return { isFile: stat.isFile(), bytes, modifiedMs, changedMs, inode };
@@ -90,8 +78,8 @@ export function holdsText(path: string): boolean {
 }
 
 /** Size and last change of a regular file, or null where there is none. */
-export async function statFile(path: string): Promise<FileStat | null> {
-  const stat = await absentAsNull(path, () => fs.promises.stat(path));
+export function statFile(path: string): FileStat | null {
+  const stat = absentAsNull(path, () => fs.statSync(path));
   return stat?.isFile() ? { sizeBytes: stat.size, modifiedAt: stat.mtime.toISOString() } : null;
 }
 
@@ -198,7 +186,7 @@ const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0xc
 /** Whether a directory is on a file system of another machine, as far as that can be told. */
 export function isOnNetwork(path: string): boolean {
   if (process.platform !== 'linux') return false;
-  return absentNowAsNull(path, () => NETWORK.has(fs.statfsSync(path).type >>> 0)) ?? false;
+  return absentAsNull(path, () => NETWORK.has(fs.statfsSync(path).type >>> 0)) ?? false;
 }
 
 /** Makes names that were added to or taken from a directory survive a power loss, where the system can. */
@@ -229,16 +217,7 @@ export function packagePath(...segments: string[]): string {
   return join(dir, ...segments);
 }
 
-export async function absentAsNull<T>(path: string, read: () => Promise<T>): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    return absentOr(path, error);
-  }
-}
-
-/** The same, at once. */
-export function absentNowAsNull<T>(path: string, read: () => T): T | null {
+export function absentAsNull<T>(path: string, read: () => T): T | null {
   try {
     return read();
   } catch (error) {

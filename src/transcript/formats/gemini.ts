@@ -7,8 +7,8 @@
 
 import { hash } from 'node:crypto';
 import { basename, dirname, extname, join, posix, win32 } from 'node:path';
-import { onAppError } from '../../base/errors.ts';
-import { readText } from '../../base/files/files.ts';
+import { attempt } from '../../base/errors.ts';
+import { readTextNow } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../messages.ts';
 import { objectsIn, readObjects } from '../records.ts';
@@ -90,9 +90,10 @@ async function findRoot(
     compared.add(directory);
     return hash('sha256', directory) === projectHash;
   };
+  const isClosed = () => null;
   // A subagent's session lies one deeper.
   for (const above of ['..', '../..']) {
-    const noted = await readText(join(dirname(path), above, ROOT_FILE)).catch(onAppError(() => null, 'storage'));
+    const noted = attempt(() => readTextNow(join(dirname(path), above, ROOT_FILE)), isClosed, 'storage');
     if (noted !== null && isRoot(noted.trim())) return noted.trim();
   }
   for await (const record of records) {

@@ -91,6 +91,6 @@ test('nocturne redact --match takes each of them out of a memory that holds it',
 /** All that is in files of the directories, databases too. */
 async function textOf(...dirs: string[]): Promise<string> {
   const texts: string[] = [];
-  for (const dir of dirs) for (const path of await listFiles(dir)) texts.push(readFileSync(join(dir, path), 'latin1'));
+  for (const dir of dirs) for (const path of listFiles(dir)) texts.push(readFileSync(join(dir, path), 'latin1'));
   return texts.join('\n');
 }
