@@ -14,7 +14,7 @@ import { dirWith } from '../support/temp.ts';
 
 const DIES_AT = join(import.meta.dirname, '../support/dies-at.ts');
 /** Most of what is done is written into the one database, by which no step is counted. */
-const STEPS = sized({ quick: 12, deep: 3 });
+const STEPS = sized({ quick: 16, deep: 5 });
 const onLinux = process.platform === 'linux';
 const sessions = sixSessions();
 
@@ -90,7 +90,7 @@ test('a worker killed at a step of its commits leaves what the next one brings t
     if (wasKilled) kills += 1;
     await expectRecovery(testing, { expected, held: bothMemoriesOf });
   }
-  expect(kills).toBeGreaterThan(sized({ quick: 2, deep: 6 }));
+  expect(kills).toBeGreaterThan(sized({ quick: 1, deep: 4 }));
 });
 
 async function expectNoLossIn(testing: TestApp): Promise<void> {

@@ -17,7 +17,7 @@ import { dreamDeps } from '../support/night-world.ts';
 import { aSession } from '../support/session-file.ts';
 import { generatingModel, randomOf } from './generating-model.ts';
 
-const NIGHTS = Number(process.env.LONG ?? sized({ quick: 3, deep: 12 }));
+const NIGHTS = Number(process.env.LONG ?? sized({ quick: 3, deep: 10 }));
 const SESSIONS_A_NIGHT = 3;
 const PARTS = [
   'billing',

@@ -15,7 +15,7 @@ test.skipIf(!hasBrowser)(
   'hostile strings wherever strangers can write do nothing, and nothing is wider than the view or over a button',
   async () => {
     const world = await served();
-    const strings = hostileStrings(sized({ quick: 18, deep: 180 }));
+    const strings = hostileStrings(sized({ quick: 18, deep: 90 }));
     const { url } = world;
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;

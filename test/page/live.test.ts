@@ -11,7 +11,7 @@ import { enter, OURS } from './enter.ts';
 
 const browser = useBrowser();
 
-const MS = sized({ quick: 1_500, deep: 30_000 });
+const MS = sized({ quick: 500, deep: 10_000 });
 /** What each of them does at least, however long that takes. */
 const CHANGES = 11;
 const PATH = 'shared.md';

@@ -17,7 +17,10 @@ import { tempDir } from '../support/temp.ts';
 import { enter, OURS } from './enter.ts';
 import { fillMemory } from './filled.ts';
 
-const WAYS = sized({ quick: 400, deep: 2_000 });
+const WAYS = sized({ quick: 100, deep: 800 });
+
+/** How many pages are looked at, at most. */
+const PAGES = sized({ quick: 180, deep: 700 });
 
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
@@ -225,7 +228,7 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
       `/nights?day=${encodeURIComponent(at(n))}`,
     );
   const perKind = new Map<string, number>();
-  for (let path = queue.shift(); path !== undefined && seen.size < 700; path = queue.shift()) {
+  for (let path = queue.shift(); path !== undefined && seen.size < PAGES; path = queue.shift()) {
     if (seen.has(path)) continue;
     const answer = await fetch(`${world.url}${path}`, { headers, redirect: 'manual' });
     const html = await answer.text();

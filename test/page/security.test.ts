@@ -80,7 +80,7 @@ test('after a form one is back where the form says one was, which is never elsew
   const steps = ['/', '\\', '%2f', '%5c', '.', '..', '%2e', '\t', '\n', '\0', ' ', '@', ':', '?', '#', 'https:'];
   const { below, pick } = seeded(SEED);
   const made = Array.from(
-    { length: sized({ quick: 200, deep: 5_000 }) },
+    { length: sized({ quick: 60, deep: 1_000 }) },
     () => `${Array.from({ length: 1 + below(6) }, () => pick(steps)).join('')}evil.example`,
   );
   for (const to of ['/.//evil.example', '/a/..//evil.example', '/%2e/\\evil.example', '/\t/evil.example', ...made]) {

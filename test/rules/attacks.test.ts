@@ -111,9 +111,9 @@ test('of inventions no more are kept than are known', async () => {
 });
 
 test("of others' words in the guise of the person's no more are kept than are known", async () => {
-  // In the small size every third, by seed.
-  const thirds = waysTaken([0, 1, 2], 1);
-  const taken = TRICKS.filter((_, at) => thirds.includes(at % 3));
+  // In the small size every sixth, by seed.
+  const sixths = waysTaken([0, 1, 2, 3, 4, 5], 1);
+  const taken = TRICKS.filter((_, at) => sixths.includes(at % 6));
   expect(await count(taken, { isIn: isKept, most: MOST_TRICKS, nameOf: ({ what }) => what })).toEqual([]);
 });
 

@@ -13,13 +13,13 @@ import { start, until } from '../support/run.ts';
 import { jsonHere, runJsonHere } from '../support/run-here.ts';
 import { all, clientOf, machine } from './served.ts';
 
-const CLIENTS = sized({ quick: 4, deep: 16 });
+const CLIENTS = sized({ quick: 4, deep: 12 });
 const STORES = sized({ quick: 2, deep: 6 });
-const OPERATIONS = sized({ quick: 32, deep: 900 });
+const OPERATIONS = sized({ quick: 32, deep: 400 });
 const STILL = sized({ quick: 8, deep: 30 });
 const LEASE_MS = 1_000;
 /** How often a server is killed. */
-const KILLS = sized({ quick: 1, deep: 6 });
+const KILLS = sized({ quick: 1, deep: 4 });
 
 for (const servers of waysTaken([1, 2])) {
   test.skipIf(servers === 2 && noPostgres)(

@@ -10,8 +10,8 @@ import { seeded } from '../support/random.ts';
 import { ON_POSTGRES, tempDir } from '../support/temp.ts';
 import { all, served } from './served.ts';
 
-const FILES = sized({ quick: 12, deep: 200 });
-const ROUNDS = sized({ quick: 2, deep: 8 });
+const FILES = sized({ quick: 9, deep: 60 });
+const ROUNDS = sized({ quick: 1, deep: 5 });
 
 /** A deletion is believed after half a minute. */
 const MINUTE_MS = 60_000;

@@ -8,8 +8,8 @@ export const PLANS = {
     ...{ everyMs: 900, disturbForMs: 2_000, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
   },
   deep: {
-    ...{ workers: 4, servers: 2, stores: 24, sessions: 90, dreams: 8, beyond: 12 },
-    ...{ everyMs: 2_500, disturbForMs: 35_000, leaseMs: 3_000, restarts: 2, limitMs: 400_000 },
+    ...{ workers: 4, servers: 2, stores: 12, sessions: 45, dreams: 4, beyond: 8 },
+    ...{ everyMs: 2_500, disturbForMs: 20_000, leaseMs: 3_000, restarts: 2, limitMs: 400_000 },
   },
   whole: {
     ...{ workers: 4, servers: 2, stores: 300, sessions: 1_000, dreams: 100, beyond: 60 },

@@ -14,7 +14,7 @@ const lacking = noPostgres || noOwnRedis();
 const JOB_MS = sized({ quick: 250, deep: 400 });
 const SEED = 7;
 
-for (const noisy of sized({ quick: [2], deep: [1, 4, 10] })) {
+for (const noisy of sized({ quick: [2], deep: [1, 8] })) {
   test.skipIf(lacking)(
     `a quiet tenant's job begins when the one under way ends, after at most one of each other tenant, beside ${noisy} that are noisy ${lacking ?? ''}`,
     async () => {

@@ -3,13 +3,10 @@
 import { appendFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lookInto } from '../../../src/memory/commit.ts';
 import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp } from '../../support/app.ts';
-import { inJobs } from '../../support/job-world.ts';
-import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { takeIn } from '../../support/recalling.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -78,16 +75,11 @@ describe('a turn is left to the main agent where a call names a file and holds w
   });
 });
 
-describe.each(Object.entries(FORMATS))('in %s the agent’s own write is not extracted again', (_, transcript) => {
-  test.each([
-    called('Write', { file_path: 'DIR/rules.md', content: `# Rules\n\n${DANA}\n` }),
-    called('Edit', { file_path: 'DIR/rules.md', old_string: OLD, new_string: `${OLD}\n${DANA}` }),
-    called('apply_patch', `*** Begin Patch\n*** Update File: DIR/rules.md\n@@\n+${DANA}\n*** End Patch`),
-    bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`),
-  ])('by $calls', async (step) => {
-    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
-    expect(await turnOf(step, { transcript })).not.toContain('own-write');
-  });
+// What kinds of calls there are is asked above, in one format.
+test.each(Object.entries(FORMATS))('in %s the agent’s own write is not extracted again', async (_, transcript) => {
+  const step = bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`);
+  expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
+  expect(await turnOf(step, { transcript })).not.toContain('own-write');
 });
 
 describe('a turn is extracted', () => {
@@ -147,29 +139,3 @@ describe.skipIf(!hasReal)('real sessions (../shared/transcripts; skipped where t
     expect([...found].sort()).toEqual(['1cd4e81e 6', '415c4d06 4', '4f8f5e9b 4', '5834c1ee 5', '76731dd6 2']);
   });
 });
-
-test.each(ENGINE_TAKEN)(
-  'what a person says after a write stays open, also where a later call looks for it (%s)',
-  async (engine) => {
-    if (skipped(engine)) return;
-    await inJobs(engine, async (here) => {
-      const file = join(here.dir, 'rules.md');
-      const change = (line: string, at: string) => {
-        appendFileSync(file, `${line}\n`);
-        utimesSync(file, new Date(at), new Date(at));
-      };
-      const session = sessionFile(tempDir());
-      session.add(PROMPT, [
-        called('Bash', { command: `echo "${DANA}" >> ${file}` }),
-        { types: 'Never deploy on a Friday.' },
-        called('Bash', { command: `grep -c "${DANA}" ${file}` }),
-        called('Read', { file_path: file }),
-      ]);
-      change(DANA, '2026-11-20T09:00:20Z');
-      await lookInto(here.memories, { memory: here.row.id, paths: 'all' });
-      change('- Sam orders the ink.', '2026-11-20T15:00:00Z');
-      const { coverage } = await here.extract(session);
-      expect(coverage.map(({ became }) => became)).toEqual(['own-write', 'recorded']);
-    });
-  },
-);
