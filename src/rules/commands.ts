@@ -51,6 +51,12 @@ function programOf(words: readonly string[], depth = 0): string | null {
   const name = nameOf(own[0] ?? '');
   if (BEFORE.test(own[0] ?? '') || NO_PROGRAM.test(name) || !/^[\w@][\w.+@-]*$/.test(name)) return null;
   const rest = own.slice(1).filter((word, at, all) => !word.startsWith('-') && !WITH_VALUE.test(all[at - 1] ?? ''));
+  // A script that the command itself brings along is no way of anything.
+  if (
+    /^(?:node|bun|deno|python[\d.]*|perl|ruby|php|bash|zsh|sh)$/.test(name) &&
+    /^-$|^-[lic]*[ecp]$|^--(?:eval|print)$/.test(own[1] ?? '')
+  )
+    return null;
   const module = /^python[\d.]*$/.test(name) && own[1] === '-m' ? own.slice(2) : null;
   if (module && depth < 2) return programOf(module, depth + 1) ?? name;
   const verb = WITH_VERB.test(name) && /^[a-z][\w:.-]*$/i.test(rest[0] ?? '') ? rest[0] : undefined;

@@ -1,7 +1,9 @@
 // Lessons: what an agent found out by trying, and what each kind of it must rest on. A failure and a success are a tool's own
 // marks, never words. Pure: it looks nothing up, and what a sentence means it does not know.
 
-import { filesIn, harmsIn, programsIn } from './commands.ts';
+import { isObject } from '../base/text/json.ts';
+import { filesIn, harmsIn, programsIn, tellsEnd } from './commands.ts';
+import { foldSpace } from './quotes.ts';
 
 /** How something was found: a way that works, where something is, why it is so, or what a session left. */
 export const FOUND = ['way', 'place', 'reason', 'outcome'] as const;
@@ -34,4 +36,123 @@ export function wayOf(evidence: readonly { quote: string; proves?: Proof }[]): W
     works,
     isHarmless: harmsIn(works).length === 0,
   };
+}
+
+// What was tried.
+
+/** A call, with what it is told by: the same for its call and its result. */
+export interface Act {
+  /** What it ran: a command, or a tool with its file. */
+  does: string;
+  programs: string[];
+  files: string[];
+  /** By the tool's own mark; undefined where it has none, or was not run to its end. */
+  ended?: 'failed' | 'worked';
+  /** It runs a command. */
+  isCommand: boolean;
+  /** Its exit code says what became of it: no pipe hides that. */
+  isTold: boolean;
+}
+
+/** What a call runs; its end is not known yet. */
+export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
+  const fields = isObject(input) ? input : {};
+  const given = fields.command ?? fields.cmd ?? fields.script;
+  const list = Array.isArray(given) ? given.filter((word) => typeof word === 'string') : null;
+  const command = list ? (/(?:ba|z|da)?sh$/.test(list[0] ?? '') ? (list.at(-1) ?? '') : list.join(' ')) : given;
+  if (typeof command === 'string')
+    return {
+      does: foldSpace(command),
+      programs: programsIn(command),
+      files: filesIn(command),
+      isCommand: true,
+      isTold: tellsEnd(command),
+    };
+  const file = FILE_KEYS.map((key) => fields[key]).find((value) => typeof value === 'string');
+  const does = [tool, file].filter((word) => typeof word === 'string').join(' ');
+  return {
+    does,
+    programs: FILE_TOOL.test(tool) ? [] : [tool],
+    files: file ? [file as string] : [],
+    isCommand: false,
+    isTold: true,
+  };
+}
+
+const FILE_KEYS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path'];
+const FILE_TOOL =
+  /^(?:edit|multiedit|write|read|view|notebook|apply_?patch|replace|str_replace|create|glob|grep|ls|list)/i;
+
+/** What a program says of a call that it did not make or did not let end: a refusal, an interruption, a wrong use. */
+const NEVER_RAN =
+  /^(?:Exit code 1(?:30|37|43)\b|<tool_use_error>|The user doesn['’]t want|\[Request interrupted|File (?:has not been read|has been modified|does not exist|content)|String to replace|Sibling tool call|Cancelled|Permission |Claude requested permissions|Command timed out|aborted|(?:tool|command) execution (?:aborted|cancelled|denied)|User (?:rejected|denied|cancelled)|.{0,200}rejected by user)/i;
+
+/** The last line by which a known program says what became of it, where a pipe hides its exit code. */
+const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
+  [
+    /^(?:vitest|jest|npm test|pnpm test|yarn test|bun test)/,
+    /^\s*Tests?:?\s.*\bfailed\b/m,
+    /^\s*Tests?:?\s+\d+ passed/m,
+  ],
+  [/^go (?:test|vet)/, /^(?:FAIL|--- FAIL)\b/m, /^ok\s+\S+/m],
+  [/^(?:pytest|python)/, /^=+ .*\b(?:failed|errors?)\b.* in [\d.]+s/m, /^=+ \d+ passed.* in [\d.]+s/m],
+  [/^cargo/, /^(?:test result: FAILED|error(?:\[E\d+\])?: )/m, /^(?:test result: ok|\s+Finished )/m],
+  [/^tsc/, /\berror TS\d+:/, /^Found 0 errors/m],
+  [/^(?:npm|pnpm|yarn)/, /^(?:npm (?:ERR!|error)|\s*ERR_PNPM|error Command failed)/m, /^added \d+ packages/m],
+  [/^make/, /^make(?:\[\d+\])?: \*\*\* /m, /^make: Nothing to be done/m],
+  [/^(?:gradlew?|mvnw?)/, /BUILD FAIL/, /BUILD SUCCESS/],
+  [/^dotnet/, /^(?:Build FAILED|Failed!)/m, /^(?:Build succeeded|Passed!)/m],
+  [/^(?:rspec|rails|rake)/, /\b[1-9]\d* failures?\b/, /\b0 failures\b/],
+  [/^mocha/, /^\s*\d+ failing/m, /^\s*\d+ passing/m],
+  [/^eslint/, /^✖ \d+ problems?/m, /^✔ /m],
+  [/^biome/, /^Found \d+ errors?/m, /^Checked \d+ files?[^\n]*No fixes/m],
+  [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+)/m],
+];
+
+/** How a call ended, by its result's mark; where a pipe hides that, by the summary of a known program. */
+export function endOf(
+  act: Act,
+  { text, isError, isUnmarked }: { text: string; isError: boolean; isUnmarked?: boolean },
+): Act['ended'] {
+  if (isUnmarked || NEVER_RAN.test(text)) return undefined;
+  if (act.isTold) return isError ? 'failed' : 'worked';
+  if (act.programs.length !== 1) return undefined;
+  const row = SUMMARIES.find(([program]) => program.test(act.programs[0] ?? ''));
+  if (row === undefined) return undefined;
+  return row[1].test(text) ? 'failed' : row[2].test(text) ? 'worked' : undefined;
+}
+
+/** What two calls share that try the same thing: a program, a file, or all that follows another program's name. */
+function keysOf({ programs, files, does, isCommand }: Act): string[] {
+  // What only looks and moves about is no way.
+  if (isCommand && programs.length === 0) return [];
+  const operands = isCommand ? does.split(' ').slice(1).join(' ') : '';
+  const others = operands.length > 3 ? [`with ${operands}`] : [];
+  return [...programs.map((program) => `program ${program}`), ...files.map((file) => `file ${file}`), ...others];
+}
+
+export function isSameTried(a: Act, b: Act): boolean {
+  const keys = new Set(keysOf(a));
+  return keysOf(b).some((key) => keys.has(key));
+}
+
+/**
+ * Of calls in their order each failure with the next call of the same that worked, newest first; before all those that worked in
+ * another way, as what was only tried again after a change tells less.
+ */
+export function madeGood<Tried extends { act: Act }>(tried: readonly Tried[]): { failed: Tried; worked: Tried }[] {
+  const open = new Map<string, Tried>();
+  const found = new Map<Tried, Tried>();
+  for (const each of tried) {
+    for (const key of keysOf(each.act)) {
+      const failed = open.get(key);
+      if (each.act.ended === 'failed') open.set(key, each);
+      if (each.act.ended !== 'worked' || !failed) continue;
+      if (!found.has(failed)) found.set(failed, each);
+      open.delete(key);
+    }
+  }
+  const pairs = [...found].map(([failed, worked]) => ({ failed, worked })).reverse();
+  const isOtherWay = ({ failed, worked }: (typeof pairs)[number]) => failed.act.does !== worked.act.does;
+  return [...pairs.filter(isOtherWay), ...pairs.filter((pair) => !isOtherWay(pair))];
 }

@@ -14,7 +14,8 @@ export type Part =
   /** The texts of a human's message, joined by line ends, are what was sent; without `untyped` a person typed it. */
   | { kind: 'text'; text: string; untyped?: Untyped }
   | { kind: 'call'; id: string; tool: string; input: unknown }
-  | { kind: 'result'; callId: string; text: string; isError: boolean }
+  /** `isUnmarked`: only words tell whether it failed, or nothing does; else a mark of the tool or of its program. */
+  | { kind: 'result'; callId: string; text: string; isError: boolean; isUnmarked?: true }
   /** An image, a document, other binary data: `label` says what stood there, e.g. `image/png, 48 kB`. */
   | { kind: 'attachment'; label: string };
 

@@ -18,6 +18,9 @@ test.each([
   ['GOFLAGS=-mod=mod go test ./... \\\n  -run TestX', ['go test']],
   ['ls; grep x y; cat z; echo "go test"', []],
   ['echo "unclosed', []],
+  ["node - <<'X'\nfail()\nX", []],
+  ['python3 -c "import x"; bash -lc "x"', []],
+  ['node scripts/a.js', ['node']],
 ])('%j calls %j', (command, programs) => {
   expect(programsIn(command)).toEqual(programs);
 });

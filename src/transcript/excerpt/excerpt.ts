@@ -2,8 +2,9 @@
 // Promises: no excerpt is over its budget; every offered turn ends in exactly one; every offered human message is
 // in exactly one, whole but for long pastes, unless it alone exceeds the budget; every text was redacted whole before
 // any of it was cut.
-// Spent on, in this order: human words, the end of what they answer and of each turn, context, what failed, what could
-// be chosen, the rest of what was answered, subagents, other text, tools; newest first. Tools get a share only.
+// Spent on, in this order: human words, the end of what they answer and of each turn, context, failures that a later call
+// of the same program or file made good, what the agent wrote for others, what else failed, what could be chosen, the rest of
+// what was answered, subagents, other text, tools; newest first. Tools get a share only; what was said alike stands once.
 
 import { mostThat } from '../../base/text/wording.ts';
 import type { EvidenceSource } from '../../rules/candidate.ts';
@@ -23,6 +24,7 @@ import {
 } from './render.ts';
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
+import { fromTellingLine, triedIn, waysIn, writtenIn } from './tried.ts';
 
 /** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
 export interface SourceMessage extends EvidenceSource {
@@ -57,10 +59,19 @@ const CAP_TOKENS = {
   call: 70,
   result: 100,
   routine: 40,
+  written: 160,
 };
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to segments of one kind at most. */
-const SHARES = { context: 1 / 5, failed: 1 / 6, question: 1 / 8, plan: 1 / 4, tool: 1 / 6 };
+const SHARES = {
+  context: 1 / 5,
+  ways: 1 / 10,
+  written: 1 / 16,
+  failed: 1 / 6,
+  question: 1 / 8,
+  plan: 1 / 4,
+  tool: 1 / 6,
+};
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
@@ -135,6 +146,17 @@ function inOrder(shown: DisplayedSegment[]): DisplayedSegment[] {
   return latest.sort((a, b) => a.segment.index - b.segment.index);
 }
 
+/** Of what was said alike in calls and results, and by no person: how often the last says it; 0 for the others. */
+function repeatsIn(segments: Segment[]): Map<Segment, number> {
+  const others = segments.filter(({ kind, speaker }) => kind !== 'words' && speaker !== 'human');
+  const alike = [...Map.groupBy(others, ({ kind, text }) => `${kind} ${text}`).values()].filter(
+    ({ length }) => length > 1,
+  );
+  return new Map(
+    alike.flatMap((each) => each.map((segment, at) => [segment, at === each.length - 1 ? each.length : 0])),
+  );
+}
+
 function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, zone }: ExcerptOptions) {
   const shortIds = shortenIds(turns.flatMap(({ turn }) => turn.messages.filter(saysAnything).map(({ id }) => id)));
   const whole: Layout = { shortIds, messages: shortIds.count, zone };
@@ -187,11 +209,7 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       return fits([human]) ? human : cutSegment(human, budgetTokens * OVERSIZE_SHARE);
     }
     const shown = await displayWhole(segment);
-    if (kind === 'call') {
-      const capTokens = priority === 'question' ? CAP_TOKENS.question : CAP_TOKENS.call;
-      const call = cutSegment({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
-      return call && { ...call, text: call.text.replace('\n', ' ') };
-    }
+    if (kind === 'call') return showCall(segment, priority === 'question' ? CAP_TOKENS.question : CAP_TOKENS.call);
     if (priority === 'answered') {
       return cutSegment(shown, kind === 'words' ? CAP_TOKENS.end : CAP_TOKENS.words, CUT.beginning);
     }
@@ -199,6 +217,18 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     if (kind === 'words') return cutSegment(shown, CAP_TOKENS.words);
     if (priority === 'routine') return cutSegment(shown, CAP_TOKENS.routine, CUT.end);
     return cutSegment(shown, priority === 'failed' ? CAP_TOKENS.error : CAP_TOKENS.result);
+  }
+
+  async function showCall(segment: Segment, capTokens: number): Promise<DisplayedSegment | null> {
+    const shown = await displayWhole(segment);
+    const call = cutSegment({ ...shown, text: shown.text.replace(/\s+/g, ' ') }, capTokens, CUT.end);
+    return call && { ...call, text: call.text.replace('\n', ' ') };
+  }
+
+  async function showTried(segment: Segment): Promise<DisplayedSegment | null> {
+    if (segment.kind === 'call') return showCall(segment, CAP_TOKENS.call);
+    const shown = await displayWhole(segment);
+    return cutSegment({ ...shown, text: fromTellingLine(shown.text) }, CAP_TOKENS.error);
   }
 
   /** What is shown of what comes before the first words of a person, which it may be that they answer. */
@@ -242,17 +272,30 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const ranked: DisplayedSegment[] = [];
     let bodyTokens = 0;
     const costOf = ({ text }: DisplayedSegment) => estimateTokens(text) + HEADER_TOKENS;
+    const repeats = repeatsIn(own);
+    const isTaken = new Set<Segment>();
     const take = (shown: DisplayedSegment | null) => {
       if (shown === null) return;
-      ranked.push(shown);
+      const times = repeats.get(shown.segment);
+      ranked.push(times === undefined ? shown : { ...shown, times });
       bodyTokens += costOf(shown);
+      isTaken.add(shown.segment);
     };
-    const takeShare = async (segments: Segment[], share: number) => {
-      const mostTokens = Math.min(bodyTokens + budgetTokens * share, budgetTokens * 2);
+    const takeShare = async (segments: Segment[], share: number, from = bodyTokens) => {
+      const mostTokens = Math.min(from + budgetTokens * share, budgetTokens * 2);
       for (const segment of segments) {
+        if (isTaken.has(segment) || repeats.get(segment) === 0) continue;
         const shown = await showOffered(segment);
         if (shown && bodyTokens + costOf(shown) > mostTokens) return;
         take(shown);
+      }
+    };
+    const takeTogether = async (groups: Segment[][], share: number, show: typeof showTried) => {
+      const mostTokens = Math.min(bodyTokens + budgetTokens * share, budgetTokens * 2);
+      for (const group of groups) {
+        const shown = await Promise.all(group.filter((segment) => !isTaken.has(segment)).map(show));
+        const cost = shown.reduce((sum, each) => sum + (each ? costOf(each) : 0), 0);
+        if (bodyTokens + cost <= mostTokens) for (const each of shown) take(each);
       }
     };
     for (const segment of newestFirst(own, 'human', 'answered')) take(await showOffered(segment));
@@ -263,7 +306,16 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const taken = new Set([...own, preceding?.segment]);
     const earlier = essential.filter((segment) => segment.index < end && !taken.has(segment));
     for (const shown of await showContext(earlier)) take(shown);
-    await takeShare(newestFirst(own, 'failed'), SHARES.failed);
+    const tried = triedIn(own);
+    const before = bodyTokens;
+    await takeTogether(waysIn(tried), SHARES.ways, showTried);
+    const written = writtenIn(tried).reverse();
+    await takeTogether(
+      written.map((segment) => [segment]),
+      SHARES.written,
+      (segment) => showCall(segment, CAP_TOKENS.written),
+    );
+    await takeShare(newestFirst(own, 'failed'), SHARES.failed, before);
     await takeShare(newestFirst(own, 'question'), SHARES.question);
     for (const segment of newestFirst(own, 'answered')) {
       const capTokens = segment.isDecidedOn ? budgetTokens * SHARES.plan : CAP_TOKENS.answer;

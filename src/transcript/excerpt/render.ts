@@ -129,6 +129,8 @@ export interface DisplayedSegment {
   text: string;
   /** Whether an entry can rest on it here. */
   offered: boolean;
+  /** How often the same was said, where that stands here alone. */
+  times?: number;
 }
 
 export interface Layout {
@@ -155,11 +157,12 @@ export function renderSegments(shown: DisplayedSegment[], layout: Layout): strin
   const { part, messages } = layout;
   const lines = part ? [`(part ${part.at} of ${part.of})`] : [];
   let last: Segment | null = null;
-  for (const { segment, text, offered } of shown) {
+  for (const { segment, text, offered, times = 1 } of shown) {
     if (segment.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, segment.position, part));
     if (segment.position !== last?.position || segment.speaker !== last.speaker)
       lines.push(renderHeader(segment, offered, layout));
     lines.push(quoteLines(text));
+    if (times > 1) lines.push(`(the same ${times} times)`);
     last = segment;
   }
   lines.push(...gapBetween(last?.position ?? -1, messages, part));

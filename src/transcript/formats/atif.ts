@@ -82,7 +82,12 @@ function resultsOf(step: JsonObject): JsonObject[] {
 }
 
 function toldBy(result: JsonObject): JsonObject {
-  return resultBlock(result.source_call_id ?? '', contentOf(result.content), extraOf(result).is_error === true);
+  const { is_error: isError } = extraOf(result);
+  return resultBlock(
+    result.source_call_id ?? '',
+    contentOf(result.content),
+    typeof isError === 'boolean' ? isError : undefined,
+  );
 }
 
 /** Each embedded trajectory is taken out as it is referred to, so that none is read twice. */

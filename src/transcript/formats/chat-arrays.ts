@@ -100,7 +100,9 @@ function utterancesOfCall(item: JsonObject): Utterance[] {
   const called = CALLS.get(type)?.(item);
   if (called) return [{ by: 'assistant', blocks: [callBlock(id, ...called)] }];
   if (type !== 'mcp_call') {
-    return /_call_output$/.test(textOf(type) ?? '') ? [resultOf(id, outputOf(item.output), hasFailed(item))] : [];
+    return /_call_output$/.test(textOf(type) ?? '')
+      ? [resultOf(id, outputOf(item.output), hasFailed(item) || undefined)]
+      : [];
   }
   const isOpen = item.output === undefined && item.error === undefined;
   const result = resultOf(item.id, blocksIn(textOf(item.error) ?? item.output), hasFailed(item));
@@ -123,7 +125,7 @@ function chatCall({ id, function: called, custom }: JsonObject): JsonObject {
   return callBlock(id, name, parsed(input));
 }
 
-function resultOf(id: unknown, content: JsonObject[], isError = false): Utterance {
+function resultOf(id: unknown, content: JsonObject[], isError?: boolean): Utterance {
   return { by: 'user', blocks: [resultBlock(id, content, isError)] };
 }
 

@@ -75,13 +75,20 @@ export function outputOf(item: JsonObject, hasFailed: boolean): Part[] {
   const parts = contentParts(content);
   const text = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
   const exitCode = isObject(output) ? objectAt(output, 'metadata').exit_code : undefined;
-  const isError =
-    hasFailed ||
-    (isObject(output) && output.success === false) ||
-    (typeof exitCode === 'number' && exitCode !== 0) ||
-    saysFailure(text);
+  const marked =
+    hasFailed || (isObject(output) && output.success === false) || (typeof exitCode === 'number' && exitCode !== 0)
+      ? true
+      : typeof exitCode === 'number'
+        ? false
+        : exitedIn(text);
+  const result = {
+    kind: 'result',
+    callId: textOf(item.call_id) ?? '',
+    text,
+    isError: marked || saysFailure(text),
+  } as const;
   return [
-    { kind: 'result', callId: textOf(item.call_id) ?? '', text, isError },
+    marked === undefined || marked !== result.isError ? { ...result, isUnmarked: true } : result,
     ...parts.filter((part) => part.kind === 'attachment'),
   ];
 }
@@ -95,6 +102,16 @@ function parsedOutput(output: string): unknown {
 
 const FAILURE =
   /^(aborted|error[: ]|failed |script (failed|error)|unsupported |unknown |[\w ]{1,40} (failed|rejected)\b|.{0,200}(rejected by user|verification failed))/i;
+
+/** What Codex writes above what a command printed. */
+const HEADER = /^(?:Chunk ID: |Wall time: |Exit code: |Process exited with code )[\s\S]{0,400}?\nOutput:(?:\n|$)/;
+
+/** Whether a command failed, by the exit code that Codex itself put above its output; undefined where it put none. */
+function exitedIn(text: string): boolean | undefined {
+  const header = HEADER.exec(text)?.[0];
+  const exitCode = header && /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header)?.[1];
+  return exitCode === undefined || exitCode === '' ? undefined : exitCode !== '0';
+}
 
 function saysFailure(text: string): boolean {
   const beginning = text.slice(0, 500);

@@ -312,9 +312,13 @@ function resultPart(functionResponse: JsonObject, status: unknown): Part {
   const response = objectAt(functionResponse, 'response');
   const error = textOf(response.error) ?? textOf(objectAt(response, 'error').message);
   const text = textOf(response.output) ?? error ?? '';
-  const exitCode = /^Exit Code: (-?\d{1,9})/m.exec(text)?.[1] ?? '0';
+  const exitCode = text.match(/(?<=^Exit Code: )-?\d{1,9}/gm)?.at(-1) ?? '0';
   const isError = error !== undefined || exitCode !== '0' || status === 'error' || status === 'cancelled';
-  return { kind: 'result', callId: textOf(functionResponse.id) ?? '', text, isError };
+  // What a command printed can look like the line that tells its exit code; before late 2025 that was always there, the last.
+  const isToldInText =
+    error === undefined && status !== 'error' && /^Exit Code: /m.test(text) && !/^Command: /.test(text);
+  const result = { kind: 'result', callId: textOf(functionResponse.id) ?? '', text, isError } as const;
+  return isToldInText || status === 'cancelled' ? { ...result, isUnmarked: true } : result;
 }
 
 // What a person typed. Gemini CLI sends more than was typed (the files that an `@` names, what the editor shows) and

@@ -23,10 +23,12 @@ export function callBlock(id: unknown, name: unknown, input: unknown): JsonObjec
   return { type: 'tool_use', id, name, input };
 }
 
-/** What a tool said, as a block. It failed where the format says so, or where its words do. */
-export function resultBlock(id: unknown, content: JsonObject[], isError: boolean): JsonObject {
+/** What a tool said, as a block. It failed where the format says so, or where its words do; `isError`: undefined where it says nothing. */
+export function resultBlock(id: unknown, content: JsonObject[], isError: boolean | undefined): JsonObject {
   const text = content.map((block) => textOf(block.text) ?? '').join('\n');
-  return { type: 'tool_result', tool_use_id: id, is_error: isError || soundsFailed(text), content };
+  const isUnmarked = isError === undefined || (!isError && soundsFailed(text));
+  const block = { type: 'tool_result', tool_use_id: id, is_error: isError || soundsFailed(text), content };
+  return isUnmarked ? { ...block, isUnmarked } : block;
 }
 
 /** Also for the results of server tools, e.g. `web_search_tool_result`. */
@@ -79,7 +81,8 @@ function resultOf(block: JsonObject): Part[] {
   const attachments = partsOf(blocks).filter((part) => part.kind === 'attachment');
   const text = blocks.map(readableIn).filter((line) => line !== '');
   const isError = block.is_error === true || blocks.some((inner) => typeof inner.error_code === 'string');
-  return [{ kind: 'result', callId: textOf(block.tool_use_id) ?? '', text: text.join('\n'), isError }, ...attachments];
+  const result = { kind: 'result', callId: textOf(block.tool_use_id) ?? '', text: text.join('\n'), isError } as const;
+  return [block.isUnmarked === true ? { ...result, isUnmarked: true } : result, ...attachments];
 }
 
 /** What can be read in a block; for a search hit its title and address. */
@@ -272,7 +275,7 @@ function canonical(value: unknown, depth = 0): unknown {
   if (depth === MAX_DEPTH) return '…';
   if (Array.isArray(value)) return value.map((item) => canonical(item, depth + 1));
   if (!isObject(value)) return value;
-  const keys = Object.keys(value).filter((key) => key !== 'cache_control');
+  const keys = Object.keys(value).filter((key) => key !== 'cache_control' && key !== 'isUnmarked');
   return keys.sort().map((key) => [key, canonical(value[key], depth + 1)]);
 }
 

@@ -104,7 +104,7 @@ describe('an OpenAI chat', () => {
         ])
       ).messages(),
     );
-    expect(message?.parts).toEqual([{ kind: 'result', callId: 'c', text: content, isError }]);
+    expect(message?.parts).toEqual([{ kind: 'result', callId: 'c', text: content, isError, isUnmarked: true }]);
   });
 });
 

@@ -1,0 +1,64 @@
+// What an agent tried in a session: each call with its result and the mark of its end, the failures that were made good, and what
+// it wrote down for others: commits, pull requests, notes. A subagent's calls are its own.
+
+import { type Act, actOf, endOf, madeGood } from '../../rules/lessons.ts';
+import type { Segment } from './segments.ts';
+
+/** A call that was answered. */
+export interface Tried {
+  act: Act;
+  call: Segment;
+  result: Segment;
+}
+
+/** The answered calls of these segments, in the order of their results. */
+export function triedIn(segments: readonly Segment[]): Tried[] {
+  const calls = new Map<string, Segment>();
+  return segments.flatMap((segment) => {
+    const { kind, callId = '', message } = segment;
+    if (message.isSidechain) return [];
+    if (kind === 'call') calls.set(callId, segment);
+    const call = kind === 'result' ? calls.get(callId) : undefined;
+    if (!call) return [];
+    calls.delete(callId);
+    const parts = { call: partOf(call), result: partOf(segment) };
+    if (parts.call?.kind !== 'call' || parts.result?.kind !== 'result') return [];
+    const act = actOf(parts.call);
+    return [{ act: { ...act, ended: endOf(act, parts.result) }, call, result: segment }];
+  });
+}
+
+function partOf({ message, kind, callId }: Segment) {
+  return message.parts.find(
+    (part) => part.kind === kind && (part.kind === 'call' ? part.id : part.kind === 'result' && part.callId) === callId,
+  );
+}
+
+/** The segments of each failure and of the call that made it good: first what worked in another way, newest first. */
+export function waysIn(tried: readonly Tried[]): Segment[][] {
+  return madeGood(tried).map(({ failed, worked }) => [failed.call, failed.result, worked.call]);
+}
+
+const WRITES_DOWN = /^(?:git commit|gh (?:pr|issue) (?:create|comment|edit|review|close)|glab mr (?:create|note))$/;
+
+/** The calls by which an agent tells others what it did and why. */
+export function writtenIn(tried: readonly Tried[]): Segment[] {
+  const isWritten = ({ act }: Tried) =>
+    act.ended === 'worked' &&
+    (act.programs.some((program) => WRITES_DOWN.test(program)) ||
+      (!act.isCommand && /\.md$/i.test(act.files[0] ?? '')));
+  return tried.filter(isWritten).map(({ call }) => call);
+}
+
+const TELLS =
+  /\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|cannot|can['’]t|could not|couldn['’]t|unable|not found|no such|unknown|unrecogni[sz]ed|invalid|denied|refused|missing|undefined|unexpected|must|does not|doesn['’]t)\b/i;
+/** Before the first line that tells what is wrong so many are kept. */
+const LINES_BEFORE = 1;
+
+/** An error from the line on that tells what is wrong; whole where none does. */
+export function fromTellingLine(text: string): string {
+  const lines = text.split('\n');
+  const head = /^(?:error: )?(?:Exit code|Chunk ID|Wall time|Process exited|Original token|Output:)/;
+  const at = lines.findIndex((line) => TELLS.test(line.replace(/^error: /, '')) && !head.test(line));
+  return at > LINES_BEFORE ? lines.slice(at - LINES_BEFORE).join('\n') : text;
+}
