@@ -15,7 +15,9 @@ import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { viewMemory } from '../../src/memory/memory-views.ts';
 import { describePlace, Guidance, originOf } from '../../src/memory/projects.ts';
+import { recalledTexts } from '../../src/memory/recall/recall.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
+import { shareIn } from '../../src/rules/words.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { knownMemory } from './known-memory.ts';
@@ -24,6 +26,8 @@ import type { Offered } from './shown-turns.ts';
 
 /** How much of what the agent itself wrote down the extractor is shown. */
 const WRITTEN_CHARS = 6_000;
+/** So much of a text stands in a line that says the same. */
+const TOLD_SHARE = 0.6;
 
 export interface ExtractedDeps extends Omit<AgentDeps, 'spend'> {
   memories: Memories;
@@ -105,6 +109,8 @@ async function runExtractor(
     const ofSession = await entriesAmong(db, each, { column: 'session', of: [sessionId] });
     for (const row of ofSession) if (!isReopened(row)) known.set(row.id, row);
   }
+  const given = await recalledTexts(db, { session: session.id, memory: memory.id });
+  const told = given.flatMap((text) => text.split('\n'));
   const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
   const shown = await knownMemory({ sql: db, memory: memory.id }, sources);
   const record = recordEntriesTool({
@@ -112,13 +118,15 @@ async function runExtractor(
     isKnown: (candidate) => known.has(entryId(candidate)),
     redact,
     messages: () => excerpt.sources.values(),
+    tried: () => excerpt.tried,
+    isTold: (text) => told.some((line) => shareIn(text, line) >= TOLD_SHARE),
     names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
     saying: (text) => guidance.saying(text, session.id),
     lineOf: (number) => shown.lines[number - 1],
   });
   // What is shown whole need not be looked up; a request that is continued runs no tool, and a program has none.
   const canLookUp = !shown.isWhole && !continues && programOf(deps.agent.model) === null;
-  const told = [...known.values()].filter((row) => row.session === sessionId && isInLog(row)).sort(byTime);
+  const own = [...known.values()].filter((row) => row.session === sessionId && isInLog(row)).sort(byTime);
   const values = {
     today: dayOf(clock.now(), deps.zone),
     zone: deps.zone,
@@ -126,7 +134,7 @@ async function runExtractor(
     index: shown.index,
     topics: shown.topics,
     lookUp: canLookUp ? 'memory' : '',
-    known: asData([...told, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
+    known: asData([...own, ...waiting].map(({ text }) => text).join('\n') + (await formatWritten(written))),
   };
   const input = continues
     ? await renderPrompt('extract-fork', { ...values, pending: excerpt.text })

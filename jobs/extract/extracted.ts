@@ -80,11 +80,22 @@ export async function commitExtracted(
     const entries = found.flatMap((recorded): EntryRow[] => {
       const day = dayOfTurn.get(recorded.turn);
       const [{ message, quote }] = recorded.evidence as [FoundEntry['evidence'][number]];
-      const { type, strength, text, evidence, changes, again, by: speaker, turn, at = now.toISOString() } = recorded;
+      const {
+        type,
+        strength,
+        text,
+        evidence,
+        changes,
+        again,
+        found,
+        by: speaker,
+        turn,
+        at = now.toISOString(),
+      } = recorded;
       // What a person had forgotten is dropped without a word: no report reminds them of it.
       if (!day || isMarked(message) || isForgotten({ session: sessionId, text, at, message, quote })) return [];
       const place = type === 'user' && userMemory ? userMemory.id : memory.id;
-      const more = { ...(changes && { changes }), ...(again && { again }) };
+      const more = { ...(changes && { changes }), ...(again && { again }), ...(found && { found }) };
       const said = { type, strength, text, evidence, by: speaker, session: sessionId, turn, at, day, prompt, ...more };
       return [
         { memory: place, id: entryId({ message, quote, text }), ...said, job: by.job, state: 'new', reason: null },

@@ -16,6 +16,7 @@ import {
 import { type Layout, renderHeader, shortenIds } from '../../src/transcript/excerpt/render.ts';
 import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript/excerpt/segments.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { triedIn } from '../../src/transcript/excerpt/tried.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import type { SortedTurns } from './pending-turns.ts';
 import type { TurnRange } from './turn-ranges.ts';
@@ -155,7 +156,7 @@ async function listMessages(
   for (const kept of [lines, lines.filter(({ isTool }) => !isTool)]) {
     const text = kept.map((line) => line.text).join('\n');
     const tokens = estimateTokens(text);
-    if (tokens <= excerptTokens) return { text, tokens, turns: ids, sources };
+    if (tokens <= excerptTokens) return { text, tokens, turns: ids, sources, tried: triedIn(segments) };
   }
   return null;
 }

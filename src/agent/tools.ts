@@ -9,6 +9,7 @@ import { describeError, isAppError } from '../base/errors.ts';
 import { parsedOr } from '../base/text/json.ts';
 import type { CheckOptions, FoundEntry, ProposedEntry } from '../rules/candidate.ts';
 import { checkEntry } from '../rules/entry-rules.ts';
+import { FOUND } from '../rules/lessons.ts';
 import { distinctValues } from '../rules/literals.ts';
 import { findQuote } from '../rules/quotes.ts';
 import { contentWords, countSharedWords, isOpposite, similarity } from '../rules/words.ts';
@@ -49,7 +50,9 @@ export function recordEntriesTool(
       return entry;
     }
     read.entries += 1;
-    const found = await checkEntry(entry, options);
+    // A line that was not shown is no reason to lose what was said.
+    const again = entry.again === undefined ? undefined : options.lineOf?.(Number(/\d+/.exec(entry.again)));
+    const found = await checkEntry(again === undefined ? { ...entry, again } : entry, options);
     if ('problem' in found) return found;
     const [{ message, quote }] = found.evidence as [{ message: string; quote: string }];
     const keyOf = ({ type, evidence }: FoundEntry) => JSON.stringify([type, evidence[0]?.message, evidence[0]?.quote]);
@@ -58,8 +61,6 @@ export function recordEntriesTool(
     if (isKept || options.isKnown({ text: found.text, message, quote })) return 'already recorded';
     const file = options.saying?.(found.text);
     if (file !== undefined) return `not needed, ${file} says it`;
-    // A line that was not shown is no reason to lose what was said.
-    const again = entry.again === undefined ? undefined : options.lineOf?.(Number(/\d+/.exec(entry.again)));
     kept.push({ ...found, ...(again && { again }) });
     return entry.again === undefined || again
       ? 'recorded'
@@ -187,6 +188,7 @@ const entrySchema = z.strictObject({
   text: z.string().min(1).max(MAX_TEXT_CHARACTERS),
   evidence: z.array(evidenceSchema).min(1).max(MAX_QUOTES).meta({ maxItems: 3 }),
   changes: z.string().max(MAX_TEXT_CHARACTERS).optional(),
+  found: z.enum(FOUND).optional(),
   again: z.preprocess((given) => (typeof given === 'number' ? String(given) : given), z.string().max(20)).optional(),
 });
 
@@ -228,7 +230,7 @@ function readEntries(input: unknown): { entries: unknown[]; isFull: boolean } | 
 }
 
 /** One entry; or the paths of what is wrong with it. Reads also a single evidence that is not in an array. */
-function readEntry(proposed: unknown): (ProposedEntry & { again?: string }) | { problem: string } {
+function readEntry(proposed: unknown): ProposedEntry | { problem: string } {
   const result = entrySchema.safeParse(withEvidenceArray(proposed));
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, 3).map((issue) => `${pathOf(issue.path)}: ${shorten(issue.message)}`);

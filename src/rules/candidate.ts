@@ -1,6 +1,7 @@
 // What an entry is judged by: the messages it can rest on, the entry as it is proposed and as it is kept, and which words of
 // a message are whose. Only shapes and look-ups: what is let through is decided in entry-rules.ts.
 
+import type { Found, Proof, TriedCall } from './lessons.ts';
 import { findQuote } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
 
@@ -33,12 +34,23 @@ export interface ProposedEntry {
   evidence: { message: string; quote: string }[];
   /** What it changes of what was known. */
   changes?: string;
+  /** Which kind of lesson it is, where the agent found it out by trying. */
+  found?: Found;
+  /** The number of the line of memory that it says again. */
+  again?: string;
 }
 
 /** An entry that passed every check: its text and what it changes are one line each, redacted. */
-export interface FoundEntry extends ProposedEntry {
+export interface FoundEntry extends Omit<ProposedEntry, 'again'> {
   /** Full message ids; quotes in the message's own words, white space folded. */
-  evidence: { message: string; quote: string /** Who said it, as in the entry's own `by`. */; by?: string }[];
+  evidence: {
+    message: string;
+    quote: string;
+    /** Who said it, as in the entry's own `by`. */
+    by?: string;
+    /** Of a lesson: what the call shows. */
+    proves?: Proof;
+  }[];
   /** Speaker of the first evidence, or `quoted` where a human only quotes or pastes it; its turn and time. */
   by: string;
   turn: string;
@@ -50,6 +62,10 @@ export interface CheckOptions {
   find(id: string): EvidenceSource | undefined;
   /** All messages that are shown, in source order. */
   messages(): Iterable<EvidenceSource>;
+  /** The answered calls of the main agent, in order, shown or not; default: none. */
+  tried?(): readonly TriedCall[];
+  /** Whether memory told it to the session; default: it told nothing. */
+  isTold?(text: string): boolean;
   /** What says nothing of who said a thing: the names of the project, the directory it is in. */
   names?: string[];
   redact: (text: string) => Promise<{ text: string }>;

@@ -17,6 +17,8 @@ import {
 } from './candidate.ts';
 import { uncarriedFault, unsaidValueFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } from './languages.ts';
+import { provenLesson } from './lesson-rules.ts';
+import type { Proof } from './lessons.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
 import { ownWords } from './spoken-text.ts';
 
@@ -41,13 +43,35 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
   const fault = speakerFault(candidate) ?? unsaidValueFault(candidate) ?? uncarriedFault(candidate);
   if (fault) return { problem: fault };
-  const evidence = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
+  const proven = entry.found ? provenLesson(candidate, entry.found) : [];
+  if (typeof proven === 'string') return { problem: proven };
+  const said = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
+  const evidence = await withProofs(said, proven, redacted);
   const changed = await redacted(entry.changes ?? '');
   // Left out where it could speak to whoever reads it.
   const changes = textProblem(changed) || hasWrapperTag(changed) || speaksToAgent(changed) ? '' : changed;
-  const { type, strength } = entry;
+  const { type, found } = entry;
+  // What an agent found out is certain once another session finds it, too.
+  const strength = found ? 'implied' : entry.strength;
   const { turn, at } = source;
-  return { type, strength, text, evidence, by, turn, ...(at && { at }), ...(changes && { changes }) };
+  const more = { ...(at && { at }), ...(changes && { changes }), ...(found && { found }) };
+  return { type, strength, text, evidence, by, turn, ...more };
+}
+
+/** The quotes with what the calls of a lesson show, each once. */
+async function withProofs(
+  said: FoundEntry['evidence'],
+  proven: readonly { message: string; quote: string; proves: Proof }[],
+  redacted: (text: string) => Promise<string>,
+): Promise<FoundEntry['evidence']> {
+  const evidence = [...said];
+  for (const { message, quote, proves } of proven) {
+    const own = evidence.find((each) => each.message === message && each.quote === asSeen(quote) && !each.proves);
+    if (own) own.proves = proves;
+    else
+      evidence.push({ message, quote: await redacted(quote), by: proves === 'error' ? 'tool' : 'assistant', proves });
+  }
+  return evidence;
 }
 
 const isOfPerson = ({ type }: ProposedEntry) => type === 'user' || type === 'feedback';

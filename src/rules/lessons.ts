@@ -54,6 +54,13 @@ export interface Act {
   isTold: boolean;
 }
 
+/** A call that was answered, as it stands in the transcript. */
+export interface TriedCall {
+  act: Act;
+  call: { text: string; message: { id: string } };
+  result: { text: string; message: { id: string } };
+}
+
 /** What a call runs; its end is not known yet. */
 export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
   const fields = isObject(input) ? input : {};

@@ -24,7 +24,7 @@ import {
 } from './render.ts';
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
-import { fromTellingLine, triedIn, waysIn, writtenIn } from './tried.ts';
+import { fromTellingLine, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
 
 /** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
 export interface SourceMessage extends EvidenceSource {
@@ -39,6 +39,8 @@ export interface Excerpt {
   turns: string[];
   /** By full message id, in source order. */
   sources: Map<string, SourceMessage>;
+  /** What was tried in all the turns, shown or not. */
+  tried: readonly Tried[];
 }
 
 interface ExcerptOptions {
@@ -165,15 +167,19 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
   const units: Unit[] = [];
   /** What can be context of what comes after it. */
   const essential: Segment[] = [];
+  const all: Segment[] = [];
   const before = { messages: 0, segments: 0 };
   for (const shown of turns) {
     const segments = segmentsOf(shown, before);
+    all.push(...segments);
     before.messages = (segments.at(-1)?.position ?? before.messages - 1) + 1;
     before.segments += segments.length;
     for (const segment of segments) if (isEssential(segment)) essential.push(segment);
     if (shown.offeredFrom === null) continue;
     units.push({ turn: shown.turn.id, segments: segments.filter((segment) => segment.offered), endsTurn: true });
   }
+
+  const tried = triedIn(all);
 
   function render(shown: DisplayedSegment[], layout: Layout = whole): string {
     return renderSegments(inOrder(shown), layout);
@@ -306,10 +312,11 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const taken = new Set([...own, preceding?.segment]);
     const earlier = essential.filter((segment) => segment.index < end && !taken.has(segment));
     for (const shown of await showContext(earlier)) take(shown);
-    const tried = triedIn(own);
+    const isOwn = new Set(own);
+    const ownTried = tried.filter(({ call, result }) => isOwn.has(call) && isOwn.has(result));
     const before = bodyTokens;
-    await takeTogether(waysIn(tried), SHARES.ways, showTried);
-    const written = writtenIn(tried).reverse();
+    await takeTogether(waysIn(ownTried), SHARES.ways, showTried);
+    const written = writtenIn(ownTried).reverse();
     await takeTogether(
       written.map((segment) => [segment]),
       SHARES.written,
@@ -343,7 +350,7 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
     const turns = units.filter((unit) => unit.endsTurn).map((unit) => unit.turn);
     const sources = new Map<string, SourceMessage>();
     const [first, last] = [own[0], own.at(-1)];
-    if (!first || !last) return { text: '', tokens: 0, turns, sources };
+    if (!first || !last) return { text: '', tokens: 0, turns, sources, tried };
     const { ranked, first: least } = await rank(own);
     const asPart: Layout = { ...whole, part: { at, of, from: first.position, to: last.position } };
     // Rather than a person's words the lines about parts are left out.
@@ -360,7 +367,7 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       );
     }
     const text = render(chosen, layout);
-    return { text, tokens: estimateTokens(text), turns, sources };
+    return { text, tokens: estimateTokens(text), turns, sources, tried };
   }
 
   return { units, fitsTogether, build };

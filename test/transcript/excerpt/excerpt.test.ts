@@ -105,7 +105,9 @@ describe('what an excerpt looks like', () => {
     expect(await build([])).toEqual([]);
     expect(await build([turn([message('p1234567', 'human', ['Hi there'])], null)])).toEqual([]);
     const silent = turn([message('h1234567', 'harness', ['noise']), message('a1234567', 'assistant', ['  \n'])]);
-    expect(await build([silent])).toEqual([{ text: '', tokens: 0, turns: ['h1234567'], sources: new Map() }]);
+    expect(await build([silent])).toEqual([
+      { text: '', tokens: 0, turns: ['h1234567'], sources: new Map(), tried: [] },
+    ]);
   });
 
   it('refuses an offered message that its turn does not hold', async () => {
