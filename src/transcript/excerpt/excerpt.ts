@@ -61,14 +61,14 @@ const CAP_TOKENS = {
   call: 70,
   result: 100,
   routine: 40,
-  written: 160,
+  written: 120,
 };
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to segments of one kind at most. */
 const SHARES = {
   context: 1 / 5,
   ways: 1 / 10,
-  written: 1 / 16,
+  written: 1 / 20,
   failed: 1 / 6,
   question: 1 / 8,
   plan: 1 / 4,

@@ -1,0 +1,155 @@
+// What an agent found out is kept where its calls show it, by kind; the calls are kept with it.
+
+import { describe, expect, test } from 'vitest';
+import { wayOf } from '../../src/rules/lessons.ts';
+import { type Proposed, proposed, type Step } from '../support/lessons.ts';
+
+const ASKED: Step = { human: 'Make the api tests run' };
+const FAILS: Step = { run: 'pnpm test', prints: 'Exit code 1\nNo projects matched the filters in /repo', failed: true };
+const WORKS: Step = { run: 'cd services/api && pnpm test', prints: '12 passed' };
+const WAY: Proposed = {
+  found: 'way',
+  text: "In `services/api`: `pnpm test`; from the top it fails with 'No projects matched the filters'.",
+  evidence: [
+    ['r1', 'No projects matched the filters'],
+    ['m2', 'cd services/api && pnpm test'],
+  ],
+};
+
+describe('a way', () => {
+  test('is kept with the call that failed, its error and the call that worked, and is never said outright', async () => {
+    const found = await proposed([ASKED, FAILS, WORKS], { ...WAY, strength: 'stated' });
+    if (typeof found === 'string') throw new Error(found);
+    expect(found).toMatchObject({ type: 'project', strength: 'implied', found: 'way', by: 'tool' });
+    expect(found.evidence.map(({ quote, proves }) => [proves, quote])).toEqual([
+      ['error', 'No projects matched the filters'],
+      ['worked', 'cd services/api && pnpm test'],
+      ['failed', 'pnpm test'],
+    ]);
+    expect(wayOf(found.evidence)).toEqual({
+      ...{ programs: ['pnpm test'], files: [], error: 'No projects matched the filters' },
+      ...{ works: 'cd services/api && pnpm test', isHarmless: true },
+    });
+  });
+
+  test('is kept too where another program does the same with the same words', async () => {
+    const steps: Step[] = [
+      ASKED,
+      { run: 'python scripts/seed.py --all', prints: 'python: command not found on PATH', failed: true },
+      { run: 'python3 scripts/seed.py --all', prints: 'ok' },
+    ];
+    const text = '`python3 scripts/seed.py --all` seeds; plain python: command not found.';
+    expect(
+      await proposed(steps, {
+        found: 'way',
+        text,
+        evidence: [
+          ['r1', 'command not found'],
+          ['m2', 'python3 scripts/seed.py --all'],
+        ],
+      }),
+    ).toMatchObject({ found: 'way' });
+  });
+
+  test('that memory told needs no failure again: the call that works is run', async () => {
+    const again = { ...WAY, again: '3', evidence: [['m1', 'cd services/api && pnpm test']] as Proposed['evidence'] };
+    const text = 'In `services/api`: `pnpm test`.';
+    expect(await proposed([ASKED, WORKS], { ...again, text })).toMatchObject({ found: 'way' });
+    expect(await proposed([ASKED, { ...WORKS, failed: true } as Step], { ...again, text })).toContain(
+      'needs the words',
+    );
+    expect(await proposed([ASKED, WORKS], { ...again, again: undefined, text })).toContain('needs the words');
+  });
+});
+
+const SEARCH: Step[] = [
+  { human: 'Where does the invoice mail come from?' },
+  { run: 'grep -rn "Invoice mail" src', prints: 'nothing' },
+  { tool: 'Grep', input: { pattern: 'invoiceMail' }, prints: 'No files found' },
+  { run: 'rg -l invoice packages', prints: 'packages/letters/templates/invoice_mail.hbs' },
+];
+const PLACE: Proposed = {
+  found: 'place',
+  type: 'reference',
+  text: 'The invoice mail is made of `packages/letters/templates/invoice_mail.hbs`.',
+  evidence: [['r3', 'packages/letters/templates/invoice_mail.hbs']],
+};
+
+test('a place is kept that took three calls, and not one that one look tells or that was known before', async () => {
+  expect(await proposed(SEARCH, PLACE)).toMatchObject({ found: 'place', strength: 'implied', by: 'tool' });
+  const [asked, , , found] = SEARCH as [Step, Step, Step, Step];
+  const once = { ...PLACE, evidence: [['r1', 'packages/letters/templates/invoice_mail.hbs']] as Proposed['evidence'] };
+  expect(await proposed([asked, found], once)).toContain('One look tells this');
+  const known: Step = { run: 'ls packages/letters/templates/invoice_mail.hbs', prints: 'there' };
+  const late = { ...PLACE, evidence: [['r4', 'packages/letters/templates/invoice_mail.hbs']] as Proposed['evidence'] };
+  expect(await proposed([asked, known, ...SEARCH.slice(1)], late)).toContain('One look tells this');
+});
+
+const WHY = 'esbuild drops the decorators, which is why build.mjs runs tsc before it';
+const REASON: Proposed = {
+  found: 'reason',
+  text: 'build.mjs runs tsc before esbuild, since esbuild drops the decorators.',
+  evidence: [
+    ['m1', WHY],
+    ['m2', 'node build.mjs'],
+  ],
+};
+
+test('a reason is kept with a later call on what it names that worked, with the commit that says it, or with a yes', async () => {
+  const asked: Step = { human: 'Why is the build so slow?' };
+  const says: Step = { says: `Found it: ${WHY}.` };
+  const good: Step = { run: 'node build.mjs', prints: 'built' };
+  expect(await proposed([asked, says, good], REASON)).toMatchObject({ found: 'reason', by: 'assistant' });
+  expect(await proposed([asked, says, { ...good, failed: true } as Step], REASON)).toContain('needs a later call');
+  const other = {
+    ...REASON,
+    evidence: [
+      ['m1', WHY],
+      ['m2', 'cargo build'],
+    ] as Proposed['evidence'],
+  };
+  expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain('needs a later call');
+  const commit: Step = { run: `git commit -m "build: ${WHY}"`, prints: '[main 1a2b3c4] build' };
+  expect(await proposed([asked, commit], { ...REASON, evidence: [['m1', WHY]] })).toMatchObject({ found: 'reason' });
+  const yes = {
+    ...REASON,
+    evidence: [
+      ['m1', `Is it right that ${WHY}?`],
+      ['m2', 'yes, exactly'],
+    ] as Proposed['evidence'],
+  };
+  expect(await proposed([asked, { says: `Is it right that ${WHY}?` }, { human: 'yes, exactly' }], yes)).toMatchObject({
+    found: 'reason',
+  });
+});
+
+const PUSHED: Step = { run: 'git push -u origin feat/parser', prints: "branch 'feat/parser' set up to track" };
+const OUTCOME: Proposed = {
+  found: 'outcome',
+  text: 'Branch `feat/parser` is pushed; the error recovery is open.',
+  evidence: [
+    ['m1', 'git push -u origin feat/parser'],
+    ['m2', 'The error recovery is still open'],
+  ],
+};
+
+test('an outcome is kept with the call that made it; what it claims only with the call that shows it', async () => {
+  const asked: Step = { human: 'Go on with the parser' };
+  const closing: Step = { says: 'Pushed. The error recovery is still open; all tests pass.' };
+  expect(await proposed([asked, PUSHED, closing], OUTCOME)).toMatchObject({ found: 'outcome' });
+  expect(await proposed([asked, { ...PUSHED, failed: true } as Step, closing], OUTCOME)).toContain('needs the call');
+  const claim = {
+    ...OUTCOME,
+    text: 'Branch `feat/parser` is pushed, all tests pass.',
+    evidence: [...OUTCOME.evidence.slice(0, 1), ['m2', 'all tests pass']] as Proposed['evidence'],
+  };
+  expect(await proposed([asked, PUSHED, closing], claim)).toContain('claims what no quoted call shows');
+  const tested: Step = { run: 'go test ./...', prints: 'ok all' };
+  const shown = { ...claim, evidence: [...claim.evidence, ['m3', 'go test ./...']] as Proposed['evidence'] };
+  expect(await proposed([asked, PUSHED, closing, tested], shown)).toMatchObject({ found: 'outcome' });
+});
+
+test('what a session was told and only repeats is no new evidence', async () => {
+  const steps: Step[] = [{ human: 'Go on' }, { says: `As known, ${WHY}.` }, { run: 'node build.mjs', prints: 'built' }];
+  expect(await proposed(steps, REASON, { told: [REASON.text] })).toContain('was told it');
+});
