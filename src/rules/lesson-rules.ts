@@ -124,8 +124,8 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const { source, quote } = error.quoted;
   // What else a tool printed may look like a call that nobody made.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
-  const ran = [error.tried.act.does, quote, good.tried.act.does];
-  const said = [...ran, ...own, ...(candidate.options.names ?? [])];
+  const ran = [error.tried.act.does, good.tried.act.does];
+  const said = [...ran, quote, ...own, ...(candidate.options.names ?? [])];
   const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
   const unmade = literals(candidate.text).find(
     (value) => !(isCommand(value) ? ran : said).some((each) => stands(value, each)),
@@ -154,7 +154,7 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const isKnown = ({ call, result }: TriedCall) => call.text.includes(value) || result.text.includes(value);
   const searches = before.filter((each) => LOOKS_FOR.test(each.act.does) && !isKnown(each));
   const count = new Set(searches.map(({ act }) => act.does)).size + 1;
-  return count < SEARCHES || before.some(isKnown)
+  return count < SEARCHES || before.some(isKnown) || place.tried.call.text.includes(value)
     ? `evidence: a place is what took a search: ${SEARCHES} calls or more, of which that one is the first that names it. One look tells this; leave it out.`
     : [];
 }
