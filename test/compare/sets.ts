@@ -3,7 +3,6 @@
 
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { TOKENS } from '../../src/base/secrets/vendor-table.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readLocomo } from '../eval/locomo.ts';
@@ -11,8 +10,8 @@ import { renderSample } from '../eval/set.ts';
 import { HELD_OUT, inEnglish } from '../eval/sets.ts';
 import { ATTACKS } from '../support/attacks.ts';
 import { seeded } from '../support/random.ts';
-import { secretOf } from '../support/secret-forms.ts';
 import { sessionFile } from '../support/session-file.ts';
+import { tokensOfAll } from '../support/vendor-tokens.ts';
 
 export interface ComparedSession {
   path: string;
@@ -107,7 +106,8 @@ export async function withSecrets(
 ): Promise<{ sessions: ComparedSession[]; secrets: string[] }> {
   const dice = seeded(seed);
   mkdirSync(dir, { recursive: true });
-  const secrets = Array.from({ length: 50 }, () => secretOf(dice.pick(TOKENS).form, dice));
+  const tokens = tokensOfAll(dice).filter(({ before }) => before === '');
+  const secrets = Array.from({ length: 50 }, () => dice.pick(tokens).secret);
   const files = Array.from({ length: 10 }, (_, at) => {
     const session = sessionFile(dir, { id: idOf('5', at) });
     for (const [n, secret] of secrets.slice(at * 5, at * 5 + 5).entries()) {

@@ -1,15 +1,15 @@
-// Takes secrets out of text, before a model sees it and again before the disk does.
-// secretlint's recommended preset knows the vendors, secrets/ what it misses; what is surest is tried first. Text must be
-// decoded first; escapes left inside it are understood.
-// Promises: what is around a secret stays; redacting twice changes nothing more; values are never reported; the time
-// is linear in the text, whatever the text.
+// Takes secrets out of text, before a model sees it and again before the disk does. They are looked for in a copy as rules read
+// it (fold.ts), and taken out of the text itself.
+// Promises: what is around a secret stays; what goes is what stands under what was found; redacting twice changes nothing more;
+// values are never reported; the time is linear in the text, whatever the text.
 
-import { lintSource } from '@secretlint/core';
-import { secretLintProfiler } from '@secretlint/profiler';
-import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend';
-import { blankEscapes, type Found, findByRule, PLACEHOLDER, type SecretRule } from './rule.ts';
-import { ASSIGNMENTS, findKubernetesSecrets, findNamedTokens, IN_PLACES, JWT, PRIVATE_KEY } from './rules.ts';
-import { findTokens } from './token-forms.ts';
+import { findBlocks } from './blocks.ts';
+import { fold } from './fold.ts';
+import { findNamed } from './names.ts';
+import { findInPlaces } from './places.ts';
+import { type Found, PLACEHOLDER } from './rule.ts';
+import { findTokens } from './vendors.ts';
+import { findWalletKeys } from './wallets.ts';
 
 export interface Redaction {
   text: string;
@@ -17,131 +17,74 @@ export interface Redaction {
   found: { rule: string; count: number }[];
 }
 
+/** What is surest is found first: where two overlap, it gives the name. */
+const FINDERS: ((text: string, lower: string) => Found[])[] = [
+  findTokens,
+  findBlocks,
+  findInPlaces,
+  findWalletKeys,
+  findNamed,
+];
+
+// A replacement can lay bare what it hid (a token glued to another). The bound is for texts that were built to be
+// peeled one layer at a time.
+const MAX_ROUNDS = 10;
+
 /** Replaces every secret in `text` by `[redacted:<rule>]`. */
 export async function redact(text: string): Promise<Redaction> {
   const counts = new Map<string, number>();
   let current = text;
-  // A replacement can lay bare what it hid (a token glued to another). The bound is for texts that were built to be
-  // peeled one layer at a time.
   for (let round = 1, before = ''; current !== before && round <= MAX_ROUNDS; round++) {
     before = current;
-    for (const find of FINDERS) current = replaceSecrets(current, find(current), counts);
-    current = replaceSecrets(current, await findByPreset(current), counts);
+    current = withoutSecrets(current, counts);
   }
   const found = [...counts].map(([rule, count]) => ({ rule, count })).sort((a, b) => (a.rule < b.rule ? -1 : 1));
   return { text: current, found };
 }
 
-/** Where the secrets of a text are: the line, from 1, that shows one alone, else the first of those that do together. */
-export async function locateSecrets(text: string): Promise<{ line: number; rule: string }[]> {
-  const whole = await redact(text);
-  if (whole.found.length === 0) return [];
-  const lines = text.split('\n');
-  const found: { line: number; rule: string }[] = [];
-  for (const [at, line] of lines.entries()) {
-    for (const { rule } of (await redact(line)).found) found.push({ line: at + 1, rule });
+/** Where secrets stand in a text, from the left to the right, none in another. */
+export function findSecrets(text: string): Found[] {
+  const folded = fold(text);
+  const lower = lowered(folded.text);
+  const spans = FINDERS.flatMap((find, rank) => find(folded.text, lower).map((span) => ({ ...span, rank })));
+  const found: (Found & { rank: number })[] = [];
+  for (const span of spans.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = found.at(-1);
+    if (last === undefined || span.start >= last.end) found.push(span);
+    else {
+      if (span.rank < last.rank) Object.assign(last, { rule: span.rule, rank: span.rank });
+      last.end = Math.max(last.end, span.end);
+    }
   }
-  if (found.length > 0) return found;
-  const clean = whole.text.split('\n');
-  const first = lines.findIndex((line, at) => line !== clean[at]);
-  return whole.found.map(({ rule }) => ({ line: first + 1, rule }));
+  return found.map(({ rule, start, end }) => {
+    const [from, to] = folded.original(start, end);
+    return { rule, start: from, end: to };
+  });
 }
 
-const MAX_ROUNDS = 10;
+/** In lower case, and as long as it was. */
+function lowered(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text.replace(/[^\u0130]+/g, (part) => part.toLowerCase());
+}
 
-function replaceSecrets(text: string, spans: Found[], counts: Map<string, number>): string {
-  if (spans.length === 0) return text;
+function withoutSecrets(text: string, counts: Map<string, number>): string {
   let out = '';
   let end = 0;
-  for (const span of spans.sort((a, b) => a.start - b.start || b.end - a.end)) {
-    if (span.start >= end) {
-      out += `${text.slice(end, span.start)}${PLACEHOLDER}${span.rule}]`;
-      counts.set(span.rule, (counts.get(span.rule) ?? 0) + 1);
-    }
-    end = Math.max(end, span.end);
+  for (const span of findSecrets(text)) {
+    out += `${text.slice(end, span.start)}${PLACEHOLDER}${span.rule}]`;
+    counts.set(span.rule, (counts.get(span.rule) ?? 0) + 1);
+    end = span.end;
   }
   return out + text.slice(end);
 }
 
-// Two of the preset's rules are not for text of others: `filter-comments` lets the text switch the search off
-// (`secretlint-disable`), `gcp` opens files by name. npm's `_authToken=` takes the rest of the line; ours does not.
-const PRESET = presetRules
-  .filter((rule) => !/-(?:filter-comments|gcp)$/.test(rule.meta.id))
-  .map((rule) => ({ id: rule.meta.id, rule, options: {}, allowMessageIds: ['Npmrc_authToken'] }));
-// The profiler is on by default and keeps a mark per rule and call for ever.
-secretLintProfiler.setEnabled(false);
-
-// Every vendor's token is a long run of token characters with a digit, or sits in a URL or a block with a heading;
-// text without one is not worth the set-up of 26 rules.
-const WORTH_LINTING = /(?<![\w.-])[\w.-]{20}|:\/\/[^\s@/]{1,300}@|access_?key|hooks\.slack/i;
-// secretlint compares all its findings with each other: in pieces, the time stays linear. No token is longer than
-// the overlap, save private keys, which have a rule of their own.
-const PIECE_CHARACTERS = 1 << 16;
-const OVERLAP_CHARACTERS = 1 << 11;
-
-async function findByPreset(text: string): Promise<Found[]> {
-  const spans: Found[] = [];
-  // Its words begin at a word's edge, which the letter of an escape is not.
-  const plain = blankEscapes(text);
-  for (let from = 0; from < text.length; from += PIECE_CHARACTERS) {
-    const content = plain.slice(from, from + PIECE_CHARACTERS + OVERLAP_CHARACTERS);
-    if (!WORTH_LINTING.test(content)) continue;
-    const result = await lintSource({
-      source: { content, filePath: 'text', contentType: 'text' },
-      options: { config: { rules: PRESET }, noPhysicFilePath: true },
-    });
-    for (const { range, ruleId } of result.messages) {
-      if (content.slice(...range).includes(PLACEHOLDER)) continue;
-      const rule = ruleId.replace(/^.*secretlint-rule-/, '');
-      spans.push({ rule, start: from + range[0], end: from + range[1] });
-    }
-  }
-  return widenToRuns(text, spans);
+/** Where the secrets of a text are: the line, from 1, in which each begins. */
+export async function locateSecrets(text: string): Promise<{ line: number; rule: string }[]> {
+  let line = 1;
+  let done = 0;
+  return findSecrets(text).map(({ rule, start }) => {
+    for (; done < start; done++) if (text[done] === '\n') line++;
+    return { line, rule };
+  });
 }
-
-/** Takes the rest of a run with its token: what is glued to a secret is hardly harmless, and could be the next one. */
-function widenToRuns(text: string, spans: Found[]): Found[] {
-  const isOfRun = (at: number) => /[\w+/=-]/.test(text[at] ?? '');
-  const widened: Found[] = [];
-  let taken = 0;
-  for (const span of spans.sort((a, b) => a.start - b.start)) {
-    if (span.end <= taken) continue;
-    let { start, end } = span;
-    while (start > taken && isOfRun(start - 1)) start--;
-    while (isOfRun(end)) end++;
-    widened.push({ rule: span.rule, start: Math.max(start, taken), end });
-    taken = end;
-  }
-  return widened;
-}
-
-type Find = (text: string) => Found[];
-
-const byRule =
-  (rule: SecretRule): Find =>
-  (text) =>
-    findByRule(text, rule);
-
-// Found by what it says once it is decoded.
-const BASE64: SecretRule = {
-  id: 'base64',
-  pattern: /(?<![\w+/-])[\w+/-]{24,8000}={0,2}(?![\w+/=-])/g,
-  isSecret(value) {
-    const said = Buffer.from(value, 'base64').toString('latin1');
-    return (
-      /^[\x20-\x7e\s]{16,}$/.test(said) &&
-      (findTokens(said).length > 0 || said.search(JWT.pattern) >= 0 || said.search(PRIVATE_KEY.pattern) >= 0)
-    );
-  },
-};
-
-const FINDERS: Find[] = [
-  byRule(PRIVATE_KEY),
-  byRule(JWT),
-  findTokens,
-  ...IN_PLACES.map(byRule),
-  findKubernetesSecrets,
-  ...ASSIGNMENTS.map(byRule),
-  findNamedTokens,
-  byRule(BASE64),
-];

@@ -1,29 +1,18 @@
-// Secrets of every form of the table, with their names where they need one, through the whole way: into a session, past
+// Tokens of every vendor, with their names where they need one, through the whole way: into a session, past
 // the model and the disk; and out of a memory that holds them all the same.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
-import { NAMED, TOKENS } from '../../../src/base/secrets/vendor-table.ts';
 import { scrubOf } from '../../../src/memory/scrub.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';
 import { says } from '../../support/messages-server.ts';
-import { type Random, seeded } from '../../support/random.ts';
-import { secretOf } from '../../support/secret-forms.ts';
+import { seeded } from '../../support/random.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
-
-/** A secret of each form, with what stands before it. */
-function all(random: Random): { before: string; secret: string }[] {
-  return [
-    ...TOKENS.map(({ form }) => ({ before: '', secret: secretOf(form, random) })),
-    ...NAMED.flatMap(({ forms, names }) =>
-      forms.map((form) => ({ before: `${random.pick(names)}_api_key = `, secret: secretOf(form, random) })),
-    ),
-  ];
-}
+import { tokensOfAll } from '../../support/vendor-tokens.ts';
 
 const PLACES: [string, (line: string) => { prompt?: string; steps: Step[] }][] = [
   ['human text', (line) => ({ prompt: `Remember that the box answers to\n${line}`, steps: [] })],
@@ -45,7 +34,7 @@ describe.each(PLACES)('%s', (place, put) => {
     const random = seeded(5);
     const every = sized({ quick: 3, deep: 1 });
     const from = seeded(place.length).below(every);
-    const secrets = all(random).filter((_, at) => at % every === from);
+    const secrets = tokensOfAll(random).filter((_, at) => at % every === from);
     const session = sessionFile(tempDir());
     for (const { before, secret } of secrets) {
       const { prompt = 'Deploy it, please, as we always do.', steps } = put(before + secret);
@@ -71,7 +60,7 @@ test('nocturne redact --match takes each of them out of a memory that holds it',
   const { app, store, dir, home } = await testApp();
   const every = sized({ quick: 20, deep: 1 });
   const from = seeded(7).below(every);
-  const secrets = all(seeded(6)).filter((_, at) => at % every === from);
+  const secrets = tokensOfAll(seeded(6)).filter((_, at) => at % every === from);
   const topic = (name: string, lines: string[]) =>
     `---\nname: ${name}\ndescription: About it\ntype: reference\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;
   writeFileSync(

@@ -158,9 +158,9 @@ describe('redact', () => {
     [
       'quotes stand in a password',
       `use postgres://bob:s3"cr'3t@db.example/app now`,
-      'use [redacted:database-connection-string] now',
+      'use postgres://bob:[redacted:url-login]@db.example/app now',
     ],
-  ])('where %s the preset still finds a secret, with all that is glued to it', async (_, text, left) => {
+  ])('where %s a secret is found, with all that is glued to it', async (_, text, left) => {
     expect(await textOf(text)).toBe(left);
   });
 

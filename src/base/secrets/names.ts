@@ -1,0 +1,288 @@
+// What is given to a name: a password, a token or a key, as code, settings, markup, SQL and people write it. A name is found
+// first, then how a value follows it: by a row of GAPS in what programs read, by SAID in sentences; what the value must be like is
+// judged last (values.ts).
+// Every pattern is linear: what it repeats is bounded or can be split in one way only, so no text can make it slow.
+
+import { needlesOf, scan } from './needles.ts';
+import { type Found, PLACEHOLDER } from './rule.ts';
+import { cellsBelow } from './tables.ts';
+import { isGiven, type Kind, type Way } from './values.ts';
+
+/** What secrets are called; the last three: only where they are no part of another word. */
+const NAMES: [kind: Kind, names: string][] = [
+  [
+    'password',
+    'passw(?:or[dt]e?|d)|passphrase|pass-?code|kennwort|mot de passe|contrase[ñn]a|senha|palavra[ -](?:passe|chave)|wachtwoord|has[łl](?:o|a|em)|парол(?:ь|я|ю|ем|и)|密[码碼]|口令|パスワード|비밀번호|암호|şifre|parola|lösenord|adgangskode|heslo|requirepass|storepass(?:word)?|keypass|bindpw|pwd',
+  ],
+  [
+    'pin',
+    'pin-?code|пин-?код|geheimzahl|暗証番号|(?:verification|security|unlock|one[- ]time|login|confirmation)[ _-]code|(?:bestätigungs|sicherheits)code',
+  ],
+  [
+    'secret',
+    'secret(?:[ _-]?(?:access[ _-]?)?key)?|token|api[ _-]?key|credentials?|(?:access|account|auth|encryption|private|shared|sharedaccess|signing|master|license)[ _-]?(?:access[ _-]?)?key|(?:client|tls)[_-]key[_-]data|jeton|clé api|identified(?: with \\w+)? by|mnemonic',
+  ],
+  ['password', 'pass|pw|passe|mdp|clave|psk'],
+  ['pin', 'pin|puk|otp'],
+  ['key', 'key|auth|creds?|salt|pepper'],
+];
+const FIRST_WORD = 3;
+const NEEDLES =
+  'passw passp pass-c passc kennwort mot·de·passe contrase senha palavra wachtwoord hasł hasl парол 密码 密碼 口令 パスワード 비밀번호 암호 şifre parola lösenord adgangskode heslo requirepass storepass keypass bindpw pwd pin пин geheimzahl 暗証番号 verification security unlock one login confirmation bestätigungsc sicherheitsc secret token api credential access account auth encryption private shared signing master license client_key client-key tls_key tls-key jeton clé identified mnemonic pass pw mdp clave psk puk otp key cred salt pepper'
+    .split(' ')
+    .map((word) => [word.replaceAll('·', ' '), true] as const);
+const CUES = needlesOf(NEEDLES);
+const PATTERNS = NAMES.map(([kind, names]) => ({ kind, pattern: new RegExp(names, 'y') }));
+
+/** What a name may go on with and still name a secret: `DB_PASSWORD_PROD`, `secret_key_base`, `пароль1`. */
+const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24}){0,3}/y;
+const HARMLESS_MORE =
+  /file|path|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
+
+const CLOSE = String.raw`["'\x60\])}*]{0,4}`;
+// `const apiKey: string = `, `char password[] = `: the type is not what is given.
+const TYPED = String.raw`(?:\[\d{0,4}\][ \t]{0,9})?(?::[ \t]{0,9}(?:string|str|String|&(?:'static )?str)[ \t]{0,9}(?==))?`;
+const BLOCK = String.raw`(?:[|>][-+]?[ \t]{0,9}\n[ \t]{1,40}|\n[ \t]{1,40}(?=["'\x60])|base64:|[\[({]{1,3}\s{0,40}|q\{|(?:N|[bBrRu]|[$@])(?=["']))?`;
+/** How a value follows a name in what programs read. */
+const GAPS: { way: Way; gap: RegExp; isQuoted?: true }[] = [
+  {
+    way: 'joint',
+    gap: new RegExp(
+      String.raw`${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}`,
+      'y',
+    ),
+  },
+  {
+    way: 'joint',
+    gap: /(?:["']?>|<\/[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}<\/)/y,
+  },
+  {
+    way: 'joint',
+    gap: /["'][,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?(?=["'])/y,
+  },
+  {
+    way: 'joint',
+    gap: /["']?(?:[,{]|\s?\{)?\s{1,80}(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}/y,
+  },
+  { way: 'beside', gap: new RegExp(String.raw`${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])`, 'y') },
+  {
+    way: 'beside',
+    gap: new RegExp(
+      String.raw`${CLOSE}(?:[ \t]{1,9}(?:is |as |by )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`,
+      'yi',
+    ),
+  },
+];
+/** After a flag, or where a line is only a name and its value. */
+const SPACE = /["']?[ \t]{1,20}(?:[057][ \t])?/y;
+const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;
+const IS_SETTING =
+  /^[ \t>|+\d:]*(?:(?:set\w*|env|arg|export|aws configure set|-\w+|static|#?define)[ \t]+)*(?:.*[ \t](?:login|user|username|account|privilege)[ \t]+\S+[ \t]+)?[\w.-]*$/i;
+
+/** What leads to a value in a sentence: a word, an arrow, a colon. In lower case. */
+const SAID =
+  /[ \t](?:is|was|are|be|to|ist|war|sei|lautet|est|sera|es|será|é|è|sarà|jest|это|olarak|now|stands?|sind|sont|son|sono)(?::|[ \t]now|[ \t]set[ \t]to|[ \t]still|[ \t]nu)?[ \t]|[ \t]{0,3}(?:[:=]|->|→|=>|—|–|-(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:```\w{0,10}\n[ \t]{0,9})?)?|[は是为為]/g;
+const QUOTED =
+  /(?:"(?<double>[^"\n]{1,4000})(?="|$)|'(?<single>[^'\n]{1,4000})(?='|$)|`(?<tick>[^`\n]{1,4000})(?=`|$)|“(?<curly>[^”\n]{1,400})|„(?<low>[^“”\n]{1,400})|«(?<angle>[^»\n]{1,400})|「(?<corner>[^」\n]{1,400}))/y;
+const BARE = /[^\s"'`“”„«»「」]{1,120}/y;
+const REST = /[^\s"'`“”„«»「」,;]{1,4000}/y;
+
+interface Name {
+  kind: Kind;
+  name: string;
+  start: number;
+  end: number;
+  before: string;
+  /** Where the next one stands: what is said of this one ends there. */
+  next: number;
+}
+
+export function findNamed(text: string, lower: string): Found[] {
+  const names: Name[] = [];
+  scan(CUES, lower, (_, at) => {
+    const name = at < (names.at(-1)?.end ?? 0) ? undefined : nameAt(text, lower, at);
+    if (name !== undefined) names.push(name);
+  });
+  for (let at = names.length - 1, next = text.length; at >= 0; at--) {
+    const name = names[at] as Name;
+    name.next = next;
+    if (name.kind !== 'key') next = name.start;
+  }
+  const found: Found[] = [];
+  let done = 0;
+  let tabled = 0;
+  for (const name of names) {
+    if (name.start < done) continue;
+    const value = structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
+    if (value !== undefined) {
+      found.push({ rule: 'assignment', ...value });
+      done = value.end;
+    } else if (name.start >= tabled && name.kind !== 'key') {
+      const { cells, end } = cellsBelow(text, name.start);
+      tabled = end;
+      const asked = {
+        ...name,
+        kind: name.kind === 'secret' ? 'password' : name.kind,
+        way: 'beside',
+        joint: '',
+      } as const;
+      for (const cell of cells) {
+        const below = valueAt(text, cell.start, asked, cell.end);
+        if (below) found.push({ rule: 'assignment', ...below });
+      }
+    }
+  }
+  return found;
+}
+
+function nameAt(text: string, lower: string, at: number): Name | undefined {
+  for (const [row, { kind, pattern }] of PATTERNS.entries()) {
+    pattern.lastIndex = at;
+    if (!pattern.test(lower)) continue;
+    const end = pattern.lastIndex;
+    if (row >= FIRST_WORD && !isWord(text, at, end, kind)) continue;
+    const line = text.slice(Math.max(0, at - 160), at);
+    return { kind, name: text.slice(at, end), start: at, end, before: line.slice(line.lastIndexOf('\n') + 1), next: 0 };
+  }
+  return undefined;
+}
+
+function isWord(text: string, at: number, end: number, kind: Kind): boolean {
+  const before = text[at - 1] ?? ' ';
+  const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
+  if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase()) return false;
+  return (isBegun || kind === 'key') && !/\p{L}/u.test(text[end] ?? ' ');
+}
+
+interface Span {
+  start: number;
+  end: number;
+}
+
+function structured(text: string, name: Name): Span | undefined {
+  MORE.lastIndex = name.end;
+  const more = MORE.exec(text)?.[0] ?? '';
+  if (HARMLESS_MORE.test(more)) return undefined;
+  const end = name.end + more.length;
+  for (const { way, gap } of GAPS) {
+    gap.lastIndex = end;
+    const match = gap.exec(text);
+    if (match === null || (match[0].includes('|') && !/^\s*[\w.-]*$/.test(name.before))) continue;
+    const value = valueAt(text, gap.lastIndex, { ...name, way, joint: (match.groups?.joint ?? '').trim() });
+    if (value !== undefined) return value;
+  }
+  SPACE.lastIndex = end;
+  if (!SPACE.test(text)) return undefined;
+  const from = SPACE.lastIndex;
+  const isFlag = IS_FLAG.test(name.before);
+  if (
+    !isFlag &&
+    !(IS_SETTING.test(name.before) && /^\S+[ \t]*(?:[-/]{1,2}\w.*)?(?:\n|$)/.test(text.slice(from, from + 300)))
+  )
+    return undefined;
+  return valueAt(text, from, { ...name, way: isFlag ? 'joint' : 'beside', joint: ' ' });
+}
+
+type Asked = Name & { way: Way; joint: string };
+
+/** The value at a place, where it is one. */
+function valueAt(text: string, from: number, { kind, name, before, way, joint }: Asked, to?: number): Span | undefined {
+  QUOTED.lastIndex = from;
+  const quoted = to === undefined ? QUOTED.exec(text) : null;
+  let start = from;
+  let value: string | undefined;
+  if (quoted !== null) {
+    start += 1;
+    value = Object.values(quoted.groups ?? {}).find(Boolean);
+  }
+  if (to !== undefined) value = text.slice(from, to);
+  else if (value === undefined) {
+    start = from + (/^["'`*_“„«「…]+|^\.{3}/.exec(text.slice(from, from + 4))?.[0].length ?? 0);
+    BARE.lastIndex = start;
+    value = trimmed(BARE.exec(text)?.[0] ?? '', way);
+  }
+  if (value.includes(PLACEHOLDER) || value === '') return undefined;
+  let end = start + value.length;
+  if (quoted === null && value.length === 120) {
+    REST.lastIndex = end;
+    if (REST.test(text)) end = REST.lastIndex;
+  }
+  const given = { value, kind, name, way, joint, isQuoted: quoted !== null, before, behind: text.slice(end, end + 20) };
+  return isGiven(given) ? { start, end } : undefined;
+}
+
+/** A bare value without what is no longer of it. */
+function trimmed(value: string, way: Way): string {
+  const cut = value.search(
+    /&(?=[\w.-]+=)|;(?=[\w .-]+=)|<\/?[\w]|,(?=[\w"-]+[=:])|…|\.{3}|\\n|[，。、；]|(?<=[!-~])[\u3000-\u9fff\uac00-\ud7af]/,
+  );
+  const own = cut > 0 ? value.slice(0, cut) : value;
+  return own.replace(way === 'prose' ? /[,;:.)\]}*_，。]+$/ : /[,;:.)\]}]+$/, '');
+}
+
+const WINDOW = 110;
+
+function said(text: string, lower: string, name: Name): Span | undefined {
+  const window = lower.slice(name.end, Math.min(name.end + WINDOW, name.next));
+  if (!/^(?:e?s|n|si)?["'\x60*_)\]]{0,3}(?:[\s:,(（は是为為—→]|$)/.test(window)) return undefined;
+  if (name.kind === 'key' && !/\p{L} $/u.test(name.before)) return undefined;
+  const stop = /[.!?](?=\s)|\n(?=\s*\n)|[。！？]/.exec(window)?.index ?? window.length;
+  const given = (at: number, joint: string) => valueAt(text, name.end + at, { ...name, way: 'prose', joint });
+  SAID.lastIndex = 0;
+  for (let match = SAID.exec(window); match !== null && match.index <= stop; match = SAID.exec(window)) {
+    const value = /[@/\\<>{}|]/.test(window.slice(0, match.index)) ? undefined : given(SAID.lastIndex, match[0]);
+    if (value !== undefined) return value;
+    SAID.lastIndex = Math.max(match.index + 1, SAID.lastIndex - 1);
+  }
+  const isPin = name.kind === 'pin';
+  const beside = (isPin ? /^(?:[ \t]\p{L}{1,12}){0,3}[ \t]{1,3}(?=\d)/u : /^[ \t]{1,3}(?=\S)/).exec(window);
+  const below = name.kind === 'key' ? undefined : lineBelow(text, name.end);
+  return (beside ? given(beside[0].length, '') : undefined) ?? (below ? given(below - name.end, ':') : undefined);
+}
+
+const MOST_BELOW = 240;
+const ALONE = /\s{0,20}(?:```\w{0,10}\n)?[ \t]{0,20}(?=\S{1,200}[ \t]{0,9}(?:\n|$))/y;
+const ANSWER = /\[?[\d:. -]{0,20}\]?[^\n:]{0,30}:[ \t]{1,4}(?=\S{1,200}[ \t]{0,9}(?:\n|$))/y;
+
+/** Where a line of its own begins on which nothing but a value stands, or the answer in a chat. */
+function lineBelow(text: string, from: number): number | undefined {
+  const line = text.slice(from, from + MOST_BELOW);
+  const end = line.indexOf('\n');
+  const sign = end < 0 ? undefined : /[:?]\s*$/.exec(line.slice(Math.max(0, end - 9), end))?.[0][0];
+  if (sign === undefined) return undefined;
+  const pattern = sign === ':' ? ALONE : ANSWER;
+  pattern.lastIndex = from + end + 1;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
+
+/** `hunter2 is the password`, `use “hunter2” as password`. */
+const PAIR = /"value"\s?:\s?"(?<value>[^"\s]{5,200})"\s?,\s?"(?:name|key)"\s?:\s?"[\w-]*$/;
+const BEFORE =
+  /(?<value>[^\s"'`“”„«»]{5,100})["'`”»“*]?[ \t](?:is|as|als|ist|como|comme|come|jako|как|es|est|è|é)[ \t](?:[\p{L}']{1,12}[ \t]){0,3}[\p{L}-]*$/u;
+
+function saidBefore(name: Name): Span | undefined {
+  if (name.kind === 'key') return undefined;
+  const isPair = name.before.includes('"value"');
+  if (
+    !isPair &&
+    !/ (?:is|as|als|ist|com[eo]|comme|jako|как|es|est|è|é) (?:[\p{L}']{1,12} ){0,3}[\p{L}-]*$/u.test(
+      name.before.slice(-45),
+    )
+  )
+    return undefined;
+  const match = (isPair ? PAIR : BEFORE).exec(name.before);
+  const value = match?.groups?.value;
+  if (match === null || value === undefined) return undefined;
+  const start = name.start - name.before.length + match.index + match[0].indexOf(value);
+  const asked = {
+    value,
+    kind: name.kind,
+    name: name.name,
+    way: 'prose' as const,
+    joint: '',
+    isQuoted: false,
+    before: '',
+    behind: '',
+  };
+  return isGiven(asked) ? { start, end: start + value.length } : undefined;
+}

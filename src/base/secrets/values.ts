@@ -1,0 +1,136 @@
+// Whether what stands where a secret would is one: by what it is called, by how it is written, and by what it looks like.
+
+import { isCode, isMachineMade, isMixed, isPath, isPlaceholder, isShuffled } from './rule.ts';
+import { namesVendor } from './vendors.ts';
+
+export type Kind = 'password' | 'pin' | 'secret' | 'key';
+
+/** How a value follows its name: by a joint of programs, beside it in structure, or in a sentence. */
+export type Way = 'joint' | 'beside' | 'prose';
+
+export interface Given {
+  value: string;
+  kind: Kind;
+  /** As it is written. */
+  name: string;
+  way: Way;
+  joint: string;
+  isQuoted: boolean;
+  /** What stands before the name in its line, up to 80 characters; and behind the value. */
+  before: string;
+  behind: string;
+}
+
+/** Before `token`: where a list goes on. */
+const CURSOR =
+  /(?:page|next|prev|previous|continuation|continue|cursor|sync|resume|pagination|scroll|offset|checkpoint|iterator|watch|pad|eos|bos|max|csrf)[_-]?$/i;
+const SPEAKS =
+  /passw|passphrase|pwd|secret|token|api[ _-]?key|kennwort|mot de passe|contrase|senha|wachtwoord|пароль|credential/i;
+const UNIT =
+  /^[ \t-]?(?:digits?|char|zeichen|words?|wörter|caract|car[aá]ct|letters|znak|tekens|cyfr|символ|位|文字|times|days?|tage|minutes?|hours?|%|px|ms\b)/i;
+/** Words with digits in them that are no passwords. */
+const NO_PASSWORD = new RegExp(
+  [
+    String.raw`\d+(?:st|nd|rd|th|px|[kKmMgG]i?[bB]|ms|[smhdwxyk]|bits?|er|te[rn]?)?`,
+    String.raw`[A-Za-z]{1,3}\d{1,2}|[a-z]\d{1,2}[a-z]|v\d.*|\d+-[a-z]+|[A-Za-z]{2,5}-\d{1,4}|[\d:.,/TZ+-]+`,
+    String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?|[A-Z][A-Z\d]*_[A-Z\d_]+|[a-z]+(?:_[a-z\d]+)+`,
+    String.raw`[\w.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
+    String.raw`(?:OAuth|SHA|sha|AES|aes|TLS|tls|md|MD|ip|IP|http|HTTP|utf|UTF|ed|x|s|ec|k|p)-?\w?\d[\d.]*\w?`,
+  ]
+    .map((each) => `^(?:${each})$`)
+    .join('|'),
+);
+
+/** Whether a word of a sentence can only be a password. */
+export function isPassword(value: string): boolean {
+  if (value.length < 5 || value.length > 100 || isPlaceholder(value)) return false;
+  if (isCode(value) && !/^[A-Z][a-z]+\.[A-Z][a-z]+\d+$/.test(value)) return false;
+  if (SPEAKS.test(value) && !/[!@#$%^&*+~?]/.test(value)) return false;
+  const hasSign = /[A-Za-z\d][!@#$%^&*+~?=.,_-]+[A-Za-z\d]|[A-Za-z\d][!#$%&*+?]+$/.test(value);
+  if (!/\d/.test(value))
+    return (
+      /[A-Za-z][!@#$%^&*+~?]/.test(value) && (/[a-z][!@#$%^&*+~?][A-Za-z]/.test(value) || /[a-z][A-Z]/.test(value))
+    );
+  if (!/\p{L}/u.test(value)) return hasSign && /[!@#$%^&*+~?]/.test(value);
+  return !NO_PASSWORD.test(value);
+}
+
+export function isGiven(given: Given): boolean {
+  const { value, kind, name, way, joint, isQuoted, before, behind } = given;
+  if (isPlaceholder(value)) return false;
+  const isPhrase = /\s/.test(value);
+  if (kind === 'pin') return /^\d{4,8}#?$/.test(value) && !UNIT.test(behind);
+  if (kind === 'key') return !isPhrase && isKeyOfSomeone(given);
+  if (/^token/i.test(name) && CURSOR.test(before)) return false;
+  const letters = value.replace(/[^a-z]/gi, '').toLowerCase();
+  if (letters !== '' && letters === name.replace(/[^a-z]/gi, '').toLowerCase()) return false;
+  const isOfPassword = kind === 'password';
+  if (isPhrase) return false;
+  if (way === 'prose') {
+    if (UNIT.test(behind)) return false;
+    return isOfPassword
+      ? isPassword(value) || (/^\d{5,}$/.test(value) && /[:：はis为是]\s*$/.test(joint))
+      : isMachineMade(value) && value.length >= 16 && !isCode(value) && /\d/.test(value);
+  }
+  const hasDigit = /\d/.test(value);
+  if (way === 'beside') {
+    if (isOfPassword) return isPassword(value);
+    return /^identified/i.test(name)
+      ? value.length >= 4
+      : isMachineMade(value) && value.length >= 12 && (hasDigit || value.length >= 20) && !isCode(value);
+  }
+  if (!/[a-z]/i.test(value)) return isOfPassword ? value.length >= 5 && hasDigit : /^\d{15,}$/.test(value);
+  if (isQuoted) {
+    if (isPath(value) || (SPEAKS.test(value) && !hasDigit)) return false;
+    return isOfPassword
+      ? value.length >= 5 && /[a-z\d]{3}/i.test(value)
+      : (value.length >= 8 && (hasDigit || isMixedInOrder(value))) || (value.length >= 6 && isPassword(value));
+  }
+  if (isCode(value)) return isOfPassword && isPassword(value);
+  if (joint === '=' && name === name.toUpperCase()) return value.length >= (isOfPassword ? 4 : 8);
+  // Bare and in running text or code: it must not look like a word or a name.
+  if (/^[\w-]*$/.test(value) && !isMixed(value) && SPEAKS.test(value)) return false;
+  // `signingKey: Ed25519Signer` names a type.
+  if (!isOfPassword && /^[A-Z][a-z]+\w*$/.test(value) && !isShuffled(value)) return false;
+  if (isOfPassword) return value.length >= 5 && (hasDigit || /[!@#$%^*+~?&]/.test(value));
+  return value.length >= 8 && (hasDigit ? value.length >= 12 || /[!@#$%^*+~?&-]/.test(value) : isPassword(value));
+}
+
+/** Letters of both cases in an order no word has. */
+function isMixedInOrder(value: string): boolean {
+  return value.length >= 20 && (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / 3;
+}
+
+/** Keys that are no secrets. */
+const HARMLESS_KEY =
+  /(?:primary|foreign|public|pub|publishable|cache|partition|sort|hash|range|idempotency|dedupe?|object|row|group|query|storage|map|lookup|index|routing|translation|message|etag|composite|natural|unique|react|item|node|site|job|lock|redis|memo|file|blob|bucket|content|event|trace|host|verif(?:y|ication)|answer|artifact|asset|build|column|config|context|data|entity|entry|field|image|layer|module|package|parent|product|record|ref|registry|render|request|resource|restore|s3|snapshot|source|state|store|symbol|tag|task|thread|turbo|type|version|session)[_-]?$/i;
+const PROTECTS =
+  /api|secret|auth|access|private|passw|token|cred|master|admin|encr|decr|crypt|sign|unseal|fernet|shared|account|valid|logged|nonce|salt|pepper|app|machine/i;
+
+/** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
+function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean {
+  const whose = /[A-Za-z][\w-]{0,60}[ ]?$/.exec(before)?.[0] ?? '';
+  if (way === 'prose') {
+    if (isCode(value) || value.length < 14) return false;
+    if (namesVendor(whose)) return isMachineMade(value);
+    return isMixed(value) && isShuffled(value) && !HARMLESS_KEY.test(whose.trim());
+  }
+  if (isPath(value) || (way !== 'joint' && !isQuoted)) return false;
+  const isSalt = /salt|pepper/i.test(name);
+  if (!isSalt && (whose === '' || HARMLESS_KEY.test(whose.trim()))) return false;
+  // `monkey` and `turkey`: the name must begin there, by a sign or a capital.
+  if (!isSalt && !/[_ -]$/.test(whose) && !/^[A-Z]/.test(name)) return false;
+  if (isSalt || PROTECTS.test(whose) || namesVendor(whose)) {
+    if (isQuoted)
+      return value.length >= 12 && /\d/.test(value) && !isCode(value) && (isMachineMade(value) || isPassword(value));
+    return (
+      value.length >= 12 &&
+      /\d/.test(value) &&
+      isMachineMade(value) &&
+      !isCode(value) &&
+      (!/[A-Z]/.test(value) || isShuffled(value) || isMixed(value))
+    );
+  }
+  if (!/^[\w+/=.~-]{10,500}$/.test(value)) return false;
+  return value.length >= 16 && isMixed(value) && isShuffled(value);
+}
