@@ -81,7 +81,7 @@ export function filesIn(command: string): string[] {
   return [
     ...new Set(
       words.filter((word) =>
-        /^(?!-|\d|https?:|[./]+$|\/dev\/)[^\s=$*]*(?:[^/\s]\/[^/\s]|\w\.[a-z]\w{0,4}$)/i.test(word),
+        /^(?!-|\d|https?:|[./]+$|\/dev\/)[^\s=$*]*(?:[^/\s]\/[^/\s]|\w\.[a-z]\w{0,4}$|^\.[a-z][\w-]+$)/i.test(word),
       ),
     ),
   ];
@@ -94,6 +94,16 @@ export function tellsEnd(command: string): boolean {
   return (
     commands.every(({ joint }, at) => at === commands.length - 1 || joint === '&&') &&
     !/\|\||\|/.test(commands.at(-1)?.joint ?? '')
+  );
+}
+
+/** Whether an exit code that tells of a failure is that of a command's last program, as in a list or a loop; not in a pipe. */
+export function tellsFailure(command: string): boolean {
+  const commands = commandsIn(command);
+  const last = commands.findLast(({ words }) => words[0] !== 'done' && words[0] !== 'fi');
+  return (
+    commands.every(({ joint }) => !joint.includes('|')) &&
+    (programOf(last?.words ?? []) !== null || programsIn(command).length === 0)
   );
 }
 

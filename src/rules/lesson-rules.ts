@@ -143,20 +143,23 @@ const LOOKS_FOR =
 
 function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const values = literals(candidate.text);
-  const place = calls.find(
-    ({ quoted, tried: { act }, isResult }) =>
-      isResult && act.ended !== 'failed' && values.some((value) => quoted.quote.includes(value)),
-  );
-  if (!place)
+  const places = calls.flatMap((call) => {
+    const isFound = call.isResult && call.tried.act.ended !== 'failed';
+    return isFound ? values.filter((value) => call.quoted.quote.includes(value)).map((value) => ({ call, value })) : [];
+  });
+  if (places.length === 0)
     return 'evidence: a place needs the result in which the value of its text was found. Quote the value there, or leave it out.';
-  const value = values.find((each) => place.quoted.quote.includes(each)) as string;
-  const before = tried.slice(Math.max(0, place.at - SEARCHED_BACK), place.at);
-  const isKnown = ({ call, result }: TriedCall) => call.text.includes(value) || result.text.includes(value);
-  const searches = before.filter((each) => LOOKS_FOR.test(each.act.does) && !isKnown(each));
-  const count = new Set(searches.map(({ act }) => act.does)).size + 1;
-  return count < SEARCHES || before.some(isKnown) || place.tried.call.text.includes(value)
-    ? `evidence: a place is what took a search: ${SEARCHES} calls or more, of which that one is the first that names it. One look tells this; leave it out.`
-    : [];
+  // Of what stands in several places the last that was found tells how long it took.
+  const isSearched = places.some(({ call: { at, tried: place }, value }) => {
+    const before = tried.slice(Math.max(0, at - SEARCHED_BACK), at);
+    if (place.call.text.includes(value)) return false;
+    if (before.some(({ call, result }) => call.text.includes(value) || result.text.includes(value))) return false;
+    const searches = before.filter(({ act }) => LOOKS_FOR.test(act.does));
+    return new Set(searches.map(({ act }) => act.does)).size + 1 >= SEARCHES;
+  });
+  return isSearched
+    ? []
+    : `evidence: a place is what took a search: ${SEARCHES} calls or more, of which that one is the first that names it. One look tells this; leave it out.`;
 }
 
 /** So much of a text stands in one passage of what a tool said: that says it, and whoever looks finds it. */
@@ -203,7 +206,7 @@ const MOST_READ = 20_000;
 
 /** What leaves something behind that the next session meets. */
 const LEAVES =
-  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree)|gh (?:pr|issue|release) \w+|glab mr \w+)$/;
+  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|gh (?:pr|issue|release) \w+|glab mr \w+)$/;
 const CLAIMS =
   /\b(?:pass(?:es|ed|ing)?|green|verified|tested|builds|works|all done|complete[d]?|fixed|deployed|released|merged)\b/i;
 const SHOWS =
@@ -213,7 +216,8 @@ function outcomeProven({ candidate, calls }: Lesson): string | Proven[] {
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
   if (!worked.some(({ tried }) => tried.act.programs.some((program) => LEAVES.test(program))))
     return 'evidence: an outcome needs the call that made the branch, commit or pull request and that its tool marks as good. Quote it, or leave it out.';
-  if (CLAIMS.test(candidate.text) && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))
-    return 'text: claims what no quoted call shows. Quote the call that shows it, or leave the claim out.';
+  const claim = CLAIMS.exec(candidate.text)?.[0];
+  if (claim && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))
+    return `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`;
   return [];
 }

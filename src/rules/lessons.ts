@@ -2,7 +2,7 @@
 // marks, never words. Pure: it looks nothing up, and what a sentence means it does not know.
 
 import { isObject } from '../base/text/json.ts';
-import { filesIn, harmsIn, programsIn, tellsEnd } from './commands.ts';
+import { filesIn, harmsIn, programsIn, tellsEnd, tellsFailure } from './commands.ts';
 import { foldSpace } from './quotes.ts';
 
 /** How something was found: a way that works, where something is, why it is so, or what a session left. */
@@ -52,6 +52,8 @@ export interface Act {
   isCommand: boolean;
   /** Its exit code says what became of it: no pipe hides that. */
   isTold: boolean;
+  /** That it failed is told by it, of what stands in a list or a loop too. */
+  isFailureTold: boolean;
 }
 
 /** A call that was answered, as it stands in the transcript. */
@@ -74,6 +76,7 @@ export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
       files: filesIn(command),
       isCommand: true,
       isTold: tellsEnd(command),
+      isFailureTold: tellsFailure(command),
     };
   const file = FILE_KEYS.map((key) => fields[key]).find((value) => typeof value === 'string');
   const does = [tool, file].filter((word) => typeof word === 'string').join(' ');
@@ -83,6 +86,7 @@ export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
     files: file ? [file as string] : [],
     isCommand: false,
     isTold: true,
+    isFailureTold: true,
   };
 }
 
@@ -122,6 +126,7 @@ export function endOf(
   { text, isError, isUnmarked }: { text: string; isError: boolean; isUnmarked?: boolean },
 ): Act['ended'] {
   if (isUnmarked || NEVER_RAN.test(text)) return undefined;
+  if (isError && act.isFailureTold) return 'failed';
   if (act.isTold) return isError ? 'failed' : 'worked';
   if (act.programs.length !== 1) return undefined;
   const row = SUMMARIES.find(([program]) => program.test(act.programs[0] ?? ''));

@@ -1,7 +1,7 @@
 // What a shell command calls, and what harm it may do, told by its words.
 
 import { expect, test } from 'vitest';
-import { filesIn, harmsIn, programsIn, tellsEnd } from '../../src/rules/commands.ts';
+import { filesIn, harmsIn, programsIn, tellsEnd, tellsFailure } from '../../src/rules/commands.ts';
 
 test.each([
   ['cd services/api && pnpm test 2>&1 | tail -5', ['pnpm test']],
@@ -37,6 +37,13 @@ test('an exit code says what became of a command only where no pipe and no later
     expect([told, tellsEnd(told)]).toEqual([told, true]);
   for (const hidden of ['go test | tail -3', 'go test; echo done', 'go test || true', 'go test &\nwait'])
     expect([hidden, tellsEnd(hidden)]).toEqual([hidden, false]);
+});
+
+test('one that tells of a failure is that of a list’s or a loop’s last program, not of a pipe or of what only looks', () => {
+  for (const told of ['go test ./...', 'ls; go test', 'F="a b"; for f in $F; do sed -i s/x/y/ $f; done'])
+    expect([told, tellsFailure(told)]).toEqual([told, true]);
+  for (const hidden of ['go test | grep FAIL', 'go test; grep -c x log', 'go test || exit 1'])
+    expect([hidden, tellsFailure(hidden)]).toEqual([hidden, false]);
 });
 
 test.each([

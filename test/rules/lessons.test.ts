@@ -85,6 +85,23 @@ test('a place is kept that took three calls, and not one that one look tells or 
   expect(await proposed([asked, known, ...SEARCH.slice(1)], late)).toContain('One look tells this');
 });
 
+test('of what stands in several places the one that was found last tells how long that took', async () => {
+  const steps: Step[] = [
+    { human: 'Bump the version' },
+    { run: 'cat package.json', prints: '"version": "0.3.0"' },
+    { run: 'grep -n version *.json', prints: 'package.json: "0.3.0"\nmanifest.json: "0.3.0"' },
+    { run: 'rg --hidden 0.3.0', prints: 'package.json\nmanifest.json\n.plugin/plugin.json' },
+  ];
+  const text = 'The version stands in `package.json`, `manifest.json` and `.plugin/plugin.json`.';
+  const evidence = (quote: string) => [['r3', quote]] as Proposed['evidence'];
+  const all = evidence('package.json\nmanifest.json\n.plugin/plugin.json');
+  expect(await proposed(steps, { ...PLACE, text, evidence: all })).toMatchObject({ found: 'place' });
+  const two = 'The version stands in `package.json` and `manifest.json`.';
+  expect(await proposed(steps, { ...PLACE, text: two, evidence: evidence('package.json\nmanifest.json') })).toContain(
+    'One look tells this',
+  );
+});
+
 const WHY = 'esbuild drops the decorators, which is why build.mjs runs tsc before it';
 const REASON: Proposed = {
   found: 'reason',
@@ -143,7 +160,15 @@ test('an outcome is kept with the call that made it; what it claims only with th
     text: 'Branch `feat/parser` is pushed, all tests pass.',
     evidence: [...OUTCOME.evidence.slice(0, 1), ['m2', 'all tests pass']] as Proposed['evidence'],
   };
-  expect(await proposed([asked, PUSHED, closing], claim)).toContain('claims what no quoted call shows');
+  expect(await proposed([asked, PUSHED, closing], claim)).toContain('"pass" claims what no quoted call shows');
+  // What is not committed is shown by a look at it.
+  const status: Step = { run: 'git status', prints: 'On branch feat/parser\nmodified: parser.ts' };
+  const open = { ...OUTCOME, text: 'Branch `feat/parser`: `parser.ts` is not committed.' };
+  const looked = [
+    ['r1', 'On branch feat/parser\nmodified: parser.ts'],
+    ['m2', 'The error recovery is still open'],
+  ] as Proposed['evidence'];
+  expect(await proposed([asked, status, closing], { ...open, evidence: looked })).toMatchObject({ found: 'outcome' });
   const tested: Step = { run: 'go test ./...', prints: 'ok all' };
   const shown = { ...claim, evidence: [...claim.evidence, ['m3', 'go test ./...']] as Proposed['evidence'] };
   expect(await proposed([asked, PUSHED, closing, tested], shown)).toMatchObject({ found: 'outcome' });

@@ -39,7 +39,8 @@ export function waysIn(tried: readonly Tried[]): Segment[][] {
   return madeGood(tried).map(({ failed, worked }) => [failed.call, failed.result, worked.call]);
 }
 
-const WRITES_DOWN = /^(?:git commit|gh (?:pr|issue) (?:create|comment|edit|review|close)|glab mr (?:create|note))$/;
+const WRITES_DOWN =
+  /^(?:git (?:commit|push)|gh (?:pr|issue) (?:create|comment|edit|review|close)|glab mr (?:create|note))$/;
 
 /** The calls by which an agent tells others what it did and why. */
 export function writtenIn(tried: readonly Tried[]): Segment[] {
