@@ -30,20 +30,21 @@ const MOST_WORDS_OF_ANSWER = 4;
 const wordsOf = ({ words, text }: EvidenceSource) => words ?? text;
 const isHuman = ({ speaker }: EvidenceSource) => speaker === 'human';
 
+/** The quoted words with which a person answers a message at once, neither asking back nor denying what the text does not. */
+export function answersTo(source: EvidenceSource, { quoted, shown, text }: Candidate): Quoted[] {
+  return quoted.filter((answer) => {
+    if (answer.by !== 'human' || (isDenied(answer.quote) && !isNegated(text)) || isQuestion(answer.quote)) return false;
+    if (answer.source.id === source.id || answer.source.chosen?.includes(APPROVED)) return true;
+    const at = shown.findIndex(({ id }) => id === answer.source.id);
+    const before = shown.slice(0, Math.max(0, at));
+    return before.findLast((each) => each.speaker === 'assistant' && wordsOf(each).trim() !== '')?.id === source.id;
+  });
+}
+
 /** What of an agent's quoted words a person answers who is quoted, too; empty where they answer something else. */
-export function answered({ source, quote }: Quoted, { quoted, shown, text }: Candidate): string {
-  const found = quoted.flatMap((answer) => {
-    if (answer.by !== 'human' || (isDenied(answer.quote) && !isNegated(text)) || isQuestion(answer.quote)) return [];
+export function answered({ source, quote }: Quoted, candidate: Candidate): string {
+  const found = answersTo(source, candidate).flatMap((answer) => {
     if (answer.source.id === source.id || answer.source.chosen?.includes(APPROVED)) return [quote];
-    const before = shown.slice(
-      0,
-      Math.max(
-        0,
-        shown.findIndex(({ id }) => id === answer.source.id),
-      ),
-    );
-    const last = before.findLast((each) => each.speaker === 'assistant' && wordsOf(each).trim() !== '');
-    if (last?.id !== source.id) return [];
     const taken = closingOf(wordsOf(source), ownWords(answer.source.text));
     return [findQuote(taken, quote), ...[taken, ...taken.split('\n')].map((part) => findQuote(quote, part))];
   });

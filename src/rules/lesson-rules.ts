@@ -3,7 +3,7 @@
 
 import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
-import { answered, stands } from './carried.ts';
+import { answersTo, stands } from './carried.ts';
 import { harmsIn, programsIn } from './commands.ts';
 import { claimsSpeaker, speaksToAgent } from './languages.ts';
 import { type Found, isSameTried, type Proof, type TriedCall } from './lessons.ts';
@@ -176,22 +176,26 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     return (at < 0 || at < order) && isReadIn(text, own.quote, result.text);
   });
   if (read) return 'text: a text that was read says this; whoever looks there finds it. Leave it out.';
-  if (quoted.some((each) => each.by === 'human') && answered(own, candidate) !== '') return [];
+  if (answersTo(own.source, candidate).length > 0) return [];
   const isNoted = calls.find(
     ({ quoted: each, isResult, tried: { act } }) => each === own && !isResult && act.ended === 'worked',
   );
-  const isLater = ({ tried: { result } }: QuotedCall) =>
-    messages.findIndex(({ id }) => id === result.message.id) > order;
+  // What it was concluded from is as good as what came of it, where the person said nothing between.
+  const since = messages.slice(0, order).findLastIndex(({ speaker }) => speaker === 'human');
+  const isNear = ({ tried: { result }, isResult }: QuotedCall) => {
+    const at = messages.findIndex(({ id }) => id === result.message.id);
+    return at > order || (isResult && at > since);
+  };
   const said = `${text}\n${own.quote}`;
   const isNamed = ({ tried: { act } }: QuotedCall) =>
     [
       ...act.files.map((file) => file.split(/[/\\]/).at(-1) ?? file),
       ...act.programs.flatMap((each) => [each, each.split(' ')[0] as string]),
     ].some((name) => name.length > 1 && said.includes(name));
-  const good = isNoted ?? calls.find((each) => each.tried.act.ended === 'worked' && isLater(each) && isNamed(each));
+  const good = isNoted ?? calls.find((each) => each.tried.act.ended === 'worked' && isNear(each) && isNamed(each));
   return good
     ? []
-    : 'evidence: a reason needs a later call on the file or program that it names and that its tool marks as good, or the words by which the human accepts it. Quote that, or leave it out.';
+    : 'evidence: a reason needs a call on the file or program that it names, after that sentence, or right before it with its result quoted, or the words by which the human accepts it. Quote that, or leave it out.';
 }
 
 function isReadIn(text: string, quote: string, result: string): boolean {

@@ -117,7 +117,7 @@ test('a reason is kept with a later call on what it names that worked, with the 
   const says: Step = { says: `Found it: ${WHY}.` };
   const good: Step = { run: 'node build.mjs', prints: 'built' };
   expect(await proposed([asked, says, good], REASON)).toMatchObject({ found: 'reason', by: 'assistant' });
-  expect(await proposed([asked, says, { ...good, failed: true } as Step], REASON)).toContain('needs a later call');
+  expect(await proposed([asked, says, { ...good, failed: true } as Step], REASON)).toContain('needs a call on');
   const other = {
     ...REASON,
     evidence: [
@@ -125,7 +125,28 @@ test('a reason is kept with a later call on what it names that worked, with the 
       ['m2', 'cargo build'],
     ] as Proposed['evidence'],
   };
-  expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain('needs a later call');
+  expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain('needs a call on');
+  const looked: Step = { run: 'grep -c target build.mjs', prints: 'build.mjs: 2 targets' };
+  const concluded = (of: number, quote: string) =>
+    ({
+      ...REASON,
+      evidence: [
+        [`m${of}`, WHY],
+        [`r${of - 1}`, quote],
+      ],
+    }) as Proposed;
+  const result = 'build.mjs: 2 targets';
+  expect(await proposed([asked, looked, says], concluded(2, result))).toMatchObject({ found: 'reason' });
+  // What was looked at before the person spoke is not what it was concluded from.
+  const between = [asked, looked, { human: 'And the size?' }, says] as Step[];
+  const earlier = {
+    ...concluded(3, result),
+    evidence: [
+      ['m3', WHY],
+      ['r1', result],
+    ],
+  } as Proposed;
+  expect(await proposed(between, earlier)).toContain('needs a call on');
   const commit: Step = { run: `git commit -m "build: ${WHY}"`, prints: '[main 1a2b3c4] build' };
   expect(await proposed([asked, commit], { ...REASON, evidence: [['m1', WHY]] })).toMatchObject({ found: 'reason' });
   const yes = {
