@@ -1,26 +1,34 @@
-// What tells an open page that something changed: in which memory, or elsewhere, never what. Rows tell it, asked every second, and
-// only while someone watches; so are the directories, for what was edited past nocturne. Every page says what was known when it was
-// made, so that whoever comes late, or comes back after a sleep, is told what was missed.
+// What tells an open page that something changed, never what and where: the page is read again then. Rows tell it, asked every second,
+// and only while someone watches; so are the directories, for what was edited past nocturne. Every page says what was known when it was
+// made, so that whoever comes late, or comes back after a sleep, is told that there is more.
 
 import { onAppError } from '../base/errors.ts';
-import type { Db } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import type { App } from '../worker/compose.ts';
 
 const LOOK_MS = 1_000;
 /** A connection that says nothing for long is cut by what stands between. */
 const SIGN_OF_LIFE_LOOKS = 20;
-const REMEMBERED = 200;
 
 type Watcher = ReadableStreamDefaultController<Uint8Array>;
+
+/** Of memories, of work, of who works, and of single values, those apart that the page writes itself by being opened. */
+const TELLING = [
+  `select id, (select max(seq) from version where version.memory = memory.id), archived_at, paused_until
+    from memory where deleted_at is null and tenant = '' order by id`,
+  "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
+  'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',
+  'select count(*), max(started_at) from worker',
+  "select key, value from setting where key not in ('looked', 'night') and key not like 'ticket:%' and key not like 'page:%' order by key",
+];
 
 export class LiveChanges {
   readonly #app: App;
   readonly #watchers = new Set<Watcher>();
-  readonly #events: { id: number; of: string }[] = [];
   readonly #begun = Math.floor(Math.random() * 2 ** 32).toString(16);
-  #signs: Map<string, string> | undefined;
-  #id = 0;
+  /** What is another text once something changed. */
+  #sign: string | undefined;
+  #changes = 0;
   #looks = 0;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -31,8 +39,12 @@ export class LiveChanges {
 
   /** What a page that is made now knows; whatever changes from here on comes later. */
   async mark(): Promise<string> {
-    if (!this.#signs) await this.#compare();
-    return `${this.#begun}.${this.#id}`;
+    if (this.#sign === undefined) await this.#compare();
+    return this.#mark;
+  }
+
+  get #mark(): string {
+    return `${this.#begun}.${this.#changes}`;
   }
 
   /** `lastId`: what who listens knows already, as `mark` said it or the last event did. */
@@ -43,7 +55,7 @@ export class LiveChanges {
         own = watcher;
         this.#watchers.add(watcher);
         send(watcher, 'retry: 1000\n\n');
-        for (const each of this.#missed(lastId)) send(watcher, this.#say(each));
+        if (lastId !== null && lastId !== this.#mark) this.#tell(watcher);
         if (this.#timer) return;
         // The first look finds what changed while nobody watched.
         this.#look();
@@ -58,18 +70,10 @@ export class LiveChanges {
   }
 
   /** Something was done here: it is told without waiting for the next look. */
-  async done(of: string): Promise<void> {
-    const before = this.#id;
+  async done(): Promise<void> {
+    const before = this.#changes;
     await this.#compare();
-    if (this.#id === before) this.#tell(of);
-  }
-
-  #tell(of: string): void {
-    this.#id += 1;
-    const event = { id: this.#id, of };
-    this.#events.push(event);
-    if (this.#events.length > REMEMBERED) this.#events.shift();
-    for (const each of this.#watchers) send(each, this.#say(event));
+    if (this.#changes === before) this.#changed();
   }
 
   async close(): Promise<void> {
@@ -84,15 +88,13 @@ export class LiveChanges {
     this.#timer = undefined;
   }
 
-  #missed(lastId: string | null): { id: number; of: string }[] {
-    if (lastId === null) return [];
-    const [begun, id] = lastId.split('.');
-    const isKnown = begun === this.#begun && Number(id) >= this.#id - this.#events.length;
-    return isKnown ? this.#events.filter((each) => each.id > Number(id)) : [{ id: this.#id, of: 'all' }];
+  #changed(): void {
+    this.#changes += 1;
+    for (const each of this.#watchers) this.#tell(each);
   }
 
-  #say({ id, of }: { id: number; of: string }): string {
-    return `id: ${this.#begun}.${id}\nevent: changed\ndata: ${of}\n\n`;
+  #tell(watcher: Watcher): void {
+    send(watcher, `id: ${this.#mark}\nevent: changed\ndata: again\n\n`);
   }
 
   #look(): void {
@@ -105,38 +107,22 @@ export class LiveChanges {
   }
 
   async #lookOnce(): Promise<void> {
-    const { memories } = this.#app;
+    const { memories, db } = this.#app;
     this.#looks += 1;
+    const ours = await db.all<{ id: string }>("select id from memory where deleted_at is null and tenant = ''");
     // What keeps one from being read is told by its own view.
-    for (const memory of this.#signs?.keys() ?? [])
-      if (memory !== 'home') await lookInto(memories, { memory, paths: 'all' }).catch(onAppError(() => {}));
+    for (const { id } of ours) await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
     await this.#compare();
     if (this.#looks % SIGN_OF_LIFE_LOOKS === 0) for (const each of this.#watchers) send(each, ': still here\n\n');
   }
 
   async #compare(): Promise<void> {
-    const before = this.#signs;
-    this.#signs = await signsOf(this.#app.db);
-    if (before) for (const [of, sign] of this.#signs) if (before.get(of) !== sign) this.#tell(of);
+    const before = this.#sign;
+    const rows: object[] = [];
+    for (const select of TELLING) rows.push(await this.#app.db.all(select));
+    this.#sign = JSON.stringify(rows);
+    if (before !== undefined && before !== this.#sign) this.#changed();
   }
-}
-
-const OF_MEMORY = `select id, (select max(seq) from version where version.memory = memory.id) as seq, archived_at, paused_until
-  from memory where deleted_at is null and tenant = ''`;
-/** Of work, of who works, and of single values, those apart that the page writes itself by being opened. */
-const ELSEWHERE = [
-  "select max(created_at), max(ended_at), sum(case when status = 'running' then 1 else 0 end), count(*) from job",
-  'select count(*), max(id), max(not_before), sum(fence), sum(attempts), sum(news) from inbox',
-  'select count(*), max(started_at) from worker',
-  "select key, value from setting where key not in ('looked', 'night') and key not like 'ticket:%' and key not like 'page:%' order by key",
-];
-
-/** For each memory, and for all else, what is another one once something changed. */
-async function signsOf(db: Db): Promise<Map<string, string>> {
-  const rows = await db.all<{ id: string }>(OF_MEMORY);
-  const home: object[] = [];
-  for (const select of ELSEWHERE) home.push(await db.all(select));
-  return new Map(rows.map((row) => [row.id, JSON.stringify(row)])).set('home', JSON.stringify(home));
 }
 
 function send(watcher: Watcher, text: string): void {

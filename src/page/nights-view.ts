@@ -10,6 +10,7 @@ import { inlineMarkdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
 import {
   type At,
+  askedOf,
   empty,
   form,
   type Html,
@@ -44,17 +45,16 @@ const NIGHT = `select job.id as job, job.memory, job.created_at as at, job.outpu
 
 export async function nightsView(at: At, [id, job]: string[]): Promise<View> {
   if (id !== undefined && job !== undefined) return nightView(at, id, job);
-  const { app, config, places } = at;
-  const asked = placeCalled(places, at.url.searchParams.get('memory'));
+  const { app, config } = at;
+  const { asked, isAsked } = askedOf(at);
   const day = at.url.searchParams.get('day');
-  const known = new Set((asked ? [asked] : places).map((each) => each.id));
   const begun = await app.db.all<{ id: string; memory: string; at: string }>(
     `select id, memory, created_at as at from job where kind = 'dream' and ended_at is not null and output is not null
        and (progress > 0 or error is not null)
      order by created_at desc, (select max(n) from change where change.job = job.id) desc, id`,
   );
   const dayOfNight = ({ at: begunAt }: { at: string }) => dayOf(new Date(begunAt), config.zone);
-  const all = begun.filter((each) => known.has(each.memory) && (day === null || dayOfNight(each) === day));
+  const all = begun.filter((each) => isAsked(each) && (day === null || dayOfNight(each) === day));
   const { items, others } = paged(at.url, all, SIZE);
   const nights: Night[] = [];
   for (const each of items) nights.push(...(await app.db.all<Night>(`${NIGHT} and job.id = ?`, each.id)));

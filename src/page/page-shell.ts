@@ -200,6 +200,13 @@ export function thePlace(places: readonly Place[], id: string | null | undefined
   throw new AppError('bad-input', 'There is no such memory.');
 }
 
+/** The memory that alone is asked for, or none; and whether something is of what is asked for. */
+export function askedOf({ places, url }: At) {
+  const asked = placeCalled(places, url.searchParams.get('memory'));
+  const known = new Set((asked ? [asked] : places).map(({ id }) => id));
+  return { asked, isAsked: (of: { memory: string }) => known.has(of.memory) };
+}
+
 /** The way to choose one memory of several, or all of them. */
 export function memoryTabs({ places }: Pick<At, 'places'>, current: Place | undefined, path: string): Html | '' {
   if (places.length < 2) return '';

@@ -15,7 +15,7 @@ import { LiveChanges } from './live-changes.ts';
 import { memoryView } from './memory-view.ts';
 import { nightsView } from './nights-view.ts';
 import { act } from './page-actions.ts';
-import { type At, enterPage, type Html, type Place, placeCalled, shell, type View } from './page-shell.ts';
+import { type At, enterPage, type Html, type Place, shell, type View } from './page-shell.ts';
 import { reviewView } from './review-view.ts';
 import { searchView } from './search-view.ts';
 import { sessionsView } from './sessions-view.ts';
@@ -87,15 +87,10 @@ class Page implements Pages {
       const isAway = error.code === 'bad-input';
       const title = isAway ? 'That is not here' : 'That did not work';
       const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a></p>`;
-      const at = {
-        app: this.#app,
-        config: this.#app.config,
-        visit,
-        places: [],
-        url: new URL(request.url),
-        mark: '0.0',
-      };
-      return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at, 0));
+      return page(
+        isAway ? 404 : 500,
+        shell({ title, part: 'none', body }, this.#at(request, { visit, places: [], mark: '0.0' }), 0),
+      );
     }
   }
 
@@ -133,14 +128,11 @@ class Page implements Pages {
 
   async #here(request: Request, visit: Visit): Promise<At> {
     const mark = await this.#live.mark();
-    return {
-      app: this.#app,
-      config: this.#app.config,
-      visit,
-      places: await placesOf(this.#app),
-      url: new URL(request.url),
-      mark,
-    };
+    return this.#at(request, { visit, places: await placesOf(this.#app), mark });
+  }
+
+  #at({ url }: Request, of: Pick<At, 'visit' | 'places' | 'mark'>): At {
+    return { app: this.#app, config: this.#app.config, url: new URL(url), ...of };
   }
 
   async #show(view: View, at: At): Promise<Response> {
@@ -170,7 +162,7 @@ class Page implements Pages {
     }
     const at = await this.#here(request, visit);
     const done = await act(at, { name: path[1] ?? '', fields });
-    await this.#live.done(placeCalled(at.places, fields.get('memory'))?.id ?? 'home');
+    await this.#live.done();
     return typeof done === 'string' ? seeOther(done) : this.#show(done, at);
   }
 }

@@ -5,14 +5,17 @@ import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { coverageOf, coverageWhere, standsForMore, type TurnRow } from '../memory/coverage.ts';
 import { type EntryRow, entriesAmong } from '../memory/entries.ts';
+import type { Disposition } from '../memory/memory-types.ts';
 import { sessionNamed } from '../memory/session-rows.ts';
-import { plainly } from '../terminal/phrases.ts';
+import { plainly, sayFate } from '../terminal/phrases.ts';
 import type { Turn } from '../transcript/messages.ts';
 import { readTurns } from '../transcript/turns.ts';
+import { stateWord } from '../worker/session-ranges.ts';
 import { messageItem, openNamed, textOf } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
+  askedOf,
   empty,
   form,
   type Html,
@@ -39,32 +42,22 @@ const STATES: Record<string, string> = {
   assumed: 'read before',
   declined: 'declined',
 };
-/** What became of a session that taught nothing. */
-const FATES: Record<string, string> = {
-  'gave-up': 'given up',
-  undone: 'undone',
-  'main-agent': 'the agent kept it itself',
-  private: 'private, not read',
-  declined: 'from before set-up, not read',
-};
-
 export async function sessionsView(at: At, [id, ...rest]: string[]): Promise<View> {
   if (id !== undefined && rest.length > 0) return sessionView(at, id, rest.join('/'));
   const { app, places } = at;
-  const asked = placeCalled(places, at.url.searchParams.get('memory'));
-  const known = new Set((asked ? [asked] : places).map((each) => each.id));
+  const { asked, isAsked } = askedOf(at);
   const ended = await app.db.all<{ id: string; name: string; memory: string; readAt: string }>(
     `select session.id, session.name, session.memory, max(job.ended_at) as "readAt" from session
      join job on job.session = session.id where job.ended_at is not null
      group by session.id, session.name, session.memory order by 4 desc, session.id`,
   );
-  const all = ended.filter(({ memory }) => known.has(memory));
+  const all = ended.filter(isAsked);
   const { items: read, others } = paged(at.url, all, SIZE);
   const items: Html[] = [];
   for (const { id: session, name, memory, readAt } of read) {
     const entries = await entriesAmong(app.db, memory, { column: 'session', of: [session] });
     const said =
-      entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(await coverageWhere(app.db, { session }));
+      entries.length > 0 ? sayCount(entries.length, 'entry') : sayFates(await coverageWhere(app.db, { session }));
     items.push(
       html`<li><a class="row" href="/sessions/${memory}/${encodeURIComponent(name)}"><strong class="said">${shortName(name)}</strong> <span class="${entries.length === 0 ? 'dim' : ''}">${said}</span></a>${entries.slice(0, 2).map(({ text }) => html`<p>${inlineMarkdown(text)}</p>`)}<p class="meta"><span class="said">${placeCalled(places, memory)?.title}</span> · read ${when(readAt, at)}</p></li>`,
     );
@@ -81,8 +74,7 @@ ${all.length === 0 ? empty('No session was read yet', html`When a session of you
 
 /** What became of a range, as the page calls it. */
 function fateOf({ state, reason }: TurnRow): string {
-  const fate = state === 'done' ? 'nothing' : (reason ?? state);
-  return { gave_up: 'gave-up', 'own-write': 'main-agent' }[fate as string] ?? fate;
+  return state === 'done' ? 'nothing' : stateWord(reason ?? state);
 }
 
 /** A UUID by how it begins. */
@@ -90,9 +82,10 @@ function shortName(name: string): string {
   return name.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}$/, '$1').slice(0, 80);
 }
 
-function sayFate(rows: readonly TurnRow[]): string {
-  const fates = new Set(rows.map(fateOf));
-  return FATES[fates.size === 1 ? ([...fates][0] ?? '') : ''] ?? 'nothing worth keeping';
+/** What became of a session that taught nothing. */
+function sayFates(rows: readonly TurnRow[]): string {
+  const [fate, ...others] = new Set(rows.map(fateOf));
+  return sayFate(others.length === 0 ? (fate as Disposition) : null);
 }
 
 interface StateOf {

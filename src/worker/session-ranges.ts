@@ -133,7 +133,9 @@ export function skippedIn(
   return others.filter(({ count }) => count > 0);
 }
 
-const stateWord = (word: string) => (word === 'own-write' ? 'main-agent' : word === 'gave_up' ? 'gave-up' : word);
+/** A state of a range, or why it was skipped, as people and JSON read it. */
+export const stateWord = (word: string) =>
+  word === 'own-write' ? 'main-agent' : word === 'gave_up' ? 'gave-up' : word;
 
 function stateOf(
   row: TurnRow,
