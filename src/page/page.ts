@@ -87,15 +87,14 @@ class Page implements Pages {
       const isAway = error.code === 'bad-input';
       const title = isAway ? 'That is not here' : 'That did not work';
       const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a></p>`;
-      return page(
-        isAway ? 404 : 500,
-        shell({ title, part: 'none', body }, this.#at(request, { visit, places: [], mark: '0.0' }), 0),
-      );
+      // A database that cannot be asked has no mark.
+      const mark = await this.#live.mark().catch(() => '');
+      const at = this.#at(request, { visit, places: [], mark });
+      return page(isAway ? 404 : 500, shell({ title, part: 'none', body }, at, 0));
     }
   }
 
   async close(): Promise<void> {
-    await this.#live.close();
     await noteEnded(this.#app.db);
   }
 
@@ -113,10 +112,7 @@ class Page implements Pages {
         ? plain(401, 'This visit is over: nocturne open begins another.')
         : page(401, enterPage());
     const { headers } = request;
-    if (part === 'live') {
-      const after = headers.get('last-event-id') ?? new URL(request.url).searchParams.get('after');
-      return withHeaders(this.#live.stream(after));
-    }
+    if (part === 'live') return plain(200, await this.#live.markOfFiles());
     if (isChange) return this.#change(request, { visit, path });
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return seeOther('/');
@@ -162,7 +158,7 @@ class Page implements Pages {
     }
     const at = await this.#here(request, visit);
     const done = await act(at, { name: path[1] ?? '', fields });
-    await this.#live.done();
+    this.#live.changed();
     return typeof done === 'string' ? seeOther(done) : this.#show(done, at);
   }
 }
@@ -191,11 +187,6 @@ function pathOf({ url }: Request): string[] | null {
 async function fieldsOf(request: Request): Promise<URLSearchParams | null> {
   if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get('content-type') ?? '')) return null;
   return new URLSearchParams(await request.text());
-}
-
-function withHeaders(answer: Response): Response {
-  for (const [name, value] of Object.entries(HEADERS)) answer.headers.set(name, value);
-  return answer;
 }
 
 async function page(status: number, body: Html): Promise<Response> {

@@ -134,8 +134,8 @@ export function skippedIn(
 }
 
 /** A state of a range, or why it was skipped, as people and JSON read it. */
-export const stateWord = (word: string) =>
-  word === 'own-write' ? 'main-agent' : word === 'gave_up' ? 'gave-up' : word;
+const WORDS: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
+export const stateWord = (word: string) => WORDS[word] ?? word;
 
 function stateOf(
   row: TurnRow,

@@ -2,7 +2,7 @@
 // and a person's editor change one memory at the same time.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { served } from '../server/served.ts';
 import { sized } from '../support/depth.ts';
 import { append, elsewhere, idOf, know, saidIn, write } from './beside-page.ts';
@@ -17,90 +17,60 @@ const CHANGES = 11;
 const PATH = 'shared.md';
 const LINES_SHOWN = 150;
 
-/** A server, and one who listens to it: each call of `next` waits for another event. */
-async function listening() {
+/** A server, and one who asks whether anything changed. */
+async function asking() {
   const world = await served();
   await append(world, 'a.md', '---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n');
   await know(world);
   const { cookie } = await enter(world);
   const headers = { ...OURS, cookie };
-  const listen = async ({ after, lastId }: { after?: string; lastId?: string } = {}) => {
-    const stop = new AbortController();
-    onTestFinished(() => stop.abort());
-    const answer = await fetch(`${world.url}/live${after ? `?after=${after}` : ''}`, {
-      headers: { ...headers, ...(lastId && { 'last-event-id': lastId }) },
-      signal: stop.signal,
-    });
-    const reader = (answer.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
-    const next = async (): Promise<string> => {
-      for (;;) {
-        const found = /id: (\S+)\nevent: changed\ndata: again\n\n/.exec(text);
-        if (found) {
-          text = text.slice(found.index + found[0].length);
-          return found[1] as string;
-        }
-        text += (await reader.read()).value ?? '';
-      }
-    };
-    return { next, stop: () => stop.abort() };
-  };
-  const id = idOf(world);
-  const tokenOf = async () => {
-    const page = await (await fetch(`${world.url}/memory/${id}/topic/a.md`, { headers })).text();
-    return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  };
+  const ask = async () => (await (await fetch(`${world.url}/live`, { headers })).text()).trim();
   const mark = async () => /data-mark="([^"]+)"/.exec(await (await fetch(world.url, { headers })).text())?.[1] ?? '';
-  return { ...world, id, tokenOf, headers, listen, mark, others: await elsewhere(world) };
+  /** What is answered once that is another mark than `before`. */
+  const other = async (before: string) => {
+    for (;;) {
+      const now = await ask();
+      if (now !== before) return now;
+      await pause(50);
+    }
+  };
+  const topic = `${world.url}/memory/${idOf(world)}/topic/a.md`;
+  const token = async () =>
+    /name="token" value="([^"]+)"/.exec(await (await fetch(topic, { headers })).text())?.[1] ?? '';
+  return { ...world, id: idOf(world), token, headers, ask, mark, other, others: await elsewhere(world) };
 }
 
-test('a change of a file, of a memory and of the home is told once each, never by what it says', async () => {
-  const world = await listening();
-  const { listen, mark, others } = world;
-  const { next } = await listen({ after: await mark() });
+test('a change of a file, of a memory and of the home gives another mark each, which says nothing of what they say', async () => {
+  const world = await asking();
+  const { ask, mark, other, others } = world;
+  expect(await mark()).toMatch(/^[0-9a-f]+\.\d+$/);
+  const known = await ask();
   await append(world, 'a.md', '- Two.\n');
-  expect(await next()).toMatch(/\.1$/);
+  const second = await other(known);
   await others.pause('/somewhere');
-  expect(await next()).toMatch(/\.2$/);
+  const third = await ask();
+  expect(third).not.toBe(second);
   await write(world, 'b.md', 'Another.\n');
-  expect(await next()).toMatch(/\.3$/);
+  expect(await ask()).not.toBe(third);
+  expect(await mark()).toBe(await ask());
 });
 
-test('who comes back with the last id it had is told that something changed while nobody listened', async () => {
-  const world = await listening();
-  const { listen, mark } = world;
-  const before = await mark();
-  const first = await listen({ after: before });
-  await append(world, 'a.md', '- Two.\n');
-  const lastId = await first.next();
-  first.stop();
-  await append(world, 'a.md', '- Three.\n');
-  const again = await listen({ after: before, lastId });
-  expect(await again.next()).toMatch(/\.2$/);
-  const late = await listen({ after: before });
-  expect(await late.next()).toMatch(/\.2$/);
-});
-
-test('who knows another server is told to read again', async () => {
-  const { listen, mark } = await listening();
-  expect(await (await listen({ lastId: 'other.7' })).next()).toBe(await mark());
-});
-
-test('what is done on the page is told to its other tabs at once', async () => {
-  const { listen, mark, url, headers, tokenOf } = await listening();
-  const { next } = await listen({ after: await mark() });
-  await fetch(`${url}/do/resume`, {
+test('what is done on the page is told to its other tabs, also where no row tells it', async () => {
+  const { ask, url, headers, token } = await asking();
+  const fields = { token: await token() };
+  const before = await ask();
+  await fetch(`${url}/do/seen`, {
     method: 'POST',
     redirect: 'manual',
     headers: { ...headers, origin: url },
-    body: new URLSearchParams({ token: await tokenOf() }),
+    body: new URLSearchParams(fields),
   });
-  expect(await next()).toMatch(/\.1$/);
+  expect(await ask()).not.toBe(before);
 });
 
 describe.skipIf(!hasBrowser)('in a browser', () => {
   test('a tab that slept shows what changed meanwhile, also of costs and pauses, and says when nocturne is gone', async () => {
-    const world = await listening();
+    const world = await asking();
     const { page, context, go, tab } = await visit(browser(), world);
     await context.route('**/live*', (route) => route.abort());
     await go('/cost');

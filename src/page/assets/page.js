@@ -191,29 +191,7 @@ function isWriting() {
   );
 }
 
-let isReading = false;
-let isWanted = false;
-
-/** Something changed: what is shown is read again, and once more where that went on meanwhile. */
-async function changed(id) {
-  if (!isOlder(mark, id)) return;
-  isWanted = true;
-  if (isReading) return;
-  isReading = true;
-  while (isWanted) {
-    isWanted = false;
-    // The server may be gone; the stream finds it again.
-    await readAgain().catch(() => {});
-  }
-  isReading = false;
-}
-
-/** Of another server nothing is known. */
-function isOlder(one, other) {
-  const [[begun, at], [otherBegun, otherAt]] = [one.split('.'), other.split('.')];
-  return begun !== otherBegun || Number(at) < Number(otherAt);
-}
-
+/** What changed meanwhile; but what someone writes, and the answer to a form, stays. */
 async function readAgain() {
   if (isAnswer) return;
   const before = times;
@@ -221,57 +199,30 @@ async function readAgain() {
   // The person went on meanwhile.
   if (times !== before) return;
   const next = answer.page.getElementById('main')?.innerHTML;
-  if (next === sent) mark = answer.page.body.dataset.mark;
-  else if (isWriting()) live.hidden = false;
-  else put(answer, { isNew: false });
+  if (next !== sent && !isWriting()) return put(answer, { isNew: false });
+  mark = answer.page.body.dataset.mark;
+  live.hidden = next === sent;
 }
 
 document
   .getElementById('reload')
   ?.addEventListener('click', async () => put(await read(location.href), { isNew: false }));
 
-/** One stream for all tabs of this browser: who holds the lock listens and tells the others. */
-function listen() {
-  const tabs = new BroadcastChannel('nocturne');
-  let last = mark;
-  let isListening = false;
-  let silence;
-  const gone = (isGone) => {
-    document.getElementById('gone').hidden = !isGone;
-  };
-  const hear = (said) => {
-    if (said === 'where') return isListening && tabs.postMessage(last);
-    if (said === 'gone' || said === 'back') return gone(said === 'gone');
-    if (said === 'over') return void readAgain().catch(() => {});
-    void changed(said);
-  };
-  const tell = (said) => {
-    tabs.postMessage(said);
-    hear(said);
-  };
-  tabs.onmessage = ({ data }) => hear(data);
-  // What changed between the making of this page and now was told to the others already.
-  tabs.postMessage('where');
-  navigator.locks.request('nocturne-live', () => {
-    isListening = true;
-    last = mark;
-    const stream = new EventSource(`/live?after=${mark}`);
-    stream.addEventListener('changed', ({ lastEventId }) => {
-      last = lastEventId;
-      tell(lastEventId);
-    });
-    stream.addEventListener('open', () => {
-      clearTimeout(silence);
-      silence = undefined;
-      tell('back');
-    });
-    stream.addEventListener('error', () => {
-      // Turned away: the visit is over.
-      if (stream.readyState === EventSource.CLOSED) return tell('over');
-      silence ??= setTimeout(tell, 4_000, 'gone');
-    });
-    return new Promise(() => {});
-  });
+/** Asks every second whether anything changed while the page is seen, and says so where nocturne does not answer. */
+async function watch() {
+  for (let misses = 0; ; ) {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    if (document.hidden) continue;
+    try {
+      const answer = await fetch('/live', { credentials: 'same-origin' });
+      misses = 0;
+      // Turned away: the visit is over, which the page itself says.
+      if (answer.status === 401 || (answer.ok && (await answer.text()).trim() !== mark)) await readAgain();
+    } catch {
+      misses += 1;
+    }
+    document.getElementById('gone').hidden = misses < 4;
+  }
 }
 
 const entering = document.getElementById('enter');
@@ -283,6 +234,6 @@ if (entering) {
     entering.requestSubmit();
   }
 } else {
-  listen();
   ready();
+  void watch();
 }
