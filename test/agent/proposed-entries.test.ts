@@ -46,7 +46,7 @@ describe('what models send', () => {
   });
 
   it('answers shortly and soon to megabytes', async () => {
-    const huge = 'a '.repeat(sized({ quick: 700_000, deep: 5_000_000 }));
+    const huge = 'a '.repeat(sized({ quick: 300_000, deep: 3_000_000 }));
     const tool = recorder();
     for (const input of [
       { entries: huge },

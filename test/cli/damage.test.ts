@@ -9,6 +9,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { backUp, backupsIn } from '../../src/db/backup.ts';
 import { databasePath } from '../../src/db/open-database.ts';
 import { environmentIn } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { asking, scriptedModel } from '../support/scripted-model.ts';
 import { aSession } from '../support/session-file.ts';
@@ -104,39 +105,45 @@ const OF_THE_DATABASE: [string, (path: string) => void][] = [
   ],
 ];
 
-test.each(OF_THE_DATABASE)('a database %s: words, and check --restore brings all of it back', async (_, damage) => {
-  anew();
-  const before = markdown();
-  damage(databasePath(home));
-  for (const command of COMMANDS) {
-    const { code, said } = await inWords(...command);
-    expect(code, said).toBe(1);
-    expect(said).toContain('--restore');
-  }
-  expect(markdown()).toEqual(before);
-  const isCopyGood = !_.includes('copy');
-  const restored = await inWords('check', '--restore');
-  expect(restored.code, restored.said).toBe(0);
-  expect(readdirSync(join(home, 'damaged'))).toHaveLength(1);
-  expect(markdown()).toEqual(before);
+test.each(waysTaken(OF_THE_DATABASE, 0, 4))(
+  'a database %s: words, and check --restore brings all of it back',
+  async (_, damage) => {
+    anew();
+    const before = markdown();
+    damage(databasePath(home));
+    for (const command of COMMANDS) {
+      const { code, said } = await inWords(...command);
+      expect(code, said).toBe(1);
+      expect(said).toContain('--restore');
+    }
+    expect(markdown()).toEqual(before);
+    const isCopyGood = !_.includes('copy');
+    const restored = await inWords('check', '--restore');
+    expect(restored.code, restored.said).toBe(0);
+    expect(readdirSync(join(home, 'damaged'))).toHaveLength(1);
+    expect(markdown()).toEqual(before);
 
-  // No more is spent until a person says so.
-  const spent = await inWords('learn', aSession(['Never force push.'], { dir: join(top, 'sessions'), id: id(9) }).path);
-  expect(spent.said).toContain('ceiling');
-  expect((await inWords('retry', '--failed')).code).toBe(0);
-  if (isCopyGood) {
-    expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: true }]);
-    expect((await inWords('keys', 'confirm', 'ci')).code).toBe(0);
-    expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: false }]);
-  }
-  for (const session of sessions) expect((await inWords('learn', session)).code).toBe(0);
-  expect((await inWords('dream')).code).toBe(0);
-  expect(markdown()).toEqual(before);
-  expect((await inWords('check')).said).toContain(': fine');
-  const why = await inWords('why', 'linter');
-  expect(why.said).toContain(`“${LATER}”`);
-  expect((await inWords('why', 'pnpm')).said).toContain(`“${RULES[0]}”`);
-});
+    // No more is spent until a person says so.
+    const spent = await inWords(
+      'learn',
+      aSession(['Never force push.'], { dir: join(top, 'sessions'), id: id(9) }).path,
+    );
+    expect(spent.said).toContain('ceiling');
+    expect((await inWords('retry', '--failed')).code).toBe(0);
+    if (isCopyGood) {
+      expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: true }]);
+      expect((await inWords('keys', 'confirm', 'ci')).code).toBe(0);
+      expect(await jsonHere(['keys', 'list', '--json'], environment)).toMatchObject([{ name: 'ci', isOff: false }]);
+    }
+    for (const session of sessions) expect((await inWords('learn', session)).code).toBe(0);
+    expect((await inWords('dream')).code).toBe(0);
+    expect(markdown()).toEqual(before);
+    expect((await inWords('check')).said).toContain(': fine');
+    const why = await inWords('why', 'linter');
+    expect(why.said).toContain(`“${LATER}”`);
+    expect((await inWords('why', 'pnpm')).said).toContain(`“${RULES[0]}”`);
+  },
+);
 
 test('a home that is lost whole is begun again from the Markdown', async () => {
   anew();
@@ -163,18 +170,21 @@ const OF_FILES: [string, () => void][] = [
   ],
 ];
 
-test.each(OF_FILES)('%s takes nothing with it, and check --restore puts it back', async (_, damage) => {
-  anew();
-  const before = markdown();
-  damage();
-  expect((await inWords('dream')).said).not.toMatch(/withdrawn|retired/);
-  expect((await inWords('check')).said).toContain('--restore: Puts');
-  expect((await inWords('check', '--restore')).code).toBe(0);
-  expect(markdown()).toEqual(before);
-  expect((await inWords('dream')).code).toBe(0);
-  expect(markdown()).toEqual(before);
-  expect((await inWords('check')).said).toContain(': fine');
-});
+test.each(waysTaken(OF_FILES, 0, 3))(
+  '%s takes nothing with it, and check --restore puts it back',
+  async (_, damage) => {
+    anew();
+    const before = markdown();
+    damage();
+    expect((await inWords('dream')).said).not.toMatch(/withdrawn|retired/);
+    expect((await inWords('check')).said).toContain('--restore: Puts');
+    expect((await inWords('check', '--restore')).code).toBe(0);
+    expect(markdown()).toEqual(before);
+    expect((await inWords('dream')).code).toBe(0);
+    expect(markdown()).toEqual(before);
+    expect((await inWords('check')).said).toContain(': fine');
+  },
+);
 
 test('a log that a person says was meant to go is let go', async () => {
   anew();

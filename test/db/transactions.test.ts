@@ -97,7 +97,7 @@ describe.each(ENGINES)('on %s', (engine) => {
       expect(await valueAt(db, 'n')).toBe('200');
     }));
 
-  const times = sized({ quick: 60, deep: 1_000 });
+  const times = sized({ quick: 30, deep: 600 });
   it(`four processes write ${times} times each: none fails, none is lost, none waits for over 2 s`, () =>
     inWorld(engine, async ({ db, home, url }) => {
       await put(db, 'n', '0');

@@ -98,7 +98,7 @@ test('a pause ends it soon; the work waits as paused, and goes on when the pause
   expect(await testing.rows('waiting')).toEqual([]);
 });
 
-test.each(['SIGTERM', 'SIGKILL'] as const)(
+test.each(waysTaken(['SIGTERM', 'SIGKILL'] as const))(
   'a worker’s %s ends it; the next worker begins in a clean directory',
   async (signal) => {
     const { fake, environment, home, ...testing } = await withProgram({ hangs: true });

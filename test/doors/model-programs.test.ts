@@ -111,8 +111,8 @@ const UNREADABLE: [string, Order][] = [
   ['a form that it could not keep to', { ...claudeSays('', { subtype: 'error_max_turns', is_error: true }), code: 1 }],
 ];
 
-// In the small size some of them.
-test.each(waysTaken(UNREADABLE, 0, 3))(
+// In the small size one of them.
+test.each(waysTaken(UNREADABLE))(
   'a program that prints %s is told so, and mends it in the next turn',
   async (_, order) => {
     const { fake, ...testing } = await withProgram();
@@ -181,7 +181,7 @@ const UNFIT: [string, { version?: Order; status?: Order; mode?: number } | null,
   ['is no program', { mode: 0o644 }, 'no-model', /Claude Code could not be started: .*EACCES.*Install it again/],
 ];
 
-test.each(waysTaken(UNFIT, 0, 2))(
+test.each(waysTaken(UNFIT))(
   'a program that %s is not asked, the work waits and says why',
   async (_, about, code, message) => {
     const fake = fakeProgram('claude');
@@ -256,7 +256,7 @@ const FAILURES: [string, Order, string, boolean][] = [
   ['an exit with words', { code: 3, stderr: 'Segmentation fault' }, 'server-error', false],
 ];
 
-test.each(waysTaken(FAILURES, 0, 3))(
+test.each(waysTaken(FAILURES))(
   '%s: the failure is told, and its tokens are given back where it says that nothing was used',
   async (_, order, code, isGivenBack) => {
     const { fake, ...testing } = await withProgram();

@@ -141,7 +141,7 @@ test('list --day shows the latest day, or one that is named by date or word; ano
 test('a dream and its report count alike: operations, whatever the entries and requests they took', async () => {
   const { app, nocturne, rows } = await testApp({ settings: { excerptTokens: 500 } });
   const session = sessionFile(tempDir());
-  for (let n = 0; n < sized({ quick: 16, deep: 40 }); n++)
+  for (let n = 0; n < sized({ quick: 10, deep: 40 }); n++)
     session.add(`Always deploy service-${n} from branch release-${n} before ${n + 10} o'clock.`);
   // Said again in another session: two entries, one operation.
   const id = '22222222-2222-4333-8444-555555555555';

@@ -97,7 +97,7 @@ test('install and uninstall leave any settings file to the byte as it was, whate
         expect(isInstalled(config, agent)).toBe(false);
       },
     ),
-    { numRuns: sized({ quick: 60, deep: 300 }) },
+    { numRuns: sized({ quick: 20, deep: 200 }) },
   );
 });
 
