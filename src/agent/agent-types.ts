@@ -89,6 +89,28 @@ export type AgentEnding = 'done' | 'turn-limit';
 /** Contract: throws an AppError for every unplanned ending (refusal, cut reply, auth, network, ceiling, crash). */
 export type RunAgent = (request: AgentRequest, ports: AgentPorts, signal?: AbortSignal) => Promise<AgentEnding>;
 
+/** The same runs; these are called when a request is about to be sent, and before what it used is counted. */
+export function aroundRequests(
+  run: RunAgent,
+  told: {
+    reserved?(reservation: number, bound: number): void;
+    settled(usage: Settled, refused: Refusal | undefined, reservation: number): void | Promise<void>;
+  },
+): RunAgent {
+  return (request, ports, signal) => {
+    const reserve: typeof ports.reserve = async (bound, ...how) => {
+      const reservation = await ports.reserve(bound, ...how);
+      told.reserved?.(reservation, bound);
+      return reservation;
+    };
+    const settle: typeof ports.settle = async (reservation, usage, refused) => {
+      await told.settled(usage, refused, reservation);
+      return ports.settle(reservation, usage, refused);
+    };
+    return run(request, { ...ports, reserve, settle }, signal);
+  };
+}
+
 /** Whether the model is asked by a key of ours: not the offline one, nor a program, which has its own login. */
 export function needsKey(model: string): boolean {
   return model !== OFFLINE_MODEL && programOf(model) === null;

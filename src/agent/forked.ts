@@ -155,9 +155,7 @@ export function forkAgent(options: ForkOptions): ForkedAgent {
     tell({ kind: 'start', run, request });
     return promise;
   };
-  const close = () => {
-    for (const child of idle) end(child);
-  };
+  const close = () => void idle.map(end);
   return Object.assign(agent, { close });
 }
 

@@ -11,7 +11,7 @@ import { type BetaMessage, Messages as BetaMessages } from '@anthropic-ai/sdk/re
 import { Messages } from '@anthropic-ai/sdk/resources/messages';
 import type { Usage } from '../base/config/prices.ts';
 import { AppError, type ErrorCode, isAppError } from '../base/errors.ts';
-import { isObject } from '../base/text/json.ts';
+import { isObject, parseJson } from '../base/text/json.ts';
 import {
   type AgentEnding,
   type AgentPorts,
@@ -133,15 +133,15 @@ function countSpend(agent: AgentRequest, ports: Pick<AgentPorts, 'reserve' | 'se
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 }, refusalOf(response));
       return withoutLongWait(response);
     }
-    const said = parseReply(body, agent.model);
-    const status = isObject(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
+    const said = parseJson(body);
+    const status = isObject(said) && isObject(said.error) ? STATUS_OF[String(said.error.type)] : undefined;
     if (status !== undefined) {
       const refused = new Response(body, { status, headers: asJson(response.headers) });
       await ports.settle(reservation, { ...NO_USAGE, calls: 1 }, refusalOf(refused));
       return withoutLongWait(refused);
     }
-    const { usage } = checkReply(said, body, agent.model);
-    const used = usage && usageOf(usage);
+    checkReply(said, body, agent.model);
+    const used = isObject(said.usage) ? usageOf(said.usage) : undefined;
     // A reply that does not say what it cost stays counted whole.
     if (isFree) await ports.settle(reservation, { ...NO_USAGE, calls: 1 });
     else if (used) await ports.settle(reservation, { ...used, ...(named && { answeredBy: String(said.model) }) });
@@ -197,21 +197,11 @@ async function readBody(response: Response, model: string): Promise<string> {
   }
 }
 
-function parseReply(body: string, model: string): Record<string, unknown> {
-  try {
-    const reply: unknown = JSON.parse(body);
-    return isObject(reply) ? reply : {};
-  } catch (error) {
-    throw new AppError('bad-reply', `Model ${model} sent a reply that is not JSON: ${quote(body)}`, { cause: error });
-  }
-}
-
-/** Checks what the SDK takes on trust; a body that is no message would come out of it as a raw TypeError. */
-function checkReply(reply: Record<string, unknown>, body: string, model: string): { usage?: Record<string, unknown> } {
-  if (!Array.isArray(reply.content) || !reply.content.every(isObject)) {
-    throw new AppError('bad-reply', `Model ${model} sent a reply that is not a message: ${quote(body)}`);
-  }
-  return isObject(reply.usage) ? { usage: reply.usage } : {};
+/** A message; the SDK takes that on trust, and a body that is none would come out of it as a raw TypeError. */
+function checkReply(reply: unknown, body: string, model: string): asserts reply is Record<string, unknown> {
+  if (isObject(reply) && Array.isArray(reply.content) && reply.content.every(isObject)) return;
+  const what = reply === undefined ? 'not JSON' : 'not a message';
+  throw new AppError('bad-reply', `Model ${model} sent a reply that is ${what}: ${quote(body)}`);
 }
 
 /** What a reply says that it used; undefined where a count is missing or is none: then all that was reserved stays counted. */

@@ -3,11 +3,11 @@
 // Promises: no text of a transcript, a prompt or a reply is in a span, and no name of a store, a session or a person in a
 // metric; figures are read only when a reader asks for them, and not again within 15 s; with telemetry off nothing is loaded.
 
-import type { Context, Meter, Span, Tracer } from '@opentelemetry/api';
+import type { Meter, Span } from '@opentelemetry/api';
 import type { Usage } from '../base/config/prices.ts';
 import { ERRORS, type Failure, failureOf } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
-import type { AgentPorts, RunAgent } from './agent-types.ts';
+import { aroundRequests, type RunAgent } from './agent-types.ts';
 
 interface Tracing {
   /** Runs a job within a span of its own; where it works, and what it used, may only be known at its end. */
@@ -52,51 +52,40 @@ export function tracing(isOn: boolean): Tracing {
     },
     run: (run) => async (request, ports, signal) => {
       const { context, trace } = await loading;
-      const attributes = { 'gen_ai.request.model': request.model, 'nocturne.max_turns': request.maxTurns };
-      return trace.getTracer('nocturne').startActiveSpan('nocturne agent', { attributes }, (span) =>
+      const { model } = request;
+      const tracer = trace.getTracer('nocturne');
+      const attributes = { 'gen_ai.request.model': model, 'nocturne.max_turns': request.maxTurns };
+      return tracer.startActiveSpan('nocturne agent', { attributes }, (span) =>
         within(span, async () => {
           const parent = trace.setSpan(context.active(), span);
-          const requests = requestSpans(trace.getTracer('nocturne'), { parent, model: request.model });
+          // One per HTTP request: from its reservation to its settlement, or to the end of the run.
+          const open = new Map<number, Span>();
+          const traced = aroundRequests(run, {
+            reserved(id, bound) {
+              const asked = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
+              open.set(id, tracer.startSpan(`chat ${model}`, { attributes: asked }, parent));
+            },
+            settled(usage, _, id) {
+              const request = open.get(id);
+              open.delete(id);
+              request?.setAttributes({
+                'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
+                'gen_ai.usage.output_tokens': usage.outputTokens,
+              });
+              request?.end();
+            },
+          });
           try {
-            return await run(request, requests.around(ports), signal);
+            return await traced(request, ports, signal);
           } finally {
-            requests.end();
+            // What was never settled is a request whose fate is unknown.
+            for (const request of open.values()) {
+              fail(request, { code: 'network' });
+              request.end();
+            }
           }
         }),
       );
-    },
-  };
-}
-
-/** One span per HTTP request: from its reservation to its settlement, or to the end of the run. */
-function requestSpans(tracer: Tracer, { parent, model }: { parent: Context; model: string }) {
-  const open = new Map<number, Span>();
-  return {
-    around: (ports: AgentPorts): AgentPorts => ({
-      ...ports,
-      reserve: async (bound, outputTokens, paid) => {
-        const reservation = await ports.reserve(bound, outputTokens, paid);
-        const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model, 'nocturne.bound': bound };
-        open.set(reservation, tracer.startSpan(`chat ${model}`, { attributes }, parent));
-        return reservation;
-      },
-      settle: async (reservation, usage, refused) => {
-        const span = open.get(reservation);
-        open.delete(reservation);
-        span?.setAttributes({
-          'gen_ai.usage.input_tokens': usage.inputTokens + usage.cachedInputTokens,
-          'gen_ai.usage.output_tokens': usage.outputTokens,
-        });
-        span?.end();
-        await ports.settle(reservation, usage, refused);
-      },
-    }),
-    /** What was never settled is a request whose fate is unknown. */
-    end() {
-      for (const span of open.values()) {
-        fail(span, { code: 'network' });
-        span.end();
-      }
     },
   };
 }
@@ -133,17 +122,23 @@ export interface Figures {
 
 const READ_AT_MOST_EVERY_MS = 15_000;
 
+const GAUGES: [name: string, description: string, unit: string, value: (found: Figures, nowMs: number) => number][] = [
+  ['work.waiting', 'items that wait in the inboxes', '{item}', ({ waiting }) => waiting],
+  [
+    ...(['work.oldest', 'how long the oldest of them waits', 's'] as const),
+    ({ oldestSince }, nowMs) => (oldestSince === null ? 0 : Math.max(0, nowMs - Date.parse(oldestSince)) / 1_000),
+  ],
+  ['spend.tokens', "what counts against today's ceiling of tokens", '{token}', ({ tokens }) => tokens],
+  ['spend.usd', "what counts against today's ceiling of money", 'USD', ({ microUsd }) => microUsd / 1e6],
+  ['leases', 'keys that someone works on', '{lease}', ({ leases }) => leases],
+];
+
 /** Offers figures to whatever reads metrics; answers what ends that. Where they cannot be read the reader is told why. */
 export async function observeFigures(read: () => Promise<Figures>, clock: Clock): Promise<() => void> {
   const meter = (await import('@opentelemetry/api')).metrics.getMeter('nocturne');
-  const gauge = (name: string, description: string, unit: string) =>
-    meter.createObservableGauge(`nocturne.${name}`, { description, unit });
-  const waiting = gauge('work.waiting', 'items that wait in the inboxes', '{item}');
-  const oldest = gauge('work.oldest', 'how long the oldest of them waits', 's');
-  const tokens = gauge('spend.tokens', "what counts against today's ceiling of tokens", '{token}');
-  const usd = gauge('spend.usd', "what counts against today's ceiling of money", 'USD');
-  const leases = gauge('leases', 'keys that someone works on', '{lease}');
-  const all = [waiting, oldest, tokens, usd, leases];
+  const gauges = GAUGES.map(([name, description, unit]) =>
+    meter.createObservableGauge(`nocturne.${name}`, { description, unit }),
+  );
   let last: { figures: Promise<Figures>; atMs: number } | undefined;
   const figuresAt = (nowMs: number) => {
     if (!last || Math.abs(nowMs - last.atMs) >= READ_AT_MOST_EVERY_MS) {
@@ -158,13 +153,8 @@ export async function observeFigures(read: () => Promise<Figures>, clock: Clock)
   const observe: Parameters<Meter['addBatchObservableCallback']>[0] = async (result) => {
     const nowMs = clock.now().getTime();
     const found = await figuresAt(nowMs);
-    const sinceMs = found.oldestSince === null ? nowMs : Date.parse(found.oldestSince);
-    result.observe(waiting, found.waiting);
-    result.observe(oldest, Math.max(0, nowMs - sinceMs) / 1_000);
-    result.observe(tokens, found.tokens);
-    result.observe(usd, found.microUsd / 1e6);
-    result.observe(leases, found.leases);
+    for (const [at, gauge] of gauges.entries()) result.observe(gauge, GAUGES[at]?.[3](found, nowMs) ?? 0);
   };
-  meter.addBatchObservableCallback(observe, all);
-  return () => meter.removeBatchObservableCallback(observe, all);
+  meter.addBatchObservableCallback(observe, gauges);
+  return () => meter.removeBatchObservableCallback(observe, gauges);
 }

@@ -13,7 +13,7 @@ import { shortId, wholeId } from '../memory/short-ids.ts';
 import { canAsk, openEditor, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
-import { withoutDreams } from '../worker/held-claim.ts';
+import { withoutDreams } from '../worker/job-bounds.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
 import type { CommandSpec, OptionSpec } from './spec.ts';

@@ -15,7 +15,7 @@ import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
-import type { Need } from '../worker/needs.ts';
+import type { Need } from '../worker/overview.ts';
 import { noteLook, sayBreaker } from '../worker/overview.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';

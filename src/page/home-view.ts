@@ -3,10 +3,9 @@
 import { html } from 'hono/html';
 import { sayCount } from '../base/text/wording.ts';
 import { monthCost } from '../queue/month-cost.ts';
-import { lastNight } from '../queue/nights.ts';
 import { plainly, sayTokens, sayUsd } from '../terminal/phrases.ts';
-import type { Need } from '../worker/needs.ts';
-import { nextNightly } from '../worker/nightly.ts';
+import { lastNight, nextNightly } from '../worker/nightly.ts';
+import type { Need } from '../worker/overview.ts';
 import { readOverview } from '../worker/overview.ts';
 import { monthBars } from './cost-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';

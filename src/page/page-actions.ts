@@ -9,7 +9,7 @@ import { shownTopic, withLine, withTopic } from '../memory/shown-topic.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { endPause, pausesOf } from '../queue/pauses.ts';
 import { retry } from '../queue/waiting-work.ts';
-import { withoutDreams } from '../worker/held-claim.ts';
+import { withoutDreams } from '../worker/job-bounds.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
 import { putWork } from '../worker/work-item.ts';

@@ -98,6 +98,7 @@ export function writeSpoolItem(home: string, item: SpoolItem): void {
 }
 
 export interface Spooled {
+  /** To be removed once the item is in an inbox, never before. */
   file: string;
   item: SpoolItem;
 }
@@ -118,11 +119,6 @@ export function readSpool(home: string, onProblem: (problem: string) => void): S
     }
   }
   return found.sort((a, b) => Date.parse(a.item.at) - Date.parse(b.item.at));
-}
-
-/** To be called once the item is in an inbox, never before. */
-export function removeSpooled(spooled: Spooled): void {
-  removeFile(spooled.file);
 }
 
 /** Removes what killed hooks have left half written. */

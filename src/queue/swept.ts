@@ -32,12 +32,11 @@ export async function keepLooks(
 ): Promise<void> {
   await db.write(async (sql) => {
     const known = await looksOf(sql, machine);
-    const before = known.size;
-    let isOther = looks.length > 0;
-    for (const path of gone) isOther = known.delete(path) || isOther;
+    const before = JSON.stringify([...known.values()]);
+    for (const path of gone) known.delete(path);
     for (const look of looks) known.set(look.path, look);
-    if (!isOther && known.size === before) return;
-    await keepSetting(sql, keyOf(machine), JSON.stringify([...known.values()]));
+    const after = JSON.stringify([...known.values()]);
+    if (after !== before) await keepSetting(sql, keyOf(machine), after);
   });
 }
 

@@ -51,6 +51,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The failures that endpoints find themselves. */
+export const invalid = (message: string) => new ApiError('invalid_request_error', message);
+export const forbidden = (message: string) => new ApiError('permission_error', message);
+export const missing = (what: string) => new ApiError('not_found_error', `There is no such ${what}.`);
+
 const SOON = { retryAfterSeconds: 1 };
 
 /** Anything thrown, as a client is told of it. What nobody planned for is not described. */
@@ -63,9 +68,8 @@ export function apiErrorOf(error: unknown): ApiError {
     return new ApiError('memory_path_conflict_error', `The path is taken by /${cause.path}.`, { more });
   }
   if (cause instanceof PreconditionFailed) return preconditionFailed(cause);
-  if (cause instanceof NotThere)
-    return new ApiError('not_found_error', 'There is no such memory in this memory store.');
-  if (code === 'bad-input' || code === 'refused') return new ApiError('invalid_request_error', message);
+  if (cause instanceof NotThere) return missing('memory in this memory store');
+  if (code === 'bad-input' || code === 'refused') return invalid(message);
   if (code === 'conflict' || code === 'fenced')
     return new ApiError(
       'overloaded_error',

@@ -18,7 +18,7 @@ import { priceOf } from '../base/config/prices.ts';
 import { marks } from '../db/sql.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { isSent, sessionsNamed } from '../memory/sent-sessions.ts';
-import { ApiError } from './api-errors.ts';
+import { ApiError, forbidden, invalid, missing } from './api-errors.ts';
 import { instantSchema, optional, pageQuery, pageSchema, switchSchema } from './api-shapes.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
 import { isTeams, isVisible, newestPage } from './visible.ts';
@@ -119,15 +119,14 @@ export function dreamRoutes(): Endpoint[] {
         await cancel(id, call);
         const row = await dreamOf(call);
         if (row.status === 'canceled') return dreamShape(row);
-        throw new ApiError('invalid_request_error', `This dream is ${row.status}: it cannot be canceled any more.`);
+        throw invalid(`This dream is ${row.status}: it cannot be canceled any more.`);
       },
     }),
     dreams.post(`${PATH}/{dream}/archive`, 'Take a dream that is over out of the list', {
       answer: dreamSchema,
       async handle(call) {
         const row = await dreamOf(call);
-        if (row.ended_at === null)
-          throw new ApiError('invalid_request_error', `This dream is ${row.status}: cancel it before.`);
+        if (row.ended_at === null) throw invalid(`This dream is ${row.status}: cancel it before.`);
         const { db, clock } = call.deps.memories;
         const archive = 'update job set archived_at = coalesce(archived_at, ?) where id = ?';
         await db.run(archive, clock.now().toISOString(), row.id);
@@ -149,18 +148,17 @@ async function create(call: Asker, asked: z.output<typeof askedBody>) {
   const store = row && isVisible(row, call) ? row : undefined;
   if (behavior?.type === 'update_existing') {
     if (behavior.memory_store_id !== input)
-      throw new ApiError('invalid_request_error', 'output_behavior: it must name the memory store of the inputs.');
-    if (!caller.rights.includes('write')) throw new ApiError('permission_error', 'This key has no right to write.');
-    if (store && isTeams(store))
-      throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne dream.");
+      throw invalid('output_behavior: it must name the memory store of the inputs.');
+    if (!caller.rights.includes('write')) throw forbidden('This key has no right to write.');
+    if (store && isTeams(store)) throw forbidden("A team's memory is changed in its repository alone: nocturne dream.");
   }
   const sessions = await Promise.all(ids.map(async (id) => ({ id, row: await sessionSeen(id, input, call) })));
-  const missing = sessions.find((each) => each.row === null);
+  const absent = sessions.find((each) => each.row === null);
   const failed =
     !store || store.archived_at !== null
       ? { how: 'input_memory_store_unavailable' as const, why: `There is no memory store ${input} to be read.` }
-      : missing
-        ? { how: 'input_session_unavailable' as const, why: `There is no session ${missing.id} to be read.` }
+      : absent
+        ? { how: 'input_session_unavailable' as const, why: `There is no session ${absent.id} to be read.` }
         : undefined;
   const request: ClientDream = {
     ...{ input, updates: behavior?.type === 'update_existing', sessions, model: model.id },
@@ -212,12 +210,12 @@ async function cancel(id: string, { deps }: Asker): Promise<void> {
 }
 
 function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {
-  if (speed === 'fast') throw new ApiError('invalid_request_error', 'model: its speed can only be standard.');
+  if (speed === 'fast') throw invalid('model: its speed can only be standard.');
   const models = config.serverModels ?? [config.model];
-  if (!models.includes(id)) throw new ApiError('invalid_request_error', `model: it is none of ${models.join(', ')}.`);
+  if (!models.includes(id)) throw invalid(`model: it is none of ${models.join(', ')}.`);
   const isCounted = !needsKey(id) || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
   if (isCounted) return;
-  throw new ApiError('invalid_request_error', `model: ${id} has no price, and what a day may cost is limited.`);
+  throw invalid(`model: ${id} has no price, and what a day may cost is limited.`);
 }
 
 function endLateOnes({ deps: { memories, config } }: Asker): Promise<void> {
@@ -234,7 +232,7 @@ async function isSeen({ actor, request }: DreamJob, by: Asker): Promise<boolean>
 async function dreamOf(call: Call): Promise<DreamJob> {
   const row = await clientDream(call.deps.memories.db, call.params.dream as string);
   if (row && (await isSeen(row, call))) return row;
-  throw new ApiError('not_found_error', 'There is no such dream.');
+  throw missing('dream');
 }
 
 interface Filters {

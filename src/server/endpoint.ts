@@ -11,10 +11,9 @@ import type { Config } from '../base/config/config.ts';
 import { jsonProblem } from '../base/errors.ts';
 import type { Log } from '../base/logger.ts';
 import type { Memories } from '../memory/memories.ts';
-import { ApiError } from './api-errors.ts';
-import type { ApiKeys, Caller, Right } from './api-keys.ts';
+import { ApiError, forbidden, invalid } from './api-errors.ts';
+import type { ApiKeys, Caller, RateLimit, Right, Streams } from './api-keys.ts';
 import { errorSchema } from './api-shapes.ts';
-import type { RateLimit, Streams } from './key-limits.ts';
 
 export interface Env {
   /** Of a request that came over a socket. */
@@ -132,7 +131,7 @@ async function check(of: Endpoint, context: Context<Env>, deps: ServerDeps) {
 }
 
 export function refuseWithout(right: Right, { rights }: Caller): void {
-  if (!rights.includes(right)) throw new ApiError('permission_error', `This key has no right to ${right}.`);
+  if (!rights.includes(right)) throw forbidden(`This key has no right to ${right}.`);
 }
 
 /** Takes one request of those that a key may make. */
@@ -150,8 +149,7 @@ function queryOf(given: URLSearchParams): Record<string, string | string[]> {
     if (IGNORED.includes(name)) continue;
     const values = given.getAll(name);
     const isList = name.endsWith('[]');
-    if (values.length > 1 && !isList)
-      throw new ApiError('invalid_request_error', `${name}: it is given more than once.`);
+    if (values.length > 1 && !isList) throw invalid(`${name}: it is given more than once.`);
     query[name] = isList ? values : (values[0] as string);
   }
   return query;
@@ -162,14 +160,14 @@ async function bodyOf(of: Endpoint, context: Context<Env>): Promise<unknown> {
   if (of.method === 'get') return {};
   const bytes = await readBody(context);
   if (bytes.length === 0) return of.body ? undefined : {};
-  if (!isUtf8(bytes)) throw new ApiError('invalid_request_error', 'The body is not UTF-8.');
+  if (!isUtf8(bytes)) throw invalid('The body is not UTF-8.');
   try {
     return JSON.parse(bytes.toString(), (_, value) => {
       if (typeof value === 'string' && !value.isWellFormed()) throw new SyntaxError('a string has half a character');
       return value;
     });
   } catch (error) {
-    throw new ApiError('invalid_request_error', `The body is not JSON: ${jsonProblem(error)}.`);
+    throw invalid(`The body is not JSON: ${jsonProblem(error)}.`);
   }
 }
 
@@ -203,7 +201,7 @@ function parse(schema: z.ZodType, given: unknown, where: string): unknown {
       return `${at}unknown ${where === 'query' ? 'parameter' : 'key'} ${issue.keys.map((key) => JSON.stringify(key.slice(0, 64))).join(', ')}`;
     return `${at}${message}`;
   });
-  throw new ApiError('invalid_request_error', `${said.join('; ')}.`);
+  throw invalid(`${said.join('; ')}.`);
 }
 
 function honoPath(path: string): string {

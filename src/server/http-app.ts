@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import { describeError } from '../base/errors.ts';
 import { newId } from '../db/sql.ts';
-import { ApiError, apiErrorOf } from './api-errors.ts';
+import { ApiError, apiErrorOf, forbidden, invalid } from './api-errors.ts';
 import type { Caller } from './api-keys.ts';
 import { dreamRoutes } from './dreams-route.ts';
 import { type Endpoint, type Env, headerOf, mount, type ServerDeps } from './endpoint.ts';
@@ -145,7 +145,7 @@ async function callerOf(context: Context<Env>, { keys }: ServerDeps): Promise<Ca
 function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void {
   const incoming = context.env?.incoming;
   if ((incoming?.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length ?? 1) > 1) {
-    throw new ApiError('invalid_request_error', 'There is more than one Host.');
+    throw invalid('There is more than one Host.');
   }
   const host = headerOf(context, 'host')?.toLowerCase() ?? '';
   // A socket of the file system has no port.
@@ -155,12 +155,12 @@ function refuseForeign(context: Context<Env>, { urls, origins }: Reached): void 
     const isOwnPort = port === undefined || (given ? Number(given) === port : port === 80 || port === 443);
     return (LOCAL.includes(bare) && isOwnPort) || urls.some((url) => isHostOf(new URL(url), name));
   };
-  if (!isOurs(host)) throw new ApiError('permission_error', 'This server does not answer under that name.');
+  if (!isOurs(host)) throw forbidden('This server does not answer under that name.');
   const origin = headerOf(context, 'origin');
   if (origin === undefined || origins.includes(origin)) return;
   const ofOrigin = URL.canParse(origin) ? new URL(origin) : null;
   if (ofOrigin?.host === host && isOurs(ofOrigin.host)) return;
-  throw new ApiError('permission_error', 'This server does not answer pages of that origin.');
+  throw forbidden('This server does not answer pages of that origin.');
 }
 
 /** With its port, which may be left out where it is the usual one. */

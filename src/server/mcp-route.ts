@@ -7,7 +7,7 @@ import type { Context } from 'hono';
 import { isAppError } from '../base/errors.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
-import { ApiError } from './api-errors.ts';
+import { ApiError, invalid } from './api-errors.ts';
 import { type Asker, type Env, readBody, refuseMany, refuseWithout, type ServerDeps } from './endpoint.ts';
 import { storesFor } from './stores-route.ts';
 import { byOf, filesIn, isTeams, newestSeen, storeNamed } from './visible.ts';
@@ -67,8 +67,7 @@ async function storesOf(context: Context<Env>, by: Asker): Promise<MemoryRow[]> 
     : newestSeen(by.deps.memories.db, storesFor(by)));
   if (rows.length === 0) throw new ApiError('not_found_error', 'This key has no memory store.');
   if (rows.length <= MOST_STORES) return rows;
-  throw new ApiError(
-    'invalid_request_error',
+  throw invalid(
     `${rows.length} memory stores would be served, and at most ${MOST_STORES} are: name their ids, with commas between them, in the header ${HEADER}, or ask at /mcp/ and an id.`,
   );
 }

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { redactVersion } from '../../jobs/redact.ts';
 import type { Version } from '../memory/versions.ts';
-import { ApiError } from './api-errors.ts';
+import { invalid, missing } from './api-errors.ts';
 import {
   createdQuery,
   deletedSchema,
@@ -94,8 +94,7 @@ export function memoryRoutes(): Endpoint[] {
       async handle(call) {
         const { params, body, query } = call;
         const files = await writableFilesOf(call);
-        if (body.content === undefined && body.path === undefined)
-          throw new ApiError('invalid_request_error', 'Give a content, a path, or both.');
+        if (body.content === undefined && body.path === undefined) throw invalid('Give a content, a path, or both.');
         const id = params.memory as string;
         const done = await files.update(byOf(call), {
           id,
@@ -194,12 +193,12 @@ function shape({ deps }: Pick<Call, 'deps'>, store: string, version: Version) {
 }
 
 function notFound(what: string): never {
-  throw new ApiError('not_found_error', `There is no such ${what} in this memory store.`);
+  throw missing(`${what} in this memory store`);
 }
 
 /** A path as the store has it, of one as clients write it. */
 function inStore(path: string): string {
-  if (!path.startsWith('/')) throw new ApiError('invalid_request_error', 'path: it must begin with "/".');
+  if (!path.startsWith('/')) throw invalid('path: it must begin with "/".');
   if (path === path.normalize('NFC')) return path.slice(1);
-  throw new ApiError('invalid_request_error', 'path: it is not in Unicode form NFC.');
+  throw invalid('path: it is not in Unicode form NFC.');
 }

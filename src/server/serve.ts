@@ -10,10 +10,9 @@ import { makePrivate, removeFile } from '../base/files/files.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
 import { dropOldSent } from '../memory/sent-sessions.ts';
-import { ApiKeys } from './api-keys.ts';
+import { ApiKeys, RateLimit, type StreamBounds, Streams } from './api-keys.ts';
 import type { ServerDeps } from './endpoint.ts';
 import { createApp, type Reached } from './http-app.ts';
-import { RateLimit, type StreamBounds, Streams } from './key-limits.ts';
 
 export interface ServeOptions {
   host?: string;

@@ -24,7 +24,7 @@ import {
   waitingSent,
 } from '../memory/sent-sessions.ts';
 import { put } from '../queue/inbox.ts';
-import { ApiError } from './api-errors.ts';
+import { ApiError, forbidden, invalid, missing } from './api-errors.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';
 import { isTeams, isVisible, refuseArchived, storeNamed } from './visible.ts';
 
@@ -79,8 +79,7 @@ export function sessionRoutes(): Endpoint[] {
       async handle(call) {
         const { row, store } = await sessionOf(call);
         refuseArchived(store);
-        if (isTeams(store))
-          throw new ApiError('permission_error', "A team's memory is changed in its repository alone: nocturne share.");
+        if (isTeams(store)) throw forbidden("A team's memory is changed in its repository alone: nocturne share.");
         const { db, clock } = call.deps.memories;
         const payload = { ended: true, takeUp: ['declined', 'gave_up'] };
         const item = { kind: 'extract', key: row.id, memory: store.id, payload, tenant: store.tenant } as const;
@@ -103,7 +102,7 @@ async function sessionOf(
     const isMeant = query.memory_store_id === undefined || row.memory === query.memory_store_id;
     if (store && isMeant && isVisible(store, call)) return { row, store };
   }
-  throw new ApiError('not_found_error', 'There is no such session.');
+  throw missing('session');
 }
 
 function shapeOf(row: SentRow): z.infer<typeof sessionSchema> {
@@ -186,6 +185,6 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!isAppError(error, 'unknown-format') && !isAppError(error, 'bad-input')) throw error;
     const what = error.code === 'bad-input' ? 'cannot be read' : 'is a session in no format that is known here';
-    throw new ApiError('invalid_request_error', `The body ${what}.`);
+    throw invalid(`The body ${what}.`);
   }
 }

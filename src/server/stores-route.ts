@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { addMemory, type MemoryRow, memoryRow } from '../memory/memories.ts';
-import { ApiError } from './api-errors.ts';
+import { forbidden, invalid } from './api-errors.ts';
 import {
   createdQuery,
   deletedSchema,
@@ -89,7 +89,7 @@ export function storeRoutes(): Endpoint[] {
         return changed(call, row, async (now) => {
           const merged = Object.entries({ ...JSON.parse(now.metadata), ...call.body.metadata });
           const to = metadata.safeParse(Object.fromEntries(merged.filter((pair) => pair[1] !== null)));
-          if (!to.success) throw new ApiError('invalid_request_error', `metadata: ${to.error.issues[0]?.message}.`);
+          if (!to.success) throw invalid(`metadata: ${to.error.issues[0]?.message}.`);
           return { name, description, metadata: JSON.stringify(to.data) };
         });
       },
@@ -160,8 +160,7 @@ function changed({ deps }: Asker, { id }: MemoryRow, to: (row: MemoryRow) => Pro
 
 function refuseForeign({ scope }: MemoryRow, what: string): void {
   if (scope === 'store') return;
-  throw new ApiError(
-    'permission_error',
+  throw forbidden(
     `A ${scope}'s memory is not ${what} over HTTP. On its machine, nocturne stores list names its directory, and nocturne pause keeps nocturne from it.`,
   );
 }

@@ -7,7 +7,7 @@ import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MemoryFiles, type OfSecrets } from '../memory/memory-files.ts';
 import { isCheckedIn } from '../memory/paths.ts';
-import { ApiError } from './api-errors.ts';
+import { forbidden, invalid, missing } from './api-errors.ts';
 import type { Asker, Call } from './endpoint.ts';
 
 interface Flags {
@@ -41,7 +41,7 @@ export async function storeNamed(id: string, by: Asker): Promise<MemoryRow> {
   const { db } = by.deps.memories;
   const row = await db.get<MemoryRow>('select * from memory where id = ? and deleted_at is null', id);
   if (row && isVisible(row, by)) return row;
-  throw new ApiError('not_found_error', 'There is no such memory store.');
+  throw missing('memory store');
 }
 
 /** The files of it, to be read. */
@@ -62,17 +62,14 @@ export async function filesIn(
 export async function writableFilesOf(call: Call, { isArchivedFine = false } = {}): Promise<MemoryFiles> {
   const files = await filesOf(call);
   if (isTeams(files.memory))
-    throw new ApiError(
-      'permission_error',
-      "A team's memory is changed in its repository alone: nocturne share, or git.",
-    );
+    throw forbidden("A team's memory is changed in its repository alone: nocturne share, or git.");
   if (!isArchivedFine) refuseArchived(files.memory);
   return files;
 }
 
 export function refuseArchived({ archived_at: at }: MemoryRow): void {
   if (at === null) return;
-  throw new ApiError('invalid_request_error', `This memory store was archived at ${at}: it is only read.`);
+  throw invalid(`This memory store was archived at ${at}: it is only read.`);
 }
 
 export function byOf({ caller }: Asker): By {
@@ -93,8 +90,7 @@ export function placeOf(page: string | undefined, of: readonly unknown[]): strin
   } catch {
     // What cannot be read is no cursor of this list either.
   }
-  throw new ApiError(
-    'invalid_request_error',
+  throw invalid(
     'page: it is no cursor of this list. Use next_page of the page before, with the same filters and the same key.',
   );
 }

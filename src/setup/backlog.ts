@@ -183,16 +183,7 @@ async function sizeOf(
   return requests === 0 ? null : { turns: sorted.pending.size + sorted.later, tokens, requests };
 }
 
-export interface Learned {
-  /** Sessions that are done. */
-  done: number;
-  /** What these held. */
-  turns: number;
-  tokens: number;
-  /** What could not be learned now, each with its reason. */
-  waiting: { transcript: string; reason: string }[];
-  memories: { memory: string; cwd?: string; entries: EntryRow[] }[];
-}
+export type Learned = Awaited<ReturnType<typeof learnFound>>;
 
 /** The sessions are read: the same model would not be asked again. */
 function sayNothing({ turns, tokens }: Learned, model: string): string[] {
@@ -223,7 +214,7 @@ const STOPPED =
   'Stopped. What is learned stays; the rest waits, and the next session or nocturne worker --once goes on with it.';
 
 /** Learns them now, some at a time; what ends it early leaves the rest waiting in the inbox. */
-export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions'>): Promise<Learned> {
+export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions'>) {
   const count = sayCount(sessions.length, 'session');
   const learning = progress(`learning ${count}`, STOPPED);
   const asked = new Map<string, BacklogSession & { memory: MemoryRow; reason?: string }>();
@@ -251,7 +242,7 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
   } finally {
     learning.stop();
   }
-  const memories: Learned['memories'] = [];
+  const memories: { memory: string; cwd?: string; entries: EntryRow[] }[] = [];
   for (const [id, of] of Map.groupBy(asked, ([, { memory }]) => memory.id)) {
     const entries = await entriesAmong(app.db, id, { column: 'session', of: of.map(([key]) => key) });
     const standing = entries.filter(({ state }) => state !== 'gone').sort((a, b) => (a.at < b.at ? -1 : 1));
@@ -263,9 +254,9 @@ export async function learnFound(app: App, { sessions }: Pick<Backlog, 'sessions
   const read = all.filter(({ reason }) => reason === undefined);
   const sum = (of: 'turns' | 'tokens') => read.reduce((total, each) => total + each[of], 0);
   return {
-    done: read.length,
-    turns: sum('turns'),
-    tokens: sum('tokens'),
+    /** Sessions that are done, and what these held. */
+    ...{ done: read.length, turns: sum('turns'), tokens: sum('tokens') },
+    /** What could not be learned now, each with its reason. */
     waiting: all.flatMap(({ transcript, reason }) => (reason === undefined ? [] : [{ transcript, reason }])),
     memories,
   };
@@ -326,29 +317,24 @@ async function isAccepted(
   return false;
 }
 
+type Use = Pick<Awaited<ReturnType<typeof useOf>>, 'requests' | 'tokens' | 'microUsd'>;
+
 /** What it takes of money, or of a program's login. */
-export function sayUse({
-  model,
-  requests,
-  tokens,
-  microUsd,
-}: {
-  model: string;
-  requests: number;
-  tokens: number;
-  microUsd: number | null;
-}): string {
-  const size = `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
+function sayUse({ model, microUsd, ...use }: Use & { model: string }): string {
+  const size = saySize(use);
   if (programOf(model)) return size;
   if (microUsd === null) return 'no price known';
   if (microUsd === 0) return 'free';
   return microUsd < 10_000 ? 'less than $0.01' : `about $${(microUsd / 1_000_000).toFixed(2)}`;
 }
 
+export function saySize({ requests, tokens }: Pick<Use, 'requests' | 'tokens'>): string {
+  return `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
+}
+
 function sayTime(ms: number): string {
   if (ms < 60_000) return 'less than a minute';
-  const minutes = Math.round(ms / 60_000);
-  return `about ${sayCount(minutes, 'minute')}`;
+  return `about ${sayCount(Math.round(ms / 60_000), 'minute')}`;
 }
 
 /** What was learned, by project, each fact with its quote; where nothing was, why, and what to do. */

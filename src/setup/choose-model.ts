@@ -13,13 +13,14 @@ import { statNow } from '../base/files/files.ts';
 import { keyPath } from '../base/key.ts';
 import { sayCount } from '../base/text/wording.ts';
 import type { Asking, Questions } from '../terminal/ask.ts';
-import { fromHome, sayTokens } from '../terminal/phrases.ts';
+import { fromHome } from '../terminal/phrases.ts';
 import { type FoundProgram, findProgram, programToKeep } from '../worker/model-programs.ts';
 import { type AgentName, findAgent } from './agents/agents.ts';
+import { saySize, type usualDay } from './backlog.ts';
 import type { NewSettings } from './settings-file.ts';
 
 /** About what a day with sessions takes of a model; null: there were none to tell from. */
-export type DayUse = { requests: number; tokens: number; microUsd: number | null } | null;
+type DayUse = Awaited<ReturnType<typeof usualDay>>;
 
 export interface Around {
   config: Config;
@@ -279,8 +280,8 @@ function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): stri
 
 function sayDay(day: DayUse): string {
   if (day === null) return 'how much is not known, no session of the last days is left to tell it from';
-  const { requests, tokens, microUsd } = day;
-  const size = `about ${sayTokens(Number(tokens.toPrecision(2)))} in ${sayCount(requests, 'request')}`;
+  const { microUsd } = day;
+  const size = saySize(day);
   const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;
   return `${all} on a day like your last ones`;
 }

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { AppError, describeError } from '../base/errors.ts';
 import type { By, FileChange } from '../memory/commit.ts';
 import { type Edited, insertLines } from '../memory/edit-text.ts';
-import type { FileInfo, MemoryFiles } from '../memory/memory-files.ts';
+import type { FileInfo, FileText, MemoryFiles } from '../memory/memory-files.ts';
 import { checkFilePath, isMemoryPath } from '../memory/memory-paths.ts';
 import { snippet, viewMemory, withinMemory } from '../memory/memory-views.ts';
 import { readLines } from '../memory/text/blocks.ts';
@@ -110,7 +110,7 @@ interface Place {
   /** Within the memory; '': the memory itself. */
   path: string;
   /** Undefined: there is no file of that path. */
-  file: FileInfo | undefined;
+  file: FileText | undefined;
   /** The files below it, where it is a directory. */
   inside: FileInfo[];
 }
@@ -142,17 +142,8 @@ function memoryCommands(
     const place = await placeOf(given);
     const all = place.file ? [place.path] : place.inside.map(({ path }) => path);
     if (all.length === 0) throw refusal(`Error: The path ${given} does not exist`);
-    for (const path of all) if ((await files.read({ path }))?.text.includes('\ufffd')) await refuseBytes(path);
+    for (const path of all) refuseBytes(await files.read({ path }));
     return { ...place, all };
-  }
-
-  async function refuseBytes(path: string): Promise<void> {
-    // What no UTF-8 is shown as may be meant as it is.
-    const { items } = await files.list({ prefix: '' });
-    const info = (items as FileInfo[]).find((item) => item.path === path);
-    const text = (await files.read({ path }))?.text ?? '';
-    if (info && Buffer.byteLength(text) === info.size) return;
-    throw refusal(`Error: ${path} is not UTF-8 text; the memory tool leaves it alone.`);
   }
 
   const leftOf = (path: string) =>
@@ -165,9 +156,8 @@ function memoryCommands(
   ): Promise<string> {
     const { file, path } = await placeOf(given, missing);
     if (!file) throw refusal(missing);
-    const before = (await files.read({ path }))?.text ?? '';
-    if (before.includes('\ufffd')) await refuseBytes(path);
-    await refuseJoinedSecret(given, before, edit(before).text);
+    refuseBytes(file);
+    await refuseJoinedSecret(given, file.text, edit(file.text).text);
     let edited: Edited | undefined;
     const make = (current: string | null) => {
       if (current === null) throw refusal(missing);
@@ -249,6 +239,12 @@ function memoryCommands(
       return commit(moved, () => `Successfully renamed ${old_path} to ${new_path}${leftOf(source.path)}`);
     },
   };
+}
+
+/** What no UTF-8 is shown as may be meant as it is: then the text has the bytes of the file. */
+function refuseBytes(file: FileText | null): void {
+  if (file && Buffer.byteLength(file.text) !== file.size)
+    throw refusal(`Error: ${file.path} is not UTF-8 text; the memory tool leaves it alone.`);
 }
 
 function requireSize(after: string, file: { path: string; before: string; maxBytes: number }): void {

@@ -18,7 +18,7 @@ import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { Decided, ReviewRequest } from '../../jobs/review.ts';
 import type { ShareReport } from '../../jobs/share.ts';
 import type { UndoReport, UndoRequest } from '../../jobs/undo.ts';
-import { requireAccess } from '../agent/agent-types.ts';
+import { aroundRequests, NO_USAGE, requireAccess } from '../agent/agent-types.ts';
 import { forkAgent } from '../agent/forked.ts';
 import { tracing } from '../agent/telemetry.ts';
 import type { Config } from '../base/config/config.ts';
@@ -44,8 +44,7 @@ import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { boundDecompression } from '../transcript/records.ts';
 import { type Describe, takeInBefore, takeInDirectory } from './first-start.ts';
-import { byHand } from './held-claim.ts';
-import { boundRun, type Parts, wallOf, withUsage } from './job-bounds.ts';
+import { boundRun, byHand, type Parts, wallOf } from './job-bounds.ts';
 
 /** What may be asked for with a job. */
 export interface JobOptions {
@@ -121,14 +120,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-const NO_SPEND: JobUsage = {
-  calls: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  microUsd: 0,
-};
+const NO_SPEND: JobUsage = { ...NO_USAGE, microUsd: 0 };
 
 /** A clock that is as far from this machine's as the database's is: claims of others are measured by it. */
 async function clockOf(db: Db, { clock }: Pick<Config, 'clock'>): Promise<Clock> {
@@ -211,7 +203,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       maxOutputTokens: config.maxOutputTokens,
       requestMs: config.requestMs,
     },
-    runAgent: withUsage(runAgent, onUsage),
+    runAgent: onUsage ? aroundRequests(runAgent, { settled: onUsage }) : runAgent,
     spendOf: (job: string) => spendOf({ db, clock, ceilings: config, model, prices: config.prices, key: ceiling }, job),
     signal: AbortSignal.any([wallOf(config.jobWallMs), ...(signal ? [signal] : [])]),
     startedBy: by,

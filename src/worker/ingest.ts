@@ -8,22 +8,14 @@ import { dirname, sep } from 'node:path';
 import type { TakenUp } from '../../jobs/extract/pending-turns.ts';
 import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
-import { statNow } from '../base/files/files.ts';
+import { removeFile, statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
 import { coverageOf } from '../memory/coverage.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject, whyTurnedOff } from '../memory/places.ts';
 import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';
 import { announce, inboxRow, type Put } from '../queue/inbox.ts';
-import {
-  kindOfEvent,
-  readSpool,
-  removeAbandoned,
-  removeSpooled,
-  type Spooled,
-  type SpoolItem,
-  sessionName,
-} from '../queue/spool.ts';
+import { kindOfEvent, readSpool, removeAbandoned, type Spooled, type SpoolItem, sessionName } from '../queue/spool.ts';
 import { keepLooks } from '../queue/swept.ts';
 import { FOUND_AGENTS, findSessions } from '../transcript/find-sessions.ts';
 import type { Message } from '../transcript/messages.ts';
@@ -46,7 +38,7 @@ export async function ingestSpool(app: App, onProblem: (message: string) => void
   const spooled = readSpool(home, onProblem);
   removeAbandoned(home, clock.now());
   const began = spooled.filter(({ item }) => kindOfEvent(item.event) === 'start');
-  for (const each of began) removeSpooled(each);
+  for (const { file } of began) removeFile(file);
   const sessions = Map.groupBy(
     spooled.filter((each) => !began.includes(each)),
     ({ item }) => `${item.agent}\n${item.session ?? item.transcript}`,
@@ -79,7 +71,7 @@ async function ingestSession(
   const told = <Key extends 'transcript' | 'cwd'>(key: Key) => calls.findLast((each) => each.item[key])?.item[key];
   const transcript = told('transcript') ?? null;
   const done = async (path = transcript) => {
-    for (const each of calls) removeSpooled(each);
+    for (const { file } of calls) removeFile(file);
     if (path) await keepLooks(db, machine, { gone: [path] });
   };
   try {

@@ -1,11 +1,18 @@
-// What a job is held by: its wall time, its key, and how many runs of the agent a worker has under way at once.
+// What a job is held by: its claim, renewed until the work is over (who has lost it ends); its wall time, its key, and how many runs
+// of the agent a worker has under way at once. And what a person asks for by a command, done at once under the claim that a worker
+// would take, so that the two never do it twice; and what a person does that no dream may run beside.
 
-import { needsKey, type Refusal, type RequestNews, type RunAgent, requireAccess } from '../agent/agent-types.ts';
+import { aroundRequests, needsKey, type RequestNews, type RunAgent, requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
-import type { Settled, Usage } from '../base/config/prices.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, type Failure, onAppError } from '../base/errors.ts';
 import { readAccess } from '../base/key.ts';
 import type { Log } from '../base/logger.ts';
+import { thisProcess } from '../base/process.ts';
+import type { Clock } from '../base/time.ts';
+import type { Db } from '../db/sql.ts';
+import type { Claim } from '../memory/commit.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { giveBack, inboxRow, type NewItem, renew, restore, settle, take } from '../queue/inbox.ts';
 import { withPrograms } from './model-programs.ts';
 
 /** What a caller may put in the place of the usual parts. */
@@ -30,7 +37,7 @@ export function wallOf(jobWallMs: number): AbortSignal {
 
 /** The same runs with the key, `concurrency` at once; `onRequest` is told of their requests. */
 export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequest'], log?: Log): RunAgent {
-  const told = around(run, {
+  const told = aroundRequests(run, {
     reserved: () => onRequest?.(undefined),
     settled: (_, refused) => onRequest?.(refused ?? null),
   });
@@ -42,30 +49,6 @@ export function boundRun(config: Config, run: RunAgent, onRequest: Parts['onRequ
     return told(keyedRequest, ports, signal);
   };
   return withPrograms(config, atMost(config.concurrency, keyed), log);
-}
-
-/** Tells what each request of a run used. */
-export function withUsage(run: RunAgent, onUsage?: (usage: Usage) => void | Promise<void>): RunAgent {
-  return onUsage ? around(run, { settled: onUsage }) : run;
-}
-
-/** Calls these when a request of a run is about to be sent, and before what it used is counted. */
-function around(
-  run: RunAgent,
-  told: { reserved?(): void; settled(usage: Settled, refused?: Refusal): void | Promise<void> },
-): RunAgent {
-  return (request, ports, signal) => {
-    const reserve: typeof ports.reserve = async (...bound) => {
-      const reservation = await ports.reserve(...bound);
-      told.reserved?.();
-      return reservation;
-    };
-    const settle: typeof ports.settle = async (reservation, usage, refused) => {
-      await told.settled(usage, refused);
-      return ports.settle(reservation, usage, refused);
-    };
-    return run(request, { ...ports, reserve, settle }, signal);
-  };
 }
 
 /** The same runs, so many at once: sessions that wait for their turn are made ready meanwhile. */
@@ -83,4 +66,70 @@ export function atMost(most: number, run: RunAgent): RunAgent {
     running.add(ended);
     return own;
   };
+}
+
+interface HeldBy {
+  db: Db;
+  clock: Clock;
+  config: Pick<Config, 'leaseMs'>;
+}
+
+/** Does `work` while the claim is renewed; its signal aborts where `signal` does, or the claim is lost. */
+export async function holding<T>(
+  { db, clock, config: { leaseMs: forMs } }: HeldBy,
+  item: Claim,
+  { signal, work }: { signal?: AbortSignal; work(signal: AbortSignal): Promise<T> },
+): Promise<T> {
+  const lost = new AbortController();
+  const beat = async () => {
+    if (await renew(db, item, { now: clock.now(), forMs })) return;
+    lost.abort(new AppError('fenced', 'This work was taken over by another worker, so nothing of it is written.'));
+  };
+  // A full disk or a busy database: the next renewal may get through, and a claim that is lost keeps the work from being committed.
+  const beating = setInterval(() => void beat().catch(onAppError(() => undefined)), forMs / 3);
+  try {
+    return await work(AbortSignal.any([lost.signal, ...(signal ? [signal] : [])]));
+  } finally {
+    clearInterval(beating);
+  }
+}
+
+/**
+ * What fails is left to a worker where it waited before, else to the person. Errors: `conflict` where another process is at work
+ * on it.
+ */
+export async function byHand<Report extends { error?: Failure; outcome: string }>(
+  by: HeldBy,
+  item: Omit<NewItem, 'notBefore'>,
+  { signal, work }: { signal?: AbortSignal; work(claim: Claim, signal: AbortSignal): Promise<Report> },
+): Promise<Report> {
+  const { db, clock, config } = by;
+  const before = await inboxRow(db, item);
+  const taken = await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: config.leaseMs });
+  let report: Report | undefined;
+  try {
+    report = await holding(by, taken, { signal, work: (held) => work(taken, held) });
+    return report;
+  } finally {
+    const isAsItWas = before?.state === 'failed' && report?.outcome === 'nothing-new';
+    const ending = report?.error && before ? report : { outcome: 'done' };
+    if (isAsItWas) await restore(db, before);
+    else await settle(db, taken, ending, { now: clock.now() });
+  }
+}
+
+/** What no dream may run beside, under the claim of the memory's dream, which a worker takes, too. Errors: `conflict`, which says who dreams there. A dream that waits goes on waiting. */
+export async function withoutDreams<Done>(
+  { db, clock, config }: HeldBy,
+  memory: MemoryRow,
+  work: (claim: Claim) => Promise<Done>,
+): Promise<Done> {
+  const item = { kind: 'dream', key: memory.id, memory: memory.id, payload: {} } as const;
+  const claim = await take(db, { owner: thisProcess(), item, now: clock.now(), forMs: config.leaseMs });
+  try {
+    return await work(claim);
+  } finally {
+    if (claim.news === 1) await settle(db, claim, { outcome: 'done' }, { now: clock.now() });
+    else await giveBack(db, claim);
+  }
 }

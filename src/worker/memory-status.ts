@@ -12,24 +12,27 @@ import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
 import { sayOffer } from '../memory/text/memory-snapshot.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
-import { lastNight, skippedNights } from '../queue/nights.ts';
 import { spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
-import { dreamHolds, inOrder, missingIn, type Need, oversizedIn, sayUnread, UNTOLD } from './needs.ts';
-import { nextNightly } from './nightly.ts';
-import { type LearnedEntry, lookedAt, type Overview, readOverview } from './overview.ts';
-import { placeOf, type Whose } from './whose-memory.ts';
+import { lastNight, nextNightly, skippedNights } from './nightly.ts';
+import {
+  dreamHolds,
+  inOrder,
+  lookedAt,
+  missingIn,
+  type Need,
+  type Overview,
+  oversizedIn,
+  readOverview,
+  sayUntold,
+} from './overview.ts';
+import { placeOf } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
-export interface Learned {
-  memory: string;
-  whose: Whose;
-  count: number;
-  entries: LearnedEntry[];
-}
+export type Learned = ReturnType<typeof learnedIn>[number];
 
 const MOST_LEARNED = 60;
 
@@ -41,18 +44,18 @@ export async function readStatus(app: App) {
   const [cwd, day] = [process.cwd(), dayOf(now, config.zone)];
   await endInterrupted(db, now);
   const told = memoryDirIfTold(config, { cwd });
-  const { settings } = config.agentMemory;
-  const untold = settings.problem ? sayUnread(settings.problem) : UNTOLD;
-  const needs: Need[] = told === null ? [{ text: untold, command: 'nocturne doctor' }] : [];
+  const untold = { text: sayUntold(config.agentMemory.settings.problem), command: 'nocturne doctor' };
   const looked = await lookedAt(db);
   const here = told === null ? null : await app.findMemory();
   const overview = await readOverview(app, { since: looked ?? '', most: MOST_LEARNED });
   const { memories, breaker } = overview;
-  const snapshot = await snapshotHere(app, here);
+  const tree = checkoutRoot(cwd);
+  /** What the repository one stands in hands on, and the memory never took in. */
+  const snapshot = tree === null ? null : await offeredSnapshot(tree, here && { sql: db, id: here.id });
   const offer = snapshot
     ? [{ text: `Memory snapshots: ${sayOffer(snapshot)}`, command: 'nocturne snapshot check' }]
     : [];
-  const ordered = inOrder([...needs, ...overview.needs]);
+  const ordered = inOrder([...(told === null ? [untold] : []), ...overview.needs]);
   const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
   const month = await db.get<{ tokens: number; usd: number }>(
     `select cast(coalesce(sum(tokens), 0) as bigint) as tokens, cast(coalesce(sum(micro_usd), 0) as bigint) as usd from day
@@ -79,12 +82,8 @@ export async function readStatus(app: App) {
     },
     breaker,
     spendToday: {
-      ...{
-        day,
-        usedTokens: spent.tokens - spent.reservedTokens,
-        reservedTokens: spent.reservedTokens,
-        calls: spent.calls,
-      },
+      ...{ day, calls: spent.calls, reservedTokens: spent.reservedTokens },
+      usedTokens: spent.tokens - spent.reservedTokens,
       ...{ planRequests: ofPlan.calls, ceilingTokens: config.dayTokens, ceilingUsd: config.dayMoneyUsd ?? null },
       usedUsd: (spent.microUsd - spent.reservedMicroUsd) / 1e6,
       reservedUsd: spent.reservedMicroUsd / 1e6,
@@ -99,12 +98,6 @@ export async function readStatus(app: App) {
     /** What all machines share; null: all is on this one. */
     database: db.engine === 'postgres' ? { server: db.name, stores: memories.length } : null,
   };
-}
-
-/** What the repository of the working tree one stands in hands on, and the memory never took in. */
-async function snapshotHere({ db: sql }: App, here: MemoryRow | null) {
-  const tree = checkoutRoot(process.cwd());
-  return tree === null ? null : offeredSnapshot(tree, here && { sql, id: here.id });
 }
 
 async function countsBy({ db }: App, sql: string, memory: string): Promise<Record<string, number>> {
@@ -180,7 +173,7 @@ function allWork({ memories, waiting, failed }: Overview) {
   };
 }
 
-function learnedIn({ memories, learned }: Overview): Learned[] {
+function learnedIn({ memories, learned }: Overview) {
   const newest = Map.groupBy(learned.newest, ({ memory }) => memory);
   return memories.flatMap((whose) => {
     const count = learned.byMemory.get(whose.row.id) ?? 0;

@@ -1,14 +1,27 @@
-// What goes on over all memories, for a person who looks: what was learned, what waits, what failed, what needs them, and whose
-// each memory is. One reading for the page and for `nocturne` alone. It changes nothing but when a person looked last.
+// What goes on over all memories, for a person who looks: what was learned, what waits, what failed, and whose each memory is; and what
+// needs a person, each with the command that deals with it, looked for here, once. One reading for the page, for doctor and for
+// `nocturne` alone. It changes nothing but when a person looked last.
 
-import { ruleOf } from '../base/errors.ts';
+import { join } from 'node:path';
+import { TELL_AFTER_NIGHTS, unplacedOf, waitingEntries } from '../../jobs/dream/night-entries.ts';
+import { onAppError, ruleOf } from '../base/errors.ts';
+import { isDirectory } from '../base/files/directories.ts';
+import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
+import { lookInto } from '../memory/commit.ts';
+import { editedLogs } from '../memory/edited-logs.ts';
+import { missingFiles } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { filesByName } from '../memory/memory-paths.ts';
+import { gitIsBusy } from '../memory/paths.ts';
+import { shortId } from '../memory/short-ids.ts';
+import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
+import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
-import { inOrder, type Need, needsOfMemory, needsOfSessions } from './needs.ts';
+import { gateOf } from './gate.ts';
 import { type Whose, whoseMemory } from './whose-memory.ts';
 
 export interface KnownMemory extends Whose {
@@ -24,18 +37,7 @@ export interface LearnedEntry {
   learnedAt: string;
 }
 
-export interface Overview {
-  memories: KnownMemory[];
-  /** Since the instant that was asked for: how many by memory, and the newest, the newest first. */
-  learned: { count: number; byMemory: Map<string, number>; newest: LearnedEntry[] };
-  waiting: WorkRow[];
-  /** Given up, until a person retries or dismisses it. */
-  failed: WorkRow[];
-  /** By memory, what dreams proposed. */
-  proposals: Map<string, number>;
-  breaker: BreakerState;
-  needs: Need[];
-}
+export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 const SUCCESS = `select created_at from job where job.memory = memory.id and job.kind = ? and job.status = 'completed'
   order by created_at desc limit 1`;
@@ -63,7 +65,7 @@ const LEARNED = `from job join entry e on e.job = job.id
 export async function readOverview(
   app: App,
   { since = null, most = 12, ...of }: { since?: string | null; most?: number; memories?: KnownMemory[] } = {},
-): Promise<Overview> {
+) {
   const { db, config, clock } = app;
   const memories = of.memories ?? (await knownMemories(app));
   const newest = await db.all<LearnedEntry>(
@@ -81,22 +83,30 @@ export async function readOverview(
   const proposals = await db.all<{ memory: string; count: number }>(waits);
   const found = {
     memories,
+    /** Since the instant that was asked for: how many by memory, and the newest, the newest first. */
     learned: {
       count: counts.reduce((sum, { count }) => sum + count, 0),
       byMemory: new Map(counts.map(({ memory, count }) => [memory, count])),
       newest,
     },
     waiting: work.filter(({ state }) => state === 'waiting'),
+    /** Given up, until a person retries or dismisses it. */
     failed: work.filter(({ state }) => state === 'failed'),
+    /** By memory, what dreams proposed. */
     proposals: new Map(proposals.map(({ memory, count }) => [memory, count])),
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
   const needs: Need[] = [];
-  for (const known of memories) needs.push(...(await needsOfMemory(app, known.row, known)));
+  for (const known of memories)
+    needs.push(...(await needsOfMemory(app, known, found.proposals.get(known.row.id) ?? 0)));
   return { ...found, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
 }
 
-function needsOfWork({ waiting, failed, breaker }: Pick<Overview, 'waiting' | 'failed' | 'breaker'>): Need[] {
+function needsOfWork({
+  waiting,
+  failed,
+  breaker,
+}: Record<'waiting' | 'failed', WorkRow[]> & { breaker: BreakerState }) {
   const needs: Need[] = [];
   const { state, failures, until, reason, code: broken } = breaker;
   if (state !== 'closed') {
@@ -134,4 +144,164 @@ export async function lookedAt(sql: Sql): Promise<string | null> {
 
 export function noteLook({ db, clock }: Pick<App, 'db' | 'clock'>): Promise<void> {
   return keepSetting(db, 'looked', clock.now().toISOString());
+}
+
+/** What waits for a person, as a sentence without its stop, and the command that deals with it from here. */
+export interface Need {
+  text: string;
+  command: string;
+  /** What work failed with, so that it is not told of each. */
+  cause?: string;
+  /** The code of that error. */
+  code?: string;
+  /** The transcripts that it is about. */
+  sessions?: string[];
+}
+
+const SHOWN_LOGS = 20;
+
+/** What to do about missing files; nothing is taken for deleted until then. */
+const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
+
+/** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
+export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
+  const { id } = memory;
+  await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
+  const { lost } = await editedLogs(db, memory);
+  return [...new Set([...lost.map(logPath), ...(await missingFiles(db, id)).map(({ path }) => path)])].sort();
+}
+
+/** Markdown files in its directory that are too large to be read. */
+export function oversizedIn({ dir }: MemoryRow): { path: string; bytes: number }[] {
+  if (dir === null || !isDirectory(dir)) return [];
+  return [...filesByName(dir)].flatMap(([path, spelled]) => {
+    const bytes = path.endsWith('.md') ? (statNow(join(dir, spelled))?.bytes ?? 0) : 0;
+    return bytes > MOST_MEMORY_BYTES ? { path, bytes } : [];
+  });
+}
+
+/** Files that stay behind what is remembered, now that they were looked at. */
+async function unwrittenIn({ db, machine }: App, { id, dir, machine: of }: MemoryRow): Promise<string[]> {
+  if (dir === null || of !== machine || !isDirectory(dir) || gitIsBusy(dir)) return [];
+  const rows = await db.all<{ path: string }>(
+    `select path from file where memory = ? and placed is not null and placed <> head and path is not null
+       and missing_since is null order by path`,
+    id,
+  );
+  return rows.map(({ path }) => path);
+}
+
+/** Sentences without their stops; `keepsDreams`: until then no dream runs. */
+function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
+  const logs = paths.filter((path) => logDay(path) !== null);
+  const [first, ...others] = paths.filter((path) => logDay(path) === null);
+  const said: { what: string; keepsDreams: boolean }[] = [];
+  if (first !== undefined) {
+    const one = `${first} is missing or empty, as others were that are back`;
+    const many = `${others.length + 1} files are missing or empty at once, ${first} among them`;
+    said.push({ what: others.length === 0 ? one : many, keepsDreams: true });
+  }
+  if (logs.length > 0) {
+    const more = logs.length > SHOWN_LOGS ? ` and ${logs.length - SHOWN_LOGS} more` : '';
+    const names = `${logs.slice(0, SHOWN_LOGS).join(', ')}${more}`;
+    const what = `missing, empty or damaged, so that entries are no longer in their log (what rests on them stays): ${names}`;
+    said.push({ what, keepsDreams: false });
+  }
+  return said;
+}
+
+export interface DreamHold {
+  why: string;
+  needsPerson: boolean;
+  /** Where it is not to dream again. */
+  remedy?: string;
+}
+
+const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
+
+/** What keeps the dreams of a memory from running, or from coming to their end. */
+export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold[]> {
+  const { db } = app;
+  const holds = sayMissing(await missingIn(app, memory)).flatMap(({ what, keepsDreams }): DreamHold[] =>
+    keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
+  );
+  const last = await db.get<{ outcome: string; code: string | null; error: string | null; at: string }>(
+    `select outcome, code, error, ended_at as at from job where memory = ? and kind = 'dream' and ended_at is not null
+     order by ended_at desc, id desc limit 1`,
+    memory.id,
+  );
+  if (last?.error) {
+    const why = `the last dream, at ${last.at}, ${last.outcome === 'refused' ? 'was refused' : 'failed'}: ${last.error}`;
+    // What is missing and not taken as meant is said already.
+    const isSaid = last.outcome === 'refused' && holds.length > 0;
+    if (!isSaid) holds.push({ why, needsPerson: !PASSING.has(ruleOf(last.code).class) });
+  }
+  const { why } = await gateOf(app, { isLooking: true });
+  if (why !== null) holds.push({ why, needsPerson: false });
+  return holds;
+}
+
+/** What a memory waits for a person with. */
+async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, proposals: number): Promise<Need[]> {
+  const { db } = app;
+  const needs: Need[] = [];
+  const lost = sayMissing(await missingIn(app, memory));
+  const accept = whose.command('nocturne dream --accept-missing');
+  for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: accept });
+  const check = whose.command('nocturne check');
+  for (const { path, bytes } of oversizedIn(memory)) {
+    const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
+    needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
+  }
+  const [late, ...later] = await unwrittenIn(app, memory);
+  if (late !== undefined) {
+    const what = later.length === 0 ? late : `${late} and ${later.length} more`;
+    needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
+  }
+  for (const { why, needsPerson } of await dreamHolds(app, memory)) {
+    if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
+    const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
+    needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
+  }
+  const unplaced = await unplacedOf(db, memory.id, await waitingEntries(db, memory.id));
+  const [first, ...others] = unplaced.filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);
+  if (first) {
+    const what = `${sayCount(1 + others.length, 'entry')} of ${whose.name} found no place in its topics`;
+    const text = `${what} for ${first.nights} nights, since ${first.since.slice(0, 10)}: ${first.reason}`;
+    needs.push({ text, command: whose.command(`nocturne why ${await shortId(db, 'entry', first.entry)}`) });
+  }
+  if (proposals > 0) {
+    const waits = `${proposals === 1 ? 'waits' : 'wait'} for your word`;
+    const text = `${sayCount(proposals, 'proposed change')} in ${whose.name} ${waits}`;
+    needs.push({ text, command: whose.command('nocturne review') });
+  }
+  return needs;
+}
+
+/** Sessions that could not be taken. */
+async function needsOfSessions({ config, db, machine }: App): Promise<Need[]> {
+  const { settings } = config.agentMemory;
+  const blocked = Map.groupBy(await blockedOf(db, machine), (each) => `${each.reason}`);
+  return [...blocked].map(([why, paths]) => {
+    const isSaid = settings.problem && why.includes(settings.path);
+    const reason = isSaid ? ', for the same reason' : `: ${why}`;
+    const text = `${sayCount(paths.length, 'session')} could not be taken yet${reason}`;
+    return { text, command: 'nocturne doctor', sessions: paths.map(({ path }) => path) };
+  });
+}
+
+/** What failed for a cause that another tells of goes without saying; what is to be reviewed comes last. */
+export function inOrder(needs: Need[]): Need[] {
+  const isTold = (need: Need) =>
+    needs.some(({ cause, text }) =>
+      cause === undefined ? text !== need.text && text.endsWith(need.text) : !need.cause && need.text.includes(cause),
+    );
+  const isReview = ({ command }: Need) => Number(command.includes('nocturne review'));
+  return needs.filter((need) => !isTold(need)).toSorted((a, b) => isReview(a) - isReview(b));
+}
+
+/** Why nobody knows where memory lives, or whether it is wanted; `problem`: of the agent's settings. */
+export function sayUntold(problem?: string): string {
+  if (!problem) return 'Where memory lives cannot be told: autoMemoryDirectory of the agent names no place that can be';
+  return `${problem.replace(/\.$/, '')}. Until it is mended nothing is learned here and nothing recalled; what waits is taken then`;
 }

@@ -25,19 +25,6 @@ import type { App } from './compose.ts';
 import { whyLeft } from './ingest.ts';
 import { rangesOf, type SessionRange, skippedIn } from './session-ranges.ts';
 
-interface FailureTold {
-  key: string | null;
-  state: 'retrying' | 'failed' | 'ended';
-  code: string | null;
-  class: string;
-  message: string;
-  attempts: number | null;
-  tries: number | null;
-  at: string;
-  /** The same work was done since, so that only data has it. */
-  isOver: boolean;
-}
-
 export type SessionFate = Awaited<ReturnType<typeof fateOf>>;
 
 /** Of the sessions whose path has the given text in it. */
@@ -107,7 +94,6 @@ async function fateOf(app: App, known: Known) {
   const proposals: { entry: string; text: string; says: string }[] = [];
   for (const { id: entry, text } of taught)
     for (const says of await sayProposals(app, (memory as MemoryRow).id, entry)) proposals.push({ entry, text, says });
-  const waits = item?.state === 'waiting' ? [{ key: item.key, notBefore: item.not_before, why: item.error }] : [];
   const fate = {
     session: name,
     transcript: row?.path ?? known.session?.path ?? '',
@@ -116,16 +102,13 @@ async function fateOf(app: App, known: Known) {
     memory: memory?.dir ?? memory?.id ?? memoryDirOf({ cwd }),
     ranges,
     /** What it taught. */
-    entries: taught.map(({ id, type, text, state, reason }) => ({
-      id,
-      type,
-      text,
-      state: state === 'gone' ? (reason ?? state) : state,
-    })),
+    entries: taught.map(({ id, type, text, ...entry }) => {
+      return { id, type, text, state: entry.state === 'gone' ? (entry.reason ?? entry.state) : entry.state };
+    }),
     /** What its transcript holds; null where it cannot be read. */
     holds,
     /** What of it waits: until when, and why. */
-    waiting: waits,
+    waiting: item?.state === 'waiting' ? [{ key: item.key, notBefore: item.not_before, why: item.error }] : [],
     failures,
     /** What waits for a person's word of what it gave, or was rejected. */
     proposals,
@@ -143,20 +126,14 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
   });
 }
 
+/** What its work failed with, last first. `isOver`: the same work was done since, so that only data has it. */
 async function failuresOf(
   { db }: App,
   { row, item, ranges }: { row?: SessionRow; item?: InboxRow; ranges: SessionRange[] },
-): Promise<FailureTold[]> {
+) {
   const told = (code: string | null, message: string | null, at: string) => {
     return { code, class: code && isErrorCode(code) ? ruleOf(code).class : 'unknown', message: message ?? '', at };
   };
-  const failures: FailureTold[] = [];
-  if (item && item.code !== null) {
-    const { code, key, attempts } = item;
-    const tries = isErrorCode(code) ? ruleOf(code).tries : null;
-    const state = item.state === 'failed' ? 'failed' : 'retrying';
-    failures.push({ ...told(code, item.error, item.since), key, state, attempts, tries, isOver: false });
-  }
   const jobs = row
     ? await db.all<Record<'id' | 'status' | 'outcome' | 'at', string> & Record<'code' | 'error', string | null>>(
         `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
@@ -169,17 +146,16 @@ async function failuresOf(
   );
   // What was given up was not done by whatever succeeded since.
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
-  for (const [at, { id, code, error, at: endedAt }] of jobs.entries())
-    if (error)
-      failures.push({
-        ...told(code, error, endedAt),
-        key: id,
-        state: 'ended',
-        attempts: null,
-        tries: null,
-        isOver: isDone && at > done,
-      });
-  return failures;
+  const ended = jobs.map(({ id: key, code, error, at: endedAt }, at) => {
+    const isOver = isDone && at > done;
+    return { ...told(code, error, endedAt), key, state: 'ended' as const, attempts: null, tries: null, isOver };
+  });
+  const failed = ended.filter(({ message }) => message !== '');
+  if (!item || item.code === null) return failed;
+  const { code, key, attempts } = item;
+  const tries = isErrorCode(code) ? ruleOf(code).tries : null;
+  const state = item.state === 'failed' ? ('failed' as const) : ('retrying' as const);
+  return [{ ...told(code, item.error, item.since), key, state, attempts, tries, isOver: false }, ...failed];
 }
 
 /** What its transcript holds, and what became of that. */
@@ -238,14 +214,10 @@ async function offeredOf({ config: { excerptTokens: budgetTokens, zone } }: App,
   return offered;
 }
 
-interface Found {
+interface Found extends Pick<Awaited<ReturnType<typeof read>>, 'ranges' | 'unreadable' | 'cwd' | 'left'> {
   session: string;
   transcript: string;
-  ranges: SessionRange[];
-  unreadable: string | null;
   item: InboxRow | undefined;
-  cwd: string | undefined;
-  left: Awaited<ReturnType<typeof whyLeft>>;
   isTold: boolean;
 }
 

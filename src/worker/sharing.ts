@@ -75,25 +75,22 @@ export function teamDirFor(config: Config, { own, cwd }: { own: string | null; c
   refuseInDatabase(config);
   const place = scopeDir(config, { memory: 'local', cwd });
   const dir = canonicalPath(place);
-  const remedy = 'Share from inside of the repository whose team it is for.';
+  const refuse = (what: string, remedy = 'Share from inside of the repository whose team it is for.') =>
+    new AppError('bad-input', what, { remedy });
   // What a link leads to is not the repository's.
   const link = [dirname(place), place].find((path) => kindOf(path) === 'link');
   if (link !== undefined && checkoutRoot(cwd) !== null) {
     const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
-    throw new AppError('bad-input', what, { remedy: `Make ${link} a directory of the working tree to share there.` });
+    throw refuse(what, `Make ${link} a directory of the working tree to share there.`);
   }
-  if (!isCheckedIn(dir)) {
-    const what = `${cwd} is in no working tree of git, so there is no team to share with.`;
-    throw new AppError('bad-input', what, { remedy });
-  }
-  if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd }))) {
-    throw new AppError('bad-input', `${dir} is your own memory for all projects, and no team's.`, { remedy });
-  }
-  if (dir === own) {
-    throw new AppError('bad-input', `${dir} is the team's memory: there is nothing of your own to share from it.`, {
-      remedy: 'Leave out --scope local, --memory and NOCTURNE_MEMORY_DIR to share from your own.',
-    });
-  }
+  if (!isCheckedIn(dir)) throw refuse(`${cwd} is in no working tree of git, so there is no team to share with.`);
+  if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd })))
+    throw refuse(`${dir} is your own memory for all projects, and no team's.`);
+  if (dir === own)
+    throw refuse(
+      `${dir} is the team's memory: there is nothing of your own to share from it.`,
+      'Leave out --scope local, --memory and NOCTURNE_MEMORY_DIR to share from your own.',
+    );
   return dir;
 }
 

@@ -15,7 +15,7 @@ import { isSent } from '../memory/sent-sessions.ts';
 import { sessionRow } from '../memory/session-rows.ts';
 import { type Ending, giveBack, type Item, PRIORITY, put, renewInput, settle } from '../queue/inbox.ts';
 import type { App, JobOptions } from './compose.ts';
-import { holding } from './held-claim.ts';
+import { holding } from './job-bounds.ts';
 import { shutGate } from './nightly.ts';
 
 const instructions = z.string().optional();

@@ -142,24 +142,10 @@ export function kindOf(path: string): PathKind | null {
   return absentAsNull(path, () => kindOfItem(fs.lstatSync(path)));
 }
 
-interface DirectoryItem {
-  name: string;
-  kind: PathKind;
-  /** Of a file; 0 for all else. */
-  sizeBytes: number;
-}
-
 /** What is in a directory, by name; null where there is no directory. */
-export function readDirectory(path: string): DirectoryItem[] | null {
-  return absentAsNull(path, () =>
-    fs
-      .readdirSync(path, { withFileTypes: true })
-      .map((item) => {
-        const size = item.isFile() ? fs.statSync(join(path, item.name), { throwIfNoEntry: false })?.size : 0;
-        return { name: item.name, kind: kindOfItem(item), sizeBytes: size ?? 0 };
-      })
-      .sort((a, b) => (a.name < b.name ? -1 : 1)),
-  );
+export function readDirectory(path: string): { name: string; kind: PathKind }[] | null {
+  const read = () => fs.readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return absentAsNull(path, () => read().map((item) => ({ name: item.name, kind: kindOfItem(item) })));
 }
 
 /** Removes a directory and all that is in it; none there is fine. */
@@ -167,31 +153,19 @@ export function removeTree(path: string): void {
   attempt('remove', path, () => fs.rmSync(path, { recursive: true, force: true }));
 }
 
-/** Removes a directory and those in it, as far as they are empty; false where something is left. */
-export function removeEmptyDirectories(path: string): boolean {
-  for (const item of readDirectory(path) ?? []) {
-    if (item.kind === 'directory') removeEmptyDirectories(join(path, item.name));
-  }
+/** Removes a directory that is empty; false where it stays, or is gone already: one that stays does no harm. */
+export function removeIfEmpty(path: string): boolean {
   try {
     fs.rmdirSync(path);
     return true;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
-    return absentOr(path, error) === null;
+  } catch {
+    return false;
   }
 }
 
 /** Removes the directory above a file that is gone, and those above it below `root`, as far as they are empty. */
 export function removeEmptyParents(root: string, path: string): void {
-  for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
-    try {
-      fs.rmdirSync(at);
-    } catch {
-      // Not empty, gone already or in use: an empty directory that stays does no harm.
-      return;
-    }
-  }
+  for (let at = dirname(path); at.startsWith(root + sep) && removeIfEmpty(at); at = dirname(at));
 }
 
 function kindOfItem(item: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): PathKind {

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../base/config/config.ts';
 import { AppError, attempt } from '../../base/errors.ts';
-import { kindOf, readDirectory, realPath, removeEmptyDirectories, replaceText } from '../../base/files/directories.ts';
+import { kindOf, realPath, removeIfEmpty, replaceText } from '../../base/files/directories.ts';
 import { holdsText, readTextNow, removeFile, statNow, writeWhole } from '../../base/files/files.ts';
 import { parseJson } from '../../base/text/json.ts';
 import type { Programs } from './agents.ts';
@@ -90,7 +90,7 @@ export function applyChange(config: Config, { agent, file, from, to, receipt }: 
   if (to !== null && to !== from) replaceText(file, to);
   if (to === null && from !== null) removeFile(file);
   if (receipt) return;
-  for (const dir of old?.made ?? []) if (readDirectory(dir)?.length === 0) removeEmptyDirectories(dir);
+  for (const dir of old?.made ?? []) removeIfEmpty(dir);
   removeFile(receiptPath(config, agent));
 }
 
