@@ -1,16 +1,17 @@
 // Options that several commands share, and what they lead to: the settings, the app, and the memory that is meant. Every command
 // loads it: it loads nothing that only some of them need.
 
-import { CommanderError, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { listNames } from '../base/files/directories.ts';
 import { isOnNetwork, statNow } from '../base/files/files.ts';
 import { agentOfShell } from '../base/process.ts';
+import type { Sql } from '../db/sql.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_SCOPES, type MemoryScope, notOfWorkingTree, scopeDir } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { EXIT, exitFor, note, print, tellProgress } from '../terminal/output.ts';
+import { exitFor, note, print, tellProgress } from '../terminal/output.ts';
 import { NETWORK_RISK, shellWord } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { memoriesHere } from '../worker/whose-memory.ts';
@@ -106,26 +107,41 @@ export function withMemories<T>(
   });
 }
 
-/** The app with a memory store in the place of the memory here. Ends in wrong usage, with their ids, where there are several. */
+/** The app with a memory store in the place of the memory here. */
 async function ofStore(app: App, name: string): Promise<App> {
-  const found = await app.db.all<{ id: string; name: string; dir: string | null }>(
-    'select id, name, dir from memory where deleted_at is null and (id = ? or (name = ? and scope = ?)) order by id',
-    ...[name, name, 'store'],
-  );
-  const [store, ...others] = found;
-  if (!store) {
-    throw new AppError('bad-input', `There is no memory store ${JSON.stringify(name)} in ${app.db.name}.`, {
-      remedy: 'nocturne stores list names those that there are.',
-    });
-  }
-  if (others.length > 0) {
-    note(`nocturne: ${found.length} memory stores have the name ${JSON.stringify(name)}. Give an id:`);
-    for (const { id, dir } of found) note(`  ${id}  ${dir ?? ''}`.trimEnd());
-    throw new CommanderError(EXIT.usage, 'commander.severalStores', 'several stores have this name');
-  }
-  const row = await app.memories.of(store.id);
+  const row = await app.memories.of((await storeNamed(app.db, name)).id);
   const memory = async () => row;
   return { ...app, memoryDirOf: () => row.dir ?? row.id, findMemory: memory, memoryFor: memory };
+}
+
+/** The memory store of this id or name; a memory of a project goes by its name, too, where no store has that. */
+export async function storeNamed(sql: Sql, given: string): Promise<MemoryRow> {
+  const select = 'select * from memory where deleted_at is null and (id = ? or name = ?) order by id';
+  const rows = await sql.all<MemoryRow>(select, given, given);
+  const stores = rows.filter(({ scope }) => scope === 'store');
+  return theOne(stores.length > 0 ? stores : rows, given, 'store');
+}
+
+/** The one of this id or name. Errors: `bad-input` where there is none, or several. */
+export function theOne<Row extends { id: string; name: string }>(
+  rows: readonly Row[],
+  given: string,
+  kind: 'store' | 'key',
+): Row {
+  const named = rows.filter(({ id }) => id === given);
+  const found = named.length > 0 ? named : rows.filter(({ name }) => name === given);
+  const [row] = found;
+  if (row && found.length === 1) return row;
+  const what = kind === 'store' ? 'memory store' : 'key';
+  throw new AppError(
+    'bad-input',
+    `There ${row ? `are ${found.length} ${what}s` : `is no ${what}`} ${JSON.stringify(given)}.`,
+    {
+      remedy: row
+        ? `Give an id: ${found.map(({ id }) => id).join(', ')}.`
+        : `nocturne ${kind}s list names those that there are.`,
+    },
+  );
 }
 
 /** The command that undoes a job of the memory that these options name, as it can be pasted. */

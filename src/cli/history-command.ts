@@ -123,11 +123,7 @@ async function listHistory(app: App, memory: MemoryRow, { args: [given], options
   const path = given === undefined ? undefined : await fileNamed(app, memory, given);
   const asked = { path, op, since, until, limit, actor: await actorFrom(app, actor) };
   const found = await files.versions({ ...asked, after: page && (await seqOf(app, memory, page)) });
-  if (path !== undefined && (await files.versions({ path, limit: 1 })).items.length === 0) {
-    throw new AppError('bad-input', `No version of ${path} is known in ${placeOf(memory)}.`, {
-      remedy: 'nocturne show --history without a path lists all versions, with their paths.',
-    });
-  }
+  if (path !== undefined) await lastVersion(app, memory, path);
   const last = found.items.at(-1)?.id;
   const nextPage = found.next === null || last === undefined ? null : last;
   if (json) return print({ versions: found.items.map(toldVersion), nextPage });
@@ -151,13 +147,14 @@ async function seqOf(app: App, memory: MemoryRow, given: string): Promise<string
   throw new AppError('bad-input', `There is no page ${JSON.stringify(given)} of versions.`);
 }
 
-const NAMES: Record<Actor['kind'], string> = {
-  ...{ user: 'person', job: 'job', external: 'external' },
-  ...{ api: 'api', session: 'session' },
-};
+const KINDS: Actor['kind'][] = ['user', 'job', 'external', 'api', 'session'];
+
+function kindName(kind: Actor['kind']): string {
+  return kind === 'user' ? 'person' : kind;
+}
 
 function actorName({ kind, id }: Actor): string {
-  return id === null ? NAMES[kind] : `${NAMES[kind]}:${id}`;
+  return id === null ? kindName(kind) : `${kindName(kind)}:${id}`;
 }
 
 /** `job:…` by what its id begins with. */
@@ -169,11 +166,11 @@ async function sayActor(app: App, actor: Actor): Promise<string> {
 /** One job may be named by what its id begins with. */
 async function actorFrom(app: App, given: string | undefined): Promise<ListVersions['actor']> {
   const [, name, id] = /^(\w+)(?::(.+))?$/.exec(given ?? '') ?? [];
-  const kind = (Object.keys(NAMES) as Actor['kind'][]).find((each) => NAMES[each] === name);
+  const kind = KINDS.find((each) => kindName(each) === name);
   if (given === undefined) return undefined;
   if (!kind) {
     throw new AppError('bad-input', `${JSON.stringify(given)} is no actor.`, {
-      remedy: `Name one of ${Object.values(NAMES).join(', ')}, or one of them: job:job_01234567.`,
+      remedy: `Name one of ${KINDS.map(kindName).join(', ')}, or one of them: job:job_01234567.`,
     });
   }
   return { kind, id: kind === 'job' && id ? await wholeId(app.db, 'job', id) : id };
@@ -245,19 +242,19 @@ async function showDiff(app: App, memory: MemoryRow, { args, options }: ShowCall
     const id = json ? found.id : await shortId(app.db, 'version', found.id);
     return { name: `${path} (${id})`, text: found.text ?? '' };
   };
-  const from = await side(version ?? (await beforeLastChange(app, memory, path)));
+  // Null where the last change created the file.
+  const from = await side(version ?? (await lastVersion(app, memory, path)).previous);
   const standing = async () => ({ name: path, text: (await app.files(memory).read({ path }))?.text ?? '' });
   const to = await (upTo ? side(upTo) : standing());
   const diff = unifiedDiff(from, to);
   return json ? print({ path, from: from.name, to: to.name, diff }) : printRaw(diff);
 }
 
-/** Null where the last change created the file. */
-async function beforeLastChange(app: App, memory: MemoryRow, path: string): Promise<string | null> {
+async function lastVersion(app: App, memory: MemoryRow, path: string): Promise<Version> {
   const [last] = (await app.files(memory).versions({ path, limit: 1 })).items;
-  if (last) return last.previous;
+  if (last) return last;
   throw new AppError('bad-input', `No version of ${path} is known in ${placeOf(memory)}.`, {
-    remedy: 'nocturne show --history lists all versions.',
+    remedy: 'nocturne show --history without a path lists all versions, with their paths.',
   });
 }
 
@@ -287,7 +284,12 @@ function openInEditor(call: ShowCall): Promise<void> {
     const dir = memory === null ? app.memoryDirOf() : memory.dir;
     const editor = process.stdout.isTTY && !options.json ? app.config.editor : undefined;
     if (dir === null) {
-      if (memory === null || given === undefined || !editor) throw noFileFor(placeOf(memory as MemoryRow));
+      if (memory === null || given === undefined || !editor) {
+        const what = `The memory ${app.memoryDirOf()} is in the database: it has no files that an editor could change.`;
+        throw new AppError('refused', what, {
+          remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
+        });
+      }
       return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
     }
     if (given === undefined && !isDirectory(dir)) {
@@ -309,16 +311,6 @@ function openInEditor(call: ShowCall): Promise<void> {
 
 function endAs(isFine: boolean): void {
   process.exitCode = isFine ? EXIT.fine : EXIT.failed;
-}
-
-function noFileFor(place: string): AppError {
-  return new AppError(
-    'refused',
-    `The memory ${place} is in the database: it has no files that an editor could change.`,
-    {
-      remedy: 'nocturne show FILE --edit at a terminal, with VISUAL or EDITOR set, edits a copy of one.',
-    },
-  );
 }
 
 /**

@@ -6,10 +6,19 @@ import { AppError } from '../base/errors.ts';
 import { addMemory, type MemoryRow, memoryRow, removedMemories } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts';
-import { EXIT, note, print } from '../terminal/output.ts';
+import { note, print } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { type CommonOptions, dollars, parsed, withApp } from './cli-options.ts';
+import {
+  type CommonOptions,
+  configFor,
+  dollars,
+  parsed,
+  requirePerson,
+  storeNamed,
+  theOne,
+  withApp,
+} from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const GROUP = 'Under the hood';
@@ -25,19 +34,13 @@ const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home
 
 /** A memory as the command tells it. */
 function storeShown(row: MemoryRow) {
-  const { id, dir, name, description, tenant } = row;
+  const { id, dir, name, description, metadata } = row;
   const { owner = null, allowsSecrets = false } = JSON.parse(row.flags);
   const kind = row.scope === 'store' ? 'own' : isCheckedIn(row.dir) ? 'team' : 'project';
-  const at = {
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    archivedAt: row.archived_at,
-    removedAt: row.deleted_at,
-  };
   return {
-    ...{ id, dir, kind, name, description, metadata: JSON.parse(row.metadata) },
-    ...at,
-    ...{ owner, tenant: tenant || null, allowsSecrets },
+    ...{ id, dir, kind, name, description, metadata: JSON.parse(metadata) },
+    ...{ createdAt: row.created_at, updatedAt: row.updated_at, archivedAt: row.archived_at, removedAt: row.deleted_at },
+    ...{ owner, tenant: row.tenant || null, allowsSecrets },
   };
 }
 
@@ -84,14 +87,9 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
         const what = 'The name of a store has 1 to 255 characters, none of them a control character.';
         throw new AppError('bad-input', what);
       }
-      const made = {
-        scope: 'store',
-        name,
-        description,
-        flags: JSON.stringify(allowSecrets ? { allowsSecrets: true } : {}),
-      } as const;
-      const at = clock.now().toISOString();
-      const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, at)));
+      const flags = JSON.stringify(allowSecrets ? { allowsSecrets: true } : {});
+      const made = { scope: 'store', name, description, flags } as const;
+      const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, clock.now().toISOString())));
       const shown = storeShown(row as MemoryRow);
       print(json ? shown : storeLine(shown, config));
     }),
@@ -106,7 +104,7 @@ const remove: CommandSpec<CommonOptions, [string]> = {
   examples: ['stores delete notes'],
   run: (call) =>
     open(call, async (app, { json }) => {
-      const { id, name, kind, dir } = storeShown(await oneStore(app, call.args[0]));
+      const { id, name, kind, dir } = storeShown(await storeNamed(app.db, call.args[0]));
       if (kind !== 'own') {
         throw new AppError('bad-input', `${name} is a ${kind}'s memory, which is not deleted here.`, {
           remedy: `Remove the directory yourself, if that is meant: ${dir}`,
@@ -117,21 +115,6 @@ const remove: CommandSpec<CommonOptions, [string]> = {
       print(json && row ? storeShown(row) : `${name} was deleted; nocturne undo ${id} brings it back.`);
     }),
 };
-
-/** The one store of this id or name. Errors: `bad-input` where there is none, or several. */
-async function oneStore({ db }: App, given: string): Promise<MemoryRow> {
-  const rows = await db.all<MemoryRow>(
-    'select * from memory where deleted_at is null and (id = ? or name = ?) order by id',
-    ...[given, given],
-  );
-  const [row, ...others] = rows.some(({ id }) => id === given) ? rows.filter(({ id }) => id === given) : rows;
-  if (row && others.length === 0) return row;
-  const what = row ? `There are ${rows.length} memory stores` : 'There is no memory store';
-  const remedy = row
-    ? `Give an id: ${rows.map(({ id }) => id).join(', ')}.`
-    : 'nocturne stores list names those that there are.';
-  throw new AppError('bad-input', `${what} ${JSON.stringify(given)}.`, { remedy });
-}
 
 type MoveOptions = CommonOptions & { toDatabase?: boolean; toHome?: boolean };
 
@@ -151,7 +134,6 @@ const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
   examples: ['stores move notes --to-database', 'stores move notes --to-home'],
   async run({ args: [given], options, wrong }) {
     if (!options.toDatabase && !options.toHome) wrong('say which way: --to-database or --to-home');
-    const { configFor, requirePerson } = await import('./cli-options.ts');
     const config = await configFor({});
     requirePerson(config, 'stores move');
     if (config.databaseUrl === undefined) {
@@ -215,7 +197,7 @@ const createKey: CommandSpec<NewKeyOptions> = {
     open(call, async (app, { name, tenant, stores: given, rights, dayUsd, json }) => {
       const ids: string[] = [];
       const named = given.split(',').filter((each) => each.trim() !== '');
-      if (given !== 'all') for (const each of named) ids.push((await oneStore(app, each.trim())).id);
+      if (given !== 'all') for (const each of named) ids.push((await storeNamed(app.db, each.trim())).id);
       const dayMicroUsd = dayUsd === undefined ? null : Math.round(dayUsd * MICRO_USD);
       const made = { name, tenant, memories: given === 'all' ? ('all' as const) : ids, rights, dayMicroUsd };
       const { key, row } = await keysOf(app).create(made);
@@ -265,18 +247,9 @@ function changeKey(
   change: (all: ApiKeys, id: string) => Promise<unknown>,
 ) {
   return open(call, async (app, { json }) => {
-    const [given] = call.args;
     const all = keysOf(app);
-    const found = (await all.all()).filter(({ id, name, revokedAt }) => !revokedAt && (id === given || name === given));
-    const [row, ...others] = found;
-    if (!row)
-      throw new AppError('bad-input', `There is no key ${JSON.stringify(given)}.`, { remedy: 'nocturne keys list' });
-    if (others.length > 0) {
-      for (const each of found) note(keyLine(each, app.config));
-      note(`Several keys have the name ${JSON.stringify(given)}: give an id.`);
-      process.exitCode = EXIT.usage;
-      return;
-    }
+    const valid = (await all.all()).filter(({ revokedAt }) => !revokedAt);
+    const row = theOne(valid, call.args[0], 'key');
     await change(all, row.id);
     print(json ? { id: row.id, name: row.name } : `${row.id} ${row.name}: ${did}`);
   });
@@ -303,15 +276,6 @@ function rightsOf(text: string): Right[] | undefined {
   return given.every((each) => each !== undefined) ? given : undefined;
 }
 
-export const commands = [
-  stores,
-  list,
-  create,
-  remove,
-  moveStore,
-  keys,
-  createKey,
-  listKeys,
-  revokeKey,
-  confirmKey,
-] as CommandSpec[];
+const STORES = [stores, list, create, remove, moveStore];
+const KEYS = [keys, createKey, listKeys, revokeKey, confirmKey];
+export const commands = [...STORES, ...KEYS] as CommandSpec[];

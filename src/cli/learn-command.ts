@@ -13,7 +13,7 @@ import { sayCount } from '../base/text/wording.ts';
 import { type Day, isDay, isInstant } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
-import { severalMeant } from '../memory/short-ids.ts';
+import { findId } from '../memory/short-ids.ts';
 import { EXIT, exitFor, note, print, progress } from '../terminal/output.ts';
 import { plainly } from '../terminal/phrases.ts';
 import { FOUND_AGENTS } from '../transcript/find-sessions.ts';
@@ -270,14 +270,10 @@ async function whatAgain(given: string[], { day, all, live }: LearnOptions): Pro
 function filesOf({ db }: App, given: string[]): Promise<string[]> {
   return Array.fromAsync(given, async (what) => {
     if (/[\\/]|\.jsonl?$/.test(what) || statNow(what)?.isFile) return what;
-    const rows = await db.all<{ name: string; path: string | null }>(
-      'select name, path from session where substr(name, 1, ?) = ? order by name',
-      ...[what.length, what],
-    );
-    const names = [...new Set(rows.map(({ name }) => name))];
-    if (names.length > 1 && !names.includes(what)) throw severalMeant(what, 'session', names);
-    const path = rows.find((row) => row.path !== null)?.path;
-    if (path) return path;
+    const session = await findId(db, 'session', what);
+    const select = 'select path from session where name = ? and path is not null';
+    const found = session === undefined ? undefined : await db.get<{ path: string }>(select, session);
+    if (found) return found.path;
     throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
       remedy: 'Give its file, or an id that nocturne list --sessions names.',
     });

@@ -123,6 +123,12 @@ function sayWhy({ error }: { error?: Failure }): void {
   if (error) note(`  ${error.message}`);
 }
 
+/** `2 added, 1 changed`. */
+export function sayOperations(operations: readonly { kind: string }[]): string {
+  const counts = Map.groupBy(operations, ({ kind }) => kind);
+  return [...counts].map(([kind, of]) => `${of.length} ${sayOp(kind)}`).join(', ');
+}
+
 /** `more`: what is said of its sharing, `shared` the same as an object. */
 export async function printDream(
   app: App,
@@ -147,8 +153,7 @@ export async function printDream(
       ...(shared && { shared }),
     });
   }
-  const counts = Map.groupBy(report.operations, (operation) => operation.kind);
-  const summary = [...counts].map(([kind, list]) => `${list.length} ${sayOp(kind)}`).join(', ');
+  const summary = sayOperations(report.operations);
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];

@@ -1,4 +1,4 @@
-// What `npm start` does: takes the example sessions, or those given, through a worker in a temporary directory, and prints what was
+// What `npm start` does: learns from the example sessions, or those given, and dreams, in a temporary directory, and prints what was
 // remembered, from which words, the files that hold it, and what the next session would be told. Of what it made on the way only the
 // memory stays, and is named.
 
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { OFFLINE_LIMITS } from '../agent/agent-types.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
-import { describeError } from '../base/errors.ts';
+import { describeError, type Failure } from '../base/errors.ts';
 import { listFiles, removeTree } from '../base/files/directories.ts';
 import { packagePath } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -15,12 +15,10 @@ import { recallFor } from '../hook/start-recall.ts';
 import { entriesWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { sessionDirs } from '../memory/session-rows.ts';
+import { shortId } from '../memory/short-ids.ts';
 import { note, print, progress, style } from '../terminal/output.ts';
 import { type App, openApp } from '../worker/compose.ts';
 import type { Parts } from '../worker/job-bounds.ts';
-import { putWork } from '../worker/work-item.ts';
-import { runWorker } from '../worker/worker.ts';
-import { enqueueExtract, nameOfWork } from './later.ts';
 
 const RULES = [OFFLINE_LIMITS, 'With ANTHROPIC_API_KEY set a real model reads the session.'];
 const NAMES = ['Daily log', 'Topic', 'Index'];
@@ -72,27 +70,22 @@ async function exampleSessions(): Promise<string[]> {
 
 async function demonstrate(app: App, transcripts: string[]): Promise<void> {
   note(`${sayCount(transcripts.length, 'session')}, model ${app.config.model}`);
-  for (const transcript of transcripts) await enqueueExtract(app, { transcript, ended: true });
-  const memory = await app.memoryFor();
-  await putWork(app, { kind: 'dream', key: memory.id, memory, payload: { isNightly: false } });
   const bar = progress('reading');
-  let isFine = true;
-  let saying = Promise.resolve();
-  await runWorker(app, {
-    ...{ ends: 'idle', signal: new AbortController().signal, onError: (message) => note(`  ${message}`) },
-    onResult(result) {
-      isFine &&= result.reason === null;
-      saying = saying.then(async () => {
-        const name = (await nameOfWork(app, result)).replace('extract', 'session');
-        const said = `${name}: ${result.outcome.replaceAll('-', ' ')}`;
-        bar.say(said);
-        note(`  ${said}${result.reason ? ` (${result.reason})` : ''}`);
-      });
-    },
-  }).finally(() => saying);
-  bar.stop();
+  const memory = await app.memoryFor();
+  const tell = (name: string, { outcome, error }: { outcome: string; error?: Failure }) => {
+    bar.print(() => note(`  ${name}: ${outcome.replaceAll('-', ' ')}${error ? ` (${error.message})` : ''}`));
+    if (error) process.exitCode = 1;
+  };
+  try {
+    for (const transcript of transcripts) {
+      const report = await app.extract({ transcript, ended: true });
+      tell(`session ${await shortId(app.db, 'session', report.session)}`, report);
+    }
+    tell('dream', await app.dream(memory, {}));
+  } finally {
+    bar.stop();
+  }
   await show(app, memory);
-  if (!isFine) process.exitCode = 1;
 }
 
 async function show(app: App, memory: MemoryRow): Promise<void> {

@@ -1,13 +1,12 @@
 // undo: takes one action back, files and rows together. Which is meant is looked for in the memories that belong to where one stands,
 // the project's, the user's and the working tree's, or in the one that is named; without a name it is the last that a person began.
 
-import { join } from 'node:path';
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { type Pushed, pushedBy } from '../memory/job-changes.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
-import { checkoutRoot } from '../memory/paths.ts';
+import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
@@ -110,13 +109,10 @@ async function memoriesHere(app: App, options: CommonOptions): Promise<Omit<Acti
   const here = await app.findMemory({ cwd });
   const places: Omit<Action, 'job'>[] = here ? [{ memory: here }] : [];
   if (options.memory !== undefined || options.scope !== undefined || options.store !== undefined) return places;
-  const dirs = {
-    user: join(app.config.claudeDir, 'memory'),
-    local: join(checkoutRoot(cwd) ?? cwd, '.claude', 'memory'),
-  };
   for (const scope of ['user', 'local'] as const) {
+    const dir = scopeDir(app.config, { memory: scope, cwd });
     const isKept = app.db.engine === 'sqlite' || scope === 'local';
-    const memory = await (isKept ? app.memories.findDirectory(dirs[scope]) : app.memories.findPlace(dirs[scope]));
+    const memory = await (isKept ? app.memories.findDirectory(dir) : app.memories.findPlace(dir));
     if (memory && places.every((each) => each.memory.id !== memory.id)) places.push({ memory, scope });
   }
   return places;

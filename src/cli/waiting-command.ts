@@ -9,7 +9,7 @@ import { dayOf } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pauseEnd } from '../memory/paths.ts';
 import type { SessionRow } from '../memory/session-rows.ts';
-import { severalMeant, shortId } from '../memory/short-ids.ts';
+import { shortId, wholeId } from '../memory/short-ids.ts';
 import { closeBreaker } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
@@ -128,13 +128,13 @@ interface Known {
   session?: Pick<SessionRow, 'name' | 'path'>;
 }
 
-async function tryAgain(app: App, names: string[], options: RetryOptions): Promise<void> {
+async function tryAgain(app: App, asked: string[], options: RetryOptions): Promise<void> {
   const { db, clock, config } = app;
+  const names = await Promise.all(asked.map((name) => wholeId(db, 'session', name)));
   const isNamed = options.memory !== undefined || options.scope !== undefined || options.store !== undefined;
   const memory = isNamed ? (await app.findMemory())?.id : undefined;
   const work = await Promise.all((await listWork(db, { memory })).map((row) => knownBy(app, row)));
   const given = options.dismiss ? [] : await givenUp(app, memory, work);
-  refuseUnclear([...work, ...given], names);
   const left = new Set(names);
   let waiting = 0;
   const meant = [...work, ...given].filter((each) => {
@@ -185,19 +185,7 @@ async function givenUp({ db }: App, memory: string | undefined, work: readonly K
 
 function isMeant({ row, session }: Known, what: string): boolean {
   if (row.key === what || (row.kind === 'dream' && what === 'dream')) return true;
-  return session !== undefined && (isCalled(session.name, what) || session.path === resolve(what));
-}
-
-function isCalled(name: string, what: string): boolean {
-  return name === what || (what.length >= 4 && name.startsWith(what));
-}
-
-/** Nothing is done where the beginning of an id may mean several sessions. */
-function refuseUnclear(work: readonly Known[], names: readonly string[]): void {
-  for (const what of names) {
-    const found = new Set(work.flatMap(({ session }) => (session && isCalled(session.name, what) ? session.name : [])));
-    if (found.size > 1 && !found.has(what)) throw severalMeant(what, 'session', [...found]);
-  }
+  return session !== undefined && (session.name === what || session.path === resolve(what));
 }
 
 async function putAgain({ db }: App, { row }: Known, now: Date): Promise<void> {

@@ -2,10 +2,11 @@
 // entry, a session and what became of it, a job, a day's dreams.
 // Sessions are named by how their ids begin, turns by their numbers, times as a person says them; JSON has it all whole.
 
+import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { AppError, ERRORS, isAppError, isErrorCode } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { isDay } from '../base/time.ts';
+import { type Day, dayOf, isDay, timeOf } from '../base/time.ts';
 import { entriesAmong } from '../memory/entries.ts';
 import {
   type ExplainedEntry,
@@ -17,21 +18,25 @@ import {
 } from '../memory/explained.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
+import { sayOp } from '../memory/memory-types.ts';
 import { restingOn } from '../memory/rests.ts';
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
-import { print } from '../terminal/output.ts';
-import { plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
+import { print, style } from '../terminal/output.ts';
+import { dayAmong, plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
+import { sayOperations } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
-import { tellNights, toldOf } from './told-nights.ts';
 
 /** Of what words are found in. */
 const MOST_FOUND = 5;
+/** Of what dreams did with an entry. */
+const MOST_TOLD = 3;
 
 const why: CommandSpec<CommonOptions, [string[]]> = {
   name: 'why',
@@ -164,7 +169,7 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
   const [entry] = await explainEntries(app.db, memory.id, [id]);
   if (!entry) throw new AppError('bad-input', `There is no entry ${what} in ${app.memoryDirOf()}.`);
   const resting = await restingOn(app.db, memory.id, [id]);
-  const told = await toldOf(app, memory, { entry: id });
+  const told = await toldOf(app, memory, id);
   const proposals = await sayProposals(app, memory.id, id);
   if (json) return print({ ...entry, resting, told, proposals });
   const name = (of: string) => (line: { path: string; text: string }) => `  ${line.path}: ${line.text} (${of})`;
@@ -276,6 +281,100 @@ async function describeEntry({ db, config }: App, entry: ExplainedEntry, indent 
     ...(session ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];
   return lines.map((each) => `${indent}${each}`).join('\n');
+}
+
+interface Night {
+  job: string;
+  at: string;
+  output: string;
+}
+
+/** Dreams of a day, by default the last one; with `job` that one alone. All of it is in the rows of the jobs. */
+async function tellNights(
+  app: App,
+  memory: MemoryRow | null,
+  { given, job, json }: { given?: string; job?: string; json?: boolean },
+): Promise<void> {
+  const { db, config } = app;
+  const called = memory ? placeOf(memory) : app.memoryDirOf();
+  const nights = await db.all<Night>(
+    `select id as job, created_at as at, output from job where kind in ('dream', 'review') and memory = ? and output is not null
+       and ended_at is not null and exists (select 1 from change where change.job = job.id and change.undone_by is null)
+     order by (select max(n) from change where change.job = job.id)`,
+    memory?.id ?? '',
+  );
+  const dayOfNight = ({ at }: Night) => dayOf(new Date(at), config.zone);
+  const days = [...new Set(nights.map(dayOfNight))];
+  const ofJob = nights.find((night) => night.job === job);
+  const none = new AppError('bad-input', `No dream has done anything in ${called} yet.`, {
+    remedy: 'nocturne dream works the logs into topics now; nocturne names the jobs that ran.',
+  });
+  const what = `report of a dream in ${called}`;
+  const day: Day = ofJob ? dayOfNight(ofJob) : dayAmong(days, { given, config, none, what });
+  const all = nights.filter((night) => dayOfNight(night) === day);
+  const asked = ofJob ? [ofJob] : given === undefined ? all.slice(-1) : all;
+  const told = await Promise.all(asked.map((night) => readNight(app, memory as MemoryRow, night)));
+  if (json) return print({ day, dreams: told });
+  const texts = told.map(async (night) => {
+    const head = `Dream of ${day} ${timeOf(night.at, config.zone)}, ${await shortId(db, 'job', night.job)}: ${night.did}`;
+    return `${style('bold', head)}\n\n${await describeNight(app, night)}`;
+  });
+  print((await Promise.all(texts)).join('\n\n'));
+}
+
+async function readNight({ db }: App, memory: MemoryRow, { job, at, output }: Night) {
+  const { operations, left, refused }: DreamOutput = JSON.parse(output);
+  const ids = [...new Set(operations.flatMap(({ entries }) => entries))];
+  const texts = new Map(
+    (await entriesAmong(db, memory.id, { column: 'id', of: ids })).map((row) => [row.id, row.text]),
+  );
+  return {
+    ...{ job, at, left: left.map(({ entry }) => entry), refused, operations },
+    did: sayOperations(operations) || 'nothing to tell',
+    rows: operations.flatMap(({ kind: op, topic, reason, came = [], gone = [], over, entries }, operation) =>
+      (entries.length > 0 ? entries : ['']).map((entry) => {
+        const told = { entry, op, operation, topic, reason, ...(over && { over }), text: texts.get(entry) ?? null };
+        return { ...told, written: came, removed: gone };
+      }),
+    ),
+  };
+}
+
+async function describeNight(
+  { db }: App,
+  { operations, rows }: Awaited<ReturnType<typeof readNight>>,
+): Promise<string> {
+  const lines: string[] = [];
+  for (const [n, { kind, topic, reason, came = [], gone = [], over = [], entries }] of operations.entries()) {
+    const ids = await Promise.all(entries.map((entry) => shortId(db, 'entry', entry)));
+    const said = rows.flatMap(({ operation, text }) => (operation === n && text ? text : []));
+    lines.push(
+      `- **${sayOp(kind)}**${topic ? ` → ${topic}` : ''}: ${reason}${ids.map((id) => ` (${id})`).join('')}`,
+      ...(came.length > 0 ? came : said).map(
+        (text) => `  - ${came.length > 0 && gone.length > 0 ? 'now: ' : ''}${text}`,
+      ),
+      ...gone.map((text) => `  - was: ${text}`),
+      ...over.map((text) => `  - no longer true: ${text}`),
+    );
+  }
+  return lines.join('\n');
+}
+
+/** What dreams did with an entry, the latest first. */
+async function toldOf({ db, config }: App, memory: MemoryRow, entry: string) {
+  const jobs = await db.all<Night>(
+    `select id as job, created_at as at, output from job where kind = 'dream' and memory = ? and output like ?
+     order by created_at desc, id desc limit 20`,
+    ...[memory.id, `%"${entry}"%`],
+  );
+  const told = jobs.flatMap(({ at, output }) => {
+    const { operations }: DreamOutput = JSON.parse(output);
+    const about = operations.filter(({ entries }) => entries.includes(entry)).reverse();
+    return about.map(({ kind: op, topic, reason, over }: ToldOperation) => {
+      return { day: dayOf(new Date(at), config.zone), op, topic, reason, ...(over && { over }) };
+    });
+  });
+  return told.slice(0, MOST_TOLD);
 }
 
 export const commands: CommandSpec[] = [why] as CommandSpec[];

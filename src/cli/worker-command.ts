@@ -103,23 +103,21 @@ async function checkAlive({ db, clock, config, machine }: App): Promise<void> {
  * for hours, each once until there is a result again. Answers whether it was said.
  */
 function sayOnce() {
+  const said = new Set<string>();
   let last = '';
-  const troubles = new Set<string>();
   const say = (line: string): boolean => {
-    const isNew = line !== last;
-    if (isNew) note(line);
+    if (line === last) return false;
+    note(line);
     last = line;
-    return isNew;
+    return true;
   };
   return {
     say(line: string) {
-      if (say(line)) troubles.clear();
+      if (say(line)) said.clear();
     },
     sayTrouble(line: string): boolean {
-      if (troubles.has(line)) return false;
-      if (troubles.size === MOST_TROUBLES) troubles.clear();
-      troubles.add(line);
-      return say(line);
+      if (said.size === MOST_TROUBLES) said.clear();
+      return !said.has(line) && said.add(line) && say(line);
     },
   };
 }
