@@ -28,8 +28,6 @@ import type { CommandSpec } from './spec.ts';
 interface CheckOptions extends CommonOptions {
   restore?: boolean;
   acceptMissing?: boolean;
-  /** What `--restore` was called. */
-  repair?: boolean;
 }
 
 export interface ReportedFinding extends Omit<Finding, 'apply'> {
@@ -39,10 +37,8 @@ export interface ReportedFinding extends Omit<Finding, 'apply'> {
 const check: CommandSpec<CheckOptions> = {
   name: 'check',
   about: 'verify the memory and the database, and put back what was lost',
-  group: 'Under the hood',
   options: [
     ['--restore', 'put back what is missing, a damaged database from its newest good copy; no file is deleted'],
-    ['--repair', '', { isHidden: true, conflicts: 'acceptMissing' }],
     ['--accept-missing', 'what is missing was meant to go', { conflicts: 'restore' }],
     ...MEMORY,
   ],
@@ -52,7 +48,7 @@ nocturne keys confirm, and no more is spent today until nocturne retry. Exit cod
   examples: ['check', 'check --restore'],
   async run(call) {
     const { options } = call;
-    const isRestoring = options.restore || options.repair || false;
+    const { restore: isRestoring = false } = options;
     const config = await configFor(options);
     if (isRestoring || options.acceptMissing) requirePerson(config, 'check --restore');
     const damage = config.databaseUrl === undefined ? damageOfDatabase(config.home) : null;
@@ -61,7 +57,7 @@ nocturne keys confirm, and no more is spent today until nocturne retry. Exit cod
     const from = damage === null ? null : restoreNewest(home, clock.now());
     const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isMended: true }];
     await withMemory(call, async (app, memory) => {
-      const isAfterDump = app.db.engine === 'postgres' && (options.restore ?? false);
+      const isAfterDump = app.db.engine === 'postgres' && isRestoring;
       const restored =
         from || isAfterDump
           ? await afterRestore({ memories: app.memories, zone: app.config.zone, dayTokens: app.config.dayTokens })
@@ -163,7 +159,6 @@ interface RedactOptions extends CommonOptions {
 const redact: CommandSpec<RedactOptions, [string | undefined]> = {
   name: 'redact',
   about: 'take a secret out of everything',
-  group: 'Under the hood',
   args: [['[version]', 'one version (memver_…, or what it begins with)']],
   options: [
     [
@@ -244,7 +239,6 @@ interface DoctorOptions {
 const doctor: CommandSpec<DoctorOptions> = {
   name: 'doctor',
   about: 'whether everything works, and what to do where not',
-  group: 'Every day',
   options: [
     ['--no-online', 'do not ask the model, which is one request of a few tokens'],
     ['--online', 'ask the model', { isHidden: true }],

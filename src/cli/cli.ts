@@ -7,7 +7,6 @@ import { packagePath, readTextNow } from '../base/files/files.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 import type { CommandModule } from './spec.ts';
 
-/** In the order of the help, group by group. */
 const MODULES: CommandModule[] = [
   { names: [''], load: () => import('./status-command.ts') },
   { names: ['setup'], load: () => import('./setup-command.ts') },

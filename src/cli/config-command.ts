@@ -29,7 +29,6 @@ const SHARED = ['dayTokens', 'dayMoneyUsd', 'zone'] as const;
 const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | undefined]> = {
   name: 'config',
   about: 'show the settings, or set one',
-  group: 'Jobs and numbers',
   args: [
     ['[name]', 'one setting (default: all that are not as by default)'],
     ['[new]', 'what it is to be: as in config.json, or a text as it is'],

@@ -19,7 +19,6 @@ const KINDS: Record<string, string> = { extract: 'learning from sessions', dream
 const cost: CommandSpec<CommonOptions & { month?: string }> = {
   name: 'cost',
   about: 'what a month cost, and what it will come to',
-  group: 'Jobs and numbers',
   options: [
     [
       '--month <YYYY-MM>',

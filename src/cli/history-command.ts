@@ -68,7 +68,6 @@ type ShowCall = Call<ShowOptions, [string | undefined]>;
 const show: CommandSpec<ShowOptions, [string | undefined]> = {
   name: 'show',
   about: 'a file as it is or was: --history, --diff, --edit',
-  group: 'Every day',
   args: [['[file]', 'a topic, or a file of the memory directory (default: the index, MEMORY.md)']],
   options: [
     ['--version <id>', 'as it was in this version (memver_…); with --diff: from it on'],

@@ -21,7 +21,6 @@ import {
 } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
-const GROUP = 'Under the hood';
 const SHAPE =
   '{ id, dir, kind, name, description, metadata, createdAt, updatedAt, archivedAt, removedAt, owner, tenant, allowsSecrets }';
 
@@ -30,7 +29,7 @@ const open = <Options extends CommonOptions>(
   work: (app: App, options: Options) => Promise<void>,
 ) => withApp({ options: {}, parts }, (app) => work(app, options));
 
-const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve', group: GROUP };
+const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve' };
 
 /** A memory as the command tells it. */
 function storeShown(row: MemoryRow) {
@@ -55,7 +54,6 @@ function storeLine({ id, name, kind, dir, archivedAt, removedAt }: StoreShown, {
 const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
   name: 'stores list',
   about: 'the stores that there are, memories of projects among them',
-  group: GROUP,
   options: [['--removed', 'those that were deleted and can be brought back']],
   json: `[${SHAPE}]`,
   examples: ['stores list'],
@@ -72,7 +70,6 @@ const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
 const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: boolean }, [string]> = {
   name: 'stores create',
   about: 'make a memory store',
-  group: GROUP,
   args: [['<name>', 'what it is called']],
   options: [
     ['--description <text>', 'what is in it', { default: '' }],
@@ -98,7 +95,6 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
 const remove: CommandSpec<CommonOptions, [string]> = {
   name: 'stores delete',
   about: 'put a memory store aside; nocturne undo with its id brings it back',
-  group: GROUP,
   args: [['<store>', 'its id, or its name']],
   json: SHAPE,
   examples: ['stores delete notes'],
@@ -121,7 +117,6 @@ type MoveOptions = CommonOptions & { toDatabase?: boolean; toHome?: boolean };
 const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
   name: 'stores move',
   about: 'take a memory into the database that machines share, or out of it',
-  group: GROUP,
   args: [['[store]', "its id, its name or its directory (default: the project's)"]],
   options: [
     ['--to-database', 'into the database at NOCTURNE_DATABASE_URL'],
@@ -152,7 +147,7 @@ const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
 const MICRO_USD = 1_000_000;
 const KEY_SHAPE = '{ id, name, tenant, stores, rights, dayUsd, createdAt, revokedAt, isOff }';
 
-const keys: CommandSpec = { name: 'keys', about: 'who may use nocturne serve', group: GROUP };
+const keys: CommandSpec = { name: 'keys', about: 'who may use nocturne serve' };
 
 interface NewKeyOptions extends CommonOptions {
   name: string;
@@ -165,7 +160,6 @@ interface NewKeyOptions extends CommonOptions {
 const createKey: CommandSpec<NewKeyOptions> = {
   name: 'keys create',
   about: 'make a key; it is printed once',
-  group: GROUP,
   options: [
     ['--name <name>', 'what it is for', { isRequired: true }],
     [
@@ -209,7 +203,6 @@ const createKey: CommandSpec<NewKeyOptions> = {
 const listKeys: CommandSpec<CommonOptions> = {
   name: 'keys list',
   about: 'the keys that there are, and those that were revoked',
-  group: GROUP,
   json: `[${KEY_SHAPE}]`,
   examples: ['keys list'],
   run: (call) =>
@@ -224,7 +217,6 @@ const listKeys: CommandSpec<CommonOptions> = {
 const revokeKey: CommandSpec<CommonOptions, [string]> = {
   name: 'keys revoke',
   about: 'let a key in no more, from its next request on',
-  group: GROUP,
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys revoke ci'],
@@ -234,7 +226,6 @@ const revokeKey: CommandSpec<CommonOptions, [string]> = {
 const confirmKey: CommandSpec<CommonOptions, [string]> = {
   name: 'keys confirm',
   about: 'let a key in again that a restore of the database turned off',
-  group: GROUP,
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys confirm ci'],

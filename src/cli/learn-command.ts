@@ -90,7 +90,6 @@ interface DreamOptions extends CommonOptions {
 const dream: CommandSpec<DreamOptions> = {
   name: 'dream',
   about: 'sort the daily logs into topic files and the index now',
-  group: 'Jobs and numbers',
   options: [
     ['--share', "share what it changed in topics of the project and references with the working tree's team"],
     ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
@@ -163,7 +162,6 @@ interface LearnOptions extends CommonOptions, Finding {
 const learn: CommandSpec<LearnOptions, [string[]]> = {
   name: 'learn',
   about: 'read sessions now: those given, or all that are new',
-  group: 'Every day',
   args: [['[session...]', 'session files, or ids of sessions (default: all that changed lately and nobody read yet)']],
   options: [
     ['--again', 'read again what was read: these sessions, or with --day or --all more'],

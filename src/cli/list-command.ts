@@ -45,7 +45,6 @@ const LOG_JSON = '{ day, path, entries: [{ id, kind, state, type, text, evidence
 const list: CommandSpec<ListOptions> = {
   name: 'list',
   about: 'topics, and what is new; of all projects, of a day',
-  group: 'Every day',
   options: [
     ['--type <type>', 'only of this type', { choices: MEMORY_TYPES }],
     [
@@ -202,7 +201,6 @@ function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: st
 const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [string[]]> = {
   name: 'search',
   about: 'find words in topics, entries and logs, best first',
-  group: 'Every day',
   args: [['<query...>', 'words or how they begin, "phrases" that must be there']],
   options: [
     ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],

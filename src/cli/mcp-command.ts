@@ -26,7 +26,6 @@ const BY: By = { job: 'mcp', actor: { kind: 'session', id: 'mcp' } };
 const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
   name: 'mcp',
   about: 'serve memory to MCP clients over stdio: list, search, read, write, edit, delete',
-  group: 'Under the hood',
   options: [
     [
       '--store <name=path[:rw]>',

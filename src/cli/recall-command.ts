@@ -25,7 +25,6 @@ interface Given extends CommonOptions {
 const recall: CommandSpec<Given> = {
   name: 'recall',
   about: "what is remembered, as a section for an agent's prompt",
-  group: 'Under the hood',
   options: [
     ['--query <words>', 'what the session is about: topics that match come first'],
     ['--agent <name>', 'for whom: claude-code loads MEMORY.md by itself, so it is left out'],

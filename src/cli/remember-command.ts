@@ -27,7 +27,6 @@ interface RememberOptions extends CommonOptions {
 const remember: CommandSpec<RememberOptions, [string[]]> = {
   name: 'remember',
   about: 'keep something, in your own words',
-  group: 'Every day',
   args: [['<words...>', 'what to remember; - reads it from stdin']],
   options: [
     ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }],
@@ -103,7 +102,6 @@ const MAX_LISTED = 20;
 const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [string[]]> = {
   name: 'forget',
   about: 'take something out; it is not learned again from there',
-  group: 'Every day',
   args: [
     [
       '<what...>',

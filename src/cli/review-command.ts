@@ -42,7 +42,6 @@ function alone(flags: string, about: string): OptionSpec {
 const review: CommandSpec<ReviewOptions> = {
   name: 'review',
   about: 'what a dream would change and waits for your word',
-  group: 'Every day',
   options: [
     alone('--list', 'only list what waits'),
     alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'),

@@ -39,7 +39,6 @@ interface ServeOptions {
 const serve: CommandSpec<ServeOptions> = {
   name: 'serve',
   about: 'memory stores over HTTP, as the official SDK speaks them',
-  group: 'Under the hood',
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
@@ -160,7 +159,6 @@ const ANSWER_MS = 2_000;
 const open: CommandSpec<OpenOptions> = {
   name: 'open',
   about: 'the memory in your browser: look, decide, undo',
-  group: 'Every day',
   options: [
     ['--no-browser', 'only print the address'],
     ['--board', 'the queue on Redis instead (bull-board), read-only'],

@@ -51,7 +51,6 @@ type SetupCall = Call<SetupOptions, [AgentName[]]>;
 const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
   name: 'setup',
   about: 'set it up for the agents found here; learn their last sessions',
-  group: 'Every day',
   args: [['[agent...]', 'default: those that are found', AGENT_NAMES]],
   options: [
     ['--yes', 'accept what it would write; sessions from before stay unlearned'],

@@ -43,7 +43,6 @@ interface ShareOptions extends CommonOptions {
 const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
   about: "put topics into the team's memory, which git carries",
-  group: 'Every day',
   args: [['<topic...>', 'names or files of topics']],
   options: [
     ['--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared'],
@@ -135,13 +134,11 @@ async function sayShared(app: App, shared: ShareReport): Promise<string[]> {
 const snapshot: CommandSpec = {
   name: 'snapshot',
   about: 'a memory that the repository hands to everybody who works there',
-  group: 'Under the hood',
 };
 
 const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolean }, [string[]]> = {
   name: 'snapshot create',
   about: 'lay topics into .claude/memory-snapshot of the working tree, to be committed',
-  group: 'Under the hood',
   args: [['[topics...]', 'which (default: all of type project and reference)']],
   options: [
     ['--redacted', 'take secrets out instead of refusing'],
@@ -167,7 +164,6 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
 const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   name: 'snapshot apply',
   about: "take the repository's topics into the memory; what is there is never overwritten",
-  group: 'Under the hood',
   options: [['--trusted', 'also topics that tell an agent what to do: you have read them'], ...MEMORY],
   json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
   more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
@@ -184,7 +180,6 @@ const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
 const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   name: 'snapshot check',
   about: 'whether there is a snapshot, or a newer one, and what applying it would do',
-  group: 'Under the hood',
   options: [['--diff', 'show how each topic differs from the one here'], ...MEMORY],
   json: '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }',
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
@@ -261,7 +256,6 @@ function describeTopic({ path, step, lines }: SnapshotTopic): string {
 const exportCommand: CommandSpec<CommonOptions, [string]> = {
   name: 'export',
   about: 'topics, index, logs and archive as plain files',
-  group: 'Under the hood',
   args: [['<directory>', 'one that is not there yet']],
   options: MEMORY,
   json: '{ outcome, files, skipped, job }',
@@ -279,7 +273,6 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
 const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
   name: 'import',
   about: 'what nocturne export wrote, into this memory; what is there stays',
-  group: 'Under the hood',
   args: [['<directory>', 'where it was exported to']],
   options: [['--theirs', 'where a file differs, take theirs; show --history has yours'], ...MEMORY],
   json: '{ outcome, added, changed, differing, skipped, job }',

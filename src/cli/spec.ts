@@ -7,10 +7,40 @@ import { describeError, isAppError } from '../base/errors.ts';
 import { EXIT, EXIT_MEANINGS, note, wrap } from '../terminal/output.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 
-/** Where a command stands in the help. */
-export const GROUPS = ['Every day', 'Jobs and numbers', 'Under the hood'] as const;
-
-export type CommandGroup = (typeof GROUPS)[number];
+/** The commands as the help lists them. */
+const GROUPS = {
+  'Every day': [
+    '',
+    'setup',
+    'doctor',
+    'list',
+    'search',
+    'show',
+    'learn',
+    'remember',
+    'forget',
+    'why',
+    'undo',
+    'review',
+    'pause',
+    'share',
+    'open',
+  ],
+  'Jobs and numbers': ['dream', 'config', 'cost', 'worker'],
+  'Under the hood': [
+    'check',
+    'redact',
+    'retry',
+    'export',
+    'import',
+    'snapshot',
+    'stores',
+    'keys',
+    'serve',
+    'mcp',
+    'recall',
+  ],
+};
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */
 type ArgumentSpec = [term: string, about: string, choices?: readonly string[]];
@@ -45,7 +75,6 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
   /** Two words: a command of a command. Empty: what nocturne does alone. */
   name: string;
   about: string;
-  group: CommandGroup;
   args?: ArgumentSpec[];
   options?: OptionSpec[];
   /** What `--json` prints, as a person who scripts it reads it; without it the command has no such option. */
@@ -81,9 +110,10 @@ export function sayExitCodes(): string {
 
 /** @internal Adds the commands to the program, group by group. */
 export function addCommands(program: Command, specs: CommandSpec[], at: CalledAt): void {
-  for (const group of GROUPS) {
+  for (const [group, names] of Object.entries(GROUPS)) {
     program.commandsGroup(`${group}:`);
-    for (const spec of specs.filter((each) => each.group === group)) addCommand(program, spec, at);
+    for (const name of names)
+      for (const spec of specs.filter((each) => each.name.split(' ')[0] === name)) addCommand(program, spec, at);
   }
 }
 
@@ -181,7 +211,7 @@ export function exitOf(error: unknown): number {
   // Not one of ours: a fault, or a file that holds what it never should. The first line of ours says where.
   const where = /\(?([^\s(]*(?:src|jobs)\/[^\s)]+)\)?$/m.exec((error as Error).stack ?? '')?.[1];
   note(`nocturne: ${error instanceof Error ? `${error.name}: ${error.message}` : describeError(error)}`);
-  note('  Nobody planned for this. nocturne check --repair and nocturne doctor tell whether a file is damaged;');
+  note('  Nobody planned for this. nocturne check --restore and nocturne doctor tell whether a file is damaged;');
   note(`  else it is a fault of nocturne's own: please report it${where ? `, with ${where}` : ''}.`);
   return EXIT.failed;
 }

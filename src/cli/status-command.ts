@@ -24,7 +24,6 @@ const alone: CommandSpec<CommonOptions & { verbose?: boolean }> = {
   name: '',
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
-  group: 'Every day',
   options: [
     ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
     ...MEMORY,

@@ -27,7 +27,6 @@ interface UndoOptions extends CommonOptions {
 const undo: CommandSpec<UndoOptions, [string | undefined]> = {
   name: 'undo',
   about: 'take back what you or a job did',
-  group: 'Every day',
   args: [['[action]', 'which (job_…, or what it begins with); default: your last one, after asking']],
   options: [
     ['--last', 'your last one, without asking'],

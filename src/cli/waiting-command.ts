@@ -31,7 +31,6 @@ interface PauseOptions extends CommonOptions {
 const pause: CommandSpec<PauseOptions> = {
   name: 'pause',
   about: 'do nothing unasked for now',
-  group: 'Every day',
   options: [
     [
       '--for <time>',
@@ -103,7 +102,6 @@ interface RetryOptions extends CommonOptions {
 const retry: CommandSpec<RetryOptions, [string[]]> = {
   name: 'retry',
   about: 'try again what failed: given up, or waiting after a failure',
-  group: 'Under the hood',
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
     ['--failed', 'all work that was given up, or waits for a ceiling of the day'],

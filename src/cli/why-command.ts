@@ -41,7 +41,6 @@ const MOST_TOLD = 3;
 const why: CommandSpec<CommonOptions, [string[]]> = {
   name: 'why',
   about: 'where a line, words or a session come from, and why',
-  group: 'Every day',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
   json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',

@@ -32,7 +32,6 @@ interface WorkerOptions extends CommonOptions {
 const worker: CommandSpec<WorkerOptions> = {
   name: 'worker',
   about: 'do the work that waits in the inboxes',
-  group: 'Jobs and numbers',
   options: [
     ['--once', 'work the inboxes without the queue, and end when nothing is due'],
     ['--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs'],

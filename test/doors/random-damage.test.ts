@@ -1,5 +1,5 @@
 // Damages of the database, logs and index, by seed. Every command ends in time, in words and without a
-// stack trace, `check --repair` heals what needs no guess, and no entry is lost or stands twice.
+// stack trace, `check --restore` heals what needs no guess, and no entry is lost or stands twice.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -169,8 +169,8 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     // A directory is nobody's to remove.
     if (existsSync(path) && statSync(path).isDirectory()) rmSync(path, { recursive: true });
     const startedMs = performance.now();
-    const repaired = await nocturne(world, 'check', '--repair');
-    expectWords(`${about}, check --repair`, repaired, startedMs);
+    const repaired = await nocturne(world, 'check', '--restore');
+    expectWords(`${about}, check --restore`, repaired, startedMs);
     // What a person says where spend and pauses could not be read.
     if (isDatabase)
       for (const args of [
