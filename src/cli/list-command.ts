@@ -20,9 +20,10 @@ import { isArchivePath, isTopicPath, parseTopic } from '../memory/text/topic.ts'
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { stateWord } from '../worker/session-ranges.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from './cli-options.ts';
-import { FATES, stateOf } from './printer.ts';
+import { stateOf } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 /** So many memories in folders are named where nothing else is remembered. */
@@ -289,7 +290,7 @@ async function describeTaught({ db, config }: App, { row, session, readAt, entri
     "select distinct case when state = 'skipped' then reason else state end as state from turn where session = ?",
     row,
   );
-  const fates = states.map(({ state }) => FATES[state] ?? state);
+  const fates = states.map(({ state }) => stateWord(state));
   const fate = TOLD_FIRST.find((each) => fates.includes(each));
   const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate);
   return [

@@ -15,6 +15,7 @@ import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
+import { stateWord } from '../worker/session-ranges.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
 async function placeNamed(app: App, id: string): Promise<string> {
@@ -68,9 +69,6 @@ export function stateOf({ state, reason }: Pick<EntryRow, 'state' | 'reason'>): 
   return reason === 'forgotten' ? 'forgotten' : 'withdrawn';
 }
 
-/** What became of turns, as JSON says it. */
-export const FATES: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
-
 /** `here`: the memory where one stands; another one is named, because nobody would look there. */
 export async function printExtract(
   app: App,
@@ -84,7 +82,7 @@ export async function printExtract(
     ),
   );
   const { readTurns: _, gaveUpTurns: __, ...told } = report;
-  const coverage = report.coverage.map((range) => ({ ...range, became: FATES[range.became] ?? range.became }));
+  const coverage = report.coverage.map((range) => ({ ...range, became: stateWord(range.became) }));
   const shown = { ...told, memory, entries, coverage, spend: await spentBy(app, report.job) };
   if (json) return print(shown);
   const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);

@@ -79,7 +79,7 @@ test.each([
   [
     'an option that is none, with all there are',
     ['list', '--frob'],
-    'Options: --type, --day, --all, --memory, --scope, --store, --json',
+    'Options: --type, --day, --sessions, --limit, --all, --memory, --scope, --store, --json',
   ],
   ['an option that is none, without those for programs', ['worker', '--frob'], '--nightly, --check, --model'],
   ['a value that is none', ['list', '--type', 'habit'], 'user, feedback, project, reference'],
