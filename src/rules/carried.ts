@@ -181,8 +181,8 @@ function windowsOf(text: string): string[] {
 
 /** A date was resolved, a small number may be written in words, and a name may begin with a digit: nothing tells these. */
 const UNPROVABLE = /^(?:19|20)\d{2}(?:-\d{2}){0,2}(?!\d)|^(?:\d|1[0-2])$|^\d\p{Lu}?\p{Ll}+$/u;
-/** Behind a file's name. */
-const LINE_NUMBER = /(?<=\.[a-z]{1,5}):\d+(?:[:-]\d+)?(?!\w)/gi;
+/** What stands around a path or an address and is none of it: a line behind a file, `@` of a mention, a scheme, `.git`. */
+const AROUND = /(?<=\.[a-z]{1,5}):\d+(?:[:-]\d+)?(?!\w)|(?<!\S)@(?=[\w.-]+\/)|\bhttps?:\/\/(?:www\.)?|\.git(?![\w/])/gi;
 
 /** Whether a value leads somewhere or does something, and is no way of writing a number, a date, or one of two words. */
 function isAddress(value: string): boolean {
@@ -202,7 +202,7 @@ export function stands(value: string, text: string): boolean {
     isValueIn(value, source) ||
     containsLiteralTail(bare, source) ||
     (cut[0] !== value && cut.every((part) => source.includes(part)));
-  if (isIn(text) || isIn(text.replace(LINE_NUMBER, ''))) return true;
+  if (isIn(text) || isIn(text.replace(AROUND, ''))) return true;
   const parts = /^\p{L}[\p{L}-]+(?:\/[\p{L}-]+)+$/u.test(value) ? value.toLowerCase().split('/') : [];
   const lower = text.toLowerCase();
   return parts.length > 0 && parts.every((part) => containsLiteral(part, lower));

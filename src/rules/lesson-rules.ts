@@ -171,7 +171,9 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const own = quoted.find(({ by }) => by === 'assistant');
   if (!own) return "evidence: a reason needs the agent's sentence that says it. Quote it, or leave it out.";
   const order = messages.findIndex(({ id }) => id === own.source.id);
-  const read = tried.find(({ result }) => {
+  const read = tried.find(({ act, result }) => {
+    // What a test or a build prints is no text that somebody finds where it stands.
+    if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;
     const at = messages.findIndex(({ id }) => id === result.message.id);
     return (at < 0 || at < order) && isReadIn(text, own.quote, result.text);
   });

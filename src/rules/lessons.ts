@@ -128,8 +128,9 @@ export function endOf(
   if (isUnmarked || NEVER_RAN.test(text)) return undefined;
   if (isError && act.isFailureTold) return 'failed';
   if (act.isTold) return isError ? 'failed' : 'worked';
-  if (act.programs.length !== 1) return undefined;
-  const row = SUMMARIES.find(([program]) => program.test(act.programs[0] ?? ''));
+  const row = SUMMARIES.find(([program]) => program.test(act.programs.at(-1) ?? ''));
+  const name = (program?: string) => program?.split(' ')[0];
+  if (act.programs.some((program) => name(program) !== name(act.programs.at(-1)))) return undefined;
   if (row === undefined) return undefined;
   return row[1].test(text) ? 'failed' : row[2].test(text) ? 'worked' : undefined;
 }

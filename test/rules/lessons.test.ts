@@ -1,7 +1,8 @@
 // What an agent found out is kept where its calls show it, by kind; the calls are kept with it.
 
 import { describe, expect, test } from 'vitest';
-import { wayOf } from '../../src/rules/lessons.ts';
+import { stands } from '../../src/rules/carried.ts';
+import { actOf, endOf, wayOf } from '../../src/rules/lessons.ts';
 import { type Proposed, proposed, type Step } from '../support/lessons.ts';
 
 const ASKED: Step = { human: 'Make the api tests run' };
@@ -126,6 +127,19 @@ test('a reason is kept with a later call on what it names that worked, with the 
     ] as Proposed['evidence'],
   };
   expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain('needs a call on');
+  // What a test printed is no text that somebody finds by looking there.
+  const tested: Step = {
+    run: 'go test ./cmd',
+    prints: `FAIL: build.mjs runs tsc before esbuild: ${WHY}`,
+    failed: true,
+  };
+  const evidence = [
+    ['m2', WHY],
+    ['m3', 'node build.mjs'],
+  ] as Proposed['evidence'];
+  expect(await proposed([asked, tested, says, good], { ...REASON, evidence })).toMatchObject({ found: 'reason' });
+  const read: Step = { run: 'cat NOTES', prints: `build.mjs runs tsc before esbuild: ${WHY}` };
+  expect(await proposed([asked, read, says, good], { ...REASON, evidence })).toContain('a text that was read');
   const looked: Step = { run: 'grep -c target build.mjs', prints: 'build.mjs: 2 targets' };
   const concluded = (of: number, quote: string) =>
     ({
@@ -170,6 +184,19 @@ const OUTCOME: Proposed = {
     ['m2', 'The error recovery is still open'],
   ],
 };
+
+test('a path and an address count without what stands around them: a mention, a line, a scheme', () => {
+  expect(stands('internal/sync/sync.go', 'look at @internal/sync/sync.go:879-882')).toBe(true);
+  expect(stands('github.com/acme/large-test', 'clone https://github.com/acme/large-test.git')).toBe(true);
+  expect(stands('github.com/acme/large', 'clone https://github.com/acme/large-test.git')).toBe(false);
+});
+
+test('where a pipe hides the exit, the last line of a known program tells it, also behind others of its name', () => {
+  const act = actOf({ tool: 'Bash', input: { command: 'git add -A && git commit -m "x" 2>&1 | tail -3' } });
+  expect(endOf(act, { text: '[main 1a2b3c4] x', isError: false })).toBe('worked');
+  expect(endOf(act, { text: 'fatal: not a git repository', isError: false })).toBe('failed');
+  expect(endOf(act, { text: 'something', isError: false })).toBeUndefined();
+});
 
 test('an outcome is kept with the call that made it; what it claims only with the call that shows it', async () => {
   const asked: Step = { human: 'Go on with the parser' };
