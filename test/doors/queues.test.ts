@@ -23,7 +23,7 @@ const noRedis = await missing();
 const sessions = sixSessions();
 let once: ReturnType<typeof workOnce> | undefined;
 
-/** What `worker --once` says, and what it makes of the night; that a process does is tested in crash.test.ts. */
+/** What `worker --once` says, and what it makes of the night; that a process does is tested in once.test.ts. */
 async function workOnce() {
   const testing = await testApp({ settings: ONE_AGENT });
   await enqueueNight(testing, sessions);

