@@ -26,8 +26,10 @@ import { logDay } from '../src/memory/text/daily-log.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 import {
   type ArchiveAfterDays,
+  agedStates,
   findArchivable,
   habitsInVain,
+  landAged,
   landArchiving,
   type TopicUses,
   topicUses,
@@ -173,8 +175,11 @@ async function newsOf(night: Night): Promise<News | null> {
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
   const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
   const uses = await topicUses(db, memory.id);
-  const inVain = await habitsInVain({ sql: db, memory: memory.id, files }, { clock, holdDays: deps.holdDays });
-  const isNew = fresh.length + withdrawn.length + back.length + inVain.length > 0;
+  const place = { sql: db, memory: memory.id, files };
+  const inVain = await habitsInVain(place, { ...deps, clock });
+  const { due, over } = await agedStates(place, { ...deps, clock });
+  const aged = deps.needsApproval ? over : [...due, ...over];
+  const isNew = fresh.length + withdrawn.length + back.length + inVain.length + aged.length > 0;
   return isNew ? { fresh, withdrawn, back, files, before, uses } : null;
 }
 
@@ -274,6 +279,9 @@ async function distil(news: News, night: Night): Promise<void> {
   );
   const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
   if (found.length > 0) await land(night, (at) => away(found, at));
+  const now = { ...place, files: await standingFiles(memories.db, memory.id, files) };
+  const { due } = await agedStates(now, { ...night.deps, clock: memories.clock });
+  if (due.length > 0 && !night.deps.needsApproval) await land(night, (at) => landAged(due, at));
 }
 
 async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {

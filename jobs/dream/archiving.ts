@@ -4,21 +4,25 @@
 // what was used or shown in the last month, and deletes no topic.
 
 import { subDays } from 'date-fns/subDays';
-import { type Clock, DAY_MS, dayOf } from '../../src/base/time.ts';
+import { type Clock, DAY_MS, type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import type { Committed, FileChange } from '../../src/memory/commit.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
-import { restsOf } from '../../src/memory/rests.ts';
+import { foundLines, restsOf } from '../../src/memory/rests.ts';
 import type { Archiving } from '../../src/memory/text/operations.ts';
 import {
   archivePath,
   dueDay,
   editLines,
+  lineId,
+  markMayBeOver,
+  mayBeOver,
   newTopic,
   parseTopic,
   saidId,
   seenOnceOn,
+  tellsState,
   withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
@@ -37,6 +41,10 @@ export interface ArchiveAfterDays {
   project: number | null;
   feedback: number | null;
   user: number | null;
+  /** What an agent found out, after it was found last. */
+  found: number | null;
+  /** A state, after it was told last: then it is marked; after as many days more it is put away. */
+  state: number | null;
 }
 
 /** When topics were used and shown last, by the id of their file. */
@@ -99,8 +107,10 @@ export async function findArchivable(
       if (saying[0] && saying.every(Boolean)) add(topic, id, { kind: 'retire', reason: `${saying[0]} says it now.` });
     }
   }
-  for (const { path, line } of await habitsInVain(place, { clock, holdDays }))
-    add(await open(path), line, { kind: 'archive', reason: `No other session showed it within ${holdDays} days.` });
+  for (const { path, line, reason } of await habitsInVain(place, { clock, holdDays, archiveAfterDays }))
+    add(await open(path), line, { kind: 'archive', reason });
+  for (const { path, line, day } of (await agedStates(place, { clock, archiveAfterDays })).over)
+    add(await open(path), line, { kind: 'archive', reason: `A state of ${day} that nobody told again.` });
   const { pastDates } = archiveAfterDays;
   const before = pastDates === null ? '' : dayOf(daysAgo(pastDates), zone);
   for (const file of living.filter(
@@ -134,23 +144,93 @@ export async function findArchivable(
   return [...found.values()];
 }
 
-/** Lines of living topics that one session showed, and no other in time. */
+/** Lines of living topics that one session showed, and no other in time, and what was found and not found again. */
 export async function habitsInVain(
   { sql, memory, files }: CodePlace,
-  { clock, holdDays }: Pick<When, 'clock' | 'holdDays'>,
-): Promise<{ path: string; line: string }[]> {
-  const before = new Date(clock.now().getTime() - holdDays * DAY_MS).toISOString();
-  const found: { path: string; line: string }[] = [];
+  { clock, holdDays, archiveAfterDays }: Pick<When, 'clock' | 'holdDays' | 'archiveAfterDays'>,
+): Promise<{ path: string; line: string; reason: string }[]> {
+  const inVain: { path: string; line: string; reason: string }[] = [];
+  const lessons = new Set((await foundLines(sql, memory)).map(({ file, line }) => `${file} ${line}`));
   for (const { id, path, topic } of topicsAmong(files).filter(({ isLiving }) => isLiving)) {
-    const marked = topic.lines.filter(({ text }) => seenOnceOn(text) !== undefined);
-    const rests = marked.length > 0 ? await restsOf(sql, memory, id) : [];
-    for (const { id: line } of marked) {
+    const isLesson = (line: string) => lessons.has(`${id} ${line}`);
+    const once = topic.lines.filter((line) => seenOnceOn(line.text) !== undefined || isLesson(line.id));
+    const rests = once.length > 0 ? await restsOf(sql, memory, id) : [];
+    for (const { id: line, text } of once) {
       const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
       const entries = await entriesOf(sql, memory, ids);
-      if (entries.length > 0 && entries.every(({ learnedAt }) => learnedAt < before)) found.push({ path, line });
+      const isFound = entries.length === ids.length && entries.every(({ found }) => found);
+      const days = isFound ? archiveAfterDays.found : seenOnceOn(text) === undefined ? null : holdDays;
+      if (days === null || entries.length === 0) continue;
+      const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
+      const reason = `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.`;
+      if (entries.every(({ learnedAt }) => learnedAt < before)) inVain.push({ path, line, reason });
     }
   }
-  return found;
+  return inVain;
+}
+
+interface AgedLine {
+  file: string;
+  path: string;
+  line: string;
+  text: string;
+  /** When it was told last. */
+  day: Day;
+}
+
+/** Lines of living topics that tell a state, or what a session left: those that nobody told again in time, and in twice that. */
+export async function agedStates(
+  { sql, memory, files }: CodePlace,
+  { clock, archiveAfterDays: { state } }: Pick<When, 'clock' | 'archiveAfterDays'>,
+): Promise<{ due: AgedLine[]; over: AgedLine[] }> {
+  const aged: { due: AgedLine[]; over: AgedLine[] } = { due: [], over: [] };
+  if (state === null) return aged;
+  const before = (days: number) => new Date(clock.now().getTime() - days * DAY_MS).toISOString();
+  const outcomes = new Set(
+    (await foundLines(sql, memory)).flatMap(({ file, line, found }) => (found === 'outcome' ? `${file} ${line}` : [])),
+  );
+  for (const { id: file, path, topic } of topicsAmong(files)) {
+    const isFact = topic.type === 'project' || topic.type === 'reference';
+    if (!isFact || topic.pinned || !files.get(path)?.isLiving) continue;
+    const states = topic.lines.filter(({ id, text }) => tellsState(text) || outcomes.has(`${file} ${id}`));
+    const rests = states.length > 0 ? await restsOf(sql, memory, file) : [];
+    for (const { id: line, text } of states) {
+      const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
+      const last = (await entriesOf(sql, memory, ids)).at(-1)?.at;
+      // What rests on no entry is a person's, or a program's.
+      if (last === undefined || last >= before(state)) continue;
+      const kind = mayBeOver(text) && last < before(2 * state) ? 'over' : 'due';
+      if (kind === 'over' || !mayBeOver(text)) aged[kind].push({ file, path, line, text, day: last.slice(0, 10) });
+    }
+  }
+  return aged;
+}
+
+/** Marks states that may be over, in one commit with the index; answers what the job tells by then. */
+export function landAged(due: readonly AgedLine[], at: LandAt): Promise<DreamOutput> {
+  const byPath = Map.groupBy(due, ({ path }) => path);
+  const marked = ({ text, day }: AgedLine) => markMayBeOver(text, day);
+  return landTopics(at, [...byPath.keys()], async (sql) => {
+    const files = [...byPath].map(([path, lines]): FileChange => {
+      const mark = (now: string, each: AgedLine) =>
+        editLines(now, { remove: new Set([each.line]), add: [marked(each)] });
+      return { path, make: (current) => current && lines.reduce(mark, current) };
+    });
+    return {
+      files,
+      more: {},
+      async rows(change) {
+        for (const each of due) {
+          for (const { line, source } of await restsOf(sql, at.memory.id, each.file)) {
+            if (line !== each.line) continue;
+            const row = { memory: at.memory.id, file: each.file, source };
+            await change.drop('rests', { ...row, line });
+            await change.put('rests', { ...row, line: lineId(marked(each)) });
+          }
+        }
+      },
+    };
+  });
 }
 
 /** Topics in which a line that was seen once is a person's by now, each without the marks of such lines. */

@@ -143,7 +143,7 @@ export async function openTopic(
     const entries = of.flatMap(({ source, at }) => (at === null ? [] : source));
     const seenOnce = entries.length > 0 ? seenOnceOn(text) : undefined;
     lines.set(id, {
-      text: (await redact(seenOnce ? withoutMark(text) : text)).text,
+      text: (await redact(entries.length > 0 ? withoutMark(text) : text)).text,
       ...(seenOnce && { seenOnce }),
       entries,
       // What is gone and is not asked about tonight holds nothing any more.
@@ -184,7 +184,7 @@ interface Source extends Omit<LineSource, 'id' | 'at'> {
 
 function sourcesOf(sql: Sql, memory: string, file: string): Promise<Source[]> {
   return sql.all<Source>(
-    `select r.line, r.source, e.at, e.text, e.strength, e.found, e.state, coalesce(s.name, e.session, '') as session
+    `select r.line, r.source, e.at, e.text, e.strength, e.found, e.said_by as "by", e.state, coalesce(s.name, e.session, '') as session
      from rests r left join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
      where r.memory = ? and r.file = ? order by r.source`,
     ...[memory, file],

@@ -86,6 +86,8 @@ export interface LineSource {
   text?: string;
   strength?: 'stated' | 'implied';
   found?: Found | null;
+  /** Who said it. */
+  by?: string;
 }
 
 export interface KnownLine {
@@ -241,10 +243,13 @@ export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntr
   const isStated = entries.length > 0 || !carried.every(isHabit);
   const isCertain = stated.length > 0;
   const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
-  const isFound = shown.every(({ found }) => found);
+  const isFound = shown.every(({ found, by }) => found || PROGRAMS.has(by ?? ''));
   const once = !isCertain && unsure.length > 0 && first && { seenOnce: first, isFound };
   return { unsaid, unsure, isStated, isCertain, ...once };
 }
+
+/** What these say was found, and no person showed it. */
+const PROGRAMS: ReadonlySet<string> = new Set(['tool', 'assistant', 'subagent']);
 
 /** The entry with the words of the line that it was seen to show again, where that goes out: a habit has other words each time. */
 export function withAgain(entry: KnownEntry, out: Map<string, KnownLine>): KnownEntry {

@@ -46,7 +46,7 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const proven = entry.found ? provenLesson(candidate, entry.found) : [];
   if (typeof proven === 'string') return { problem: proven };
   const said = quoted.map((each) => ({ message: each.source.id, quote: asSeen(each.quote), by: each.by }));
-  const evidence = await withProofs(said, proven, redacted);
+  const evidence = await withProofs(said, proven, async (quote) => withoutHome(await redacted(quote)));
   const changed = await redacted(entry.changes ?? '');
   // Left out where it could speak to whoever reads it.
   const changes = textProblem(changed) || hasWrapperTag(changed) || speaksToAgent(changed) ? '' : changed;
@@ -55,8 +55,12 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const strength = found ? 'implied' : entry.strength;
   const { turn, at } = source;
   const more = { ...(at && { at }), ...(changes && { changes }), ...(found && { found }) };
-  return { type, strength, text, evidence, by, turn, ...more };
+  return { type, strength, text: found ? withoutHome(text) : text, evidence, by, turn, ...more };
 }
+
+/** A text without whose home its paths lead through. */
+const withoutHome = (text: string) =>
+  text.replace(/(?<![\w.~-])(?:\/home\/|\/Users\/|[A-Z]:\\Users\\)[^/\\\s"'`]+/g, '~');
 
 /** The quotes with what the calls of a lesson show, each once. */
 async function withProofs(

@@ -49,9 +49,20 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   if (harm) return `text: holds a command that ${SAID[harm]}. Leave it out.`;
   if (found !== 'way' && options.isTold?.(candidate.text))
     return 'found: this session was told it, and its words are no new evidence. Leave it out.';
+  const told = [candidate.text, ...quoted.flatMap(({ by, quote }) => (by === 'tool' ? quote : []))].join('\n');
+  const inTree = (options.names ?? []).reduce(
+    (text, name) => (/^(?:\/|[A-Z]:)/.test(name) ? text.replaceAll(name, '.') : text),
+    told,
+  );
+  if (OF_MACHINE.test(inTree) && !/^On this machine\b/i.test(candidate.text))
+    return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
   const tried = options.tried?.() ?? [];
   return PROOFS[found]({ candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) });
 }
+
+/** What is so on one machine: a program that is missing, a port, a place outside of the tree. */
+const OF_MACHINE =
+  /\b(?:command not found|is not recognized as|not installed|no such program|localhost:\d|127\.0\.0\.1:\d|EADDRINUSE|address already in use)\b|(?<![\w./:~-])(?:\/(?:usr|opt|home|Users|Applications|var|etc|Library|mnt|srv)\/|~\/|[A-Z]:\\)/;
 
 const SAID: Record<string, string> = {
   deletes: 'deletes something',

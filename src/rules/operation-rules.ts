@@ -207,7 +207,9 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   if (newestAt(standing) < newest)
     return `(${text}) rests on a statement which is newer: drop these as gave-way, of ${id}`;
   if (carrierOf(known, put, context)) return null;
-  const isOnlyShown = standing.every(({ strength }) => strength === 'implied');
+  // A newer finding takes the place of an older one.
+  const isFound = sources.length > 0 && [...sources, ...standing].every(({ found }) => found);
+  const isOnlyShown = !isFound && standing.every(({ strength }) => strength === 'implied');
   if (isOnlyShown && new Set(standing.map(sessionOf)).size < 2 && known.seenOnce === undefined)
     return `(${text}) stands for more than what one session only showed: let it stay and put in another`;
   if (isOnlyShown && !standing.some((entry) => isSameHabit(known.text, entry)))

@@ -39,7 +39,7 @@ describe('a way', () => {
       { run: 'python scripts/seed.py --all', prints: 'python: command not found on PATH', failed: true },
       { run: 'python3 scripts/seed.py --all', prints: 'ok' },
     ];
-    const text = '`python3 scripts/seed.py --all` seeds; plain python: command not found.';
+    const text = 'On this machine: `python3 scripts/seed.py --all` seeds; plain python: command not found.';
     expect(
       await proposed(steps, {
         found: 'way',

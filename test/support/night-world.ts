@@ -38,6 +38,8 @@ export interface Said {
   changes?: string;
   /** The line that it says again. */
   again?: string;
+  /** Which kind of lesson it is. */
+  found?: Entry['found'];
 }
 
 type Place = Pick<World, 'db' | 'memories'>;
@@ -204,7 +206,15 @@ export function dreamDeps(
     ...{ memories, memory, zone: 'UTC', runAgent, requestTokens: 12_000, holdDays: 30, needsApproval: false },
     agent: { model: 'test-model', access: server.access, maxTurns: 5, maxOutputTokens: 8_000, requestMs: 60_000 },
     spendOf: () => ({ reserve: async () => 1, settle: async () => {} }),
-    archiveAfterDays: { pastDates: 60, reference: 180, project: 365, feedback: null, user: null },
+    archiveAfterDays: {
+      pastDates: 60,
+      reference: 180,
+      project: 365,
+      feedback: null,
+      user: null,
+      found: 180,
+      state: 14,
+    },
   };
 }
 

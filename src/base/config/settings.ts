@@ -137,10 +137,7 @@ export const settingsSchema = z
     /** A dream over HTTP that is not done after so many hours fails. */
     dreamHours: z.number().positive().default(24),
     /** Bytes of a session sent over HTTP, once it is decompressed. */
-    sessionBytes: z
-      .int()
-      .min(1_024)
-      .default(64 * 1024 * 1024),
+    sessionBytes: z.int().min(1_024).default(67_108_864),
     /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
     sessionDays: z.int().min(1).default(30),
     /**
@@ -176,6 +173,10 @@ export const settingsSchema = z
         project: z.int().min(1).nullable().default(365),
         feedback: z.int().min(1).nullable().default(730),
         user: z.int().min(1).nullable().default(730),
+        /** What an agent found out, and no session found again. */
+        found: z.int().min(1).nullable().default(180),
+        /** A line that tells a state ("waits for review") is marked as perhaps over, and put away after as many days more. */
+        state: z.int().min(1).nullable().default(14),
       })
       .prefault({}),
     /** What is remembered of the user goes to the user scope, `memory/` in Claude Code's directory, for all projects. */

@@ -5,7 +5,7 @@
 import { locateSecrets, redact } from '../../base/secrets/redact-text.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { authorsOf, lineEndOf, withAuthors } from './blocks.ts';
-import { type LocatedLine, lineNumbers, locateLines, newTopic, parseTopic, seenOnceOn } from './topic.ts';
+import { isOfMachine, type LocatedLine, lineNumbers, locateLines, newTopic, parseTopic, seenOnceOn } from './topic.ts';
 
 /** A topic of one's own memory. */
 export interface ShareSource {
@@ -53,8 +53,10 @@ export function readToShare({ path, text, only, replaced = new Set(), described 
     replaced,
     file,
     description: { text: topic.description, first, last: first },
-    // What one session showed has not been stated yet.
-    statements: statementsOf(text).filter(({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said)),
+    // What one session showed has not been stated yet; what holds on one machine is no team's.
+    statements: statementsOf(text).filter(
+      ({ id, text: said }) => (!only || only.has(id)) && !seenOnceOn(said) && !isOfMachine(said),
+    ),
     topic,
   };
 }
