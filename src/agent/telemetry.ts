@@ -122,12 +122,13 @@ export interface Figures {
 
 const READ_AT_MOST_EVERY_MS = 15_000;
 
+function waitedS({ oldestSince }: Figures, nowMs: number): number {
+  return oldestSince === null ? 0 : Math.max(0, nowMs - Date.parse(oldestSince)) / 1_000;
+}
+
 const GAUGES: [name: string, description: string, unit: string, value: (found: Figures, nowMs: number) => number][] = [
   ['work.waiting', 'items that wait in the inboxes', '{item}', ({ waiting }) => waiting],
-  [
-    ...(['work.oldest', 'how long the oldest of them waits', 's'] as const),
-    ({ oldestSince }, nowMs) => (oldestSince === null ? 0 : Math.max(0, nowMs - Date.parse(oldestSince)) / 1_000),
-  ],
+  ['work.oldest', 'how long the oldest of them waits', 's', waitedS],
   ['spend.tokens', "what counts against today's ceiling of tokens", '{token}', ({ tokens }) => tokens],
   ['spend.usd', "what counts against today's ceiling of money", 'USD', ({ microUsd }) => microUsd / 1e6],
   ['leases', 'keys that someone works on', '{lease}', ({ leases }) => leases],

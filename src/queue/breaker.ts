@@ -53,12 +53,7 @@ export async function breakerOf(sql: Sql, { after, now }: { after: number; now: 
 }
 
 function readJobs(jobs: readonly Ended[], { after, now }: { after: number; now: Date }): BreakerState {
-  const closed = {
-    failures: 0,
-    until: null as string | null,
-    code: null as string | null,
-    reason: null as string | null,
-  };
+  const closed: Omit<BreakerState, 'state'> = { failures: 0, until: null, code: null, reason: null };
   let at = closed;
   let openings = 0;
   for (const { endedAt, code, error, progress, retryAt, calls } of jobs) {

@@ -6,16 +6,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { checkQueueUrl, withoutSecrets } from '../db/drivers.ts';
 
-export interface RedisServer {
-  /** What a BullMQ Queue connects through. */
-  readonly producer: Redis;
-  /** What a BullMQ Worker connects through; made when first asked for. */
-  consumer(): Redis;
-  /** The answer of `ask`, or AppError `queue-unavailable` after a failure or after 1.5 s of silence. */
-  attempt<T>(action: string, ask: () => Promise<T>): Promise<T>;
-  /** Ends all connections at once; what BullMQ still holds open must have been closed before. */
-  close(): void;
-}
+export type RedisServer = Awaited<ReturnType<typeof openRedis>>;
 
 const ANSWER_WITHIN_MS = 1_500;
 /** Silence is counted in so many pieces: one in which this process was stopped, or got no CPU, is one piece, however long. */
@@ -28,12 +19,13 @@ const SILENT_AT_MOST_MS = 20_000;
 const OLDEST_REDIS = [6, 2];
 
 /** Connects, and checks the server. Errors: those of `checkQueueUrl`, and `queue-unavailable` for one that is down or unfit. */
-export async function openRedis(url: string): Promise<RedisServer> {
+export async function openRedis(url: string) {
   checkQueueUrl(url);
   const server = withoutSecrets(url);
   const producer = connect(url, { maxRetriesPerRequest: 1, socketTimeout: ANSWER_WITHIN_MS });
   let consumer: Redis | undefined;
-  const attempt: RedisServer['attempt'] = (action, ask) => answered(server, action, ask);
+  /** The answer of `ask`, or AppError `queue-unavailable` after a failure or after 1.5 s of silence. */
+  const attempt = <T>(action: string, ask: () => Promise<T>): Promise<T> => answered(server, action, ask);
   try {
     await attempt('reach', () => ready(producer));
     checkServer(await attempt('ask for the version of', () => producer.info()), server);
@@ -42,12 +34,15 @@ export async function openRedis(url: string): Promise<RedisServer> {
     throw error;
   }
   return {
+    /** What a BullMQ Queue connects through. */
     producer,
+    /** What a BullMQ Worker connects through; made when first asked for. */
     consumer: () => {
       consumer ??= connect(url, { maxRetriesPerRequest: null, lazyConnect: false, socketTimeout: SILENT_AT_MOST_MS });
       return consumer;
     },
     attempt,
+    /** Ends all connections at once; what BullMQ still holds open must have been closed before. */
     close: () => {
       producer.disconnect();
       consumer?.disconnect();

@@ -216,27 +216,14 @@ async function refusalOf(
   const usd = (micro: number) => `$${(micro / 1e6).toFixed(4)}`;
   const tokens = (count: number) => `${count} tokens`;
   const requests = (count: number) => `${count} requests on your plan`;
+  // How it is said, where it is raised, how far it may go, what counts, what of that is not settled, what is asked for.
   const measures = [
-    { is: requests, setting: 'planRequests', most: scope.calls, all: spent.calls, open: 0, more: 1 },
-    {
-      is: tokens,
-      setting: 'dayTokens',
-      most: scope.tokens,
-      all: spent.tokens,
-      open: spent.reservedTokens,
-      more: asked.tokens,
-    },
-    {
-      is: usd,
-      setting: 'dayMoneyUsd',
-      most: scope.microUsd,
-      all: spent.microUsd,
-      open: spent.reservedMicroUsd,
-      more: asked.microUsd,
-    },
+    [requests, 'planRequests', scope.calls, spent.calls, 0, 1],
+    [tokens, 'dayTokens', scope.tokens, spent.tokens, spent.reservedTokens, asked.tokens],
+    [usd, 'dayMoneyUsd', scope.microUsd, spent.microUsd, spent.reservedMicroUsd, asked.microUsd],
   ] as const;
-  const { is, setting, most, all, open, more } =
-    measures.find((each) => each.all + each.more > each.most) ?? measures[1];
+  const passed = measures.find(([, , most, all, , more]) => all + more > most);
+  const [is, setting, most, all, open, more] = passed ?? measures[1];
   const used = all - open;
   const found = `${is(used)} used, ${is(open)} reserved, ${is(more)} asked for`;
   const isForToday = used + more > most;

@@ -19,14 +19,7 @@ export interface Ring {
   news: number;
 }
 
-export interface Wake {
-  /** Wakes a worker at an instant. Where the queue is away it does nothing: a worker looks by itself. */
-  ring(item: Ring): Promise<void>;
-  /** Until something rings, `mostMs` are over, or `signal` aborts; never throws. */
-  next(mostMs: number, signal: AbortSignal): Promise<void>;
-  /** Returns within two seconds. */
-  close(): Promise<void>;
-}
+export type Wake = ReturnType<typeof openWake>;
 
 export interface WakeOptions {
   /** `redis:` or `rediss:`; none: time alone wakes, and whoever rings in this process. */
@@ -45,7 +38,7 @@ const AGAIN_MS = 5_000;
 const GRACE_MS = 500;
 
 /** Opens nothing yet. Errors: `bad-input` for a URL or a namespace that cannot be one. */
-export function openWake(options: WakeOptions): Wake {
+export function openWake(options: WakeOptions) {
   const { url } = options;
   if (!/^[\w-]{1,60}$/.test(options.namespace)) {
     throw new AppError('bad-input', `The queue namespace ${JSON.stringify(options.namespace)} is not a plain name.`, {
@@ -63,11 +56,13 @@ export function openWake(options: WakeOptions): Wake {
   let isThere = Promise.withResolvers<void>();
   const bell = url === undefined ? null : new Bell({ ...options, url }, () => isThere.promise.then(wake));
   return {
-    async ring(item) {
+    /** Wakes a worker at an instant. Where the queue is away it does nothing: a worker looks by itself. */
+    async ring(item: Ring): Promise<void> {
       if (item.at <= options.now()) wake();
       await bell?.ring(item);
     },
-    async next(mostMs, signal) {
+    /** Until something rings, `mostMs` are over, or `signal` aborts; never throws. */
+    async next(mostMs: number, signal: AbortSignal): Promise<void> {
       bell?.listen();
       const rung = Promise.withResolvers<void>();
       waiting = rung.resolve;
@@ -81,7 +76,8 @@ export function openWake(options: WakeOptions): Wake {
       hasRung = false;
       isThere = Promise.withResolvers();
     },
-    async close() {
+    /** Returns within two seconds. */
+    async close(): Promise<void> {
       isThere.resolve();
       await bell?.close();
     },

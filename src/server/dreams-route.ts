@@ -55,6 +55,15 @@ const askedBody = z.strictObject({
   output_behavior: optional(outputBehavior),
 });
 
+const listQuery = z.strictObject({
+  ...pageQuery,
+  'statuses[]': z.array(z.enum(STATUSES)).optional(),
+  statuses: z.enum(STATUSES).optional(),
+  'created_at[gt]': instantSchema.optional(),
+  'created_at[lt]': instantSchema.optional(),
+  include_archived: switchSchema.default(false),
+});
+
 const dreamSchema = z
   .object({
     id: z.string(),
@@ -87,14 +96,7 @@ export function dreamRoutes(): Endpoint[] {
       handle: async (call) => create(call, call.body),
     }),
     dreams.get(PATH, 'List dreams, newest first', {
-      query: z.strictObject({
-        ...pageQuery,
-        'statuses[]': z.array(z.enum(STATUSES)).optional(),
-        statuses: z.enum(STATUSES).optional(),
-        'created_at[gt]': instantSchema.optional(),
-        'created_at[lt]': instantSchema.optional(),
-        include_archived: switchSchema.default(false),
-      }),
+      query: listQuery,
       answer: pageSchema(dreamSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
@@ -235,15 +237,10 @@ async function dreamOf(call: Call): Promise<DreamJob> {
   throw missing('dream');
 }
 
-interface Filters {
-  'statuses[]'?: string[];
-  statuses?: string;
-  'created_at[gt]'?: string;
-  'created_at[lt]'?: string;
-  include_archived: boolean;
-}
-
-function dreamsFor(by: Asker, filters: Filters): Parameters<typeof newestPage<DreamJob, unknown>>[1] {
+function dreamsFor(
+  by: Asker,
+  filters: Omit<z.output<typeof listQuery>, 'limit' | 'page'>,
+): Parameters<typeof newestPage<DreamJob, unknown>>[1] {
   const statuses = [...(filters['statuses[]'] ?? []), ...(filters.statuses ? [filters.statuses] : [])];
   const { 'created_at[gt]': since, 'created_at[lt]': until } = filters;
   return {

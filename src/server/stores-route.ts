@@ -33,6 +33,8 @@ const metadata = z
   .record(key, value)
   .refine((all) => Object.keys(all).length <= MOST_METADATA, `at most ${MOST_METADATA} pairs`);
 
+const listQuery = z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) });
+
 export function storeRoutes(): Endpoint[] {
   return [
     stores.post(PATH, 'Make a memory store', {
@@ -59,7 +61,7 @@ export function storeRoutes(): Endpoint[] {
     }),
     stores.get(PATH, 'List memory stores, newest first', {
       right: 'read',
-      query: z.strictObject({ ...pageQuery, ...createdQuery, include_archived: switchSchema.default(false) }),
+      query: listQuery,
       answer: pageSchema(storeSchema),
       async handle(call) {
         const { limit, page, ...filters } = call.query;
@@ -122,14 +124,11 @@ export function storeRoutes(): Endpoint[] {
   ];
 }
 
-interface StoreFilter {
-  'created_at[gte]'?: string;
-  'created_at[lte]'?: string;
-  include_archived?: boolean;
-}
-
 /** The memories that a caller sees, for a list of them. */
-export function storesFor(by: Asker, filters: StoreFilter = {}): Parameters<typeof newestPage<MemoryRow, unknown>>[1] {
+export function storesFor(
+  by: Asker,
+  filters: Partial<z.output<typeof listQuery>> = {},
+): Parameters<typeof newestPage<MemoryRow, unknown>>[1] {
   const { 'created_at[gte]': since, 'created_at[lte]': until } = filters;
   return {
     table: 'memory',

@@ -23,17 +23,8 @@ import { isInteractive, openSession, type Session } from '../transcript/session.
 import { readTurns } from '../transcript/turns.ts';
 import type { App } from './compose.ts';
 
-export interface Ingested {
-  /** Sessions that wait now. */
-  announced: Announced[];
-  /** How many sessions there are whose transcript may still come. */
-  lagging: number;
-  /** A session began somewhere: time to look for what no hook told of. */
-  sessionBegan: boolean;
-}
-
 /** Takes in what is in the spool. What names a transcript that is not there yet stays until its debounce is over. */
-export async function ingestSpool(app: App, onProblem: (message: string) => void): Promise<Ingested> {
+export async function ingestSpool(app: App, onProblem: (message: string) => void) {
   const { home, clock } = app.config;
   const spooled = readSpool(home, onProblem);
   removeAbandoned(home, clock.now());
@@ -43,13 +34,21 @@ export async function ingestSpool(app: App, onProblem: (message: string) => void
     spooled.filter((each) => !began.includes(each)),
     ({ item }) => `${item.agent}\n${item.session ?? item.transcript}`,
   );
-  const ingested: Ingested = { announced: [], lagging: 0, sessionBegan: began.length > 0 };
+  const announced: Announced[] = [];
+  let lagging = 0;
   for (const calls of sessions.values()) {
     const became = await ingestSession(app, calls, onProblem);
-    if (became === 'lagging') ingested.lagging += 1;
-    else if (became) ingested.announced.push(became);
+    if (became === 'lagging') lagging += 1;
+    else if (became) announced.push(became);
   }
-  return ingested;
+  return {
+    /** Sessions that wait now. */
+    announced,
+    /** How many sessions there are whose transcript may still come. */
+    lagging,
+    /** A session began somewhere: time to look for what no hook told of. */
+    sessionBegan: began.length > 0,
+  };
 }
 
 /** A directory that is gone may be a disk that is not there; after so long it is not coming back. */

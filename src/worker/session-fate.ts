@@ -7,14 +7,12 @@ import { AppError, describeError, isAppError, isErrorCode, ruleOf } from '../bas
 import { redact } from '../base/secrets/redact-text.ts';
 import { isObject } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { dayOf, localTime } from '../base/time.ts';
+import { localTime } from '../base/time.ts';
 import { entriesWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { proposalsAbout } from '../memory/proposals.ts';
 import { declinedBefore, openTranscript, type SessionRow } from '../memory/session-rows.ts';
-import { breakerOf } from '../queue/breaker.ts';
 import type { InboxRow } from '../queue/inbox.ts';
-import { fullSince } from '../queue/spend.ts';
 import { lookIntoSpool } from '../queue/spool.ts';
 import { toldKind } from '../rules/dream-context.ts';
 import { buildExcerpts } from '../transcript/excerpt/excerpt.ts';
@@ -22,6 +20,7 @@ import { findSessions } from '../transcript/find-sessions.ts';
 import type { Message } from '../transcript/messages.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import type { App } from './compose.ts';
+import { gateOf } from './gate.ts';
 import { whyLeft } from './ingest.ts';
 import { rangesOf, type SessionRange, skippedIn } from './session-ranges.ts';
 
@@ -221,15 +220,6 @@ interface Found extends Pick<Awaited<ReturnType<typeof read>>, 'ranges' | 'unrea
   isTold: boolean;
 }
 
-/** What keeps workers from asking a model, as a sentence; null: nothing does. */
-async function holdOf({ db, clock, config }: App): Promise<string | null> {
-  const now = clock.now();
-  const { state, until, code } = await breakerOf(db, { after: config.breakerAfter, now });
-  if (state === 'open') return `no model is asked before ${until} (${code})`;
-  const isFull = (await fullSince(db, dayOf(now, config.zone))) !== null;
-  return isFull ? 'a ceiling of the day was reached' : null;
-}
-
 async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): Promise<string> {
   const { config, clock } = app;
   if (item?.state === 'failed') {
@@ -243,7 +233,7 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (item) {
     const isLater = item.not_before > clock.now().toISOString();
     const due = isLater ? `after ${localTime(item.not_before, config.zone)}` : 'as soon as it runs';
-    const hold = enabled ? await holdOf(app) : reason;
+    const hold = enabled ? (await gateOf(app, { isLooking: true })).why : reason;
     return `A worker extracts it ${due}${hold === null ? '' : `, but: ${hold}`}.`;
   }
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';
