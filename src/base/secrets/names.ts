@@ -12,7 +12,7 @@ import { isGiven, type Kind, type Way } from './values.ts';
 const NAMES: [kind: Kind, names: string][] = [
   [
     'password',
-    'passw(?:or[dt]e?|d)|passphrase|pass-?code|kennwort|mot de passe|contrase[ñn]a|senha|palavra[ -](?:passe|chave)|wachtwoord|has[łl](?:o|a|em)|парол(?:ь|я|ю|ем|и)|密[码碼]|口令|パスワード|비밀번호|암호|şifre|parola|lösenord|adgangskode|heslo|requirepass|storepass(?:word)?|keypass|bindpw|pwd',
+    'passw(?:or[dt]e?|d)|passphrase|pass-?code|kennwort|mot de passe|contrase[ñn]a|senha|palavra[ -](?:passe|chave)|wachtwoord|has[łl](?:o|a|em)|парол(?:ь|я|ю|ем|и)?|密[码碼]|口令|パスワード|비밀번호|암호|şifre(?:m|si|niz)?|parola(?:m|sı|nız)?|lösenord|adgangskode|heslo|requirepass|storepass(?:word)?|keypass|bindpw|sshpass(?==)|pwd',
   ],
   [
     'pin',
@@ -28,7 +28,7 @@ const NAMES: [kind: Kind, names: string][] = [
 ];
 const FIRST_WORD = 3;
 const NEEDLES =
-  'passw passp pass-c passc kennwort mot·de·passe contrase senha palavra wachtwoord hasł hasl парол 密码 密碼 口令 パスワード 비밀번호 암호 şifre parola lösenord adgangskode heslo requirepass storepass keypass bindpw pwd pin пин geheimzahl 暗証番号 verification security unlock one login confirmation bestätigungsc sicherheitsc secret token api credential access account auth encryption private shared signing master license client_key client-key tls_key tls-key jeton clé identified mnemonic pass pw mdp clave psk puk otp key cred salt pepper'
+  'passw passp pass-c passc kennwort mot·de·passe contrase senha palavra wachtwoord hasł hasl парол 密码 密碼 口令 パスワード 비밀번호 암호 şifre parola lösenord adgangskode heslo requirepass storepass keypass bindpw sshpass pwd pin пин geheimzahl 暗証番号 verification security unlock one login confirmation bestätigungsc sicherheitsc secret token api credential access account auth encryption private shared signing master license client_key client-key tls_key tls-key jeton clé identified mnemonic pass pw mdp clave psk puk otp key cred salt pepper'
     .split(' ')
     .map((word) => [word.replaceAll('·', ' '), true] as const);
 const CUES = needlesOf(NEEDLES);
@@ -48,13 +48,13 @@ const GAPS: { way: Way; gap: RegExp; isQuoted?: true }[] = [
   {
     way: 'joint',
     gap: new RegExp(
-      String.raw`${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}`,
+      String.raw`${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}`,
       'y',
     ),
   },
   {
     way: 'joint',
-    gap: /(?:["']?>|<\/[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}<\/)/y,
+    gap: /(?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?|<\/[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}<\/)/y,
   },
   {
     way: 'joint',
@@ -62,7 +62,7 @@ const GAPS: { way: Way; gap: RegExp; isQuoted?: true }[] = [
   },
   {
     way: 'joint',
-    gap: /["']?(?:[,{]|\s?\{)?\s{1,80}(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}/y,
+    gap: /["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}/y,
   },
   { way: 'beside', gap: new RegExp(String.raw`${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])`, 'y') },
   {
@@ -81,9 +81,9 @@ const IS_SETTING =
 
 /** What leads to a value in a sentence: a word, an arrow, a colon. In lower case. */
 const SAID =
-  /[ \t](?:is|was|are|be|to|ist|war|sei|lautet|est|sera|es|será|é|è|sarà|jest|это|olarak|now|stands?|sind|sont|son|sono)(?::|[ \t]now|[ \t]set[ \t]to|[ \t]still|[ \t]nu)?[ \t]|[ \t]{0,3}(?:[:=]|->|→|=>|—|–|-(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:```\w{0,10}\n[ \t]{0,9})?)?|[は是为為]/g;
+  /[ \t](?:is|was|are|be|to|ist|war|sei|lautet|heißt|war früher|c'est|est|sera|es|será|é|è|sarà|jest|это|olarak|now|stands?|sind|sont|son|sono)(?::|[ \t]now|[ \t]set[ \t]to|[ \t]still|[ \t]nu)?[ \t]|[ \t]{0,3}(?:[:=]|->|→|=>|—|–|-(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:```\w{0,10}\n[ \t]{0,9})?)?|[は是为為][ \t]?/g;
 const QUOTED =
-  /(?:"(?<double>[^"\n]{1,4000})(?="|$)|'(?<single>[^'\n]{1,4000})(?='|$)|`(?<tick>[^`\n]{1,4000})(?=`|$)|“(?<curly>[^”\n]{1,400})|„(?<low>[^“”\n]{1,400})|«(?<angle>[^»\n]{1,400})|「(?<corner>[^」\n]{1,400}))/y;
+  /(?:"(?<double>[^"\n]{1,4000})(?="|$)|'(?<single>[^'\n]{1,4000})(?='|$)|`(?<tick>[^`\n]{1,4000})(?=`|$)|“(?<curly>[^”\n]{1,400})|„(?<low>[^“”\n]{1,400})|«[ \u00a0\u202f]?(?<angle>[^»\n]{1,400}?)(?=[ \u00a0\u202f]?»)|「(?<corner>[^」\n]{1,400}))/y;
 const BARE = /[^\s"'`“”„«»「」]{1,120}/y;
 const REST = /[^\s"'`“”„«»「」,;]{1,4000}/y;
 
@@ -141,6 +141,8 @@ function nameAt(text: string, lower: string, at: number): Name | undefined {
     if (!pattern.test(lower)) continue;
     const end = pattern.lastIndex;
     if (row >= FIRST_WORD && !isWord(text, at, end, kind)) continue;
+    // What a test of Go's says.
+    if (text.startsWith('PASS:', at) && text.startsWith('--- ', at - 4)) continue;
     const line = text.slice(Math.max(0, at - 160), at);
     return { kind, name: text.slice(at, end), start: at, end, before: line.slice(line.lastIndexOf('\n') + 1), next: 0 };
   }
@@ -150,7 +152,9 @@ function nameAt(text: string, lower: string, at: number): Name | undefined {
 function isWord(text: string, at: number, end: number, kind: Kind): boolean {
   const before = text[at - 1] ?? ' ';
   const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
-  if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase()) return false;
+  // Of chips and boards there are pins in lower case, too.
+  const isOurs = /(?:my|card|sim|phone|door|bank|alarm)[ -]$/i.test(text.slice(Math.max(0, at - 8), at));
+  if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase() && !isOurs) return false;
   return (isBegun || kind === 'key') && !/\p{L}/u.test(text[end] ?? ' ');
 }
 
@@ -192,8 +196,8 @@ function valueAt(text: string, from: number, { kind, name, before, way, joint }:
   let start = from;
   let value: string | undefined;
   if (quoted !== null) {
-    start += 1;
-    value = Object.values(quoted.groups ?? {}).find(Boolean);
+    value = Object.values(quoted.groups ?? {}).find(Boolean) ?? '';
+    start += quoted[0].indexOf(value);
   }
   if (to !== undefined) value = text.slice(from, to);
   else if (value === undefined) {
@@ -226,16 +230,20 @@ function said(text: string, lower: string, name: Name): Span | undefined {
   const window = lower.slice(name.end, Math.min(name.end + WINDOW, name.next));
   if (!/^(?:e?s|n|si)?["'\x60*_)\]]{0,3}(?:[\s:,(（は是为為—→]|$)/.test(window)) return undefined;
   if (name.kind === 'key' && !/\p{L} $/u.test(name.before)) return undefined;
-  const stop = /[.!?](?=\s)|\n(?=\s*\n)|[。！？]/.exec(window)?.index ?? window.length;
+  const stop = /[.!?](?=\s)|\n|[。！？]/.exec(window)?.index ?? window.length;
   const given = (at: number, joint: string) => valueAt(text, name.end + at, { ...name, way: 'prose', joint });
   SAID.lastIndex = 0;
   for (let match = SAID.exec(window); match !== null && match.index <= stop; match = SAID.exec(window)) {
-    const value = /[@/\\<>{}|]/.test(window.slice(0, match.index)) ? undefined : given(SAID.lastIndex, match[0]);
+    const value = /[@/\\<>{}|]|sha-?\d{1,3}$/.test(window.slice(0, match.index))
+      ? undefined
+      : given(SAID.lastIndex, match[0]);
     if (value !== undefined) return value;
     SAID.lastIndex = Math.max(match.index + 1, SAID.lastIndex - 1);
   }
   const isPin = name.kind === 'pin';
-  const beside = (isPin ? /^(?:[ \t]\p{L}{1,12}){0,3}[ \t]{1,3}(?=\d)/u : /^[ \t]{1,3}(?=\S)/).exec(window);
+  const beside = (
+    isPin ? /^(?:[ \t]\p{L}{1,12}){0,3}[ \t]{1,3}(?=\d)/u : /^(?:[ \t][\u0430-\u044f]{1,14}){0,3}[ \t]{1,3}\(?(?=\S)/
+  ).exec(window);
   const below = name.kind === 'key' ? undefined : lineBelow(text, name.end);
   return (beside ? given(beside[0].length, '') : undefined) ?? (below ? given(below - name.end, ':') : undefined);
 }
@@ -248,7 +256,11 @@ const ANSWER = /\[?[\d:. -]{0,20}\]?[^\n:]{0,30}:[ \t]{1,4}(?=\S{1,200}[ \t]{0,9
 function lineBelow(text: string, from: number): number | undefined {
   const line = text.slice(from, from + MOST_BELOW);
   const end = line.indexOf('\n');
-  const sign = end < 0 ? undefined : /[:?]\s*$/.exec(line.slice(Math.max(0, end - 9), end))?.[0][0];
+  const sign =
+    end < 0
+      ? undefined
+      : (/[:?]\s*$/.exec(line.slice(Math.max(0, end - 9), end))?.[0][0] ??
+        (line.slice(0, end).trim() === '' ? ':' : undefined));
   if (sign === undefined) return undefined;
   const pattern = sign === ':' ? ALONE : ANSWER;
   pattern.lastIndex = from + end + 1;

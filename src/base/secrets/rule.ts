@@ -62,7 +62,12 @@ export function isPlaceholder(value: string): boolean {
 
 /** Whether the value, bare, is an expression, a path, an image with its digest, or the name of an algorithm. */
 export function isCode(value: string): boolean {
-  if (/[(]|=>|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(value)) return true;
+  if (
+    /[(]|=>|^&?[A-Za-z_][\w.]*\{|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(
+      value,
+    )
+  )
+    return true;
   if (/^[A-Za-z_$][\w$.]*!?\[[\w$.+ -]*\]?/.test(value)) return true;
   if (/@sha256:[a-f\d]{64}/.test(value)) return true;
   if (ALGORITHM.test(value) || isPath(value)) return true;

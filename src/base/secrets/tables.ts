@@ -57,8 +57,8 @@ function cellsOf(text: string, from: number, to: number): Cell[] {
     if (match === null || match[0] === '') break;
     const joint = match.groups?.joint?.length ?? 0;
     const own = text.slice(at, CELL.lastIndex - joint);
-    const start = at + (/^[\s"'#]*/.exec(own)?.[0].length ?? 0);
-    const end = at + own.trimEnd().replace(/["']+$/, '').length;
+    const start = at + (/^[\s"'#`*]*/.exec(own)?.[0].length ?? 0);
+    const end = at + own.trimEnd().replace(/["'`*]+$/, '').length;
     cells.push({ start: Math.min(start, end), end });
     at = CELL.lastIndex;
   }

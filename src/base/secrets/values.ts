@@ -41,10 +41,18 @@ const NO_PASSWORD = new RegExp(
     .join('|'),
 );
 
+/** `J4zz.hands12`, which looks like a field of something: what only people write has digits, and no file is called so. */
+const isDotted = (value: string) =>
+  /^(?=.*\d)[A-Za-z]\w*\.\w+$/.test(value) &&
+  !/^(?:config|cfg|env|var|data|local|module|self|this|settings|options|opts|args|process|input|user|request|req|row)\w*\.|\.[a-z]{2,4}$|_/i.test(
+    value,
+  );
+
 /** Whether a word of a sentence can only be a password. */
-export function isPassword(value: string): boolean {
+export function isPassword(written: string): boolean {
+  const value = written.replace(/^["'`]+|["'`]+$/g, '');
   if (value.length < 5 || value.length > 100 || isPlaceholder(value)) return false;
-  if (isCode(value) && !/^[A-Z][a-z]+\.[A-Z][a-z]+\d+$/.test(value)) return false;
+  if (isCode(value) && !isDotted(value)) return false;
   if (SPEAKS.test(value) && !/[!@#$%^&*+~?]/.test(value)) return false;
   const hasSign = /[A-Za-z\d][!@#$%^&*+~?=.,_-]+[A-Za-z\d]|[A-Za-z\d][!#$%&*+?]+$/.test(value);
   if (!/\d/.test(value))
@@ -68,6 +76,7 @@ export function isGiven(given: Given): boolean {
   if (isPhrase) return false;
   if (way === 'prose') {
     if (UNIT.test(behind)) return false;
+    if (/code$/i.test(name) && /^\d{4,8}$/.test(value)) return true;
     return isOfPassword
       ? isPassword(value) || (/^\d{5,}$/.test(value) && /[:：はis为是]\s*$/.test(joint))
       : isMachineMade(value) && value.length >= 16 && !isCode(value) && /\d/.test(value);
@@ -81,6 +90,9 @@ export function isGiven(given: Given): boolean {
   }
   if (!/[a-z]/i.test(value)) return isOfPassword ? value.length >= 5 && hasDigit : /^\d{15,}$/.test(value);
   if (isQuoted) {
+    // What a name is given is a list or an object then.
+    if (/^["']\s{0,9}:/.test(behind)) return false;
+    if (behind.startsWith('`') && !hasDigit && !isPassword(value)) return false;
     if (isPath(value) || (SPEAKS.test(value) && !hasDigit)) return false;
     return isOfPassword
       ? value.length >= 5 && /[a-z\d]{3}/i.test(value)
@@ -105,7 +117,7 @@ function isMixedInOrder(value: string): boolean {
 const HARMLESS_KEY =
   /(?:primary|foreign|public|pub|publishable|cache|partition|sort|hash|range|idempotency|dedupe?|object|row|group|query|storage|map|lookup|index|routing|translation|message|etag|composite|natural|unique|react|item|node|site|job|lock|redis|memo|file|blob|bucket|content|event|trace|host|verif(?:y|ication)|answer|artifact|asset|build|column|config|context|data|entity|entry|field|image|layer|module|package|parent|product|record|ref|registry|render|request|resource|restore|s3|snapshot|source|state|store|symbol|tag|task|thread|turbo|type|version|session)[_-]?$/i;
 const PROTECTS =
-  /api|secret|auth|access|private|passw|token|cred|master|admin|encr|decr|crypt|sign|unseal|fernet|shared|account|valid|logged|nonce|salt|pepper|app|machine/i;
+  /api|secret|auth|access|private|passw|token|cred|master|admin|hmac|encr|decr|crypt|sign|unseal|fernet|shared|account|valid|logged|nonce|salt|pepper|app|machine/i;
 
 /** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
 function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean {
@@ -122,7 +134,12 @@ function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean 
   if (!isSalt && !/[_ -]$/.test(whose) && !/^[A-Z]/.test(name)) return false;
   if (isSalt || PROTECTS.test(whose) || namesVendor(whose)) {
     if (isQuoted)
-      return value.length >= 12 && /\d/.test(value) && !isCode(value) && (isMachineMade(value) || isPassword(value));
+      return (
+        value.length >= (isSalt ? 8 : 12) &&
+        /\d/.test(value) &&
+        !isCode(value) &&
+        (isMachineMade(value) || isPassword(value))
+      );
     return (
       value.length >= 12 &&
       /\d/.test(value) &&

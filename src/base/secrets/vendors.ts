@@ -144,9 +144,12 @@ function headVisit(id: string, head: string): Visit {
     RUN.lastIndex = at + head.length;
     const run = RUN.exec(text)?.[0].replace(/[.=~/-]+$/, (signs) => /^={1,2}/.exec(signs)?.[0] ?? '') ?? '';
     const isGlued = !isAtWordStart(text, at);
+    // Four letters stand in any long base64.
+    if (!/[_.-]/.test(head) && /[+/]/.test(text[at - 1] ?? '')) return;
     let end = at + head.length + run.length;
     const isOne = isGlued
-      ? isProven(run) || (/\d/.test(text[at - 1] ?? '') && run.length >= 30 && isMadeBy(head, run))
+      ? isProven(run) ||
+        (/\d/.test(text[at - 1] ?? '') && /[_-]$/.test(head) && run.length >= 30 && isMadeBy(head, run))
       : isMadeBy(head, run);
     REST.lastIndex = end;
     if (isOne && run.length === 300 && REST.test(text)) end = REST.lastIndex;
