@@ -4,35 +4,17 @@
 // Every pattern is linear: what it repeats is bounded or can be split in one way only, so no text can make it slow.
 
 import { needlesOf, scan } from './needles.ts';
+import own from './own-rules.json' with { type: 'json' };
 import { type Found, PLACEHOLDER } from './rule.ts';
 import { cellsBelow } from './tables.ts';
 import { isGiven, type Kind, type Way } from './values.ts';
 
-/** What secrets are called; the last three: only where they are no part of another word. */
-const NAMES: [kind: Kind, names: string][] = [
-  [
-    'password',
-    'passw(?:or[dt]e?|d)|passphrase|pass-?code|kennwort|mot de passe|contrase[ñn]a|senha|palavra[ -](?:passe|chave)|wachtwoord|has[łl](?:o|a|em)|парол(?:ь|я|ю|ем|и)?|密[码碼]|口令|パスワード|비밀번호|암호|şifre(?:m|si|niz)?|parola(?:m|sı|nız)?|lösenord|adgangskode|heslo|requirepass|storepass(?:word)?|keypass|bindpw|sshpass(?==)|pwd',
-  ],
-  [
-    'pin',
-    'pin-?code|пин-?код|geheimzahl|暗証番号|(?:verification|security|unlock|one[- ]time|login|confirmation)[ _-]code|(?:bestätigungs|sicherheits)code',
-  ],
-  [
-    'secret',
-    'secret(?:[ _-]?(?:access[ _-]?)?key)?|token|api[ _-]?key|credentials?|(?:access|account|auth|encryption|private|shared|sharedaccess|signing|master|license)[ _-]?(?:access[ _-]?)?key|(?:client|tls)[_-]key[_-]data|jeton|clé api|identified(?: with \\w+)? by|mnemonic',
-  ],
-  ['password', 'pass|pw|passe|mdp|clave|psk'],
-  ['pin', 'pin|puk|otp'],
-  ['key', 'key|auth|creds?|salt|pepper'],
-];
-const FIRST_WORD = 3;
-const NEEDLES =
-  'passw passp pass-c passc kennwort mot·de·passe contrase senha palavra wachtwoord hasł hasl парол 密码 密碼 口令 パスワード 비밀번호 암호 şifre parola lösenord adgangskode heslo requirepass storepass keypass bindpw sshpass pwd pin пин geheimzahl 暗証番号 verification security unlock one login confirmation bestätigungsc sicherheitsc secret token api credential access account auth encryption private shared signing master license client_key client-key tls_key tls-key jeton clé identified mnemonic pass pw mdp clave psk puk otp key cred salt pepper'
-    .split(' ')
-    .map((word) => [word.replaceAll('·', ' '), true] as const);
-const CUES = needlesOf(NEEDLES);
-const PATTERNS = NAMES.map(([kind, names]) => ({ kind, pattern: new RegExp(names, 'y') }));
+/** What secrets are called, and the letters with which that begins. */
+const CUES = needlesOf(own.cues.split(' ').map((word) => [word.replaceAll('·', ' '), true] as const));
+const NAMES = own.names.map(({ kind, names, isWord = false }) => ({
+  ...{ kind: kind as Kind, isWord },
+  pattern: new RegExp(names, 'y'),
+}));
 
 /** What a name may go on with and still name a secret: `DB_PASSWORD_PROD`, `secret_key_base`, `пароль1`. */
 const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24}){0,3}/y;
@@ -44,35 +26,17 @@ const CLOSE = String.raw`["'\x60\])}*]{0,4}`;
 const TYPED = String.raw`(?:\[\d{0,4}\][ \t]{0,9})?(?::[ \t]{0,9}(?:string|str|String|&(?:'static )?str)[ \t]{0,9}(?==))?`;
 const BLOCK = String.raw`(?:[|>][-+]?[ \t]{0,9}\n[ \t]{1,40}|\n[ \t]{1,40}(?=["'\x60])|base64:|[\[({]{1,3}\s{0,40}|q\{|(?:N|[bBrRu]|[$@])(?=["']))?`;
 /** How a value follows a name in what programs read. */
-const GAPS: { way: Way; gap: RegExp; isQuoted?: true }[] = [
-  {
-    way: 'joint',
-    gap: new RegExp(
-      String.raw`${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}`,
-      'y',
-    ),
-  },
-  {
-    way: 'joint',
-    gap: /(?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?|<\/[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}<\/)/y,
-  },
-  {
-    way: 'joint',
-    gap: /["'][,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?(?=["'])/y,
-  },
-  {
-    way: 'joint',
-    gap: /["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}/y,
-  },
-  { way: 'beside', gap: new RegExp(String.raw`${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])`, 'y') },
-  {
-    way: 'beside',
-    gap: new RegExp(
-      String.raw`${CLOSE}(?:[ \t]{1,9}(?:is |as |by )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`,
-      'yi',
-    ),
-  },
-];
+const GAPS = String.raw`
+joint ¦ ${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}
+joint ¦ (?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?|</[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}</)
+joint ¦ ["'][,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?(?=["'])
+joint ¦ ["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:\d{1,5}[:|\t]\s{0,40})?(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|Value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}
+beside ¦ ${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])
+beside ¦ ${CLOSE}(?:[ \t]{1,9}(?:is |as |by |BY )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`
+  .split('\n')
+  .slice(1)
+  .map((row) => row.split(' ¦ ') as [Way, string])
+  .map(([way, gap]) => ({ way, gap: new RegExp(gap, 'y') }));
 /** After a flag, or where a line is only a name and its value. */
 const SPACE = /["']?[ \t]{1,20}(?:[057][ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;
@@ -136,11 +100,11 @@ export function findNamed(text: string, lower: string): Found[] {
 }
 
 function nameAt(text: string, lower: string, at: number): Name | undefined {
-  for (const [row, { kind, pattern }] of PATTERNS.entries()) {
+  for (const { kind, pattern, isWord } of NAMES) {
     pattern.lastIndex = at;
     if (!pattern.test(lower)) continue;
     const end = pattern.lastIndex;
-    if (row >= FIRST_WORD && !isWord(text, at, end, kind)) continue;
+    if (isWord && !standsAlone(text, at, end, kind)) continue;
     // What a test of Go's says.
     if (text.startsWith('PASS:', at) && text.startsWith('--- ', at - 4)) continue;
     const line = text.slice(Math.max(0, at - 160), at);
@@ -149,7 +113,7 @@ function nameAt(text: string, lower: string, at: number): Name | undefined {
   return undefined;
 }
 
-function isWord(text: string, at: number, end: number, kind: Kind): boolean {
+function standsAlone(text: string, at: number, end: number, kind: Kind): boolean {
   const before = text[at - 1] ?? ' ';
   const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
   // Of chips and boards there are pins in lower case, too.
@@ -286,15 +250,7 @@ function saidBefore(name: Name): Span | undefined {
   const value = match?.groups?.value;
   if (match === null || value === undefined) return undefined;
   const start = name.start - name.before.length + match.index + match[0].indexOf(value);
-  const asked = {
-    value,
-    kind: name.kind,
-    name: name.name,
-    way: 'prose' as const,
-    joint: '',
-    isQuoted: false,
-    before: '',
-    behind: '',
-  };
+  const way = { way: 'prose', joint: '', isQuoted: false, before: '', behind: '' } as const;
+  const asked = { ...way, value, kind: name.kind, name: name.name };
   return isGiven(asked) ? { start, end: start + value.length } : undefined;
 }

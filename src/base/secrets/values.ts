@@ -34,7 +34,7 @@ const NO_PASSWORD = new RegExp(
     String.raw`\d+(?:st|nd|rd|th|px|[kKmMgG]i?[bB]|ms|[smhdwxyk]|bits?|er|te[rn]?)?`,
     String.raw`[A-Za-z]{1,3}\d{1,2}|[a-z]\d{1,2}[a-z]|v\d.*|\d+-[a-z]+|[A-Za-z]{2,5}-\d{1,4}|[\d:.,/TZ+-]+`,
     String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?|[A-Z][A-Z\d]*_[A-Z\d_]+|[a-z]+(?:_[a-z\d]+)+`,
-    String.raw`[\w.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
+    String.raw`[A-Za-z_.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
     String.raw`(?:OAuth|SHA|sha|AES|aes|TLS|tls|md|MD|ip|IP|http|HTTP|utf|UTF|ed|x|s|ec|k|p)-?\w?\d[\d.]*\w?`,
   ]
     .map((each) => `^(?:${each})$`)

@@ -1,114 +1,14 @@
-// The tokens of vendors: gitleaks' rules (gitleaks.json, made by checkout/gitleaks-rules.js), and what those do not know: HEADS, the
-// beginnings by which a token is told though it is cut, and OWN. What is glued to a token, and lines that go on with it, are of it.
+// The tokens of vendors: gitleaks' rules (gitleaks.json, made by `npm run rules`), and what those do not know, of own-rules.json: HEADS, the
+// beginnings by which a token is told though it is cut, and tokens whose beginning says too little. What is glued to a token, and lines that go on with it, are of it.
 
 import { crc32 } from 'node:zlib';
 import rules from './gitleaks.json' with { type: 'json' };
 import { type Needles, needlesOf, scan } from './needles.ts';
+import own from './own-rules.json' with { type: 'json' };
 import { bitsOf, type Found, isAtWordStart, isMachineMade, isShuffled, PLACEHOLDER } from './rule.ts';
 
 /** By vendor: how its tokens begin. What follows must be as only machines write. */
-export const HEADS: Record<string, string> = {
-  '1password': 'ops_eyJ',
-  age: 'AGE-SECRET-KEY-1',
-  alibaba: 'LTAI',
-  anthropic: 'sk-ant-',
-  artifactory: 'AKCp cmVmd',
-  atlassian: 'ATATT3 ATCTT3',
-  aws: 'AKIA ASIA ABIA ACCA AGPA AIDA AROA AIPA ANPA ANVA ABSK bedrock-api-key-',
-  buildkite: 'bkua_ bkaa_ bkrt_ bkct_ bkpt_',
-  circleci: 'CCIPAT_ CCIPRJ_',
-  cloudflare: 'cfk_ cfut_ cfat_',
-  databricks: 'dapi dkea dose',
-  'defined-networking': 'dnkey-',
-  docker: 'dckr_pat_ dckr_oat_',
-  doppler: 'dp.pt. dp.ct. dp.sa. dp.st. dp.scim. dp.audit.',
-  dynatrace: 'dt0c01. dt0c02. dt0c08. dt0c16. dt0s01. dt0s02. dt0s08. dt0s16.',
-  facebook: 'EAAM EAAC',
-  flutterwave: 'FLWSECK_TEST- FLWPUBK_TEST- FLWSECK- FLWPUBK-',
-  figma: 'figd_ figu_ figo_ figh_',
-  github: 'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_',
-  gitlab:
-    'glpat- gldt- glft- glrt- glptt- glcbt- glimt- glagent- gloas- glsoat- glwt- glffct- GR1348941 _gitlab_session=',
-  google: 'AIza ya29. GOCSPX-',
-  grafana: 'eyJrIjoi glc_ glsa_',
-  groq: 'gsk_',
-  heroku: 'HRKU-',
-  jwt: 'ZXlK',
-  langfuse: 'sk-lf-',
-  langsmith: 'lsv2_pt_ lsv2_sk_',
-  linear: 'lin_api_ lin_oauth_',
-  microsoft: 'webhook.office.com/webhookb2/',
-  netlify: 'nfp_',
-  newrelic: 'NRAK- NRII- NRJS-',
-  nocturne: 'noct_',
-  npm: 'npm_',
-  nvidia: 'nvapi-',
-  openai: 'sk-proj- sk-svcacct- sk-admin- sk-None- sk-',
-  openrouter: 'sk-or-v1-',
-  perplexity: 'pplx-',
-  planetscale: 'pscale_tkn_ pscale_oauth_ pscale_pw_',
-  prefect: 'pnu_ pnb_',
-  pypi: 'pypi-',
-  readme: 'rdme_',
-  replicate: 'r8_',
-  sendgrid: 'SG.',
-  sendinblue: 'xkeysib- xsmtpsib-',
-  sentry: 'sntrys_ sntryu_',
-  shopify: 'shpat_ shpca_ shppa_ shpss_ shpua_',
-  slack:
-    'xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/',
-  discord: 'discord.com/api/webhooks/ discordapp.com/api/webhooks/',
-  sonar: 'squ_ sqp_ sqa_ sqb_',
-  sourcegraph: 'sgp_',
-  square: 'sq0atp- sq0csp- sq0idp-',
-  stripe: 'sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_',
-  supabase: 'sbp_ sb_secret_',
-  tailscale: 'tskey-',
-  tavily: 'tvly-',
-  typeform: 'tfp_',
-  vault: 'hvs. hvb. hvr.',
-  vercel: 'vcp_ vci_ vca_ vcr_ vck_',
-  yandex: 'AQVN',
-  xai: 'xai-',
-};
-
-interface Own {
-  id: string;
-  /** What stands in each of them, in lower case: one of these. */
-  needle: string;
-  pattern: RegExp;
-}
-
-const own = (id: string, needle: string, pattern: string): Own => ({
-  id,
-  needle,
-  pattern: new RegExp(`(?<![\\w+/.-])${pattern}(?![\\w]|[+/=~-]\\w)`, 'g'),
-});
-
-/** Tokens whose beginning says too little. */
-export const OWN: Own[] = [
-  own('airtable', 'pat', String.raw`pat[A-Za-z0-9]{14}\.[a-f0-9]{64}`),
-  own('azure', 'q~', String.raw`[\w~.-]{3}\dQ~[\w~.-]{31,34}`),
-  own('aws', 'a3t', 'A3T[A-Z0-9]{17}'),
-  own('discord', 'mt mj mz nd nt nj nz od ot md', String.raw`[MNO][DTjz][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,40}`),
-  own('mailchimp', '-us', String.raw`[a-f0-9]{32}-us\d{1,2}`),
-  own('mailgun', 'key-', '(?:pub)?key-[a-f0-9]{32}'),
-  own('mapbox', 'k.', String.raw`[pst]k\.[A-Za-z0-9]{50,200}\.[\w-]{22}`),
-  own('notion', 'secret_', 'secret_[A-Za-z0-9]{43}'),
-  own(
-    'plaid',
-    'access-',
-    String.raw`access-(?:sandbox|development|production)-[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`,
-  ),
-  own('dropbox', 'sl.', String.raw`sl\.[\w=-]{130,}`),
-  own('facebook', '|', String.raw`\d{15,16}\|[\w-]{27,40}`),
-  own('firebase', 'aaaa', String.raw`AAAA[\w-]{7}:[\w-]{140,}`),
-  own('lob', 'live_ test_', '(?:live|test)_(?:pub_)?[a-f0-9]{31,35}'),
-  own('yandex', 't1.', String.raw`t1\.[\w=-]{1,300}\.[\w=-]{86,}`),
-  own('telegram', ':a', String.raw`\d{8,10}:A[\w-]{31,}`),
-  own('trello', 'atta', 'ATTA[A-Fa-f0-9]{72}'),
-  own('twilio', 'sk', 'SK[A-Fa-f0-9]{32}'),
-];
+export const HEADS: Record<string, string> = own.heads;
 
 interface Rule {
   id: string;
@@ -246,9 +146,10 @@ const VENDORS: Needles<Visit> = needlesOf([
   ...Object.entries(HEADS).flatMap(([id, heads]) =>
     heads.split(' ').map((head) => [head.toLowerCase(), headVisit(id, head)] as const),
   ),
-  ...OWN.flatMap(({ id, needle, pattern }) => {
-    const visit = ruleVisit({ id, pattern, group: 0, entropy: 3, allowed: [] });
-    return needle.split(' ').map((word) => [word, visit] as const);
+  ...own.tokens.flatMap(({ id, words, pattern }) => {
+    const alone = new RegExp(`(?<![\\w+/.-])${pattern}(?![\\w]|[+/=~-]\\w)`, 'g');
+    const visit = ruleVisit({ id, pattern: alone, group: 0, entropy: 3, allowed: [] });
+    return words.split(' ').map((word) => [word, visit] as const);
   }),
   ...rules.rules.flatMap(({ id, keywords, pattern, group = 0, entropy = 0, allowed = [] }) => {
     const visit = ruleVisit({
