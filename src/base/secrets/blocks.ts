@@ -33,20 +33,19 @@ function findPrivateKeys(text: string): Found[] {
       KEY_BEGINS.lastIndex = Math.max(from, end);
     }
   }
-  KEY_LINES.lastIndex = 0;
-  for (let lines = KEY_LINES.exec(text); lines !== null; lines = KEY_LINES.exec(text)) {
-    const before = text.slice(Math.max(0, lines.index - 4000), lines.index);
-    const heading = before.lastIndexOf('-----BEGIN');
-    const isPublic = heading >= 0 && !/PRIVATE|-----END/.test(before.slice(heading));
-    const [line = ''] = /[A-Za-z0-9+/]{64,70}/.exec(lines[0]) ?? [];
-    if (!isPublic && /\d/.test(line) && /[a-z]/.test(line) && /[A-Z]/.test(line))
-      found.push({
-        rule: 'private-key',
-        start: lines.index - (HALF_A_LINE.exec(before)?.[0].length ?? 0),
-        end: KEY_LINES.lastIndex,
-      });
-  }
   return found;
+}
+
+/** Lines from inside of a key, as long as only those of keys are: two at least. */
+function keyLinesAt(text: string, run: Run): Found | undefined {
+  KEY_LINES.lastIndex = run.start;
+  const lines = run.end - run.start > 70 ? null : KEY_LINES.exec(text)?.[0];
+  if (!lines || !/\d/.test(lines.slice(0, 64)) || !/[a-z]/.test(lines) || !/[A-Z]/.test(lines)) return undefined;
+  const before = text.slice(Math.max(0, run.start - 4000), run.start);
+  const heading = before.lastIndexOf('-----BEGIN');
+  if (heading >= 0 && !/PRIVATE|-----END/.test(before.slice(heading))) return undefined;
+  const start = run.start - (HALF_A_LINE.exec(before.slice(-100))?.[0].length ?? 0);
+  return { rule: 'private-key', start, end: KEY_LINES.lastIndex };
 }
 
 const LINE = (length: number) =>
@@ -55,38 +54,58 @@ const LINE = (length: number) =>
 const HALF_A_LINE = new RegExp(String.raw`(?<=\s|^)[A-Za-z0-9+/]{8,69}\n${AROUND}$`);
 const KEY_LINES = new RegExp(String.raw`(?<![A-Za-z0-9+/])(?:${LINE(64)}|${LINE(70)})`, 'g');
 
+interface Run {
+  start: number;
+  end: number;
+}
+
+const RUN_LETTERS = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/.-]/.test(String.fromCharCode(code))));
+const SHORTEST_RUN = 20;
+
+/** Long runs of letters that tokens are made of: in what is between nothing else has to be looked for. */
+export function runsOf(text: string): Run[] {
+  const runs: Run[] = [];
+  for (let at = 0, start = 0; at <= text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 128 && RUN_LETTERS[code] === 1) continue;
+    if (at - start >= SHORTEST_RUN) runs.push({ start, end: at });
+    start = at + 1;
+  }
+  return runs;
+}
+
 const BASE64 = /(?<![\w+/-])[\w+/-]{24,8000}={0,2}(?![\w+/=-])/g;
 
 /** What is found by what it says once it is decoded. */
-function findEncoded(text: string): Found[] {
+function findEncoded(own: string, start: number): Found[] {
   const found: Found[] = [];
-  for (const match of text.matchAll(BASE64)) {
+  for (const match of own.matchAll(BASE64)) {
     const said = Buffer.from(match[0], 'base64').toString('latin1');
     if (!/^[\x20-\x7e\s]{16,}$/.test(said)) continue;
     if (findTokens(said, said.toLowerCase()).length > 0 || /ey[JAo][\w-]{8,}\.|PRIVATE KEY-----/.test(said))
-      found.push({ rule: 'base64', start: match.index, end: match.index + match[0].length });
+      found.push({ rule: 'base64', start: start + match.index, end: start + match.index + match[0].length });
   }
   return found;
 }
 
-/** From where a run of such letters begins: a long one without a dot must not be read again from each of its letters. */
 const DOTTED = /(?<![\w-])[\w-]{10,}\.[\w-]{8,}(?:\.[\w-]*)?/g;
+const BROKEN = /ey[JAo][\w-]{8,1000}\n[ \t]{0,40}[\w-]{1,1000}\.[\w-]{8,8000}(?:\.[\w-]*)?/y;
 
-function findJwts(text: string): Found[] {
+function findJwts(text: string, { start, end }: Run): Found[] {
+  BROKEN.lastIndex = start;
+  if (BROKEN.test(text)) return [{ rule: 'jwt', start, end: withNextLines(text, BROKEN.lastIndex) }];
   const found: Found[] = [];
-  for (const { 0: run, index } of text.matchAll(DOTTED)) {
-    const begins = /ey(?:[JAo][\w-]{8}|\w{17,}\.ey)/.exec(run)?.index ?? run.length;
-    const end = index + run.length;
-    if (begins < run.indexOf('.') && isMachineMade(run.slice(begins)))
-      found.push({ rule: 'jwt', start: index + begins, end: withNextLines(text, end) });
-  }
-  for (const { 0: token, index } of text.matchAll(BROKEN)) {
-    found.push({ rule: 'jwt', start: index, end: withNextLines(text, index + token.length) });
+  for (const { 0: token, index } of text.slice(start, end).matchAll(DOTTED)) {
+    const begins = /ey(?:[JAo][\w-]{8}|\w{17,}\.ey)/.exec(token)?.index ?? token.length;
+    if (begins < token.indexOf('.') && isMachineMade(token.slice(begins)))
+      found.push({
+        rule: 'jwt',
+        start: start + index + begins,
+        end: withNextLines(text, start + index + token.length),
+      });
   }
   return found;
 }
-
-const BROKEN = /(?<![\w-])ey[JAo][\w-]{8,1000}\n[ \t]{0,40}[\w-]{1,1000}\.[\w-]{8,8000}(?:\.[\w-]*)?/g;
 
 const SECRET_KIND = /\bkind["']?:[ \t]{0,9}["']?Secret\b/g;
 const DATA_LINE =
@@ -116,5 +135,12 @@ function findKubernetesSecrets(text: string): Found[] {
 }
 
 export function findBlocks(text: string): Found[] {
-  return [...findPrivateKeys(text), ...findJwts(text), ...findKubernetesSecrets(text), ...findEncoded(text)];
+  const found = [...findPrivateKeys(text), ...findKubernetesSecrets(text)];
+  for (const run of runsOf(text)) {
+    const padding = /^={0,2}/.exec(text.slice(run.end, run.end + 2))?.[0].length ?? 0;
+    found.push(...findJwts(text, run), ...findEncoded(text.slice(run.start, run.end + padding), run.start));
+    const lines = run.end - run.start < 64 ? undefined : keyLinesAt(text, run);
+    if (lines) found.push(lines);
+  }
+  return found;
 }

@@ -170,13 +170,11 @@ function valueAt(text: string, from: number, { kind, name, before, way, joint }:
     value = trimmed(BARE.exec(text)?.[0] ?? '', way);
   }
   if (value.includes(PLACEHOLDER) || value === '') return undefined;
-  let end = start + value.length;
-  if (quoted === null && value.length === 120) {
-    REST.lastIndex = end;
-    if (REST.test(text)) end = REST.lastIndex;
-  }
+  const end = start + value.length;
   const given = { value, kind, name, way, joint, isQuoted: quoted !== null, before, behind: text.slice(end, end + 20) };
-  return isGiven(given) ? { start, end } : undefined;
+  if (!isGiven(given)) return undefined;
+  REST.lastIndex = end;
+  return { start, end: quoted === null && value.length === 120 && REST.test(text) ? REST.lastIndex : end };
 }
 
 /** A bare value without what is no longer of it. */
@@ -246,10 +244,11 @@ function saidBefore(name: Name): Span | undefined {
     )
   )
     return undefined;
-  const match = (isPair ? PAIR : BEFORE).exec(name.before);
+  const before = isPair ? name.before : name.before.slice(-80);
+  const match = (isPair ? PAIR : BEFORE).exec(before);
   const value = match?.groups?.value;
   if (match === null || value === undefined) return undefined;
-  const start = name.start - name.before.length + match.index + match[0].indexOf(value);
+  const start = name.start - before.length + match.index + match[0].indexOf(value);
   const way = { way: 'prose', joint: '', isQuoted: false, before: '', behind: '' } as const;
   const asked = { ...way, value, kind: name.kind, name: name.name };
   return isGiven(asked) ? { start, end: start + value.length } : undefined;

@@ -1,35 +1,38 @@
 // Finds many words in a text at once: what follows one is only looked at where it stands.
 // Promises: one pass, whatever the number of words; case is ignored.
 
-export interface Needle<Item> {
-  word: string;
-  item: Item;
+export interface Needles<Item> {
+  /** Which buckets hold any: of most places of a text nothing else is looked at. */
+  holds: Uint8Array;
+  buckets: Map<number, { word: string; item: Item }[]>;
 }
 
-/** Buckets of needles by their first two characters. */
-export type Needles<Item> = Needle<Item>[][];
-
-const NONE: never[] = [];
-const bucketOf = (first: number, second: number) => ((first & 127) << 7) | (second & 127);
+const bucketOf = (first: number, second: number, third: number) =>
+  ((first & 31) << 10) | ((second & 31) << 5) | (third & 31);
 
 export function needlesOf<Item>(rows: readonly (readonly [word: string, item: Item])[]): Needles<Item> {
-  const buckets: Needles<Item> = Array.from({ length: 1 << 14 }, () => NONE);
+  const needles: Needles<Item> = { holds: new Uint8Array(1 << 15), buckets: new Map() };
   for (const [word, item] of rows) {
-    const at = bucketOf(word.charCodeAt(0), word.charCodeAt(1));
-    buckets[at] = [...(buckets[at] as Needle<Item>[]), { word, item }];
+    const thirds = word.length > 2 ? [word.charCodeAt(2)] : Array.from({ length: 32 }, (_, code) => code);
+    for (const third of thirds) {
+      const at = bucketOf(word.charCodeAt(0), word.charCodeAt(1), third);
+      needles.holds[at] = 1;
+      needles.buckets.set(at, [...(needles.buckets.get(at) ?? []), { word, item }]);
+    }
   }
-  return buckets;
+  return needles;
 }
 
 /** Calls `visit` where one of the words stands in `lower`, from the left to the right. */
-export function scan<Item>(needles: Needles<Item>, lower: string, visit: (item: Item, at: number) => void): void {
-  let second = lower.charCodeAt(0);
+export function scan<Item>(
+  { holds, buckets }: Needles<Item>,
+  lower: string,
+  visit: (item: Item, at: number) => void,
+): void {
+  let bucket = bucketOf(0, lower.charCodeAt(0), lower.charCodeAt(1));
   for (let at = 0; at < lower.length - 1; at++) {
-    const first = second;
-    second = lower.charCodeAt(at + 1);
-    const bucket = needles[bucketOf(first, second)] as Needle<Item>[];
-    for (const { word, item } of bucket) {
-      if (lower.charCodeAt(at) === word.charCodeAt(0) && lower.startsWith(word, at)) visit(item, at);
-    }
+    bucket = ((bucket << 5) & 32767) | (lower.charCodeAt(at + 2) & 31);
+    if (holds[bucket] === 0) continue;
+    for (const { word, item } of buckets.get(bucket) ?? []) if (lower.startsWith(word, at)) visit(item, at);
   }
 }
