@@ -18,6 +18,7 @@ import { openSession } from '../transcript/session.ts';
 import type { App } from '../worker/compose.ts';
 import { announceSession } from '../worker/ingest.ts';
 import type { SweepReport } from '../worker/sweep.ts';
+import { placeOf } from '../worker/whose-memory.ts';
 import { putWork } from '../worker/work-item.ts';
 
 export const LATER_JSON = 'one line per piece of work: { memory, kind, key, isRung }';
@@ -95,17 +96,23 @@ export async function enqueueExtract(
 async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {
   const isRung = await ring(app, waiting);
   for (const { memory, kind, key } of waiting) {
-    const place = memory.dir ?? memory.id;
-    if (json) print({ memory: place, kind, key, isRung });
-    else print(`${await nameOfWork(app, { kind, key })} waits in ${place}`);
+    const { name, place } = await namesOf(app, { kind, key, memory });
+    print(json ? { memory: place, kind, key, isRung } : `${name} waits in ${place}`);
   }
 }
 
-/** What a piece of work is called: `extract 0d8c1a52`, `dream`. */
-export async function nameOfWork({ db }: App, { kind, key }: { kind: JobKind; key: string }): Promise<string> {
-  if (kind === 'dream') return 'dream';
+/** What a piece of work is called: in JSON, to a person (`extract 0d8c1a52`, `dream`), and where it is. */
+export async function namesOf(
+  { db }: App,
+  { kind, key, memory }: { kind: JobKind; key: string; memory: MemoryRow | null | undefined },
+) {
   const session = kind === 'extract' ? await sessionRow(db, key) : undefined;
-  return `${kind} ${session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1)}`;
+  const short = session ? await shortId(db, 'session', session.name) : key.split(' ').at(-1);
+  return {
+    key: session?.name ?? (kind === 'dream' ? kind : key),
+    name: kind === 'dream' ? kind : `${kind} ${short}`,
+    place: memory ? placeOf(memory) : null,
+  };
 }
 
 /** Whether a queue was told. */

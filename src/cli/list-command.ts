@@ -12,7 +12,7 @@ import { entriesAmong } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { FileText } from '../memory/memory-files.ts';
 import { type Disposition, MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
-import { type SearchResult, searchMemories } from '../memory/search.ts';
+import { searchMemories } from '../memory/search.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
 import { cutDescription } from '../memory/text/index-file.ts';
@@ -218,29 +218,19 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
       for (const { id } of memories) await lookInto(app.memories, { memory: id, paths: 'all' });
       const ids = memories.map(({ id }) => id);
       const found = await searchMemories(app.db, ids, { query, limit });
+      const { total, meant } = found;
+      if (total === 0) process.exitCode = EXIT.failed;
       const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
-      showFound(found, { places, where: all ? 'any memory' : app.memoryDirOf(), query, all, json });
+      const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
+      if (json) return print({ query, total, hits, meant });
+      if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} holds ${shown(query)}.`);
+      if (meant) note(`Did you mean ${shown(meant)}?`);
+      for (const { memory, path, line, text } of hits)
+        print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
+      if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
     });
   },
 };
-
-function showFound(
-  { hits, total, meant }: SearchResult,
-  of: { places: Map<string, string>; where: string; query: string; all?: boolean; json?: boolean },
-): void {
-  const { places, query, all } = of;
-  if (total === 0) process.exitCode = EXIT.failed;
-  const placed = hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) ?? memory }) }));
-  if (of.json) {
-    print({ query, total, hits: placed, meant });
-    return;
-  }
-  if (total === 0) note(`Nothing in ${of.where} holds ${shown(query)}.`);
-  if (meant) note(`Did you mean ${shown(meant)}?`);
-  for (const { memory, path, line, text } of placed)
-    print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);
-  if (total > hits.length) note(`… and ${total - hits.length} more; --limit shows more.`);
-}
 
 function shown(query: string): string {
   return query.length > 200 ? `${JSON.stringify(query.slice(0, 200))}…` : JSON.stringify(query);

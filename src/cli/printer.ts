@@ -23,41 +23,29 @@ async function placeNamed(app: App, id: string): Promise<string> {
   return row ? placeOf(row) : id;
 }
 
-/** What the requests of a job used. */
-export interface Spent {
-  calls: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  /** All input tokens, cached or not. */
-  rawInputTokens: number;
-  /** The same as they are paid for. */
-  weightedInputTokens: number;
-  /** In millionths of a dollar; null where a model without a price is among those that were asked. */
-  microUsd: number | null;
-  /** Of `calls`, those on a plan, which cost no money; default: none. */
-  onPlan?: number;
-}
+type Spent = Awaited<ReturnType<typeof spentBy>>;
 
-export async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: string | null): Promise<Spent> {
-  const sum = (column: string) => `cast(coalesce(sum(${column}), 0) as bigint)`;
-  const rows = await db.all<Omit<Spent, 'onPlan'> & { model: string; scope: string; microUsd: number }>(
-    `select model, scope, count(*) as calls, ${sum('input')} as "inputTokens", ${sum('cached')} as "cachedInputTokens",
-       ${sum('written')} as "cacheWriteTokens", ${sum('output')} as "outputTokens", ${sum('micro_usd')} as "microUsd"
+/** What the requests of a job used. */
+async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: string | null) {
+  const sums = ['input', 'cached', 'written', 'output', 'micro_usd'] as const;
+  const rows = await db.all<Record<'model' | 'scope', string> & Record<'calls' | (typeof sums)[number], number>>(
+    `select model, scope, count(*) as calls, ${sums.map((column) => `cast(coalesce(sum(${column}), 0) as bigint) as ${column}`)}
      from call where job = ? group by model, scope`,
     job ?? '',
   );
-  const total = (of: Exclude<keyof Spent, 'onPlan'>) => rows.reduce((all, row) => all + Number(row[of]), 0);
+  const total = (of: 'calls' | (typeof sums)[number]) => rows.reduce((all, row) => all + Number(row[of]), 0);
   const isOnPlan = ({ scope }: { scope: string }) => scope.split(' ').includes('plan');
   const onPlan = rows.filter(isOnPlan).reduce((all, { calls }) => all + calls, 0);
   const isPriced = rows.every((row) => isOnPlan(row) || priceOf(row.model, config.prices));
-  const [input, cached, written] = [total('inputTokens'), total('cachedInputTokens'), total('cacheWriteTokens')];
+  const [input, cached, written] = [total('input'), total('cached'), total('written')];
   return {
     ...{ calls: total('calls'), inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written },
-    ...{ outputTokens: total('outputTokens'), rawInputTokens: input + cached },
+    ...{ outputTokens: total('output'), rawInputTokens: input + cached },
+    /** The same as they are paid for. */
     weightedInputTokens: Math.round(input + 0.1 * cached + 0.25 * written),
-    microUsd: isPriced ? total('microUsd') : null,
+    /** In millionths of a dollar; null where a model without a price is among those that were asked. */
+    microUsd: isPriced ? total('micro_usd') : null,
+    /** Of `calls`, those on a plan, which cost no money. */
     ...(onPlan > 0 && { onPlan }),
   };
 }

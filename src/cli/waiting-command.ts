@@ -9,7 +9,7 @@ import { dayOf } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
 import { gitRoot, pauseEnd } from '../memory/paths.ts';
 import type { SessionRow } from '../memory/session-rows.ts';
-import { shortId, wholeId } from '../memory/short-ids.ts';
+import { wholeId } from '../memory/short-ids.ts';
 import { closeBreaker } from '../queue/breaker.ts';
 import { type InboxRow, put } from '../queue/inbox.ts';
 import { endPause, pause as pauseAll, pausesOf } from '../queue/pauses.ts';
@@ -18,8 +18,8 @@ import { dismiss, listWork, releasePaused, retry as retryRows } from '../queue/w
 import { print } from '../terminal/output.ts';
 import { plainly, sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, parsed, withApp } from './cli-options.ts';
+import { namesOf } from './later.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 interface PauseOptions extends CommonOptions {
@@ -202,14 +202,13 @@ async function dismissOne({ db }: App, { row: { id, state } }: Known): Promise<v
   else await db.run('update inbox set failures = 0, code = null, error = null where id = ?', id);
 }
 
-async function tell({ db }: App, { row, session }: Known, { json, dismiss: isDismissed = false }: RetryOptions) {
+async function tell(app: App, { row }: Known, { json, dismiss: isDismissed = false }: RetryOptions) {
   const { kind } = row;
-  const of = row.memory === null ? undefined : await memoryRow(db, row.memory);
-  const memory = of ? placeOf(of) : null;
-  const key = session?.name ?? (row.key === row.memory ? kind : row.key);
-  if (json) return print({ memory, kind, key, isDismissed });
-  const name = session ? `${kind} ${await shortId(db, 'session', key)}` : kind === key ? kind : `${kind} ${key}`;
-  print(`${name} ${isDismissed ? 'is off the list' : 'waits'} in ${memory}`);
+  const of = row.memory === null ? null : await memoryRow(app.db, row.memory);
+  const { key, name, place: memory } = await namesOf(app, { kind, key: row.key, memory: of });
+  print(
+    json ? { memory, kind, key, isDismissed } : `${name} ${isDismissed ? 'is off the list' : 'waits'} in ${memory}`,
+  );
 }
 
 export const commands: CommandSpec[] = [pause, retry];

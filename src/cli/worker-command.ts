@@ -2,7 +2,6 @@
 
 import { formatIn } from '../base/time.ts';
 import { memoryRow } from '../memory/memories.ts';
-import { sessionRow } from '../memory/session-rows.ts';
 import { namesInSpool } from '../queue/spool.ts';
 import { listWork } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
@@ -13,7 +12,7 @@ import { gateOf } from '../worker/gate.ts';
 import type { WorkResult } from '../worker/work-item.ts';
 import { runWorker } from '../worker/worker.ts';
 import { type CommonOptions, MODEL, withApp } from './cli-options.ts';
-import { nameOfWork } from './later.ts';
+import { namesOf } from './later.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 const SIGN_OF_LIFE_WITHIN_MS = 120_000;
@@ -126,15 +125,11 @@ function toSecond(instant: string, zone: string): string {
   return formatIn(instant, zone, 'yyyy-MM-dd HH:mm:ss');
 }
 
-async function namesOf(app: App, { kind, key: row, memory }: Pick<WorkResult, 'kind' | 'key' | 'memory'>) {
-  const session = kind === 'extract' ? await sessionRow(app.db, row) : undefined;
-  const key = session?.name ?? (kind === 'dream' ? 'dream' : row);
-  return { key, name: await nameOfWork(app, { kind, key: row }), place: memory?.dir ?? memory?.id ?? '' };
-}
-
-type Names = Awaited<ReturnType<typeof namesOf>>;
-
-function describeResult({ config }: App, result: WorkResult, { name, place }: Names): string {
+function describeResult(
+  { config }: App,
+  result: WorkResult,
+  { name, place }: Awaited<ReturnType<typeof namesOf>>,
+): string {
   const { outcome, delayedUntil, reason } = result;
   const later = delayedUntil ? `, again at ${toSecond(delayedUntil, config.zone)}` : '';
   return `${name}: ${outcome}${later}${reason ? ` (${plainly(reason, config)})` : ''} [${place}]`;
@@ -146,7 +141,7 @@ async function nameDelayed(app: App): Promise<void> {
   const { why } = await gateOf(app, { isLooking: true });
   for (const { kind, key, memory: id, state, not_before, error } of await listWork(db)) {
     if (state !== 'waiting') continue;
-    const memory = id === null ? null : ((await memoryRow(db, id)) ?? null);
+    const memory = id === null ? null : await memoryRow(db, id);
     const { name, place } = await namesOf(app, { kind, key, memory });
     const reason = error ?? (not_before <= now ? why : null);
     note(

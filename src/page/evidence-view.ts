@@ -86,7 +86,7 @@ ${await nightsOf(at, memory, id)}
 </article>`;
 }
 
-function quoted(quote: string): Html {
+export function quoted(quote: string): Html {
   return html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
-import { SPEAKERS } from './evidence-view.ts';
+import { quoted, SPEAKERS } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { sideBySide } from './page-diff.ts';
 import { type At, empty, form, type Html, memoryTabs, type Place, placeCalled, type View, when } from './page-shell.ts';
@@ -59,7 +59,7 @@ ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>$
 <p class="said">${reason}</p>
 ${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it again.</p>` : ''}
 <h2>It rests on</h2>
-${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map((quote) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
+${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map(quoted)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
 <div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${
     state === 'stale' || !hasWords
