@@ -90,17 +90,18 @@ export function projects(of: string[], { isDeep = false } = {}) {
 const WAITING =
   /\/(?:chaos|crash|ended-programs|fleet|forked|hook|hostile|kept-children|killed|live|model-programs|once|outage|page|queues|turns|worker)\.test\.ts$/;
 
-/** Files that wait are spread over those of `system` that compute: at once, they would leave both cores idle. `fast` ends the run. */
+/** One after the other: a worker that is done ends where the next file is another project's, and what it loaded with it. */
+const PROJECTS = ['postgres', 'system', 'fast'];
+
+/** Files that wait are spread over those of their project that compute: at once, they would leave both cores idle. */
 export class WaitingSpread extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const ranks = new Map<TestSpecification, number>();
-    const groups = Map.groupBy(sorted, ({ project, moduleId }) =>
-      project.name === 'fast' ? 'fast' : WAITING.test(moduleId),
-    );
-    for (const [kind, group] of groups) {
-      for (const [at, file] of group.entries()) ranks.set(file, kind === 'fast' ? 1 : at / group.length);
-    }
+    const groups = Map.groupBy(sorted, ({ project, moduleId }) => `${project.name} ${WAITING.test(moduleId)}`);
+    for (const group of groups.values())
+      for (const [at, file] of group.entries())
+        ranks.set(file, PROJECTS.indexOf(file.project.name) + at / group.length);
     return sorted.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
   }
 }
