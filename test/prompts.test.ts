@@ -16,6 +16,7 @@ const VARIABLES: Record<string, string[]> = {
   'recall-local': ['directory', 'body'],
   recall: ['directory', 'notes', 'body'],
   'recall-prompt': ['directory', 'body'],
+  'recall-failure': ['directory', 'body'],
   'dream-refused': ['problems'],
   program: ['tool'],
   mcp: ['stores'],

@@ -110,7 +110,7 @@ async function runExtractor(
     for (const row of ofSession) if (!isReopened(row)) known.set(row.id, row);
   }
   const given = await recalledTexts(db, { session: session.id, memory: memory.id });
-  const told = given.flatMap((text) => text.split('\n'));
+  const told = given.flatMap(({ text }) => text.split('\n'));
   const guidance = await Guidance.of(session.cwd === undefined ? [] : [[session.id, session.cwd]]);
   const shown = await knownMemory({ sql: db, memory: memory.id }, sources);
   const record = recordEntriesTool({

@@ -68,14 +68,14 @@ const hook = await build({
   output: { file: 'dist/hook.js', format: 'esm', codeSplitting: false },
   logLevel: 'warn',
 });
-// What the hook loads to answer a prompt, for which a person waits: all in one file, without what a database needs.
+// What the hook loads to answer within a session, for which a person waits: all in one file, without what a database needs.
 const prompt = await build({
-  input: 'src/hook/prompt-door.js',
+  input: 'src/hook/recall-door.js',
   platform: 'node',
   external: ['better-sqlite3', 'pg', 'bullmq', 'ioredis'],
   plugins: [withoutItsYaml],
   checks: { eval: false },
-  output: { file: 'dist/prompt-door.js', format: 'esm', codeSplitting: false, minify: true },
+  output: { file: 'dist/recall-door.js', format: 'esm', codeSplitting: false, minify: true },
   logLevel: 'warn',
 });
 chmodSync('dist/hook.js', 0o755);

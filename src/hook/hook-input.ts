@@ -2,7 +2,7 @@
 // The contracts: Claude Code, Codex and Gemini write snake_case with `hook_event_name`; Codex's older `notify` writes
 // kebab-case; Copilot writes camelCase without the event's name; opencode's plugin writes what Claude Code does.
 
-import { parseJson, parseObject, textOf as text } from '../base/text/json.ts';
+import { isObject, parseJson, parseObject, textOf as text } from '../base/text/json.ts';
 import { type AgentName, isAgentName, kindOfEvent, type SpoolItem } from '../queue/spool.ts';
 
 interface HookCall {
@@ -56,6 +56,57 @@ function agentOf(input: HookCall['input']): AgentName {
 /** Whether an agent asks before it takes up a prompt: Gemini CLI by a name of its own. */
 export function isPromptEvent(event: unknown): boolean {
   return event === 'UserPromptSubmit' || event === 'BeforeAgent';
+}
+
+/** A shell's call that failed, as an agent tells of it. */
+export interface Failure {
+  command: string;
+  output: string;
+}
+
+const SHELL = /^(?:bash|shell|exec_command|run_shell_command|powershell)$/i;
+/** By which Gemini CLI, which tells of each call, says that one failed. */
+const FAILED = /^Exit Code: ?-?[1-9]\d*/m;
+/** A person's own doing, or a timeout of theirs. */
+const STOPPED = /^Exit code 1(?:30|37|43)\b/;
+
+/**
+ * Undefined for an event that tells of no call; null for a call that is none of a shell's, or did not fail for all that is told. Codex
+ * tells a hook no exit code: that stands at the end of what `readRollout` answers, the session's file.
+ */
+export function failureOf(
+  input: HookCall['input'],
+  readRollout: (path: string) => string | null = () => null,
+): Failure | null | undefined {
+  const { hook_event_name: event, tool_name: tool, tool_input: given, tool_response: response, error } = input;
+  if (event !== 'PostToolUseFailure' && event !== 'PostToolUse' && event !== 'AfterTool') return undefined;
+  const command: unknown = isObject(given) ? (given.command ?? given.cmd) : given;
+  const words = Array.isArray(command) ? command.at(-1) : command;
+  if (!SHELL.test(text(tool) ?? '') || typeof words !== 'string') return null;
+  if (event === 'PostToolUseFailure') {
+    const output = text(error) ?? '';
+    return input.is_interrupt === true || STOPPED.test(output) ? null : { command: words, output };
+  }
+  const output = typeof response === 'string' ? response : textsIn(response);
+  const hasFailed =
+    event === 'AfterTool'
+      ? FAILED.test(output)
+      : isFailedIn(readRollout(text(input.transcript_path) ?? ''), input.tool_use_id);
+  return hasFailed ? { command: words, output } : null;
+}
+
+function isFailedIn(rollout: string | null, call: unknown): boolean {
+  const of = JSON.stringify(call ?? '');
+  const line = rollout?.split('\n').findLast((each) => each.includes(`"id":${of}`) && each.includes('"exit_code":'));
+  const { payload } = parseObject(line ?? '') ?? {};
+  const item = isObject(payload) && isObject(payload.item) ? payload.item : {};
+  return typeof item.exit_code === 'number' && item.exit_code !== 0;
+}
+
+function textsIn(value: unknown): string {
+  if (typeof value === 'string') return `${value}\n`;
+  if (typeof value === 'number') return '';
+  return typeof value === 'object' && value !== null ? Object.values(value).map(textsIn).join('') : '';
 }
 
 export const INPUT_MS = 500;

@@ -2,20 +2,28 @@
 
 // The hook that agents call: says in the spool that a session went on or ended, starts a worker where none is awake,
 // and ends. Prints nothing and exits with 0 whatever happens; what went wrong is a line in `logs/hook.log` of the home.
-// Never reads a transcript, opens no database and no connection, waits no longer than half a second for its input, and
+// Never reads a transcript, but for the end of Codex's where a call may have failed, opens no database and no connection, waits no longer than half a second for its input, and
 // does nothing in a process that a worker has started. Loads nothing but Node's own modules: it is bundled to one file.
-// Only a prompt is answered, by a module of its own (prompt-door.js), within 300 ms of the start or not at all.
+// Only a prompt and a call that failed are answered, by a module of their own (recall-door.js), within 300 ms of the start or not at all.
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jsonProblem } from '../base/errors.ts';
 import { homeDir } from '../base/files/directories.ts';
-import { addLogLine, openLog, statNow } from '../base/files/files.ts';
+import { addLogLine, openLog, readEndNow, statNow } from '../base/files/files.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
 import { systemClock } from '../base/time.ts';
 import { isAgentName, isAnyAwake, LATE, writeSpoolItem } from '../queue/spool.ts';
-import { type HookInput, INPUT_MS, isPromptEvent, itemOf, MAX_INPUT_BYTES, readInput } from './hook-input.ts';
+import {
+  failureOf,
+  type HookInput,
+  INPUT_MS,
+  isPromptEvent,
+  itemOf,
+  MAX_INPUT_BYTES,
+  readInput,
+} from './hook-input.ts';
 
 // Agents send these while they end; what is under way takes less time than they wait.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -23,6 +31,9 @@ process.on('uncaughtException', (error) => end(error));
 
 /** A person waits for it: from the start of this process. On a slow machine one may give it more. */
 const PROMPT_MS = Number(process.env.NOCTURNE_PROMPT_MS) || 300;
+
+/** Of a session's file so much of the end is looked into for how a call ended: more than the output of one. */
+const MOST_OF_ROLLOUT = 2 ** 18;
 
 const home = homeDir(process.env.NOCTURNE_HOME, homedir());
 const compiled = join(home, 'compiled');
@@ -45,36 +56,40 @@ function take({ text, bytes, isLate }: HookInput): void {
 
 function call(text: string): void {
   try {
-    const input = readPrompt(text);
-    if (input) void answer(input);
-    else end(spool(text));
+    const input = readAsking(text);
+    if (!input) end(spool(text));
+    const failure = failureOf(input, (path) => readEndNow(path, MOST_OF_ROLLOUT));
+    // A call that went well: nothing is to be told.
+    if (failure === null) end();
+    void answer({ input, ...(failure && { failure }) });
   } catch (error) {
     end(error);
   }
 }
 
-/** The input, where it is that of an event before a prompt. */
-function readPrompt(text: string): object | null {
-  const input = /"(?:UserPromptSubmit|BeforeAgent)"/.test(text) ? parseJson(text) : undefined;
-  return isObject(input) && isPromptEvent(input.hook_event_name) ? input : null;
+/** The input, where it is that of an event that is answered. */
+function readAsking(text: string): Record<string, unknown> | null {
+  const isAsking = /"(?:UserPromptSubmit|BeforeAgent|PostToolUse(?:Failure)?|AfterTool)"/.test(text);
+  const input = isAsking ? parseJson(text) : undefined;
+  return isObject(input) && (isPromptEvent(input.hook_event_name) || failureOf(input) !== undefined) ? input : null;
 }
 
 /** Beside this file; a checkout's sources take longer than there is, so there the build answers, where one is. */
-function promptDoor(): URL {
-  const built = new URL('../../dist/prompt-door.js', import.meta.url);
+function recallDoor(): URL {
+  const built = new URL('../../dist/recall-door.js', import.meta.url);
   const isSource = import.meta.url.endsWith('.ts');
   if (isSource && statNow(fileURLToPath(built)) !== null) return built;
-  return new URL('./prompt-door.js', import.meta.url);
+  return new URL('./recall-door.js', import.meta.url);
 }
 
-async function answer(input: object): Promise<void> {
+async function answer(asked: object): Promise<void> {
   const isOver = () => performance.now() > PROMPT_MS;
   setTimeout(end, Math.max(0, PROMPT_MS - performance.now()));
   try {
     // A sixth of the time that it takes goes into compiling.
     process.getBuiltinModule('node:module').enableCompileCache(compiled);
-    const { answerPrompt } = await import(promptDoor().href);
-    const said: string = await answerPrompt({ input, isOver });
+    const { answerWithin } = await import(recallDoor().href);
+    const said: string = await answerWithin({ ...asked, isOver });
     if (said === '' || isOver()) end();
     process.stdout.write(`${said}\n`, () => end());
   } catch (error) {

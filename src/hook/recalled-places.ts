@@ -7,8 +7,9 @@ import { isDirectory, isStoreId } from '../base/files/directories.ts';
 import type { Db } from '../db/sql.ts';
 import { type Memories, type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
+import { type MemoryScope, scopesBeside } from '../memory/places.ts';
 import { originOf } from '../memory/projects.ts';
-import type { RecallPlace } from '../memory/recall/recall.ts';
+import type { ExtraScope, RecallPlace } from '../memory/recall/recall.ts';
 import { sourceOfDirectory, sourceOfRows } from '../memory/recall/recall-source.ts';
 
 /** What is opened of a home; null where that is not there, or cannot be read: then the files of directories alone are. */
@@ -42,6 +43,31 @@ export async function findPlace(
   const source = sourceOfRows(opened.db, { id: row.id, dir, zone: config.zone });
   const elsewhere = `the memory ${row.id} of a database (nocturne show FILE --memory ${row.id} prints a file of it)`;
   return { source, called: dir ?? elsewhere, id: dir ?? row.id, isForeign, row, isThere: true };
+}
+
+export type ScopedPlace = FoundPlace & { scope: MemoryScope };
+
+/** The place of `scope`, and those beside a project's. */
+export async function placesFor(
+  at: { config: Config; opened: Opened | null },
+  memory: string,
+  { cwd, scope = 'project', isAlone = false }: { cwd: string; scope?: MemoryScope; isAlone?: boolean },
+): Promise<{ own: ScopedPlace; beside: (ScopedPlace & { scope: ExtraScope })[] }> {
+  const isElsewhere = at.config.databaseUrl !== undefined;
+  const own = { ...(await findPlace(at, memory, scope === 'project' ? { cwd } : {})), scope };
+  const beside = [];
+  for (const { scope, dir } of isAlone ? [] : scopesBeside(at.config, { cwd, memory, isElsewhere })) {
+    const isForeign = scope === 'local';
+    // What the repository carries lies in no database.
+    const { opened } = isForeign && isElsewhere ? { opened: null } : at;
+    beside.push({ ...(await findPlace({ ...at, opened }, dir, { isForeign })), scope });
+  }
+  return { own, beside };
+}
+
+/** The memory with which is kept what a session was given: where a project has none yet, all of that is from beside. */
+export function keeperOf(own: FoundPlace, beside: readonly ScopedPlace[]): string | undefined {
+  return (own.isThere ? own : beside.find(({ scope }) => scope === 'user'))?.row?.id;
 }
 
 async function rowOf(

@@ -18,20 +18,13 @@ import { type Db, marks } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { branchOf, checkoutRoot, type Enablement } from '../memory/paths.ts';
-import {
-  declaredScope,
-  enablementFor,
-  findDefinition,
-  type MemoryScope,
-  scopeDir,
-  scopesBeside,
-} from '../memory/places.ts';
+import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir } from '../memory/places.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { countLines } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { memorySnapshotDir, sayOffer } from '../memory/text/memory-snapshot.ts';
 import { pausesOf } from '../queue/pauses.ts';
-import { type FoundPlace, findPlace, type Opened } from './recalled-places.ts';
+import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-places.ts';
 
 /** What Claude Code takes from a hook; more than that it spills into a file. */
 export const MAX_CHARACTERS = 10_000;
@@ -150,17 +143,10 @@ async function build(
   if (!standing.enabled) return nothingOf(memory, standing);
   const isElsewhere = config.databaseUrl !== undefined;
   const isAlone = options.isAlone ?? (scope !== 'project' || declared !== undefined);
-  const dirs = isAlone ? [] : scopesBeside(config, { cwd, memory, isElsewhere });
-  const own = await findPlace({ config, opened }, memory, scope === 'project' ? { cwd } : {});
-  const tree =
-    scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut: [memory, ...dirs.map(({ dir }) => dir)] });
-  const beside = [];
-  for (const { scope, dir } of dirs) {
-    const found = await findPlace({ config, opened: scope === 'local' && isElsewhere ? null : opened }, dir, {
-      isForeign: scope === 'local',
-    });
-    beside.push({ ...found, scope, tree: scope === 'user' ? undefined : tree });
-  }
+  const { own, beside: places } = await placesFor({ config, opened }, memory, { cwd, scope, isAlone });
+  const leaveOut = [own.id, ...places.map(({ id }) => id)];
+  const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut });
+  const beside = places.map((place) => ({ ...place, tree: place.scope === 'user' ? undefined : tree }));
   const result = nothingOf(own.id, standing);
   const sign = (text: string) =>
     config.sessionSign ? sessionSign(config, { db: opened?.db, row: own.row, text }) : '';
@@ -176,8 +162,7 @@ async function build(
   const hasIndex = agent === 'claude-code' && scope === 'project' && !isElsewhere;
   const notes = notice === undefined ? [] : [`nocturne: ${notice.replace(/\.$/, '')}. Tell the user.`];
   const request = { query, hasIndex, limits: { tokens, characters }, notes };
-  // Where a project has no memory yet, what its sessions are given is all from beside.
-  const keeper = (own.isThere ? own : beside.find((place) => place.scope === 'user'))?.row?.id;
+  const keeper = keeperOf(own, beside);
   const given = opened && session !== '' && keeper !== undefined ? { session, memory: keeper } : null;
   const key = hash(
     'sha256',
@@ -189,7 +174,7 @@ async function build(
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
   const offers = isAlone || notice !== undefined ? [] : await offersTo(own.row, { cwd, opened });
   const conflicts = isAlone ? [] : [own, ...beside].filter(({ isForeign }) => isForeign).flatMap(sayConflicts);
-  const about = { query, here: isAlone ? '' : hereOf(cwd) };
+  const about = { query, ...(!isAlone && whereIs(cwd)) };
   const found = await recall({
     ...request,
     about,
@@ -290,12 +275,12 @@ export async function answerHook(
   });
 }
 
-/** In words: the branch, where it is one of its own, and the directory within the working tree. */
-function hereOf(cwd: string): string {
+/** The branch, where it is one of its own, and in words that and the directory within the working tree. */
+function whereIs(cwd: string): { branch: string; here: string } {
   const root = checkoutRoot(cwd);
-  return root === null
-    ? ''
-    : `${branchOf(root)} ${relative(root, canonicalPath(cwd))}`.replace(/[^\p{L}\p{N}]+/gu, ' ');
+  const branch = root === null ? '' : branchOf(root);
+  const inside = root === null ? '' : relative(root, canonicalPath(cwd));
+  return { branch, here: `${branch} ${inside}`.replace(/[^\p{L}\p{N}]+/gu, ' ') };
 }
 
 /** The working tree of `cwd` without the memories that may lie in it, which name everything. */

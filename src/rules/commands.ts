@@ -120,7 +120,7 @@ const HARM: Record<string, RegExp> = {
   secret:
     /(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|private[_-]?key|access[_-]?key)s?\b|(?:^|[\s/"'=])\.(?:env|netrc|npmrc|pgpass|ssh|aws|kube|gnupg)\b|\bid_(?:rsa|ed25519|ecdsa)\b|\.pem\b|\[redacted/i,
   sends:
-    /\b(?:push|publish|upload|deploy|release\s+create)\b|\b(?:scp|sftp|ftp|nc|ncat|netcat|telnet|sendmail|mail|mutt|socat)\s|\brsync\s[^|;&\n]*\S:|\bcurl\s[^|;&\n]*(?:\s-(?:d|F|T|X)\b|--data|--form|--upload|--request)|\bwget\s[^|;&\n]*--post|\bInvoke-(?:WebRequest|RestMethod)\b/i,
+    /\b(?:push|publish|upload|deploy|release\s+create)\b|\b(?:scp|sftp|ftp|nc|ncat|netcat|telnet|sendmail|mail|mutt|socat)\s|\brsync\s[^|;&\n]*\S:|\bcurl\b[^|;&\n]*(?:\s-(?:d|F|T|X)\b|--data|--form|--upload|--request)|\bwget\s[^|;&\n]*--post|\bInvoke-(?:WebRequest|RestMethod)\b/i,
 };
 
 /** What harm a command may do, by kind, or one that a text names; empty for none. */

@@ -99,24 +99,24 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     const plugin = agent.name === 'claude-code' && text !== null ? pluginName(text, file) : undefined;
     const again = `Run nocturne setup ${agent.name}.`;
     if (parts.length === 0) {
-      if (plugin && config.recallPrompts) {
-        return [warn(what, `the plugin ${plugin} has no hook for prompts, and recallPrompts is on`, again)];
-      }
       if (plugin) return [ok(what, `by the plugin ${plugin}`)];
       return isInstalled(config, agent.name) ? [fail(what, `gone from ${file}`, again)] : [];
     }
     const programs = findPrograms(config.environment);
     const found = parts.map(withoutNode).join('\n');
-    // Another Node is as good, as long as it is there.
-    const isAsWith = (recallPrompts: boolean) => {
-      const wanted = agent.add('', { programs, rules: [] }, { ...config, recallPrompts });
+    const isAsWith = (other: Partial<Config> = {}) => {
+      const wanted = agent.add('', { programs, rules: [] }, { ...config, ...other });
       return agent.find(wanted, file).map(withoutNode).join('\n') === found;
     };
-    if (!isAsWith(config.recallPrompts)) {
-      const prompts = config.recallPrompts ? 'on, and its hook is not' : 'off, and its hook is still';
-      const why = isAsWith(!config.recallPrompts)
-        ? `recallPrompts is ${prompts} in ${file}`
-        : `${file} names another nocturne, or not all of its hooks`;
+    // Another Node is as good, as long as it is there.
+    if (!isAsWith()) {
+      const turned = { recallPrompts: !config.recallPrompts, recallFailures: !config.recallFailures };
+      const settings = Object.keys(turned) as (keyof typeof turned)[];
+      const others = [...settings.map((name) => [name]), settings];
+      const wrong = others.find((names) => isAsWith(Object.fromEntries(names.map((name) => [name, turned[name]]))));
+      const says = (name: keyof typeof turned) =>
+        `${name} is ${config[name] ? 'on, and its hook is not' : 'off, and its hook is still'} in ${file}`;
+      const why = wrong?.map(says).join('; ') ?? `${file} names another nocturne, or not all of its hooks`;
       return [fail(what, why, again)];
     }
     const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));

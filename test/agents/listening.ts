@@ -11,7 +11,7 @@ import { run, until } from '../support/run.ts';
 import { tempDir } from '../support/temp.ts';
 import { AGENTS, type AgentProgram, writeFiles } from './homes.ts';
 import { PROGRAMS } from './install.ts';
-import { startLoopback } from './loopback.ts';
+import { type Play, startLoopback } from './loopback.ts';
 import { talk, wordsOf } from './talking.ts';
 
 /** What is said, and what the offline model makes of it. */
@@ -20,7 +20,7 @@ const SAID = {
   'I prefer short answers.': 'The user prefers short answers.',
   'The deadline is 2026-12-04.': 'The deadline is 2026-12-04.',
 };
-const REPLY = 'Done, I will.';
+export const REPLY = 'Done, I will.';
 
 export function listens(name: AgentName): void {
   const agent = AGENTS[name];
@@ -78,18 +78,21 @@ const SETTINGS: Record<AgentName, string> = {
   opencode: '.config/opencode/plugins/nocturne.js',
 };
 
-async function begin(agent: AgentProgram) {
+/** A person's HOME with the agent, its model on loopback, and a project. */
+export async function begin(agent: AgentProgram, play: Play = () => ({ text: REPLY })) {
   const home = tempDir();
   const project = join(home, 'work');
   mkdirSync(project);
-  const server = await startLoopback(() => ({ text: REPLY }));
+  const server = await startLoopback(play);
   const files = agent.files({ url: server.url, project });
-  writeFiles(home, { ...files, ['.nocturne/config.json']: { model: 'offline' } });
+  writeFiles(home, { ...files, '.nocturne/config.json': { model: 'offline' } });
   const environment: Environment = {
     HOME: home,
     PATH: `${PROGRAMS}:${dirname(process.execPath)}:/usr/bin:/bin`,
     LANG: 'C.UTF-8',
     TZ: 'UTC',
+    // Tests run on a machine that is busy with others.
+    NOCTURNE_PROMPT_MS: '60000',
     ...agent.environment(server.url),
   };
   const memory = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'memory');
@@ -102,6 +105,8 @@ async function begin(agent: AgentProgram) {
   };
   return {
     home,
+    project,
+    environment,
     server,
     settings,
     settingsBefore: settings(),

@@ -21,6 +21,8 @@ export interface Asked {
 export interface Said {
   text?: string;
   output?: unknown;
+  /** A call of a tool in place of words. */
+  call?: { name: string; input: object };
   /** Default: what fits. */
   stop?: 'refusal' | 'max_tokens';
 }

@@ -29,7 +29,7 @@ export async function modelWorld(
   const server = await startLoopback(play);
   onTestFinished(() => server.close());
   const agentArguments = { codex: codexArguments(server.url) };
-  writeFiles(home, { ['.nocturne/config.json']: { model: name, agentArguments, ...settings }, ...files });
+  writeFiles(home, { '.nocturne/config.json': { model: name, agentArguments, ...settings }, ...files });
   const sessions = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'));
   mkdirSync(sessions, { recursive: true });
   const session = aSession(FACTS, { dir: sessions, cwd: project });

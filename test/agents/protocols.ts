@@ -40,22 +40,23 @@ const EVENTS: Record<
     const usage = { input_tokens, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheCreation };
     const hasTool = JSON.stringify(body.tools ?? []).includes('"StructuredOutput"');
     const words = said.text ?? (said.output !== undefined && !hasTool ? JSON.stringify(said.output) : undefined);
-    const isCall = said.output !== undefined && hasTool;
+    const called =
+      said.call ?? (said.output !== undefined && hasTool ? { name: 'StructuredOutput', input: said.output } : null);
     const blocks = [
       ...(words === undefined
         ? []
         : [{ block: { type: 'text', text: '' }, delta: { type: 'text_delta', text: words } }]),
-      ...(isCall
+      ...(called
         ? [
             {
-              block: { type: 'tool_use', id: `toolu_${call}`, name: 'StructuredOutput', input: {} },
-              delta: { type: 'input_json_delta', partial_json: JSON.stringify(said.output) },
+              block: { type: 'tool_use', id: `toolu_${call}`, name: called.name, input: {} },
+              delta: { type: 'input_json_delta', partial_json: JSON.stringify(called.input) },
             },
           ]
         : []),
     ];
     const message = { id: `msg_${call}`, type: 'message', role: 'assistant', model: body.model, content: [] };
-    const stop = said.stop ?? (isCall ? 'tool_use' : 'end_turn');
+    const stop = said.stop ?? (called ? 'tool_use' : 'end_turn');
     return [
       { type: 'message_start', message: { ...message, stop_reason: null, usage: { ...usage, output_tokens: 1 } } },
       ...blocks.flatMap(({ block, delta }, index) => [
@@ -80,6 +81,22 @@ const EVENTS: Record<
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: USAGE.input + USAGE.cacheRead + USAGE.output,
     };
+    if (said.call) {
+      const { name, input } = said.call;
+      const item = {
+        type: 'function_call',
+        id: item_id,
+        call_id: `call_${call}`,
+        name,
+        arguments: JSON.stringify(input),
+      };
+      return [
+        { type: 'response.created', response: { id } },
+        { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
+        { type: 'response.output_item.done', output_index: 0, item },
+        { type: 'response.completed', response: { id, status: 'completed', output: [item], usage } },
+      ];
+    }
     if (said.stop) {
       const response = { id, status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, usage };
       return [
@@ -98,7 +115,8 @@ const EVENTS: Record<
     ];
   },
   gemini({ said }) {
-    const parts = [{ text: said.text ?? JSON.stringify(said.output) }];
+    const words = { text: said.text ?? JSON.stringify(said.output) };
+    const parts = [said.call ? { functionCall: { name: said.call.name, args: said.call.input } } : words];
     const usageMetadata = { promptTokenCount: USAGE.input, candidatesTokenCount: USAGE.output, totalTokenCount: 1_050 };
     const candidates = [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }];
     return [{ candidates, usageMetadata }];

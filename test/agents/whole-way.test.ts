@@ -65,7 +65,7 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       writeFiles(home, { ...agent.files({ url: server.url, project }), ...LOGINS[name] });
       if (name === 'codex') {
         // Its session goes to loopback by its configuration, which counts in no run of ours.
-        writeFiles(home, { ['.nocturne/config.json']: { agentArguments: { codex: codexArguments(server.url) } } });
+        writeFiles(home, { '.nocturne/config.json': { agentArguments: { codex: codexArguments(server.url) } } });
       }
       // A user manager that takes what it is told.
       writeFiles(home, { 'bin/systemctl': '#!/bin/sh\n' });

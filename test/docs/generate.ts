@@ -183,6 +183,7 @@ const EVERY_DAY = [
   'dayMoneyUsd',
   'sessionSign',
   'recallPrompts',
+  'recallFailures',
 ]
   .concat(['review', 'team', 'projects', 'excludedPaths'])
   .map((name) => `\`${name}\``);

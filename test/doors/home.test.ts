@@ -151,9 +151,9 @@ test('settings of the agent that cannot be read are named once, with what waits 
   expect(mended.stdout).not.toContain('Waits for you');
   // What a setting asks for is there after the next set-up.
   const own = '.nocturne';
-  writeFileSync(join(home, own, 'config.json'), '{ "recallPrompts": true }');
+  writeFileSync(join(home, own, 'config.json'), '{ "recallPrompts": false }');
   const asked = await runHere([], at('2026-11-22T08:40:00Z'));
-  expect(asked.stdout).toMatch(/recallPrompts is on, and its hook is not\s+in\s+~\/.claude\/settings.json/);
+  expect(asked.stdout).toMatch(/recallPrompts is off, and its hook is still\s+in\s+~\/.claude\/settings.json/);
   expect(asked.stdout).toContain('\nNext step   nocturne setup claude-code\n');
   await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], at('2026-11-22T08:50:00Z'));
   expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');

@@ -14,7 +14,8 @@ import { hookLog, runHook, SILENT } from '../support/hook.ts';
 import { fill, recallWorld } from '../support/recall-world.ts';
 import { recordIn, takeIn } from '../support/recalling.ts';
 
-const ON = { recallPrompts: true };
+/** It is on by default. */
+const ON = {};
 const topic = (description: string, type: string, lines: string[]) =>
   `---\nname: ${description.split(' ')[0]?.toLowerCase()}\ndescription: ${description}\ntype: ${type}\n---\n${lines.map((line) => `- ${line}\n`).join('')}`;
 const FILES = {
@@ -72,6 +73,14 @@ test('a short order is given the rules of topics that are about it, not what is 
   expect(await ask('change the picture')).toBe('');
 });
 
+test('a slash command’s arguments are the prompt, and a command without any is none', async () => {
+  const { ask } = await promptWorld();
+  expect(await ask('/review staging')).toContain('Staging listens');
+  const expanded = '<command-name>/staging</command-name> <command-args>the backups</command-args>';
+  expect(await ask(expanded)).toMatch(/^(?![\s\S]*5433)[\s\S]*Backups are kept/);
+  expect(await ask('/releases', { session_id: 's2' })).toBe('');
+});
+
 test('a name that few lines have is enough, a question about what a topic is named for too, and neither a day nor a name of many', async () => {
   const files = {
     'food.md': topic('Food', 'user', ['Tarek ist gegen Haselnüsse allergisch.', 'Works on Fridays, too.']),
@@ -87,7 +96,7 @@ test('a name that few lines have is enough, a question about what a topic is nam
   expect(await ask('Was kann ich heute für Tarek kochen?')).toMatch(/^- Tarek ist[^\n]*\n\n?<\/nocturne-memory>$/m);
   expect(await ask('Wie viel Geld haben wir für Porto?')).toContain('- Im Mai geht es nach Porto.');
   expect(await ask('when is the audit')).toContain('- The audit begins');
-  expect(await ask('tell the audit a story', { session_id: 's2' })).toBe('');
+  expect(await ask('tell a story', { session_id: 's2' })).toBe('');
   expect(await ask('draw a picture for Friday')).toBe('');
   expect(await ask('draw a picture for Kim')).toBe('');
 });
@@ -147,7 +156,7 @@ test('a line that was taken out of its file since is not shown, nor one that hol
 });
 
 test.each([
-  ['the setting is off', { settings: {} }, {}],
+  ['the setting is off', { settings: { recallPrompts: false } }, {}],
   ['a subagent asks', {}, { agent_id: 'a1' }],
   ['the session has no id, by which to know what it was shown', {}, { session_id: '' }],
   ['the project is turned off', { settings: { ...ON, projects: { '~/': { enabled: false } } } }, {}],

@@ -28,7 +28,7 @@ const told = (text: string) => [...text.matchAll(/^### (\S+)/gm)].map(([, path])
 
 test('each line that somebody said carries the day on which it was last said, and one of a file’s own none', async () => {
   const { nocturne, ask, dir } = await world();
-  await nocturne('extract', aSession(['Always use pnpm instead of npm.', 'The deadline is 2026-12-04.']).path);
+  await nocturne('learn', aSession(['Always use pnpm instead of npm.', 'The deadline is 2026-12-04.']).path);
   await nocturne('dream');
   writeFileSync(join(dir, 'by-hand.md'), topic('By hand', 'project', ['Plums are ripe.']));
   const { text } = await ask();
@@ -66,7 +66,7 @@ test('topics near to what the last session said come before the rest', async () 
       names.map((name) => [`${name}.md`, topic(name, 'project', [`The ${name} are looked after.`])]),
     ),
   });
-  await nocturne('extract', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path);
+  await nocturne('learn', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path);
   expect(told((await ask()).text)[0]).toBe('pnpm.md');
 });
 
@@ -81,7 +81,8 @@ test('many rules leave room for others, and what found no room is named with its
   });
   const { text } = await ask({ agent: 'claude-code' });
   expect(text.length).toBeLessThanOrEqual(10_000);
-  expect(told(text)).toEqual(expect.arrayContaining(['user.md', 'plain.md', 'rules-0.md']));
+  expect(told(text)).toEqual(expect.arrayContaining(['user.md', 'plain.md']));
+  expect(told(text).some((path) => path?.startsWith('rules-'))).toBe(true);
   const left = /^## Not told here: read what is needed\n\n(.*)$/m.exec(text)?.[1]?.split(', ') ?? [];
   expect(left.length).toBeGreaterThan(10);
   expect(left.filter((path) => told(text).includes(path))).toEqual([]);

@@ -133,20 +133,23 @@ test('a directory that was made stays where something else is in it by now', asy
 });
 
 test.each([
-  ['claude-code', 'UserPromptSubmit', 2],
-  ['codex', 'UserPromptSubmit', 2],
-  ['gemini', 'BeforeAgent', 2_000],
+  ['claude-code', 'UserPromptSubmit', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2 }] }],
+  ['codex', 'UserPromptSubmit', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2 }] }],
+  ['gemini', 'BeforeAgent', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2_000 }] }],
+  ['claude-code', 'PostToolUseFailure', 'recallFailures', { matcher: 'Bash', hooks: [{ timeout: 2 }] }],
+  ['codex', 'PostToolUse', 'recallFailures', { matcher: 'Bash', hooks: [{ timeout: 2 }] }],
+  ['gemini', 'AfterTool', 'recallFailures', { matcher: 'run_shell_command', hooks: [{ timeout: 2_000 }] }],
 ] as const)(
-  '%s: the hook of prompts is there only where recallPrompts is on, and goes with it',
-  async (agent, event, timeout) => {
+  '%s: the hook of %s is there only where %s is on, and goes with it',
+  async (agent, event, setting, group) => {
     const { config } = await aPerson();
-    const hooksOf = (recallPrompts: boolean) => {
-      install({ ...config, recallPrompts }, agent);
+    const hooksOf = (isOn: boolean) => {
+      install({ ...config, [setting]: isOn }, agent);
       const file = findAgent(agent).file(config);
       return Object(readSettings(readFileSync(file, 'utf8'), file).hooks)[event];
     };
     expect(hooksOf(false)).toBeUndefined();
-    expect(hooksOf(true)).toMatchObject([{ hooks: [{ type: 'command', timeout }] }]);
+    expect(hooksOf(true)).toMatchObject([group]);
     expect(hooksOf(false)).toBeUndefined();
   },
 );
@@ -241,6 +244,7 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
         timeout: 15,
       },
     })),
+    ...['UserPromptSubmit', 'PostToolUseFailure'].map((event) => ({ event, ...claude, timeout: 2 })),
   ]);
   const codex = handlersOf(config, 'codex');
   expect(codex.map(({ event, timeout }) => [event, timeout])).toEqual([
@@ -249,6 +253,8 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     ['PreCompact', 10],
     ['SessionStart', 10],
     ['SessionStart', 15],
+    ['UserPromptSubmit', 2],
+    ['PostToolUse', 2],
   ]);
   const guard = `sh -c 'test -f "$1" || exit 0; exec "$0" "$@"'`;
   expect(codex[0]?.command).toBe(String.raw`${guard} /opt/node/bin/node '/opt/it'\''s/nocturne/dist/hook.js' codex`);
@@ -259,6 +265,8 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     ['PreCompress', 10_000],
     ['SessionStart', 10_000],
     ['SessionStart', 15_000],
+    ['BeforeAgent', 2_000],
+    ['AfterTool', 2_000],
   ]);
 });
 

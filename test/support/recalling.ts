@@ -4,6 +4,8 @@ import { commit } from '../../src/memory/commit.ts';
 import { putEntry } from '../../src/memory/entries.ts';
 import type { Entry, MemoryType } from '../../src/memory/memory-types.ts';
 import { appendEntries, entryId, logPath } from '../../src/memory/text/daily-log.ts';
+import { lineId, newTopic } from '../../src/memory/text/topic.ts';
+import type { App } from '../../src/worker/compose.ts';
 import type { TestApp } from './app.ts';
 
 export interface Said {
@@ -44,5 +46,67 @@ export async function recordIn({ app }: Pick<TestApp, 'app'>, at: string, said: 
       files: [{ path, make: (current) => appendEntries(current, [entry], { day, zone: 'UTC' }) }],
       rows: (change) => putEntry(change, { ...entry, memory, job: 'job_1', state: 'new', reason: null }),
     }),
+  );
+}
+
+export interface Way {
+  /** What the topic says. */
+  line: string;
+  failed: string;
+  error: string;
+  worked: string;
+  /** Where its calls ran. */
+  cwd: string;
+  path?: string;
+}
+
+/** A way that an agent found in a session, as a night places it. */
+export async function placeWay(
+  { app }: { app: Pick<App, 'memories' | 'memoryFor' | 'db'> },
+  { line, failed, error, worked, cwd, path = 'ways.md' }: Way,
+  memory?: string,
+): Promise<void> {
+  const { memories, memoryFor } = app;
+  const id = memory ?? (await memoryFor()).id;
+  const evidence = [
+    { message: 'm1', quote: failed, by: 'assistant', proves: 'failed' as const },
+    { message: 'm2', quote: error, by: 'tool', proves: 'error' as const },
+    { message: 'm3', quote: worked, by: 'assistant', proves: 'worked' as const },
+  ];
+  const entry: Entry = {
+    ...{ id: entryId({ message: 'm1', quote: failed, text: line }), type: 'project', strength: 'implied', text: line },
+    ...{
+      evidence,
+      by: 'tool',
+      session: `ses_${lineId(cwd)}`,
+      turn: 't1',
+      at: '2026-11-20T09:00:00Z',
+      day: '2026-11-20',
+    },
+    ...{ prompt: 'p', found: 'way' },
+  };
+  const said = `Found by the agent, 2026-11-20: ${line}`;
+  await commit(
+    memories,
+    { memory: id, paths: [path] },
+    { job: 'job_1', actor: { kind: 'job', id: 'job_1' } },
+    async () => ({
+      files: [
+        {
+          path,
+          make: (now) =>
+            `${now ?? newTopic({ name: 'ways', description: 'Ways', type: 'project', lines: [] })}- ${said}\n`,
+        },
+      ],
+      rows: async (change, heads) => {
+        await putEntry(change, { ...entry, memory: id, job: 'job_1', state: 'placed', reason: null });
+        await change.add('rests', [{ memory: id, file: heads[0]?.id ?? '', line: lineId(said), source: entry.id }]);
+      },
+    }),
+  );
+  await app.db.run(
+    `insert into session (id, name, memory, machine, cwd, created_at) select ?, ?, ?, ?, ?, ?
+     where not exists (select 1 from session where id = ?)`,
+    ...[entry.session, entry.session, id, memories.machine, cwd, entry.at, entry.session],
   );
 }

@@ -202,10 +202,15 @@ export const settingsSchema = z
     /** Where a session begins or is resumed, the agent shows you one line: what was recalled, learned, and waits for review. */
     sessionSign: z.boolean().default(true),
     /**
-     * With each prompt a session is given what is near to it and it was not shown yet, up to 1,000 tokens, within 300 ms
+     * With each prompt a session is given what is near to it, in a rare word, a path or a topic's name, and it was not shown yet, up to 1,000 tokens, within 300 ms
      * (`NOCTURNE_PROMPT_MS`) or nothing. After a change run `nocturne setup` again, which adds the agents' hook or takes it out; `nocturne doctor` says where that was not done.
      */
-    recallPrompts: z.boolean().default(false),
+    recallPrompts: z.boolean().default(true),
+    /**
+     * When a shell's call of the agent fails for which memory knows a way, the agent is told that line, at most three in a session,
+     * within 300 ms or nothing. As with `recallPrompts`, `nocturne setup` adds the hook or takes it out.
+     */
+    recallFailures: z.boolean().default(true),
     /** By path (`~/` is the user's directory): `{ "~/secret": { "enabled": false } }` turns a project off; the longest path counts. */
     projects: z.record(z.string().min(1), z.strictObject({ enabled: z.boolean().default(true) })).default({}),
     /** Globs of directories (`~/clients/**`): sessions that ran in or under one are left alone. */

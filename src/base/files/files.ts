@@ -63,6 +63,17 @@ function refuseSpecial(): never {
   throw new Error('it is no regular file');
 }
 
+/** So many of the last bytes of a file, or all of it; null where it is not there. */
+export function readEndNow(path: string, bytes: number): string | null {
+  return absentAsNull(path, () =>
+    withFile(path, WITHOUT_WAITING, (file) => {
+      const { size } = fs.fstatSync(file);
+      const end = Buffer.alloc(Math.min(size, bytes));
+      return end.toString('utf8', 0, fs.readSync(file, end, 0, end.length, size - end.length));
+    }),
+  );
+}
+
 /** What stands at a path, at once and without following a link; null where nothing does. */
 export function statNow(path: string): Stat | null {
   const stat = absentAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));

@@ -34,11 +34,10 @@ const OF_VALUE = 2;
 /** What more topics than these name in their names or descriptions tells no subject. */
 const MOST_OF_SUBJECT = 3;
 
-/** What more lines than these name tells none of them. */
+/** What more lines than these name, or hold, tells none of them. */
 const MOST_OF_NAME = 3;
 /** What a prompt writes with a capital inside a sentence. */
 const NAME = /(?<=[\p{L}\p{N},]\s)\p{Lu}\p{Ll}[\p{Ll}-]+/gu;
-const QUESTION = /\?\s*$|^\s*(?:who|what|when|where|which|how|why|wer|was|wann|wo|welche[rsn]?|wie|warum)(?!\p{L})/iu;
 const CALENDAR = new RegExp(`^(?:${WEEKDAY}s?|${MONTH})$`, 'i');
 
 const UNSORTED = '### Not sorted into topics yet\n';
@@ -50,7 +49,8 @@ export async function nearTo(
 ): Promise<NearLine[]> {
   const asked = readAsked(prompt);
   if (asked.words.length + asked.values.length === 0) return [];
-  const paths = [...(await source.holding([...asked.words, ...asked.values])).keys()].slice(0, MOST_TOPICS);
+  const { topics: holding, rare } = await source.holding([...asked.words, ...asked.values]);
+  const paths = [...holding.keys()].slice(0, MOST_TOPICS);
   const [files, known] = await Promise.all([source.read(paths), source.lines(paths)]);
   const topics = paths.flatMap((path) => {
     const file = files.get(path);
@@ -58,6 +58,7 @@ export async function nearTo(
   });
   const unsorted = await source.unsorted({ isQuick: true });
   const isSubject = subjectsOf(topics.map(aboutOf));
+  const isRare = rarityOf(rare, topics);
   const texts = [...topics.flatMap(({ lines }) => lines), ...unsorted].map(({ text }) => text);
   asked.names = asked.names.filter((name) => texts.filter((text) => text.includes(name)).length <= MOST_OF_NAME);
   const newerThan = newerAmong(
@@ -68,19 +69,19 @@ export async function nearTo(
     topic.lines.map(({ id, text }): NearLine => {
       const line = topic.known?.get(id);
       const mark = line?.isPrograms ? `${MARK} ` : '';
-      // Of a question what is known is wanted, of an order the rules for it.
-      const subject = topic.type === 'feedback' ? aboutOf(topic) : asked.isQuestion ? topic.name : '';
+      // Of an order the rules for it are wanted.
+      const subject = topic.type === 'feedback' ? aboutOf(topic) : topic.name;
       return {
         heading: `### ${topic.path}${topic.type ? ` (${topic.type})` : ''}\n`,
         said: text,
         text: `${sayNewer(newerThan(text))}- ${mark}${text}${sayDay(line)}\n`,
-        score: nearness(asked, text, { about: aboutOf(topic), subject, isSubject }),
+        score: nearness(asked, text, { about: aboutOf(topic), subject, isSubject, isRare }),
       };
     }),
   );
   const ofLogs = unsorted.map((entry): NearLine => {
     const { text: said } = entry;
-    return { heading: UNSORTED, said, text: sayUnsorted(entry), score: nearness(asked, said) };
+    return { heading: UNSORTED, said, text: sayUnsorted(entry), score: nearness(asked, said, { ...NO_TOPIC, isRare }) };
   });
   const near = [...ofTopics, ...ofLogs];
   // Measured by what was shown, too: else a session that asks again is told what is less and less near.
@@ -94,7 +95,6 @@ interface Asked {
   words: string[];
   values: string[];
   names: string[];
-  isQuestion: boolean;
 }
 
 function readAsked(prompt: string): Asked {
@@ -105,7 +105,7 @@ function readAsked(prompt: string): Asked {
   ];
   const names = (prompt.match(NAME) ?? []).filter((name) => !CALENDAR.test(name));
   const telling = words.filter((word) => !LIGHT.has(word) && !COMMON_VERBS.has(word));
-  return { words: telling, values, names, isQuestion: QUESTION.test(prompt) };
+  return { words: telling, values, names };
 }
 
 /** The words of a line that a prompt may share: also names of two letters, which are written as such (PR, CI). */
@@ -128,20 +128,36 @@ function has(words: Set<string>, word: string): boolean {
   return [...words].some((other) => isSameWord(word, other) || (word.length > 2 && other === `${word}s`));
 }
 
+/** What is done every day is rare only where little is remembered. */
+const OF_EVERY_DAY =
+  /^(?:branch|build|commit|debug|deploy|merg|open|pull|push|refactor|releas|review|test|try|tri)(?:e|es|s|ed|d|ing)?$/;
+
+/** Whether few lines hold a word, of the memory and of these topics. */
+function rarityOf(rare: ReadonlySet<string>, topics: Topic[]): (word: string) => boolean {
+  const lines = topics.flatMap((topic) => topic.lines.map(({ text }) => wordsIn(text)));
+  return (word) =>
+    rare.has(word) &&
+    word.length > 2 &&
+    !OF_ANY_TASK.test(word) &&
+    !OF_EVERY_DAY.test(word) &&
+    !CALENDAR.test(word) &&
+    lines.filter((each) => has(each, word)).length <= MOST_OF_NAME;
+}
+
 const NO_TOPIC = { about: '', subject: '', isSubject: () => false };
 
-/** 0 for what is not near. */
+/** 0 for what is not near: by a rare word, a path or another value, a name, or what its topic is named for. */
 function nearness(
   { words, values, names }: Asked,
   line: string,
-  { about, subject, isSubject }: { about: string; subject: string; isSubject(word: string): boolean } = NO_TOPIC,
+  of: { about: string; subject: string; isSubject(word: string): boolean; isRare(word: string): boolean },
 ): number {
-  const [ofLine, ofTopic] = [wordsIn(line), wordsIn(about)];
+  const [ofLine, ofTopic, ofSubject] = [wordsIn(line), wordsIn(of.about), wordsIn(of.subject)];
   const [shared, others] = [words.filter((word) => has(ofLine, word)), words.filter((word) => !has(ofLine, word))];
   const inTopic = others.filter((word) => has(ofTopic, word)).length;
   const named = values.filter((value) => containsLiteral(value, line)).length;
-  const isOfSubject = shared.some((word) => has(wordsIn(subject), word) && isSubject(word));
+  const isOfSubject = shared.some((word) => has(ofSubject, word) && of.isSubject(word));
   const isOfName = names.some((name) => line.includes(name) && has(ofLine, name.toLowerCase()));
-  if (shared.length + inTopic < 2 && named === 0 && !isOfSubject && !isOfName) return 0;
+  if (!shared.some(of.isRare) && named === 0 && !isOfSubject && !isOfName) return 0;
   return shared.length + OF_TOPIC * inTopic + OF_VALUE * named;
 }

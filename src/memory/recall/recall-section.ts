@@ -7,8 +7,17 @@ import { redact } from '../../base/secrets/redact-text.ts';
 import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
-import { editLines, lineId, locateLines, parseTopic, partSeenOnce, seenOnceOn } from '../text/topic.ts';
-import type { RecallSource, UnsortedEntry } from './recall-source.ts';
+import {
+  editLines,
+  foundOn,
+  lineId,
+  locateLines,
+  parseTopic,
+  partSeenOnce,
+  seenOnceOn,
+  withoutMark,
+} from '../text/topic.ts';
+import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
   type About,
   ageCaveat,
@@ -69,8 +78,10 @@ export interface RecalledTopic {
 }
 
 /** How much of the part each of its sections may take while the others want some too. */
-const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, sort: 0.5, leftOut: 0.05 };
+const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, sort: 0.5, found: 0.2, leftOut: 0.05 };
 const MOST_NAMES = 100;
+/** What a session left is told so long, and after that on its branch. */
+const FRESH_DAYS = 3;
 /** After so many that found no room, there is none. */
 const MOST_MISSES = 5;
 
@@ -79,11 +90,13 @@ export interface LaidPart {
   index: (NonNullable<RecalledPart['index']> & { text: string }) | null;
   topics: { found: RecalledTopic; text: TopicText }[];
   entries: { found: RecalledPart['entries'][number]; text: string }[];
+  /** What agents found out, a line each. */
+  lessons: string[];
   /** Topics that found no room. */
   leftOut: string;
 }
 
-const NOTHING: LaidPart = { index: null, topics: [], entries: [], leftOut: '' };
+const NOTHING: LaidPart = { index: null, topics: [], entries: [], lessons: [], leftOut: '' };
 
 export function foundIn({ index, topics, entries }: LaidPart): RecalledPart {
   return {
@@ -151,6 +164,10 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     foundIn(part).entries,
   );
   misses = 0;
+  for (const line of await lessonsIn(ranked, knownOf, request)) {
+    const lessons = [...part.lessons, line];
+    if (isWithin(lessons.join(''), SHARES.found) && fits(bodyOf({ ...part, lessons }))) part.lessons = lessons;
+  }
   const leftOutOf = (left: string[], hasRoom: (text: string) => boolean) => {
     const say = (count: number) => sayLeftOut(left.slice(0, count), others + left.length - count);
     return say(mostThat((count) => isWithin(say(count), SHARES.leftOut) && hasRoom(say(count)), left.length));
@@ -165,7 +182,10 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     const words = shownWords(text, { ...raw, known: knownOf.get(raw.path) });
     const { isPrograms } = words;
     const { text: certain, marked } = partSeenOnce(bodyOfTopic(text));
-    const unsure = marked.sort((a, b) => ((seenOnceOn(a.text) ?? '') < (seenOnceOn(b.text) ?? '') ? 1 : -1));
+    const others = marked.filter(({ text }) => foundOn(text) === undefined);
+    // All of it is told among what agents found.
+    if (certain.trim() === '' && marked.length > 0 && others.length === 0) return true;
+    const unsure = others.sort((a, b) => ((seenOnceOn(a.text) ?? '') < (seenOnceOn(b.text) ?? '') ? 1 : -1));
     const lines = [certain.trim(), ...unsure.map((line) => `- ${line.text}`)].filter((line) => line !== '').join('\n');
     const days = locateLines(lines).map(({ id, text }) => seenOnceOn(text) ?? words.lines.get(id)?.day ?? '');
     const known = new Map(isPrograms ? [] : words.lines);
@@ -210,10 +230,31 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   for (const raw of later) if (misses < MOST_MISSES) await place(raw, () => false);
   const order = new Map(ranked.map(({ path }, at) => [path, at]));
   part.topics.sort((a, b) => (order.get(a.found.path) ?? 0) - (order.get(b.found.path) ?? 0));
-  const left = ranked.flatMap(({ path }) => (part.topics.some(({ found }) => found.path === path) ? [] : path));
+  const isTold = (path: string) =>
+    part.topics.some(({ found }) => found.path === path) || part.lessons.some((line) => line.includes(` (${path}; `));
+  const left = ranked.flatMap(({ path }) => (isTold(path) ? [] : path));
   part.leftOut = leftOutOf(left, (leftOut) => fits(bodyOf({ ...part, leftOut })));
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
   return fits(bodyOf(part)) ? part : NOTHING;
+}
+
+/** What agents found out, the newest first, each with its topic. */
+async function lessonsIn(
+  ranked: readonly RankedTopic[],
+  knownOf: Map<string, Map<string, KnownLine>>,
+  { about: { branch = '' }, now }: SectionRequest,
+): Promise<string[]> {
+  const found: { line: string; day: string }[] = [];
+  for (const { path, text } of ranked)
+    for (const line of text.includes('Found by the agent, ') ? locateLines(text) : []) {
+      const day = foundOn(line.text);
+      if (day === undefined) continue;
+      const isState = knownOf.get(path)?.get(line.id)?.found === 'outcome' && ageDays(new Date(day), now) > FRESH_DAYS;
+      if (isState && !(branch !== '' && line.text.includes(branch))) continue;
+      const said = await clean(withoutMark(line.text));
+      found.push({ day, line: `- ${said} (${path}; found by the agent, ${day})\n` });
+    }
+  return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0)).map(({ line }) => line);
 }
 
 function sayLeftOut(paths: string[], more: number): string {
@@ -250,7 +291,7 @@ async function clean(text: string): Promise<string> {
 }
 
 /** Empty where a part shows nothing. */
-export function bodyOf({ index, topics, entries, leftOut }: LaidPart): string {
+export function bodyOf({ index, topics, entries, lessons, leftOut }: LaidPart): string {
   const textsOf = (isChange: boolean) =>
     entries.flatMap(({ found, text }) => (Boolean(found.changes) === isChange ? text : [])).join('');
   const [changed, others] = [textsOf(true), textsOf(false)];
@@ -259,6 +300,7 @@ export function bodyOf({ index, topics, entries, leftOut }: LaidPart): string {
     changed && `## Changed since the topics were written\n\n${changed}`,
     topics.length > 0 && `## Topics\n\n${topics.map(({ text }) => wholeOf(text)).join('\n')}`,
     others && `## Not sorted into topics yet\n\n${others}`,
+    lessons.length > 0 && `## Found out by agents, said by nobody\n\n${lessons.join('')}`,
     leftOut && `## Not told here: read what is needed\n\n${leftOut}`,
   ];
   return sections.filter((section) => section).join('\n');
@@ -266,7 +308,7 @@ export function bodyOf({ index, topics, entries, leftOut }: LaidPart): string {
 
 /** Where lines are told: those of an index only name them. */
 const TOLD =
-  /^## (?:Changed since the topics were written|Topics|Not sorted into topics yet)\n\n([\s\S]*?)(?=^## |^<\/?nocturne-|(?![\s\S]))/gm;
+  /^## (?:Changed since the topics were written|Topics|Not sorted into topics yet|Found out by agents, said by nobody)\n\n([\s\S]*?)(?=^## |^<\/?nocturne-|(?![\s\S]))/gm;
 /** What nocturne says itself among them; `Newer` says one twice. */
 const OWN_WORDS =
   /^(?:> .*|\(cut here: read .*\)|### .*|- Newer, \d.*|Memory was last sorted on .*|<\/?nocturne-.*|# .*)$/gm;

@@ -8,6 +8,7 @@ import { readMemoryNow, statNow } from '../../base/files/files.ts';
 import { sayCount } from '../../base/text/wording.ts';
 import { type Day, dayOf } from '../../base/time.ts';
 import { allOf, type Db } from '../../db/sql.ts';
+import type { Found } from '../../rules/lessons.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
@@ -39,6 +40,14 @@ export interface KnownLine {
   isPrograms: boolean;
   /** On which day it was last said. */
   day: Day | null;
+  /** Which kind of lesson it rests on. */
+  found?: Found | null;
+}
+
+/** Topics that hold words, by the best of their lines; `rare`: of the words those that few lines of the memory hold. */
+export interface Holding {
+  topics: Map<string, number>;
+  rare: Set<string>;
 }
 
 export interface RecallSource {
@@ -47,7 +56,7 @@ export interface RecallSource {
   /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
   lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>>;
   /** Living topics of which a line or the description holds these words, with how many and how rare ones: of rows alone. */
-  holding(words: readonly string[]): Promise<Map<string, number>>;
+  holding(words: readonly string[]): Promise<Holding>;
   /** Topics in the directory that have no row yet, then those that changed last. */
   fresh(): Promise<string[]>;
   /** What the last session that was learned from said, in its own words. */
@@ -73,6 +82,8 @@ const MOST_OF_SUBJECT = 4;
 const MOST_WORDS = 16;
 const MOST_WITH_WORD = 400;
 const MOST_FOUND = 300;
+/** What so few lines hold is rare; each with what its entry says in its log, and that quotes. */
+const MOST_OF_RARE = 9;
 /** So many lines stand for all, where it is told how rare a word is. */
 const USUAL_LINES = 10_000;
 
@@ -82,7 +93,7 @@ export function sourceOfDirectory(dir: string): RecallSource {
   return {
     read,
     lines: async () => new Map(),
-    holding: async () => new Map(),
+    holding: async () => ({ topics: new Map(), rare: new Set() }),
     fresh: async () => newTopicsIn(dir),
     lastSubject: async () => '',
     usedAt: async () => new Map(),
@@ -152,21 +163,24 @@ export function sourceOfRows(
       return found;
     },
     async lines(paths) {
-      const select = `select file.path, r.line, max(entry.day) as day,
+      const select = `select file.path, r.line, max(entry.day) as day, max(entry.found) as found,
           min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) as program
         from rests r join file on file.memory = r.memory and file.id = r.file
         left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
         where r.memory = ? and file.path in (#) group by file.path, r.line`;
-      const rows = await allOf<{ path: string; line: string; program: number; day: string | null }>(
-        sql,
-        select,
-        paths,
-        memory,
-      );
+      const rows = await allOf<{
+        path: string;
+        line: string;
+        program: number;
+        day: string | null;
+        found: Found | null;
+      }>(sql, select, paths, memory);
       return new Map(
         [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
           path,
-          new Map(those.map(({ line, day, program }) => [line, { day, isPrograms: Number(program) === 1 }])),
+          new Map(
+            those.map(({ line, day, program, found }) => [line, { day, found, isPrograms: Number(program) === 1 }]),
+          ),
         ]),
       );
     },
@@ -287,11 +301,16 @@ function unsortedIn(
 }
 
 /** Living topics with lines that hold these words, the best first: by what its best line holds, rare words weighing more. */
-async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<Map<string, number>> {
-  const sought = new Set(words.map((word) => stemOf(inOneCase(word))).sort((a, b) => b.length - a.length));
+async function topicsHolding(db: Db, memory: string, words: readonly string[]): Promise<Holding> {
+  const sought = Map.groupBy(
+    words.toSorted((a, b) => b.length - a.length),
+    (word) => stemOf(inOneCase(word)),
+  );
   const scores = new Map<number, number>();
-  for (const text of [...sought].slice(0, MOST_WORDS)) {
+  const rare = new Set<string>();
+  for (const [text, forms] of [...sought].slice(0, MOST_WORDS)) {
     const ids = await idsHolding(db, memory, { texts: [text], under: '', most: MOST_WITH_WORD });
+    if (ids.length <= MOST_OF_RARE) for (const word of forms) rare.add(word);
     const weight = Math.log(1 + USUAL_LINES / Math.max(1, ids.length));
     for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
   }
@@ -312,7 +331,7 @@ async function topicsHolding(db: Db, memory: string, words: readonly string[]): 
     const path = paths.get(id);
     if (path !== undefined && !topics.has(path)) topics.set(path, score);
   }
-  return topics;
+  return { topics, rare };
 }
 
 /** What all forms of a word begin with; a short one stands behind a space, since letters are looked for three at a time. */

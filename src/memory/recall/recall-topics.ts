@@ -31,6 +31,8 @@ export interface About {
   query?: string;
   /** Its branch and directory; topics that are near to that, or to what the last session said, come before the rest. */
   here?: string;
+  /** Empty on a main one. */
+  branch?: string;
 }
 
 /** So many topics that the index does not name are read, the nearest by their lines. */
@@ -44,7 +46,7 @@ const MOST_TOPICS = 40;
 export async function rankTopics(source: RecallSource, index: string, { query = '', here = '' }: About) {
   const words = wordsOf(query);
   const about = words.length > 0 ? words : tellingWords(`${here}\n${await source.lastSubject()}`);
-  const [near, fresh] = await Promise.all([source.holding(about), source.fresh()]);
+  const [{ topics: near }, fresh] = await Promise.all([source.holding(about), source.fresh()]);
   const named = namedIn(index);
   const byName = (path: string) => -countMatches(path, about);
   const candidates = new Set([

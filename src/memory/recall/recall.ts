@@ -123,9 +123,11 @@ export async function recalledBefore(db: Db, of: { session: string; memory: stri
 }
 
 /** All that a session was given of a memory and, as far as is known, still has. */
-export async function recalledTexts(db: Db, of: { session: string; memory: string }): Promise<string[]> {
-  const sql = 'select text from recalled where session = ? and memory = ?';
-  return (await db.all<{ text: string }>(sql, of.session, of.memory)).map(({ text }) => text);
+export function recalledTexts(
+  db: Db,
+  of: { session: string; memory: string },
+): Promise<{ request: string; text: string }[]> {
+  return db.all('select request, text from recalled where session = ? and memory = ?', of.session, of.memory);
 }
 
 export async function keepRecalled(

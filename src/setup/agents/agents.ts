@@ -36,6 +36,8 @@ export interface Agent {
 
 interface Hook {
   event: string;
+  /** Of which tools' calls. */
+  matcher?: string;
   handler: { [key: string]: Json };
 }
 
@@ -52,10 +54,17 @@ export function findAgent(name: AgentName): Agent {
  */
 const WHILE_THERE = process.platform === 'win32' ? [] : ['sh', '-c', 'test -f "$1" || exit 0; exec "$0" "$@"'];
 
-/** The hooks of Claude Code, as its settings and the plugin have them; that of prompts only its settings. */
+/** What is asked within a session: with each prompt, and at a call that failed. */
+interface Wants {
+  prompts: boolean;
+  failures: boolean;
+}
+const ALL: Wants = { prompts: true, failures: true };
+
+/** The hooks of Claude Code, as its settings and the plugin have them. */
 export function claudeCodeHooks(
   { node, hook, nocturne }: Programs,
-  { prompts = false, isPlugin = false } = {},
+  { prompts, failures, isPlugin = false }: Wants & { isPlugin?: boolean } = ALL,
 ): Hook[] {
   const run = (program: string, more: string[], rest: { [key: string]: Json }) => {
     // A plugin is gone with its files, and is the same on every platform.
@@ -73,10 +82,11 @@ export function claudeCodeHooks(
     { event: 'SessionStart', handler: recall },
     { event: 'SubagentStart', handler: recall },
     ...(prompts ? [{ event: 'UserPromptSubmit', handler: record({ timeout: PROMPT_S }) }] : []),
+    ...(failures ? [{ event: 'PostToolUseFailure', matcher: 'Bash', handler: record({ timeout: PROMPT_S }) }] : []),
   ];
 }
 
-function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
+function codexHooks({ node, hook, nocturne }: Programs, { prompts, failures }: Wants): Hook[] {
   const run = (words: string[], timeout: number) => {
     return { type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
   };
@@ -89,10 +99,11 @@ function codexHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}
     { event: 'SessionStart', handler: record(10) },
     { event: 'SessionStart', handler: run([nocturne, 'recall', '--hook', '--agent', 'codex'], 15) },
     ...(prompts ? [{ event: 'UserPromptSubmit', handler: record(PROMPT_S) }] : []),
+    ...(failures ? [{ event: 'PostToolUse', matcher: 'Bash', handler: record(PROMPT_S) }] : []),
   ];
 }
 
-function geminiHooks({ node, hook, nocturne }: Programs, { prompts = false } = {}): Hook[] {
+function geminiHooks({ node, hook, nocturne }: Programs, { prompts, failures }: Wants): Hook[] {
   const run = (name: string, words: string[], timeout: number) => {
     return { name, type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
   };
@@ -105,12 +116,15 @@ function geminiHooks({ node, hook, nocturne }: Programs, { prompts = false } = {
     { event: 'SessionStart', handler: record },
     { event: 'SessionStart', handler: recall },
     ...(prompts ? [{ event: 'BeforeAgent', handler: { ...record, timeout: PROMPT_S * 1_000 } }] : []),
+    ...(failures
+      ? [{ event: 'AfterTool', matcher: 'run_shell_command', handler: { ...record, timeout: PROMPT_S * 1_000 } }]
+      : []),
   ];
 }
 
 function hookedAgent(
   made: Omit<Agent, 'add' | 'remove' | 'find'> & {
-    hooks(programs: Programs, wants: { prompts: boolean }): Hook[];
+    hooks(programs: Programs, wants: Wants): Hook[];
   },
 ): Agent {
   const isOurs = (value: unknown, path: Path) => isOurHook(value, path, made.name);
@@ -118,9 +132,11 @@ function hookedAgent(
     ...made,
     add(text, { programs, rules }, config) {
       const file = made.file(config);
-      const hooks = made.hooks(programs, { prompts: config.recallPrompts });
+      const hooks = made.hooks(programs, { prompts: config.recallPrompts, failures: config.recallFailures });
       return [
-        ...hooks.map(({ event, handler }) => ({ path: ['hooks', event, -1], value: { hooks: [handler] } })),
+        ...hooks.map(({ event, handler, ...matcher }) => {
+          return { path: ['hooks', event, -1], value: { ...matcher, hooks: [handler] } };
+        }),
         ...rules.map((value) => ({ path: ['permissions', 'allow', -1], value })),
       ].reduce((into, { path, value }) => setValue(into, { path, value, file }), text);
     },

@@ -1,6 +1,7 @@
 // Written by nocturne setup opencode. Remove it with: nocturne setup opencode --remove
 // When a session is idle or was compacted, and when opencode ends, writes it as `opencode export` would into the nocturne
-// home, and tells nocturne's hook about it. A session's model is told what is remembered, the same in each of its requests.
+// home, and tells nocturne's hook about it. A session's model is told what is remembered, the same in each of its requests, and
+// behind the output of a shell's call that failed what is known of that.
 // Never throws into opencode.
 
 import { execFile, spawn } from 'node:child_process';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 const INSTALLED = { node: '', hook: '', nocturne: '', home: '' };
 const EVENTS = new Set(['session.idle', 'session.compacted']);
 const RECALL_MS = 15_000;
+const FAILURE_MS = 2_000;
 
 export const Nocturne = async ({ client, directory }) => {
   /** The hook's words for each session that went on here. */
@@ -39,6 +41,20 @@ export const Nocturne = async ({ client, directory }) => {
       // Another model only names the session.
       const text = session && (session.model ?? model?.id) === model?.id ? await session.text : '';
       if (text) system.push(text);
+    },
+    'tool.execute.after': async ({ tool, sessionID, args }, result) => {
+      // A call that went well costs nothing.
+      const code = result?.metadata?.exit;
+      if (tool !== 'bash' || !Number.isInteger(code) || code === 0 || process.env.NOCTURNE_WORKER) return;
+      const failed = {
+        tool_name: 'Bash',
+        tool_input: { command: args?.command },
+        error: `Exit code ${code}\n${result.output}`,
+      };
+      const text = await answerOf(INSTALLED.hook, ['opencode'], FAILURE_MS, {
+        ...{ session_id: sessionID, cwd: args?.workdir ?? directory, hook_event_name: 'PostToolUseFailure', ...failed },
+      }).then(contextOf, () => '');
+      if (text) result.output += `\n\n${text}`;
     },
     dispose: async () => {
       for (const input of told.values()) hook({ ...input, hook_event_name: 'SessionEnd' });
@@ -78,20 +94,30 @@ async function recall({ client, sessionID, directory }) {
     const { data: info } = await client.session.get({ path: { id: sessionID } });
     if (!info || info.parentID) return '';
     const input = { session_id: sessionID, cwd: info.directory ?? directory, hook_event_name: 'SessionStart' };
-    const answer = await new Promise((resolve, reject) => {
-      const { node, nocturne, home } = INSTALLED;
-      const options = { env: { ...process.env, NOCTURNE_HOME: home }, timeout: RECALL_MS, windowsHide: true };
-      const args = [nocturne, 'recall', '--hook', '--agent', 'opencode'];
-      const child = execFile(node, args, options, (error, stdout) => (error ? reject(error) : resolve(stdout)));
-      child.stdin.on('error', () => {});
-      child.stdin.end(JSON.stringify({ ...input, source: 'startup' }));
-    });
+    const asked = { ...input, source: 'startup' };
+    const answer = await answerOf(INSTALLED.nocturne, ['recall', '--hook', '--agent', 'opencode'], RECALL_MS, asked);
     if (answer.trim() === '') return '';
-    const { systemMessage, hookSpecificOutput } = JSON.parse(answer);
+    const { systemMessage } = JSON.parse(answer);
     // Not waited for: where nobody looks, nobody answers.
     if (systemMessage) client.tui.showToast({ body: { message: systemMessage, variant: 'info' } }).catch(() => {});
-    return hookSpecificOutput?.additionalContext ?? '';
+    return contextOf(answer);
   } catch {
     return '';
   }
+}
+
+function contextOf(answer) {
+  return answer.trim() === '' ? '' : (JSON.parse(answer).hookSpecificOutput?.additionalContext ?? '');
+}
+
+/** What a program of nocturne's prints to this. */
+function answerOf(program, args, timeout, input) {
+  return new Promise((resolve, reject) => {
+    const options = { env: { ...process.env, NOCTURNE_HOME: INSTALLED.home }, timeout, windowsHide: true };
+    const child = execFile(INSTALLED.node, [program, ...args], options, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    );
+    child.stdin.on('error', () => {});
+    child.stdin.end(JSON.stringify(input));
+  });
 }

@@ -1,0 +1,75 @@
+// Recall at a failing call, where `recallFailures` is on: the way that an agent found here before, when a command with its program or
+// its error failed. Promises: only what was tried in this repository and still stands in a topic; nothing that deletes, sends out,
+// pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice; of the failing call's words
+// nothing is kept. As with a prompt it waits for nobody that writes, and says nothing after its time.
+
+import type { Config } from '../base/config/config.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import { gitRoot } from '../memory/paths.ts';
+import { asContent, frameOf } from '../memory/recall/recall-words.ts';
+import { type FoundLine, foundLines } from '../memory/rests.ts';
+import { foundOn, parseTopic, withoutMark } from '../memory/text/topic.ts';
+import { programsIn } from '../rules/commands.ts';
+import { foldSpace } from '../rules/quotes.ts';
+import type { Failure } from './hook-input.ts';
+import { type Asked, answerWithin } from './within-session.ts';
+
+/** Of one failure, and of a session. */
+const MOST_AT_ONCE = 2;
+const MOST_OF_SESSION = 3;
+/** Shorter words of an error stand in many. */
+const LEAST_OF_ERROR = 12;
+const NAME = 'failure:';
+
+/** What the hook answers, as the agents read it; empty for nothing. */
+export async function answerFailure(
+  config: Config,
+  { input, failure, isOver }: { input: Record<string, unknown>; failure: Failure; isOver(): boolean },
+): Promise<string> {
+  if (!config.recallFailures) return '';
+  return answerWithin(config, { input, isOver, kind: NAME }, (asked) => nearFailure(failure, asked));
+}
+
+async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Promise<string> {
+  const told = shown.filter(({ request }) => request.startsWith(NAME)).length;
+  if (!own.row || told >= MOST_OF_SESSION) return '';
+  const programs = new Set(programsIn(failure.command));
+  const output = foldSpace(failure.output);
+  const isHere = isOfRepository(cwd);
+  const near = (await foundLines(db, own.row.id)).flatMap((line) => {
+    const { way } = line;
+    if (!way?.isHarmless || way.works === foldSpace(failure.command) || line.path.startsWith('archive/')) return [];
+    const error = foldSpace(way.error);
+    const score =
+      (error.length >= LEAST_OF_ERROR && output.includes(error) ? 2 : 0) +
+      (way.programs.some((program) => programs.has(program)) ? 1 : 0);
+    return score > 0 && isHere(line) ? [{ ...line, score }] : [];
+  });
+  if (near.length === 0) return '';
+  const files = await own.source.read([...new Set(near.map(({ path }) => path))]);
+  const best = Math.max(...near.map(({ score }) => score));
+  const { redact } = await import('../base/secrets/redact-text.ts');
+  const lines = new Set<string>();
+  for (const { path, line, score } of near) {
+    const standing = parseTopic(path, files.get(path)?.text ?? '').lines.find(({ id }) => id === line);
+    if (!standing || score < best || lines.size >= Math.min(MOST_AT_ONCE, MOST_OF_SESSION - told)) continue;
+    const said = withoutMark(standing.text);
+    if (shown.some(({ text }) => text.includes(asContent(said, own.isForeign)))) continue;
+    if ((await redact(standing.text)).found.length > 0) continue;
+    const day = foundOn(standing.text);
+    lines.add(`- ${said} (${day ? `found by the agent, ${day}` : 'found by agents'})\n`);
+  }
+  return lines.size === 0
+    ? ''
+    : (await frameOf('recall-failure', own.called))(asContent([...lines].join(''), own.isForeign));
+}
+
+/** Whether the calls behind a line ran in the repository of a directory; one of another machine is known by its memory. */
+function isOfRepository(cwd: string): (line: Pick<FoundLine, 'cwd'>) => boolean {
+  const rootOf = (dir: string) => gitRoot(dir) ?? canonicalPath(dir);
+  const root = rootOf(cwd);
+  return ({ cwd: there }) => {
+    if (there === null || there === undefined) return false;
+    return isDirectory(there) ? rootOf(there) === root : there === root || there.startsWith(`${root}/`);
+  };
+}

@@ -1,0 +1,73 @@
+// What a hook answers within a session, with a prompt or at a failing call: which memories it looks into, what the session was shown
+// already, and that it is noted as shown before it is. It waits for nobody that writes, makes nothing, and says nothing too late.
+
+import { hash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Config } from '../base/config/config.ts';
+import { canonicalPath, isStoreId } from '../base/files/directories.ts';
+import { statNow } from '../base/files/files.ts';
+import { textOf } from '../base/text/json.ts';
+import { databasePath, openDatabase } from '../db/open-database.ts';
+import type { Db } from '../db/sql.ts';
+import { Memories } from '../memory/memories.ts';
+import { enablementFor, scopeDir } from '../memory/places.ts';
+import { keepRecalled, recalledTexts } from '../memory/recall/recall.ts';
+import { pausesOf } from '../queue/pauses.ts';
+import { keeperOf, placesFor, type ScopedPlace } from './recalled-places.ts';
+
+/** For a job that is just writing. */
+const WAIT_MS = 100;
+
+export interface Asked {
+  db: Db;
+  own: ScopedPlace;
+  /** `own`, and those beside it. */
+  places: ScopedPlace[];
+  cwd: string;
+  /** What the session was given and, as far as is known, still has. */
+  shown: { request: string; text: string }[];
+}
+
+interface Hooked {
+  /** What the agent's hook was given. */
+  input: Record<string, unknown>;
+  /** Whether it is too late for an answer. */
+  isOver(): boolean;
+  /** What the answer is noted as. */
+  kind: string;
+}
+
+/** `say`: the text for the session; empty for nothing. */
+export async function answerWithin(
+  config: Config,
+  { input, isOver, kind }: Hooked,
+  say: (asked: Asked) => Promise<string>,
+): Promise<string> {
+  const [hookEventName, session] = [textOf(input.hook_event_name), textOf(input.session_id)];
+  if (!hookEventName || !session || textOf(input.agent_id)) return '';
+  const { home, databaseUrl: url, clock } = config;
+  if (url === undefined && statNow(databasePath(home)) === null) return '';
+  const db = await openDatabase({ home, url });
+  const memories = new Memories({ db, home, clock });
+  const [now, cwd] = [clock.now(), textOf(input.cwd) ?? process.cwd()];
+  try {
+    if (!(await enablementFor(config, { pauses: await pausesOf(db, now), cwd })).enabled) return '';
+    const place = scopeDir(config, { memory: 'project', cwd });
+    const memory = isStoreId(place, config) ? place : canonicalPath(place);
+    const { own, beside } = await placesFor({ config, opened: { db, memories } }, memory, { cwd });
+    // Where recall at the beginning of a session notes it, too.
+    const keeper = keeperOf(own, beside);
+    if (keeper === undefined || isOver()) return '';
+    const shown = await recalledTexts(db, { session, memory: keeper });
+    const text = await say({ db, own, places: [own, ...beside], cwd, shown });
+    if (text === '' || isOver()) return '';
+    const request = kind + hash('sha256', text).slice(0, 16);
+    const noted = keepRecalled(db, { session, memory: keeper, request, text, at: now.toISOString() }).then(() => true);
+    if (!(await Promise.race([noted, wait(WAIT_MS, false)])) || isOver()) return '';
+    return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
+  } finally {
+    await memories.close();
+    // What still waits for others to write ends with the process.
+    void db.close();
+  }
+}
