@@ -19,16 +19,7 @@ interface Shape {
   additionalProperties?: boolean | Shape;
 }
 
-export interface Setting {
-  name: string;
-  /** Null: none. */
-  value: unknown;
-  default: unknown;
-  isDefault: boolean;
-  /** Which values it takes, and what it is for, in words. */
-  allowed: string;
-  about: string;
-}
+export type Setting = Awaited<ReturnType<typeof readSettingsOf>>[number];
 
 /** By name; undefined: as by default. */
 export type NewSettings = Record<string, Json | undefined>;
@@ -89,11 +80,11 @@ function changed(text: string, { name, value, file }: { name: string; value: Jso
 }
 
 /** Those that are given, else all that are not as by default. Throws `bad-input` where one is no setting. */
-export async function readSettingsOf(home: string, names: string[] = []): Promise<Setting[]> {
+export async function readSettingsOf(home: string, names: string[] = []) {
   const settings = await readSettings(settingsPath(home));
   const defaults = settingsSchema.parse({});
   const known = lines();
-  const described = (names.length > 0 ? names : [...known.keys()]).map((name): Setting => {
+  const described = (names.length > 0 ? names : [...known.keys()]).map((name) => {
     const path = pathOf(name);
     if (!path) {
       const remedy = didYouMean(name, known.keys(), 'docs/settings.md lists the settings.');
@@ -104,6 +95,7 @@ export async function readSettingsOf(home: string, names: string[] = []): Promis
     );
     const { allowed = '', about = '' } = known.get(name) ?? known.get(path[0] ?? '') ?? {};
     const isDefault = JSON.stringify(value) === JSON.stringify(standard);
+    /** `value`: null: none; `allowed`: which values it takes, and `about`: what it is for, in words. */
     return { name, value: withoutPassword(value), default: standard, isDefault, allowed, about };
   });
   return names.length > 0 ? described : described.filter(({ isDefault }) => !isDefault);
@@ -135,10 +127,10 @@ function schema(): Shape {
 }
 
 /** What docs/settings.md says of each, by name; of what has settings of its own only those. */
-function lines(): Map<string, Pick<Setting, 'allowed' | 'about'>> {
+function lines(): Map<string, Record<'allowed' | 'about', string>> {
   const { properties = {} } = schema();
   const isGroup = (name: string) => properties[name]?.properties !== undefined;
-  const found = new Map<string, Pick<Setting, 'allowed' | 'about'>>();
+  const found = new Map<string, Record<'allowed' | 'about', string>>();
   let prefix = '';
   for (const line of (readTextNow(packagePath('docs', 'settings.md')) ?? '').split('\n')) {
     const [, heading] = /^## (.+)/.exec(line) ?? [];

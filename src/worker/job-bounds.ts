@@ -68,11 +68,7 @@ export function atMost(most: number, run: RunAgent): RunAgent {
   };
 }
 
-interface HeldBy {
-  db: Db;
-  clock: Clock;
-  config: Pick<Config, 'leaseMs'>;
-}
+type HeldBy = { db: Db; clock: Clock; config: Pick<Config, 'leaseMs'> };
 
 /** Does `work` while the claim is renewed; its signal aborts where `signal` does, or the claim is lost. */
 export async function holding<T>(

@@ -117,6 +117,7 @@ async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview)
   const id = memory?.id ?? '';
   const { db } = app;
   const paths = await db.all<{ path: string }>('select path from file where memory = ? and path is not null', id);
+  const missing = memory ? await missingIn(app, memory) : [];
   const index = (memory && (await headAt(db, id, 'MEMORY.md')))?.content?.toString() ?? '';
   const jobs = await db.all<
     Record<'id' | 'kind' | 'status' | 'createdAt', string> &
@@ -131,9 +132,9 @@ async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview)
     entries: await countsBy(app, ENTRIES, id),
     turns: await countsBy(app, TURNS, id),
     /** Files that were gone or empty at once, and are not back. */
-    missing: memory ? await missingIn(app, memory) : [],
+    missing,
     /** What keeps dreams from running, or from coming to their end. */
-    dreamHolds: memory ? await dreamHolds(app, memory) : [],
+    dreamHolds: memory ? await dreamHolds(app, memory, missing) : [],
     topics: paths.filter(({ path }) => isTopicPath(path)).length,
     oversized: memory ? oversizedIn(memory) : [],
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },

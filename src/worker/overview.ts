@@ -219,10 +219,10 @@ export interface DreamHold {
 
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
-/** What keeps the dreams of a memory from running, or from coming to their end. */
-export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold[]> {
+/** What keeps the dreams of a memory from running, or from coming to their end; `missing`: its files that are. */
+export async function dreamHolds(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
   const { db } = app;
-  const holds = sayMissing(await missingIn(app, memory)).flatMap(({ what, keepsDreams }): DreamHold[] =>
+  const holds = sayMissing(missing).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
   );
   const last = await db.get<{ outcome: string; code: string | null; error: string | null; at: string }>(
@@ -245,7 +245,8 @@ export async function dreamHolds(app: App, memory: MemoryRow): Promise<DreamHold
 async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, proposals: number): Promise<Need[]> {
   const { db } = app;
   const needs: Need[] = [];
-  const lost = sayMissing(await missingIn(app, memory));
+  const missing = await missingIn(app, memory);
+  const lost = sayMissing(missing);
   const accept = whose.command('nocturne dream --accept-missing');
   for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: accept });
   const check = whose.command('nocturne check');
@@ -258,7 +259,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     const what = later.length === 0 ? late : `${late} and ${later.length} more`;
     needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
   }
-  for (const { why, needsPerson } of await dreamHolds(app, memory)) {
+  for (const { why, needsPerson } of await dreamHolds(app, memory, missing)) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
     const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
     needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
