@@ -271,6 +271,35 @@ describe('what is cut', () => {
     expect(text).toMatch(/plan150 [^\n]* Shall I drop the table\?\n\[y1234567 human\]\n\| Yes\.$/);
   });
 
+  it('shows a failure with the call that made it good before other tools, from the line that tells, and what was alike once', async () => {
+    const used = (id: string, command: string, output: string, isError = false) => [
+      message(`c${id}-padded`, 'assistant', [call('Bash', { command }, id)]),
+      message(`r${id}-padded`, 'tool', [result(output, isError, id)]),
+    ];
+    const { text } = await buildOne(
+      [
+        turn([
+          message('p1234567', 'human', ['Make it green']),
+          ...used('10', 'make all', `${long('noise\n', 200)}\nerror: the linker was not found`, true),
+          ...used('11', 'make all CC=clang', 'built'),
+          ...used('12', 'git commit -m "build with clang: gcc lacks the linker"', '[main 1a2b3c4] build'),
+          ...[30, 31, 32, 33, 34, 35].flatMap((id) => used(String(id), `step${id}`, long(`log${id}x`, 60))),
+          ...[20, 21, 22, 23, 24, 25].flatMap((id) => used(String(id), 'launch', `launched ${long('it', 20)}`)),
+          message('f1234567', 'assistant', ['It is green.']),
+        ]),
+      ],
+      1_400,
+    );
+    expect(text).toContain('call Bash {"command":"make all"}');
+    expect(text).toContain('| error: the linker was not found');
+    expect(text).not.toContain('noise0');
+    expect(text).toContain('call Bash {"command":"make all CC=clang"}');
+    expect(text).toContain('gcc lacks the linker');
+    expect(text).toMatch(/\| launched it0[^\n]*\n\(the same 6 times\)/);
+    expect(text.match(/\| launched/g)).toHaveLength(1);
+    expect(text).not.toContain('log30x0');
+  });
+
   it('leaves out announcements, bookkeeping, listings and files that were read before other tool results, and colour codes always', async () => {
     const used = (id: string, tool: string, input: object, output: string) => [
       message(`c${id}-padded`, 'assistant', [call(tool, input, id)]),
