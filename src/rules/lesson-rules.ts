@@ -6,10 +6,10 @@ import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
 import { harmsIn, programsIn } from './commands.ts';
 import { claimsSpeaker, speaksToAgent } from './languages.ts';
-import { type Found, isSameTried, type Proof, type TriedCall } from './lessons.ts';
+import { type Found, isSameTried, MOST_QUOTED, type Proof, type TriedCall } from './lessons.ts';
 import { literals } from './literals.ts';
 import { findQuote } from './quotes.ts';
-import { carriedShare } from './words.ts';
+import { carriedShare, unitsOf } from './words.ts';
 
 /** A call that a quote is of. */
 interface QuotedCall {
@@ -94,7 +94,6 @@ const PROOFS: Record<Found, (lesson: Lesson) => string | Proven[]> = {
   outcome: outcomeProven,
 };
 
-const MOST_QUOTED = 300;
 const shown = (tried: TriedCall, proves: Proof): Proven => ({
   message: tried.call.message.id,
   quote: tried.act.does.slice(0, MOST_QUOTED).toWellFormed(),
@@ -182,11 +181,11 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const own = quoted.find(({ by }) => by === 'assistant');
   if (!own) return "evidence: a reason needs the agent's sentence that says it. Quote it, or leave it out.";
   const order = messages.findIndex(({ id }) => id === own.source.id);
+  const places = new Map(messages.map(({ id }, at) => [id, at]));
   const read = tried.find(({ act, result }) => {
     // What a test or a build prints is no text that somebody finds where it stands.
     if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;
-    const at = messages.findIndex(({ id }) => id === result.message.id);
-    return (at < 0 || at < order) && isReadIn(text, own.quote, result.text);
+    return (places.get(result.message.id) ?? -1) < order && isReadIn(text, own.quote, result.text);
   });
   if (read) return 'text: a text that was read says this; whoever looks there finds it. Leave it out.';
   if (answersTo(own.source, candidate).length > 0) return [];
@@ -211,15 +210,21 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     : 'evidence: a reason needs a call on the file or program that it names, after that sentence, or right before it with its result quoted, or the words by which the human accepts it. Quote that, or leave it out.';
 }
 
-function isReadIn(text: string, quote: string, result: string): boolean {
+function isReadIn(text: string, quote: string, whole: string): boolean {
+  const result = whole.slice(0, MOST_READ);
   if (findQuote(result, quote) !== null) return true;
-  return asRead(result.slice(0, MOST_READ)).some((seen) =>
+  // Most of what was read has not even the words.
+  const [lower, words] = [result.toLowerCase(), unitsOf(text)];
+  if (words.filter((word) => lower.includes(word.slice(0, STEM_CHARS))).length < words.length * READ_SHARE)
+    return false;
+  return asRead(result).some((seen) =>
     Array.from({ length: Math.ceil(seen.length / (PASSAGE_CHARS / 2)) }, (_, at) =>
       seen.slice((at * PASSAGE_CHARS) / 2, (at / 2 + 1) * PASSAGE_CHARS),
     ).some((passage) => carriedShare(text, [passage]) >= READ_SHARE),
   );
 }
 const MOST_READ = 20_000;
+const STEM_CHARS = 4;
 
 /** What leaves something behind that the next session meets. */
 const LEAVES =

@@ -24,6 +24,9 @@ export interface Way {
   isHarmless: boolean;
 }
 
+/** So much of a call is kept. */
+export const MOST_QUOTED = 300;
+
 /** The way that an entry's evidence proves; null where it proves none. */
 export function wayOf(evidence: readonly { quote: string; proves?: Proof }[]): Way | null {
   const said = (proves: Proof) => evidence.find((each) => each.proves === proves)?.quote;
@@ -34,7 +37,7 @@ export function wayOf(evidence: readonly { quote: string; proves?: Proof }[]): W
     files: filesIn(failed),
     error,
     works,
-    isHarmless: harmsIn(works).length === 0,
+    isHarmless: works.length < MOST_QUOTED && harmsIn(works).length === 0,
   };
 }
 
@@ -120,6 +123,9 @@ const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [
   [/^git/, /^(?:fatal|error): /m, /^(?:\[\S+ [0-9a-f]{7,}\]|To \S+)/m],
 ];
 
+/** A summary stands in the end of what a program prints. */
+const MOST_READ = 8_000;
+
 /** How a call ended, by its result's mark; where a pipe hides that, by the summary of a known program. */
 export function endOf(
   act: Act,
@@ -132,7 +138,8 @@ export function endOf(
   const name = (program?: string) => program?.split(' ')[0];
   if (act.programs.some((program) => name(program) !== name(act.programs.at(-1)))) return undefined;
   if (row === undefined) return undefined;
-  return row[1].test(text) ? 'failed' : row[2].test(text) ? 'worked' : undefined;
+  const end = text.slice(-MOST_READ);
+  return row[1].test(end) ? 'failed' : row[2].test(end) ? 'worked' : undefined;
 }
 
 /** What two calls share that try the same thing: a program, a file, or all that follows another program's name. */
