@@ -12,7 +12,7 @@ import { isDead } from '../base/process.ts';
 import { checkQueueUrl } from '../db/drivers.ts';
 import { makeTicket, servedAt } from '../page/visits.ts';
 import { allWorkers, queueNamespace } from '../queue/workers.ts';
-import type { Running } from '../server/serve.ts';
+import type { Running, ServeOptions as ServingOptions } from '../server/serve.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { type CommonOptions, portOf, wholeNumber, withApp } from './cli-options.ts';
@@ -68,17 +68,12 @@ const serve: CommandSpec<ServeOptions> = {
     refuseInTheClear(call.options);
     return withApp({ options: {}, parts: call.parts }, async (app) => {
       if (app.config.queueUrl) checkQueueUrl(app.config.queueUrl);
-      const [{ startServer }, { pagesOf }] = await Promise.all([
-        import('../server/serve.ts'),
-        import('../page/page.ts'),
-      ]);
       const { json, projects, url: urls, cors: origins, creates, reads, host, port, socket } = call.options;
       // Before it answers anybody: who sees it answer may end it.
       const ended = untilEnded();
-      const server = await startServer(app, {
+      const server = await startServing(app, {
         ...{ host, port, socket, tls: tlsOf(call.options), withProjects: projects, reached: { urls, origins } },
         ...{ createsPerMinute: creates, readsPerMinute: reads, version: call.version },
-        openPages: pagesOf(app),
       });
       try {
         const { keys } = server.deps;
@@ -100,6 +95,11 @@ const serve: CommandSpec<ServeOptions> = {
     });
   },
 };
+
+async function startServing(app: App, options: Omit<ServingOptions, 'openPages'>): Promise<Running> {
+  const [{ startServer }, { pagesOf }] = await Promise.all([import('../server/serve.ts'), import('../page/page.ts')]);
+  return startServer(app, { ...options, openPages: pagesOf(app) });
+}
 
 /** What others can reach must not be read on its way. */
 function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy, socket }: ServeOptions): void {
@@ -193,10 +193,8 @@ async function findServer({ db }: App): Promise<string | null> {
 }
 
 /** On the usual port, or where another program has that one, on a free one. */
-async function startHere(app: App, version: string): Promise<Running> {
-  const [{ startServer }, { pagesOf }] = await Promise.all([import('../server/serve.ts'), import('../page/page.ts')]);
-  const options = { version, openPages: pagesOf(app) };
-  return startServer(app, { ...options, port: PORT }).catch(() => startServer(app, { ...options, port: 0 }));
+function startHere(app: App, version: string): Promise<Running> {
+  return startServing(app, { version, port: PORT }).catch(() => startServing(app, { version, port: 0 }));
 }
 
 async function startBoardHere({ config, db }: App) {
