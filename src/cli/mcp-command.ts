@@ -5,7 +5,7 @@
 // memory by the first change, and one that is there by the first look.
 
 import { basename, resolve, sep } from 'node:path';
-import type { CallToolResult, Transport } from '@modelcontextprotocol/server';
+import type { Transport } from '@modelcontextprotocol/server';
 import type { Config } from '../base/config/config.ts';
 import type { McpStore } from '../base/config/settings.ts';
 import { AppError, describeError } from '../base/errors.ts';
@@ -43,16 +43,24 @@ const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
     withApp({ options: {}, parts: { ...parts, startedBy: 'program' } }, async (app) => {
       const stores = attachedStores(app.config, { given: options.store ?? [], cwd: process.cwd() });
       if (options.json) print(stores);
-      else await serveOnStreams({ stores, version, call: await callsOf(app) });
+      else await serveOnStreams(app, { stores, version });
     }),
 };
 
 /** Answers one client, until it is closed. */
 export async function serveMemory(
   app: App,
-  of: { stores: AttachedStore[]; version: string; transport: Transport },
+  { stores, version, transport }: { stores: AttachedStore[]; version: string; transport: Transport },
 ): Promise<{ close(): Promise<void> }> {
-  return serveClient({ ...of, call: await callsOf(app) });
+  const [{ serveStdio }, { memoryServer }, call] = await Promise.all([
+    import('@modelcontextprotocol/server/stdio'),
+    import('../tools/mcp-server.ts'),
+    callsOf(app),
+  ]);
+  return serveStdio(() => memoryServer({ stores, call, version }), {
+    transport,
+    onerror: (error) => note(`nocturne: ${describeFault(error)}`),
+  });
 }
 
 async function callsOf(app: App) {
@@ -77,38 +85,15 @@ async function memoryAt({ memories, config, db }: App, place: string, makes: boo
   return makes || isDirectory(place) ? memories.ofDirectory(place, of) : null;
 }
 
-interface Serving {
-  stores: AttachedStore[];
-  version: string;
-  call(asked: ToolCall): Promise<CallToolResult>;
-}
-
 /** Serves over stdin and stdout, until the client has closed its end. */
-async function serveOnStreams({ stores, version, call }: Serving): Promise<void> {
+async function serveOnStreams(app: App, of: { stores: AttachedStore[]; version: string }): Promise<void> {
   const { AnsweringTransport } = await import('../tools/mcp-server.ts');
   const transport = new AnsweringTransport();
   const ended = endOfInput(transport);
-  const connection = await serveClient({ stores, version, call, transport });
-  note(`nocturne serves ${stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
+  const connection = await serveMemory(app, { ...of, transport });
+  note(`nocturne serves ${of.stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
   await ended;
   await connection.close();
-}
-
-/** Answers one client, until it is closed. */
-async function serveClient({
-  stores,
-  version,
-  call,
-  transport,
-}: Serving & { transport: Transport }): Promise<{ close(): Promise<void> }> {
-  const [{ serveStdio }, { memoryServer }] = await Promise.all([
-    import('@modelcontextprotocol/server/stdio'),
-    import('../tools/mcp-server.ts'),
-  ]);
-  return serveStdio(() => memoryServer({ stores, call, version }), {
-    transport,
-    onerror: (error) => note(`nocturne: ${describeFault(error)}`),
-  });
 }
 
 /** What came in and could not be answered, in a line: the SDK tells every way in which it is no message. */
