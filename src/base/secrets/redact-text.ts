@@ -56,11 +56,17 @@ export function findSecrets(text: string): Found[] {
       last.end = Math.max(last.end, span.end);
     }
   }
-  return found.map(({ rule, start, end }) => {
-    const [from, to] = folded.original(start, end);
-    return { rule, start: from, end: to };
-  });
+  const taken = [...text.matchAll(TAKEN)].map(({ 0: { length }, index }) => ({ from: index, to: index + length }));
+  const isTaken = (at: number) => taken.some(({ from, to }) => at > from && at < to);
+  return found
+    .map(({ rule, start, end }) => {
+      const [from, to] = folded.original(start, end);
+      return { rule, start: from, end: to };
+    })
+    .filter(({ start, end }) => taken.length === 0 || !(isTaken(start) || isTaken(end)));
 }
+/** What was taken out before is no part of another secret. */
+const TAKEN = /\[redacted:[\w-]+\]/g;
 
 /** In lower case, and as long as it was. */
 function lowered(text: string): string {

@@ -52,7 +52,7 @@ const ALGORITHM =
 /** Whether the value stands for one: a variable, a template, stars, a type, `your-key-here`; or is a version. */
 export function isPlaceholder(value: string): boolean {
   return (
-    /^[$<{[%(#]|\$\{|\{\{|%[A-Z_]{2,}%|\*{3}|x{4}|\.{3}|\u2026|\u2022/i.test(value) ||
+    /^[$<{[%(#]|^:[a-z_]\w*$|\$\{|\{\{|%[A-Z_]{2,}%|\*{3}|x{4}|\.{3}|\u2026|\u2022/i.test(value) ||
     /^(.)\1*$/s.test(value) ||
     /^[~^<>=v]{0,2}\d{1,5}(?:\.\d{1,5}){1,3}(?:[-+][\w.]{1,30})?$/.test(value) ||
     PLACEHOLDER_WORD.test(value) ||

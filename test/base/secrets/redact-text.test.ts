@@ -234,3 +234,11 @@ describe('redact', () => {
     },
   );
 });
+
+test('what was taken out is no part of another secret, and a bound parameter is none', async () => {
+  const dsn = 'sql.Open("mysql", "crm:97=eX-g_f5IhBN+%y&4+a0@tcp(mysql.crm:3306)/crm")';
+  const { text } = await redact(dsn);
+  expect(text).toBe('sql.Open("mysql", "crm:[redacted:url-login]@tcp(mysql.crm:3306)/crm")');
+  const bound = 'CREATE USER pedro IDENTIFIED BY :password;';
+  expect(await redact(bound)).toEqual({ text: bound, found: [] });
+});
