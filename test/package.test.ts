@@ -70,7 +70,7 @@ test.skipIf(isQuick)(
     expect(packages.length).toBeLessThan(100);
     expect(run(['remember', 'Always use pnpm.']).status).toBe(0);
     expect(run(['recall']).stdout).toContain('Always use pnpm.');
-    expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks: ~/.codex/hooks.json');
+    expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks, one with each prompt: ~/.codex/hooks.json');
     expect(run(['doctor']).stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
     // As a library, without the SDK that only whoever calls it may have.
     const program = `import * as library from '${join(modules, 'nocturne/dist/lib/index.js')}';

@@ -5,6 +5,7 @@
 
 import type { Config } from '../base/config/config.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
+import type { Evidence } from '../memory/memory-types.ts';
 import { gitRoot } from '../memory/paths.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
@@ -34,15 +35,22 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
   const told = shown.filter(({ request }) => request.startsWith(NAME)).length;
   if (!own.row || told >= MOST_OF_SESSION) return '';
   const programs = new Set(programsIn(failure.command));
+  const names = [...programs].map((program) => program.split(' ').at(-1) ?? program);
   const output = foldSpace(failure.output);
   const isHere = isOfRepository(cwd);
-  const near = (await foundLines(db, own.row.id)).flatMap((line) => {
+  const isNear = (error: string) => error.length >= LEAST_OF_ERROR && output.includes(error);
+  // Looked at first, as what is read of thousands of lessons takes the time.
+  const mayBe = (evidence: readonly Evidence[]) =>
+    evidence.some(
+      ({ proves, quote }) =>
+        (proves === 'error' && isNear(foldSpace(quote))) ||
+        (proves === 'failed' && names.some((name) => quote.includes(name))),
+    );
+  const near = (await foundLines(db, own.row.id, mayBe)).flatMap((line) => {
     const { way } = line;
     if (!way?.isHarmless || way.works === foldSpace(failure.command) || line.path.startsWith('archive/')) return [];
-    const error = foldSpace(way.error);
     const score =
-      (error.length >= LEAST_OF_ERROR && output.includes(error) ? 2 : 0) +
-      (way.programs.some((program) => programs.has(program)) ? 1 : 0);
+      (isNear(foldSpace(way.error)) ? 2 : 0) + (way.programs.some((program) => programs.has(program)) ? 1 : 0);
     return score > 0 && isHere(line) ? [{ ...line, score }] : [];
   });
   if (near.length === 0) return '';

@@ -7,6 +7,7 @@ import { type Found, type Way, wayOf } from '../rules/lessons.ts';
 import { containsLiteral, literals } from '../rules/literals.ts';
 import { contentWords, isNegated, similarity } from '../rules/words.ts';
 import { type Actor, headAt } from './file-rows.ts';
+import type { Evidence } from './memory-types.ts';
 import { logDay, parseLog } from './text/daily-log.ts';
 import { isTopicFile, lineId, parseTopic, type TopicLine } from './text/topic.ts';
 import { type Change, keyFrom } from './undo-rows.ts';
@@ -201,14 +202,30 @@ export interface FoundLine extends Rest {
   way: Way | null;
 }
 
-/** The lines that rest on lessons which stand, once for each lesson; a line may not stand any more. */
-export async function foundLines(sql: Sql, memory: string): Promise<FoundLine[]> {
-  const rows = await sql.all<Omit<FoundLine, 'way'> & { quotes: string }>(
-    `select r.file, f.path, r.line, r.source, e.found, e.quotes, s.cwd, s.machine from rests r
-       join entry e on e.memory = r.memory and e.id = r.source join file f on f.memory = r.memory and f.id = r.file
-       left join session s on s.id = e.session
-     where r.memory = ? and e.found is not null and e.state <> 'gone' and f.path is not null order by f.path, r.line, e.at`,
+/** The lines that rest on lessons which stand, once for each lesson, or on those with such evidence; a line may not stand any more. */
+export async function foundLines(
+  sql: Sql,
+  memory: string,
+  isMeant: (evidence: readonly Evidence[]) => boolean = () => true,
+): Promise<FoundLine[]> {
+  const rows = await sql.all<Pick<FoundLine, 'source' | 'found' | 'cwd' | 'machine'> & { quotes: string }>(
+    `select e.id as source, e.found, e.quotes, s.cwd, s.machine from entry e left join session s on s.id = e.session
+     where e.memory = ? and e.found is not null and e.state <> 'gone' order by e.at`,
     memory,
   );
-  return rows.map(({ quotes, ...row }) => ({ ...row, way: wayOf(JSON.parse(quotes)) }));
+  const lessons = rows.flatMap(({ quotes, ...row }) => {
+    const evidence: Evidence[] = JSON.parse(quotes);
+    return isMeant(evidence) ? [{ ...row, way: wayOf(evidence) }] : [];
+  });
+  // Not in one statement: it would go through what all lines rest on.
+  const select = `select r.file, f.path, r.line, r.source from rests r join file f on f.memory = r.memory and f.id = r.file
+    where r.memory = ? and f.path is not null and r.source in (#)`;
+  const sources = lessons.map(({ source }) => source);
+  const lines = Map.groupBy(await allOf<Rest & { path: string }>(sql, select, sources, memory), ({ source }) => source);
+  const found = lessons.flatMap((lesson) => (lines.get(lesson.source) ?? []).map((line) => ({ ...lesson, ...line })));
+  return found.sort((a, b) => (a.path === b.path ? compare(a.line, b.line) : compare(a.path, b.path)));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

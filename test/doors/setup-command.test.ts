@@ -70,7 +70,7 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
   };
   const ended = await runHere(['setup', '--yes', '--learn', '--key-file', key], environment);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect(ended.stdout).toContain('Claude Code   hooks: ~/.claude/settings.json');
+  expect(ended.stdout).toContain('Claude Code   hooks, one with each prompt: ~/.claude/settings.json');
   expect(ended.stdout).toContain('The key works: test-model answers.');
   expect(ended.stdout).toContain('10 sessions of the last 7 days, no price known,');
   expect(ended.stdout).toContain('Learned 10 things from 10 sessions.');

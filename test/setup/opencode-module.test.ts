@@ -26,6 +26,8 @@ async function loaded(sessions: Record<string, object | Error>) {
        const fs = require('fs');
        fs.writeFileSync(${JSON.stringify(told)} + '.tmp', JSON.stringify({ args: process.argv.slice(2), home: process.env.NOCTURNE_HOME, input: JSON.parse(said) }));
        fs.renameSync(${JSON.stringify(told)} + '.tmp', ${JSON.stringify(told)});
+       const { error } = JSON.parse(said);
+       if (error) console.log(JSON.stringify({ hookSpecificOutput: { additionalContext: 'known of ' + error } }));
      });`,
   );
   const nocturne = join(dir, 'nocturne.cjs');
@@ -55,6 +57,15 @@ async function loaded(sessions: Record<string, object | Error>) {
     told,
     dispose,
     toasts,
+    /** What the model is given of a call's output. */
+    async calls(tool: string, exit: number | undefined) {
+      const result = { title: '', output: 'went on', metadata: { exit } };
+      await plugin['tool.execute.after'](
+        { tool, sessionID: 'ses_1', callID: 'c', args: { command: 'pnpm test' } },
+        result,
+      );
+      return result.output;
+    },
     says: (sessionID: string) => plugin['chat.message']({ sessionID, model: { modelID: 'large' } }),
     /** What a request of the session gets besides. */
     async asks(sessionID: string, model = 'large'): Promise<string[]> {
@@ -122,4 +133,17 @@ test('a session’s model is told what is remembered, the same in each request; 
   await says('ses_2');
   expect(await asks('ses_2')).toEqual([]);
   expect(toasts).toHaveLength(1);
+});
+
+test('behind the output of a shell’s call that failed stands what is known of it; of all others the hook is told nothing', async () => {
+  const { calls, told } = await loaded({ ses_1: INFO });
+  expect(await calls('bash', 0)).toBe('went on');
+  expect(await calls('read', 1)).toBe('went on');
+  expect(await calls('bash', undefined)).toBe('went on');
+  expect(existsSync(told)).toBe(false);
+  expect(await calls('bash', 2)).toBe('went on\n\nknown of Exit code 2\nwent on');
+  expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({
+    args: ['opencode'],
+    input: { hook_event_name: 'PostToolUseFailure', tool_name: 'Bash', tool_input: { command: 'pnpm test' } },
+  });
 });
