@@ -30,7 +30,7 @@ interface CheckOptions extends CommonOptions {
   acceptMissing?: boolean;
 }
 
-export interface ReportedFinding extends Omit<Finding, 'apply'> {
+interface ReportedFinding extends Omit<Finding, 'apply'> {
   isMended: boolean;
 }
 
@@ -109,11 +109,7 @@ function sayRestored(
 }
 
 /** What is found, mended where that is asked for and needs no guess. */
-export async function checkMemory(
-  { memories }: App,
-  memory: MemoryRow,
-  isMending: boolean,
-): Promise<ReportedFinding[]> {
+async function checkMemory({ memories }: App, memory: MemoryRow, isMending: boolean): Promise<ReportedFinding[]> {
   const found = await findFaults(memories, memory);
   const open = ({ apply: _, ...finding }: Finding): ReportedFinding => ({ ...finding, isMended: false });
   if (!isMending || found.every(({ apply }) => !apply)) return found.map(open);
@@ -138,7 +134,7 @@ function tell(report: CheckReport, { json }: CheckOptions): void {
   process.exitCode = report.findings.every(({ isMended }) => isMended) ? EXIT.fine : EXIT.failed;
 }
 
-export function describeCheck({ memory, findings, accepted = [] }: CheckReport): string {
+function describeCheck({ memory, findings, accepted = [] }: CheckReport): string {
   const letGo = accepted.map((path) => `${path}: is let go`);
   if (findings.length === 0) return [...letGo, `${memory}: fine`].join('\n');
   const open = findings.filter(({ isMended }) => !isMended).length;

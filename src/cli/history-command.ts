@@ -176,7 +176,7 @@ async function actorFrom(app: App, given: string | undefined): Promise<ListVersi
 }
 
 /** A version as JSON says it. */
-export function toldVersion({ file, op, size, actor, redactedBy, job: _, ...version }: Version) {
+function toldVersion({ file, op, size, actor, redactedBy, job: _, ...version }: Version) {
   const { id, path, at, sha, previous, redactedAt, ...more } = version;
   return {
     ...{ id, memory: file, path, operation: op, actor: actorName(actor), at, sha, sizeBytes: size, previous },

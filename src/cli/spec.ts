@@ -87,7 +87,7 @@ export interface CommandSpec<Options extends object = object, Args extends unkno
 }
 
 /** What every command of a program is called with. */
-export type CalledAt = Pick<Call, 'parts' | 'version'>;
+type CalledAt = Pick<Call, 'parts' | 'version'>;
 
 /** Commands that share a subject, and so a file. */
 export interface CommandModule {
@@ -96,20 +96,20 @@ export interface CommandModule {
 }
 
 /** How wide the help is: as the terminal, and at most 80. */
-export function helpColumns(): number {
+function helpColumns(): number {
   return Math.min(process.stdout.columns || 80, 80);
 }
 
 /** What every command may end with. */
-export function sayExitCodes(): string {
+function sayExitCodes(): string {
   const codes = Object.entries(EXIT) as [keyof typeof EXIT, number][];
   return codes
     .map(([name, code]) => wrap(`  ${String(code).padStart(2)}  ${EXIT_MEANINGS[name]}`, helpColumns(), 6))
     .join('\n');
 }
 
-/** @internal Adds the commands to the program, group by group. */
-export function addCommands(program: Command, specs: CommandSpec[], at: CalledAt): void {
+/** Adds the commands to the program, group by group. */
+function addCommands(program: Command, specs: CommandSpec[], at: CalledAt): void {
   for (const [group, names] of Object.entries(GROUPS)) {
     program.commandsGroup(`${group}:`);
     for (const name of names)

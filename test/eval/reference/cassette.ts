@@ -2,7 +2,7 @@
 // it was for, a hash of what was asked, and the answer. What an answer quotes is kept as a place in the transcript.
 //
 // A play is a directory with bridge/inbox/NNNN.json (requests), bridge/outbox/NNNN.json (their answers) and, for each
-// session, <session>/extract.json, which `nocturne extract --json` wrote.
+// session, <session>/extract.json, which `nocturne learn --json` wrote.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
