@@ -72,7 +72,7 @@ const SHARES = {
   failed: 1 / 6,
   question: 1 / 8,
   plan: 1 / 4,
-  tool: 1 / 6,
+  tool: 1 / 7,
 };
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;

@@ -318,7 +318,7 @@ describe('what is cut', () => {
           message('f1234567', 'assistant', ['It is green.']),
         ]),
       ],
-      900,
+      1_050,
     );
     expect(text).toContain('| 3 failed, 2 passed');
     expect(text).toContain('call Bash {"command":"git log"}');
