@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { environmentIn } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { sized } from '../support/depth.ts';
 import { CLIENTS, expectAnswers, expectData, lostRemedies, NOTES, VERSIONS } from '../support/mcp-errors.ts';
 import { DOOR } from '../support/run.ts';
 import { dirWith, tempDir } from '../support/temp.ts';
 
 test.for(VERSIONS)('each error of each tool reaches a client of %s with what to do', async (version, { skip }) => {
-  // In the small size one; over HTTP another (wings/server).
-  skip(!waysTaken(VERSIONS).includes(version));
+  // In the small size over HTTP alone (server/mcp-errors.test.ts).
+  skip(sized({ quick: true, deep: false }));
   const home = tempDir();
   const client = await CLIENTS[version].stdio({
     command: process.execPath,
