@@ -5,7 +5,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
@@ -123,6 +132,11 @@ function writeThirdParties(modules) {
       .map(([dir, each]) => `${each.name} ${each.version} (${each.licence})\n\n${licenceTextIn(dir)}\n`)
       .join('\n---\n\n'),
   );
+  const mit = readFileSync('LICENSE', 'utf8').replace(/^[\s\S]*?(?=Permission is hereby)/, '');
+  for (const name of ['gitleaks', 'seed-words']) {
+    const { from } = JSON.parse(readFileSync(`src/base/secrets/${name}.json`, 'utf8'));
+    appendFileSync('dist/licences.txt', `\n---\n\n${from}\n\n${mit}`);
+  }
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const installed = Object.entries(lock.packages)
     .filter(

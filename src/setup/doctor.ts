@@ -16,6 +16,7 @@ import { databasePath } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
+import { scrubSecrets } from '../memory/scrub.ts';
 import { readMemorySnapshot, sayOffer } from '../memory/text/memory-snapshot.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
@@ -83,6 +84,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await of(checkSchedule)),
       await checkSpool(config),
       ...(await of(checkMemories)),
+      ...(await of(checkSecrets)),
       ...(trouble.length > 0 ? [] : await checkSnapshot(app, config, at.cwd)),
     ];
   } finally {
@@ -195,6 +197,21 @@ async function checkMemories(app: App): Promise<Checked[]> {
       const remedy = command === 'nocturne doctor' ? 'Nothing is lost: the work waits.' : `Run ${command}.`;
       return fail('waits', text, remedy);
     }),
+  ];
+}
+
+/** What was kept before today's rules knew it. */
+async function checkSecrets(app: App): Promise<Checked[]> {
+  const { files, versions, rows, home, sessions } = await app.redact({ scrub: scrubSecrets, isDry: true });
+  const places = files.length + versions + rows + home.length + sessions.length;
+  if (places === 0) return [];
+  const remedy = 'nocturne redact --secrets --dry-run lists them; without --dry-run they go.';
+  return [
+    warn(
+      'secrets',
+      `${sayCount(places, 'place')} that ${places === 1 ? 'holds' : 'hold'} what looks like a secret`,
+      remedy,
+    ),
   ];
 }
 

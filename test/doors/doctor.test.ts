@@ -110,6 +110,20 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   });
 });
 
+test('what looks like a secret and was kept before the rules knew it is counted, and not shown', async () => {
+  const person = aPerson();
+  const { home } = await installed(person, 'claude-code');
+  await makeRows(home);
+  makeDirectory(join(home, 'logs'));
+  const token = `glpat-${'a1B2c3D4e5'.repeat(2)}`;
+  writeFileSync(join(home, 'logs', 'worker.log'), `${JSON.stringify({ said: `the token is ${token}` })}\n`);
+  const { of, text } = await doctor(person);
+  expect(of('secrets')).toEqual([
+    expect.objectContaining({ state: 'warn', found: expect.stringMatching(/^1 place that holds/) }),
+  ]);
+  expect(text).not.toContain(token);
+});
+
 test('a dreamCron that gives no night is named, for no worker starts with it', async () => {
   const person = aPerson();
   const home = person.home;

@@ -52,7 +52,7 @@ const LINE = (length: number) =>
   String.raw`[A-Za-z0-9+/]{${length}}(?:${AROUND}\n${AROUND}?[A-Za-z0-9+/]{${length}}(?![A-Za-z0-9+/]))+(?:${AROUND}\n${AROUND}?[A-Za-z0-9+/]{4,70}={0,2}(?=[\s"'\x60,;]|$))?`;
 /** What is left of a line above them, where the block is cut. */
 const HALF_A_LINE = new RegExp(String.raw`(?<=\s|^)[A-Za-z0-9+/]{8,69}\n${AROUND}$`);
-const KEY_LINES = new RegExp(String.raw`(?<![A-Za-z0-9+/])(?:${LINE(64)}|${LINE(70)})`, 'g');
+const KEY_LINES = new RegExp(`${LINE(64)}|${LINE(70)}`, 'y');
 
 interface Run {
   start: number;

@@ -143,11 +143,8 @@ function structured(text: string, name: Name): Span | undefined {
   if (!SPACE.test(text)) return undefined;
   const from = SPACE.lastIndex;
   const isFlag = IS_FLAG.test(name.before);
-  if (
-    !isFlag &&
-    !(IS_SETTING.test(name.before) && /^\S+[ \t]*(?:[-/]{1,2}\w.*)?(?:\n|$)/.test(text.slice(from, from + 300)))
-  )
-    return undefined;
+  const isAlone = () => /^\S+[ \t]*(?:[-/]{1,2}\w.*)?(?:\n|$)/.test(text.slice(from, from + 300));
+  if (!isFlag && !(isAlone() && IS_SETTING.test(name.before))) return undefined;
   return valueAt(text, from, { ...name, way: isFlag ? 'joint' : 'beside', joint: ' ' });
 }
 

@@ -30,11 +30,12 @@ export function isShuffled(value: string): boolean {
 
 /** In an order that no word or name has; one case will do where there are digits. */
 export function isMachineMade(value: string): boolean {
-  const letters = value.replace(/[^A-Za-z0-9]/g, '');
-  if (letters.length < 8 || bitsOf(letters) < 2) return false;
-  if (/^\d+$/.test(letters)) return true;
-  if (/\d/.test(letters)) return changesIn(letters) >= letters.length / 8;
-  return /[a-z]/.test(letters) && /[A-Z]/.test(letters) && changesIn(letters) >= letters.length / 5;
+  const letters = value.replace(/[^A-Za-z0-9]+/g, '');
+  if (letters.length < 8) return false;
+  const hasDigit = /\d/.test(letters);
+  const isMixed = hasDigit || (/[a-z]/.test(letters) && /[A-Z]/.test(letters));
+  if (!/^\d+$/.test(letters) && (!isMixed || changesIn(letters) < letters.length / (hasDigit ? 8 : 5))) return false;
+  return bitsOf(letters) >= 2;
 }
 
 /** How often the kind of character changes: lower case, upper case, digit. */

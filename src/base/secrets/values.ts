@@ -121,7 +121,7 @@ const PROTECTS =
 
 /** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
 function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean {
-  const whose = /[A-Za-z][\w-]{0,60}[ ]?$/.exec(before)?.[0] ?? '';
+  const whose = /[A-Za-z][\w-]{0,60}[ ]?$/.exec(before.slice(-62))?.[0] ?? '';
   if (way === 'prose') {
     if (isCode(value) || value.length < 14) return false;
     if (namesVendor(whose)) return isMachineMade(value);

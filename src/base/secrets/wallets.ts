@@ -11,7 +11,7 @@ const LISTS = [lists.english, lists.french, lists.spanish].map(
 const COUNTS = [24, 21, 18, 15, 12];
 const WORD = '[a-zà-ÿ]{3,11}';
 const BETWEEN = String.raw`(?:[ \t\n,;|"'.]{1,9}(?:\d{1,2}[.):]?[ \t]{0,3})?)`;
-const WORDS = new RegExp(String.raw`(?<![A-Za-zà-ÿ\d])${WORD}(?:${BETWEEN}${WORD}){11,}(?![A-Za-zà-ÿ])`, 'g');
+const WORDS = new RegExp(String.raw`(?<![A-Za-zà-ÿ\d])${WORD}(?:${BETWEEN}${WORD}){11,60}(?![A-Za-zà-ÿ])`, 'g');
 const CALLED =
   /seed|mnemonic|recovery|backup|wallet|passphrase|phrase|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
 
@@ -22,6 +22,8 @@ export function findWalletKeys(text: string): Found[] {
   const asked = { left: MOST_ASKED };
   for (const run of text.matchAll(WORDS)) {
     const words = [...run[0].matchAll(/[a-zà-ÿ]+/g)].map((word) => ({ word: word[0], at: run.index + word.index }));
+    // Words said again and again are no phrase.
+    if (new Set(words.slice(0, 12).map(({ word }) => word)).size < 6) continue;
     for (const list of LISTS) found.push(...phrasesOf(words, list, text, asked));
   }
   for (const key of text.matchAll(KEYS)) {
