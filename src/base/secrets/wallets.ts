@@ -73,6 +73,8 @@ function phraseIn(numbers: number[], isCalled: boolean, asked: { left: number })
 }
 
 function hasChecksum(numbers: number[]): boolean {
+  // A word that is said again and again is drawn by no wallet.
+  if (new Set(numbers).size <= numbers.length / 2) return false;
   const bits = numbers.map((number) => number.toString(2).padStart(11, '0')).join('');
   const length = (bits.length / 33) * 32;
   const bytes = Uint8Array.from(bits.slice(0, length).match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));

@@ -15,7 +15,7 @@ echo '{"wallMs":14400000,"jobWallMs":14400000,"requestMs":7200000,"dayTokens":50
 export HOME="$out/home" NOCTURNE_HOME="$out/home" CLAUDE_CONFIG_DIR="$out/home" NOCTURNE_ZONE=UTC NOCTURNE_QUEUE_URL=
 export NOCTURNE_MEMORY_DIR="$out/memory" ANTHROPIC_BASE_URL="$(cat "$out/url")" ANTHROPIC_API_KEY=none
 unset REDIS_URL
-nocturne() { node "$root/src/doors/cli/nocturne.js" "$@"; }
+nocturne() { node "$root/src/cli/nocturne.js" "$@"; }
 real="$shared/transcripts/claude-code/entireio+git-sync"
 n=0
 while read -r day file; do
