@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser)(
     }
     await lookThrough(`/memory/${memory}/logs`, '.list a.row');
     // What no file system or session takes as a name is not among them.
-    for (const shows of Object.values(shown)) expect(shows).toBeGreaterThan((count / every) * 0.6);
+    for (const shows of Object.values(shown)) expect(shows).toBeGreaterThanOrEqual(Math.floor((count / every) * 0.6));
     expect(problems).toEqual([]);
     expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
   },
