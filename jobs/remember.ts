@@ -51,7 +51,8 @@ export async function remember(
 ): Promise<RememberReport> {
   // 1.
   const redaction = await redact(typed);
-  const text = asSeen(redaction.text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));
+  // On one line, and without what is not seen, it may say more.
+  const { text } = await redact(asSeen(redaction.text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')));
   if (text === '') {
     throw new AppError('bad-input', 'There is nothing to remember: no words were given.', {
       remedy: 'Say it in quotes: nocturne remember "Always use pnpm."',
