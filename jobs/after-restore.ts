@@ -1,17 +1,24 @@
 // After a restore: what is to be done to rows that came from a copy, before anything is told of them.
 //
 // 1. What was under way in the copy is nobody's; today's spend counts as full, and keys are off, until a person says otherwise.
-// 2. What was forgotten or redacted since the copy is so again.
+// 2. What was forgotten or redacted since the copy is so again: marks beside the copies of the database tell, as salted sums of ids. They
+//    say nothing to who reads them without the rows.
 // 3. Look into every working copy: files are what they are by now, and entries of logs that no row knows come in.
 
+import { hash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { isDirectory } from '../src/base/files/directories.ts';
+import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.ts';
+import { parseJson } from '../src/base/text/json.ts';
 import { dayOf } from '../src/base/time.ts';
-import { insert, newId } from '../src/db/sql.ts';
+import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
 import { lookInto } from '../src/memory/commit.ts';
+import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { takeInHistory } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
-import { applyMarks } from '../src/memory/redaction-marks.ts';
+import { dropWords, forgetEntry, REDACTED, wipe } from '../src/memory/redaction.ts';
+import { Change } from '../src/memory/undo-rows.ts';
 import { fillDay } from '../src/queue/spend.ts';
 
 /** A row of this in `setting` turns a key off, until it is confirmed. */
@@ -64,4 +71,92 @@ export async function afterRestore({
   }
   await endJob(db, job, { outcome: 'restored', output: report, at: clock.now().toISOString() });
   return report;
+}
+
+interface Mark {
+  what: 'forgotten' | 'redacted';
+  salt: string;
+  sums: string[];
+}
+
+function marksPath(home: string): string {
+  return join(home, 'backups', 'marks.jsonl');
+}
+
+/** `ids`: of versions, of entries behind the id of their memory (`memory_… e_…`), and of messages that these rest on (`markOf`). */
+export function addMark(home: string, { what, ids }: { what: Mark['what']; ids: readonly string[] }): void {
+  if (ids.length === 0) return;
+  const salt = randomBytes(16).toString('hex');
+  const mark: Mark = { what, salt, sums: [...new Set(ids)].map((id) => sumOf(salt, id)) };
+  makeDirectory(join(home, 'backups'));
+  writeWhole(marksPath(home), `${readTextNow(marksPath(home)) ?? ''}${JSON.stringify(mark)}\n`);
+}
+
+function sumOf(salt: string, id: string): string {
+  return hash('sha256', `${salt} ${id}`).slice(0, 32);
+}
+
+/** Does again to restored rows what was done to them since; answers how many it was. */
+async function applyMarks(db: Db, home: string, now: Date): Promise<number> {
+  const marks = (readTextNow(marksPath(home)) ?? '')
+    .split('\n')
+    .flatMap((line) => (parseJson(line) as Mark | undefined) ?? []);
+  if (marks.length === 0) return 0;
+  await keepMarks(db, marks);
+  const isIn = marks.map(({ what, salt, sums }) => {
+    const known = new Set(sums);
+    return { what, has: (id: string) => known.has(sumOf(salt, id)) };
+  });
+  const marksOf = (id: string) => new Set(isIn.flatMap(({ what, has }) => (has(id) ? what : [])));
+  const entries = await db.all<{ memory: string; id: string }>('select memory, id from entry');
+  const versions = await db.all<{ id: string }>('select id from version where redacted_at is null');
+  return db.write(async (sql) => {
+    let count = 0;
+    for (const { memory, id } of entries) {
+      const found = marksOf(`${memory} ${id}`);
+      if (found.size > 0) count += 1;
+      if (found.has('forgotten')) await forgetEntry(sql, memory, id);
+      if (found.has('redacted')) await dropWords(sql, memory, id);
+    }
+    for (const { id } of versions) {
+      if (!marksOf(id).has('redacted')) continue;
+      count += 1;
+      await replaceHead(sql, id, now);
+      await wipe(sql, id, { by: { kind: 'user', id: null }, now });
+    }
+    return count;
+  });
+}
+
+/** What was redacted and is a head by the restore gives way to a text that says so: what stood there since is lost. */
+async function replaceHead(sql: Sql, id: string, now: Date): Promise<void> {
+  const select = 'select memory, id as file, path from file where head = ?';
+  const of = await sql.get<{ memory: string; file: string; path: string | null }>(select, id);
+  if (!of || of.path === null) return;
+  const head = await headOf(sql, of.memory, of.file);
+  const change = new Change(sql, { job: 'restore', at: now.toISOString() });
+  const made = { memory: of.memory, file: head, path: of.path, content: Buffer.from(`${REDACTED}\n`), change };
+  await addVersion({ ...made, actor: { kind: 'user', id: null } });
+  await change.end();
+  await sql.run('update file set placed = head where memory = ? and id = ? and placed = ?', of.memory, of.file, id);
+}
+
+// What was said in these messages is not learned again, where the rows that knew it are lost.
+
+const KEPT = 'marks';
+
+async function keepMarks(sql: Sql, marks: readonly Mark[]): Promise<void> {
+  await keepSetting(sql, KEPT, JSON.stringify(marks.map(({ salt, sums }) => ({ salt, sums }))));
+}
+
+/** The mark of a message. */
+export function markOf(message: string): string {
+  return `message ${message}`;
+}
+
+/** Tells of a message whether something that was said in it was forgotten or redacted before a restore. */
+export async function markedMessages(sql: Sql): Promise<(message: string) => boolean> {
+  const kept: { salt: string; sums: string[] }[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
+  const known = kept.map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
+  return (message) => known.some(({ salt, sums }) => sums.has(sumOf(salt, markOf(message))));
 }

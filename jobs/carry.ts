@@ -13,7 +13,7 @@ import { newId } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { entriesWhere } from '../src/memory/entries.ts';
 import { headsOf } from '../src/memory/file-rows.ts';
-import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
@@ -50,7 +50,7 @@ export async function exportMemory(directory: string, { memories, memory }: Carr
   return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
 }
 
-export interface ImportReport {
+interface ImportReport {
   /** `busy`: a dream is at work. All but `imported` changed nothing. */
   outcome: 'imported' | 'unchanged' | 'busy';
   added: string[];
@@ -104,9 +104,8 @@ export async function importMemory(
       async rows(change) {
         if (!isChanged()) return;
         await takeInLogs(change, memory.id, known);
-        const at = change.at;
-        await beginJob(change.sql, { id: job, kind: 'import', memory: memory.id, startedBy: 'person', at });
-        await endJob(change.sql, job, { outcome: 'imported', at });
+        const of = { id: job, kind: 'import', memory: memory.id, outcome: 'imported', at: change.at } as const;
+        await enterJob(change.sql, { ...of, startedBy: 'person' });
       },
     };
   });

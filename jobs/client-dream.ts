@@ -13,12 +13,12 @@
 import type { Usage } from '../src/base/config/prices.ts';
 import { AppError, type Failure, isAppError, isGivenUp } from '../src/base/errors.ts';
 import { DAY_MS } from '../src/base/time.ts';
-import { type Db, insert, newId, type Sql } from '../src/db/sql.ts';
+import { type Db, insert, newId, type Row, type Sql } from '../src/db/sql.ts';
+import { countFiles, enterFile, headsOf } from '../src/memory/file-rows.ts';
 import { endJob, type JobUsage } from '../src/memory/job-rows.ts';
-import { type Memories, type MemoryRow, memoryRow } from '../src/memory/memories.ts';
-import { copyMemory } from '../src/memory/memory-copy.ts';
-import { isSent } from '../src/memory/sent-sessions.ts';
-import { openTranscript, type SessionRow, sessionRow } from '../src/memory/session-rows.ts';
+import { addMemory, type Memories, type MemoryRow, memoryRow } from '../src/memory/memories.ts';
+import { isSent, openTranscript, type SessionRow, sessionRow } from '../src/memory/session-rows.ts';
+import { Change } from '../src/memory/undo-rows.ts';
 import { CLEAN, type Ending, type Item, PRIORITY, put, renew } from '../src/queue/inbox.ts';
 import type { KeyCeiling } from '../src/queue/spend.ts';
 import type { Session } from '../src/transcript/session.ts';
@@ -167,14 +167,14 @@ export async function takeBackDream(id: string, { memories, environment }: TakeB
 }
 
 /** How a job of it is run. */
-export interface PartOptions {
+interface PartOptions {
   memory: MemoryRow;
   model: string;
   ceiling?: KeyCeiling;
   onUsage(usage: Usage): Promise<void>;
 }
 
-export interface ClientDreamDeps {
+interface ClientDreamDeps {
   memories: Memories;
   hours: number;
   /** So long sessions are kept that were sent. */
@@ -193,22 +193,21 @@ export async function workClientDream(item: Item, deps: ClientDreamDeps): Promis
     return await workDream(item, deps);
   } catch (error) {
     if (!(error instanceof Unfinished)) throw error;
+    const { how, message: why } = error;
     await db.write(async (sql) => {
-      if (await renew(sql, item, { now: clock.now() }))
-        await fail(sql, item.job ?? '', { ...error, at: clock.now().toISOString() });
+      const now = clock.now();
+      if (await renew(sql, item, { now })) await fail(sql, item.job ?? '', { how, why, at: now.toISOString() });
     });
-    return { outcome: error.how, why: error.why };
+    return { outcome: how, why };
   }
 }
 
 /** It can never be done. */
 class Unfinished extends Error {
   readonly how: DreamFailure;
-  readonly why: string;
   constructor(how: DreamFailure, why: string) {
     super(why);
     this.how = how;
-    this.why = why;
   }
 }
 
@@ -235,32 +234,23 @@ async function workDream(item: Item, deps: ClientDreamDeps): Promise<Ending> {
   // 3.
   for (const session of asked.sessions) {
     const opened = await openOne(session, deps);
-    const request = {
-      opened,
-      ended: true,
-      instructions,
-      takeUp: ['declined', 'gave_up'],
-      attempts: item.attempts,
-    } as const;
+    const takeUp: ExtractRequest['takeUp'] = ['declined', 'gave_up'];
+    const request = { opened, ended: true, instructions, takeUp, attempts: item.attempts };
     const { error, readTurns } = await deps.extract(request, options);
     if (error) return failed(error, item, readTurns);
   }
   // 4.
   // Of a client's store nobody would look at what waits.
   const review = memory.scope === 'store' ? false : undefined;
-  const {
-    error,
-    outcome,
-    job: _,
-    ...output
-  } = await deps.dream({ job: job.id, isPart: true, instructions, review }, options);
+  const dreamed = await deps.dream({ job: job.id, isPart: true, instructions, review }, options);
+  const { error, outcome, job: _, ...output } = dreamed;
   if (error) return failed(error, item, output.operations.length);
   // 5.
   const { usage } = (await clientDream(db, job.id)) ?? job;
   const end = { outcome, output, usage: JSON.parse(usage ?? '{}'), progress: output.operations.length };
+  const now = clock.now();
   await db.write(async (sql) => {
-    if (await renew(sql, item, { now: clock.now() }))
-      await endJob(sql, job.id, { ...end, at: clock.now().toISOString() });
+    if (await renew(sql, item, { now })) await endJob(sql, job.id, { ...end, at: now.toISOString() });
   });
   return { outcome };
 }
@@ -283,11 +273,10 @@ async function begin(
     throw new Unfinished('internal_error', 'The memory store that it writes to was deleted.');
   }
   const input = await memoryRow(db, asked.input);
-  if (!input || input.archived_at !== null)
-    throw new Unfinished(
-      'input_memory_store_unavailable',
-      `The memory store ${asked.input} is not there, or was archived.`,
-    );
+  if (!input || input.archived_at !== null) {
+    const why = `The memory store ${asked.input} is not there, or was archived.`;
+    throw new Unfinished('input_memory_store_unavailable', why);
+  }
   for (const { id, row } of asked.sessions)
     if (!(await sessionThere(db, row, { now, days: deps.sessionDays })))
       throw new Unfinished('input_session_unavailable', `The session ${id} is not there, or not any more.`);
@@ -306,7 +295,7 @@ async function begin(
 }
 
 /** The row of a session that can be read. */
-export async function sessionThere(
+async function sessionThere(
   sql: Sql,
   id: string | null,
   { now, days }: { now: Date; days: number },
@@ -345,4 +334,49 @@ async function addUsage(db: Db, id: string, usage: Usage): Promise<void> {
       sums[name] = (sums[name] ?? 0) + usage[name];
     await sql.run('update job set usage = ? where id = ?', JSON.stringify(sums), id);
   });
+}
+
+interface Copied {
+  from: string;
+  /** `memstore_…` */
+  to: string;
+  /** The key whose store it is, and its tenant. */
+  owner: string;
+  tenant: string;
+  at: string;
+}
+
+async function copyMemory(sql: Sql, { from, to, owner, tenant, at }: Copied): Promise<void> {
+  const of = await memoryRow(sql, from);
+  if (!of) return;
+  const { name, description, metadata } = of;
+  const flags = JSON.stringify({ ...JSON.parse(of.flags), owner });
+  await addMemory(sql, { id: to, scope: 'store', name, description, metadata, flags, tenant }, at);
+  // Nothing that a dream did: it is not taken back with one.
+  const change = new Change(sql, { job: owner, at });
+  for (const head of await headsOf(sql, from)) {
+    const { id: file, path, version, content, sha, size, createdAt: created_at, updatedAt: updated_at } = head;
+    const id = newId('memver');
+    const by = await sql.get<Row>('select actor_kind, actor from version where id = ?', version);
+    const made = { id, memory: to, file, change: change.id, op: 'created', path, sha, size, content, at };
+    await insert(sql, 'version', [{ ...made, ...by }]);
+    change.versions += 1;
+    await enterFile(sql, { memory: to, id: file, path, head: id, placed: null, created_at, updated_at }, content);
+  }
+  await countFiles(sql, to, at);
+  const sessions = new Map<unknown, string>();
+  for (const row of await sql.all<Row>('select * from session where memory = ?', from)) {
+    const id = newId('session');
+    sessions.set(row.id, id);
+    const of = { id, name: row.name ?? '', memory: to };
+    await insert(sql, 'session', [{ ...of, format: row.format ?? null, created_at: at }]);
+  }
+  const moved = (row: Row): Row => ({ ...row, memory: to, ...(row.session && { session: sessions.get(row.session) }) });
+  for (const table of ['turn', 'entry']) {
+    const rows = await sql.all<Row>(`select * from ${table} where memory = ?`, from);
+    await insert(sql, table, rows.map(moved));
+  }
+  const columns = 'file, line, source';
+  await sql.run(`insert into rests (memory, ${columns}) select ?, ${columns} from rests where memory = ?`, to, from);
+  await change.end();
 }

@@ -15,10 +15,10 @@ import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } fro
 import type { Day } from '../src/base/time.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';
-import { editedLogs, isMassWithdrawal } from '../src/memory/edited-logs.ts';
-import { putEntry } from '../src/memory/entries.ts';
+import { entriesWhere, putEntry } from '../src/memory/entries.ts';
 import { missingFiles } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, type StartedBy } from '../src/memory/job-rows.ts';
+import { editedLogs, isMassWithdrawal } from '../src/memory/log-history.ts';
 import { INDEX } from '../src/memory/memory-index.ts';
 import { Guidance } from '../src/memory/projects.ts';
 import { linesDecided } from '../src/memory/proposals.ts';
@@ -36,7 +36,7 @@ import {
   withoutLateMarks,
 } from './dream/archiving.ts';
 import { dropSaid, retire } from './dream/code-operations.ts';
-import { proposeArchiving, proposeOperations, waitingNow, writeWaiting } from './dream/dream-approval.ts';
+import { proposeArchiving, proposeOperations, waitingNow } from './dream/dream-approval.ts';
 import {
   type Checked,
   type DreamOutput,
@@ -50,8 +50,15 @@ import {
 } from './dream/dream-landing.ts';
 import { nothingStands, type ProposeDeps, propose } from './dream/dream-proposal.ts';
 import { halved, type Slice, select, slicesOf } from './dream/dream-slices.ts';
-import { entriesHolding, isResting, type NightEntry, unplacedOf, waitingEntries } from './dream/night-entries.ts';
-import { contextOf, type StandingFiles, standingFiles } from './dream/topic-draft.ts';
+import {
+  contextOf,
+  entriesHolding,
+  isResting,
+  type NightEntry,
+  type StandingFiles,
+  standingFiles,
+  unplacedOf,
+} from './dream/topic-draft.ts';
 
 export interface DreamRequest {
   startedBy: StartedBy;
@@ -162,13 +169,11 @@ async function newsOf(night: Night): Promise<News | null> {
   await takeInLogs(night);
   const files = await takeOffMarks(night, await standingFiles(db, memory.id));
   const waits = await keepWaiting(night, files);
-  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
-  const isStanding = ({ file, line }: { file: string; line: string }) => lines.get(file)?.has(line) === true;
-  const waiting = await waitingEntries(db, memory.id);
-  const held = await entriesHolding(db, memory.id, { state: 'new', isStanding });
+  const waiting = await entriesWhere(db, memory.id, "and state = 'new'");
+  const held = await entriesHolding(db, memory.id, { state: 'new', files });
   // What a person changed has no quotes any more, and waits.
   const back = held.filter(({ evidence }) => evidence.length > 0);
-  const gone = await entriesHolding(db, memory.id, { state: 'gone', isStanding });
+  const gone = await entriesHolding(db, memory.id, { state: 'gone', files });
   const unplaced = await unplacedOf(db, memory.id, [...waiting, ...gone]);
   const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
   const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
@@ -241,13 +246,13 @@ async function takeOffMarks(night: Night, files: StandingFiles): Promise<Standin
 /** Looks at what waits for a person; answers its entries, which are not asked about again. */
 async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<string>> {
   const { memories, memory } = night.deps;
-  const now = await waitingNow({ sql: memories.db, memory: memory.id, files, limits: memories.limits });
-  if (now.renew.length + now.drop.length > 0) {
+  const place = { sql: memories.db, memory: memory.id, files, limits: memories.limits };
+  const { entries, rows } = await waitingNow(place);
+  if (rows) {
     await night.begin();
-    const rows = (change: Change) => writeWaiting(change, memory.id, now);
     await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async () => ({ files: [], rows }));
   }
-  return now.entries;
+  return entries;
 }
 
 function missing(what: string, files: string): AppError {

@@ -7,7 +7,7 @@ import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto, type Plan } from '../src/memory/commit.ts';
 import { rawText } from '../src/memory/edit-text.ts';
 import { type Content, headAt, headOf } from '../src/memory/file-rows.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { enterJob } from '../src/memory/job-rows.ts';
 import type { Memories } from '../src/memory/memories.ts';
 import { INDEX, withFollowing } from '../src/memory/memory-index.ts';
 import { restsThen } from '../src/memory/rests.ts';
@@ -15,7 +15,7 @@ import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
 import { isTopicFile, lineNumbers, parseTopic } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 
-export interface EditDeps {
+interface EditDeps {
   memories: Memories;
 }
 
@@ -73,8 +73,8 @@ export async function editInPlace(
     );
     const entered: string[] = [];
     for (const { id } of changes) {
-      const job = await beginJob(sql, { kind: 'edit', memory, request: { path }, startedBy: 'person', at });
-      await endJob(sql, job, { outcome: 'edited', at });
+      const of = { kind: 'edit', memory, request: { path }, outcome: 'edited', at } as const;
+      const job = await enterJob(sql, { ...of, startedBy: 'person' });
       await sql.run('update change set job = ? where id = ?', job, id);
       entered.push(job);
     }
@@ -153,7 +153,7 @@ async function asPerson({ memory, outcome, file, rows }: Act, { memories }: Edit
   const plan = async (sql: Sql): Promise<Plan> => {
     const head = await (file.file === undefined ? headAt(sql, memory, file.path) : headOf(sql, memory, file.file));
     const current = head?.content ? rawText(head.content) : null;
-    const text = file.make(current);
+    const text = await file.make(current);
     isChanged = text !== current;
     if (!isChanged) return { files: [file] };
     const followed = await withFollowing(sql, row, actor, [{ ...file, make: () => text }]);
@@ -162,9 +162,8 @@ async function asPerson({ memory, outcome, file, rows }: Act, { memories }: Edit
       async rows(change, heads) {
         await followed.rows(change, heads);
         await rows?.(change);
-        const of = { id: job, kind: 'edit', memory, request: { path: file.path }, at: change.at } as const;
-        await beginJob(change.sql, { ...of, startedBy: 'person' });
-        await endJob(change.sql, job, { outcome, at: change.at });
+        const of = { id: job, kind: 'edit', memory, request: { path: file.path }, outcome, at: change.at } as const;
+        await enterJob(change.sql, { ...of, startedBy: 'person' });
       },
     };
   };

@@ -13,8 +13,7 @@
 
 import { type AppError, ERRORS, failureOf, isAppError, isGivenUp } from '../src/base/errors.ts';
 import type { Sql } from '../src/db/sql.ts';
-import { coverageWhere, intervalOf } from '../src/memory/coverage.ts';
-import { entriesAmong } from '../src/memory/entries.ts';
+import { coverageWhere, entriesAmong, intervalOf } from '../src/memory/entries.ts';
 import { beginJob, endJob, usageOf } from '../src/memory/job-rows.ts';
 import { enterSession, openTranscript, type SessionRow, sessionNamed } from '../src/memory/session-rows.ts';
 import { type ReadPoint, readPointAt, type Session } from '../src/transcript/session.ts';

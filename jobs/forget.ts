@@ -11,17 +11,18 @@ import { AppError } from '../src/base/errors.ts';
 import { sayCount } from '../src/base/text/wording.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commitAll, type FileChange, lookInto, type Plan } from '../src/memory/commit.ts';
-import { editedLogs } from '../src/memory/edited-logs.ts';
 import { type EntryRow, entriesWhere, isInLog, putEntry } from '../src/memory/entries.ts';
 import { headsOf } from '../src/memory/file-rows.ts';
-import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
+import { editedLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
-import { addMark, markOf } from '../src/memory/redaction-marks.ts';
+import { holdsWords } from '../src/memory/search-words.ts';
 import { logPath, removeEntries } from '../src/memory/text/daily-log.ts';
 import { withoutLinksTo } from '../src/memory/text/index-file.ts';
 import { archivePath, editLines, isTopicFile, lineNumbers, parseTopic } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
+import { addMark, markOf } from './after-restore.ts';
 
 export interface ForgetRequest {
   /** A topic's name, a line of it (`name:7`), an id of an entry, a line or a session, or words as they stand in what is meant. */
@@ -32,7 +33,7 @@ export interface ForgetRequest {
   confirm(meant: Meant): Promise<boolean>;
 }
 
-export interface ForgetDeps {
+interface ForgetDeps {
   memories: Memories;
   memory: MemoryRow;
   /** The user's: what its sessions told of the user is forgotten there, too. */
@@ -148,19 +149,12 @@ async function readRemembered(sql: Sql, memory: MemoryRow, of: MemoryRow): Promi
   for (const { id: file, path, content } of await headsOf(sql, memory.id)) {
     if (path === null || content === null || !isTopicFile(path)) continue;
     const lines = lineNumbers(content.toString()).map(({ id, text, first, last }) => {
-      return {
-        file,
-        path,
-        id,
-        text,
-        first,
-        last,
-        sources: (sources.get(`${file} ${id}`) ?? []).map(({ source }) => source),
-      };
+      const own = (sources.get(`${file} ${id}`) ?? []).map(({ source }) => source);
+      return { file, path, id, text, first, last, sources: own };
     });
     topics.set(path, lines);
   }
-  const entries = new Map((await entriesWhere(sql, memory.id)).map((row) => [row.id, row]));
+  const entries = new Map<string, EntryRow>((await entriesWhere(sql, memory.id)).map((row) => [row.id, row]));
   for (const row of (await editedLogs(sql, memory)).changed) entries.set(row.id, row);
   for (const [id, row] of entries) if (!isInLog(row)) entries.delete(id);
   const sessions = await sql.all<{ id: string; name: string }>('select id, name from session where memory = ?', of.id);
@@ -192,6 +186,7 @@ function findCandidates(target: string, { topics: all, entries: known, tellers, 
     line.path === pathOf(name) && line.first <= Number(number) && Number(number) <= line.last;
   const told = lines.filter((line) => line.id === target || isAt(line));
   if (told.length > 0) return told.map(lineOf);
+  if (!/[\p{L}\p{N}]/u.test(target)) return [];
   const found = lines.filter((line) => holdsWords(line.text, target));
   // An entry that a found line rests on, or that says the same, goes with the line.
   const said = new Set(found.map((line) => plain(line.text)));
@@ -265,21 +260,6 @@ function plain(text: string): string {
   return text.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim().replace(/\.$/, '');
 }
 
-/** Whether words stand in a text, beginning where a word does. */
-function holdsWords(text: string, words: string): boolean {
-  const line = text.normalize('NFC').replace(/\s+/g, ' ');
-  const [lower, wanted] = [line.toLowerCase(), plain(words)];
-  if (!/[\p{L}\p{N}]/u.test(wanted)) return false;
-  const cased = lower.length === line.length ? line : lower;
-  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1))
-    if (BEGINS_WORD.test(`${cased[at - 1] ?? ' '}${cased.slice(at, at + 2)}`)) return true;
-  return false;
-}
-
-/** Behind what is no letter, at a capital behind a small one (`maxRetry`), and in scripts without spaces everywhere. */
-const BEGINS_WORD =
-  /^(?:[^\p{L}\p{N}]|.[^\p{L}\p{N}]|[\p{Ll}\p{N}]\p{Lu}|.[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}])/u;
-
 // What becomes of it.
 
 async function planOf(sql: Sql, goes: Going, job: string): Promise<Plan> {
@@ -306,7 +286,8 @@ async function planOf(sql: Sql, goes: Going, job: string): Promise<Plan> {
     files: [...files, ...logChanges(entries)],
     async rows(change, heads) {
       await index?.rows(change, heads);
-      if (!isUsers) await enterJob(change, memory, job);
+      const of = { id: job, kind: 'forget', memory: memory.id, outcome: 'forgotten', at: change.at } as const;
+      if (!isUsers) await enterJob(change.sql, { ...of, startedBy: 'person' });
       for (const { file, id, sources } of lines)
         for (const source of sources) await change.drop('rests', { memory: memory.id, file, line: id, source });
       for (const entry of entries) await putEntry(change, { ...entry, job, state: 'gone', reason: 'forgotten' });
@@ -333,9 +314,4 @@ async function dropTold(change: Change, memory: string, entries: readonly EntryR
   const open = "select id, plan from proposal where memory = ? and state = 'open'";
   for (const { id, plan } of await change.sql.all<{ id: string; plan: string }>(open, memory))
     if (entries.some((entry) => plan.includes(entry.id))) await change.drop('proposal', { id });
-}
-
-async function enterJob(change: Change, memory: MemoryRow, job: string): Promise<void> {
-  await beginJob(change.sql, { id: job, kind: 'forget', memory: memory.id, startedBy: 'person', at: change.at });
-  await endJob(change.sql, job, { outcome: 'forgotten', at: change.at });
 }

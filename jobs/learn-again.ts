@@ -5,7 +5,7 @@
 import { AppError } from '../src/base/errors.ts';
 import type { Day } from '../src/base/time.ts';
 import type { Sql } from '../src/db/sql.ts';
-import { coverageWhere } from '../src/memory/coverage.ts';
+import { coverageWhere } from '../src/memory/entries.ts';
 import type { MemoryRow } from '../src/memory/memories.ts';
 import { sessionRow } from '../src/memory/session-rows.ts';
 import type { ExtractReport, ExtractRequest } from './extract/extract-report.ts';
@@ -34,12 +34,10 @@ export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDep
   const { sql, memory } = deps;
   const { session, day, ended, instructions } = request;
   const asked = session === undefined ? undefined : await sessionBeginning(sql, memory, session);
-  const where = {
-    memory: memory.id,
-    ...(asked !== undefined && { session: asked }),
-    ...(day !== undefined && { day }),
-  };
-  const covered = (await coverageWhere(sql, where)).filter(({ reason }) => reason !== 'declined');
+  const where = { ...(asked !== undefined && { session: asked }), ...(day !== undefined && { day }) };
+  const covered = (await coverageWhere(sql, { memory: memory.id, ...where })).filter(
+    ({ reason }) => reason !== 'declined',
+  );
   if (covered.length === 0) {
     const what = session ? `session ${session}` : day ? `sessions of ${day}` : 'any session';
     throw new AppError('bad-input', `Nothing was learned before from ${what} in ${memory.dir ?? memory.name}.`, {
@@ -48,14 +46,9 @@ export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDep
   }
   const reports: ExtractReport[] = [];
   for (const [id, rows] of Map.groupBy(covered, (row) => row.session)) {
-    const row = await sessionRow(sql, id);
-    const report = await deps.extract({
-      session: id,
-      name: row?.name,
-      ended,
-      instructions,
-      reopen: new Set(rows.map((row) => row.id)),
-    });
+    const name = (await sessionRow(sql, id))?.name;
+    const reopen = new Set(rows.map((row) => row.id));
+    const report = await deps.extract({ session: id, name, ended, instructions, reopen });
     deps.onReport?.(report);
     reports.push(report);
   }
@@ -70,11 +63,6 @@ async function sessionBeginning(sql: Sql, memory: MemoryRow, name: string): Prom
   );
   const [first] = found;
   if (!first || first.name === name || found.length === 1) return first?.id ?? '';
-  throw new AppError(
-    'bad-input',
-    `Several sessions begin with ${name}: ${found.map((each) => each.name).join(', ')}.`,
-    {
-      remedy: 'Give more of it.',
-    },
-  );
+  const what = `Several sessions begin with ${name}: ${found.map((each) => each.name).join(', ')}.`;
+  throw new AppError('bad-input', what, { remedy: 'Give more of it.' });
 }

@@ -19,7 +19,7 @@ import { Memories, type MemoryRow } from '../src/memory/memories.ts';
 import { isCheckedIn } from '../src/memory/paths.ts';
 import { memoryDirFor } from '../src/memory/places.ts';
 
-export interface MoveReport {
+interface MoveReport {
   memory: string;
   name: string;
   files: number;
@@ -71,7 +71,6 @@ const TABLES: Table[] = [
 ];
 const MEMORY: Table = { name: 'memory', where: 'id = #', order: 'id', own: ['dir', 'machine', 'deleted_at'] };
 const AT_ONCE = 64;
-const ABSENT = { rows: 0, sha: '' };
 
 /** `given`: its id, its name or its directory; default: what is kept of this project. */
 export async function betweenDatabases(
@@ -155,13 +154,8 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
       const [here, arrived] = [await sumOf(from.db, table, id), await sumOf(to.db, table, id)];
       rows += arrived.rows;
       if (here.sha === arrived.sha && here.rows === arrived.rows) continue;
-      throw new AppError(
-        'conflict',
-        `${table.name} of ${name} differs: ${arrived.rows} of ${here.rows} rows arrived.`,
-        {
-          remedy: 'Do it again: it goes on where it was.',
-        },
-      );
+      const what = `${table.name} of ${name} differs: ${arrived.rows} of ${here.rows} rows arrived.`;
+      throw new AppError('conflict', what, { remedy: 'Do it again: it goes on where it was.' });
     }
     // 4.
     mayCount = true;
@@ -234,26 +228,23 @@ async function stateOfFiles(sql: Sql, memory: string): Promise<Map<string, FileS
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Sends what lacks of a table; answers how many rows. `fill`: files as they stand in the directory there. */
+/** Sends a table that is not there, or not the same; answers how many rows. `fill`: files as they stand in the directory there. */
 async function send(
   table: Table,
   memory: string,
   { from, to, fill }: { from: Db; to: Db; fill?: Map<string, FileState> },
 ): Promise<number> {
   const arrived = await sumOf(to, table, memory);
-  let at = arrived.rows;
-  if (at > 0 && (await sumOf(from, table, memory, at)).sha !== arrived.sha) at = 0;
-  if (at === 0 && arrived.rows > 0 && table.name !== 'change') await clear(to, table, memory);
-  let sent = 0;
-  for (;;) {
-    const page = await pageOf(from, table, memory, at);
+  if (arrived.rows > 0 && (await sumOf(from, table, memory)).sha === arrived.sha) return 0;
+  if (arrived.rows > 0 && table.name !== 'change') await clear(to, table, memory);
+  for (let sent = 0; ; ) {
+    const page = await pageOf(from, table, memory, sent);
     if (page.length === 0) return sent;
     const rows = page.map((row) => (table.name === 'file' ? { ...row, ...stateIn(fill, row) } : row));
     // Of one that another memory has a part in.
     const or = table.name === 'change' ? 'on conflict (id) do update set undone_by = excluded.undone_by' : '';
     await to.write((sql) => insert(sql, table.name, rows, or));
     sent += rows.length;
-    at += rows.length;
   }
 }
 
@@ -268,13 +259,12 @@ async function clear(sql: Db, table: Table, memory: string): Promise<void> {
   await sql.run(`delete from ${table.name} where ${text}`, ...values);
 }
 
-/** How many rows there are, at most so many of them, and a digest of all in their order. */
-async function sumOf(sql: Sql, table: Table, memory: string, most = Number.POSITIVE_INFINITY) {
+/** How many rows there are, and a digest of all in their order. */
+async function sumOf(sql: Sql, table: Table, memory: string) {
   const sum = createHash('sha256');
-  let rows = 0;
-  for (;;) {
-    const page = (await pageOf(sql, table, memory, rows)).slice(0, most - rows);
-    if (page.length === 0) return rows === 0 ? ABSENT : { rows, sha: sum.digest('hex') };
+  for (let rows = 0; ; ) {
+    const page = await pageOf(sql, table, memory, rows);
+    if (page.length === 0) return { rows, sha: sum.digest('hex') };
     for (const row of page) add(sum, row);
     rows += page.length;
   }

@@ -20,11 +20,15 @@ import { newId } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { rawText } from '../src/memory/edit-text.ts';
 import { type Actor, headsOf } from '../src/memory/file-rows.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { beginJob, endJob, startedBy } from '../src/memory/job-rows.ts';
 import type { Memories } from '../src/memory/memories.ts';
 import {
   entriesHolding,
   forgetWords,
+  movedLines,
+  type Scrub,
+  scrubFile,
+  scrubJson,
   scrubLines,
   scrubRows,
   scrubSessions,
@@ -32,12 +36,11 @@ import {
   wipe,
   wipeVersions,
 } from '../src/memory/redaction.ts';
-import { addMark, markOf } from '../src/memory/redaction-marks.ts';
 import { type RestingLine, restingOn } from '../src/memory/rests.ts';
-import { movedLines, type Scrub, scrubFile, scrubJson } from '../src/memory/scrub.ts';
 import { editLines, parseTopic } from '../src/memory/text/topic.ts';
+import { addMark, markOf } from './after-restore.ts';
 
-export interface RedactDeps {
+interface RedactDeps {
   memories: Memories;
   /** Who redacts; default: a person. */
   actor?: Actor;
@@ -95,7 +98,10 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
   const entries = await entriesHolding(db, scrub, at);
   for (const memory of all) {
     const said = entries.filter((each) => each.memory === memory).map(({ id }) => id);
-    const lines = await linesAlone(scrub, { memory, said, memories });
+    // That do not hold it themselves.
+    const lines: RestingLine[] = [];
+    for (const line of (await restingOn(db, memory, said)).alone)
+      if ((await scrub(line.text)) === line.text) lines.push(line);
     report.lines.push(...lines);
     const changed = { scrub, memory, lines: request.withLines ? lines : [], isDry, job: job ?? '', actor };
     const dir = memories.copyOf(memory)?.dir ?? '';
@@ -122,11 +128,8 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
     return report;
   }
   // 5.
-  const marked = [
-    ...entries.flatMap(({ memory, id, message }) => [`${memory} ${id}`, markOf(message)]),
-    ...wiped.versions,
-  ];
-  report.remedies.push(...(await rewrite(marked, deps)));
+  const said = entries.flatMap(({ memory, id, message }) => [`${memory} ${id}`, markOf(message)]);
+  report.remedies.push(...(await rewrite([...said, ...wiped.versions], deps)));
   // 6.
   report.remaining = [...wiped.waiting, ...(await filesHolding(scrub, [home, ...dirs]))];
   if (wiped.waiting.length > 0) report.remedies.push(WAITING);
@@ -134,20 +137,10 @@ export async function redact(request: RedactRequest, deps: RedactDeps): Promise<
 }
 
 const PERSON: Actor = { kind: 'user', id: null };
-const nothing = (job: string | null): RedactReport => {
-  return {
-    job,
-    files: [],
-    versions: 0,
-    rows: 0,
-    home: [],
-    sessions: [],
-    lines: [],
-    beside: [],
-    remaining: [],
-    remedies: [],
-  };
-};
+const nothing = (job: string | null): RedactReport => ({
+  ...{ job, files: [], versions: 0, rows: 0, home: [], sessions: [] },
+  ...{ lines: [], beside: [], remaining: [], remedies: [] },
+});
 const WAITING =
   'What stands in a directory is changed when that can be written again (git is done, its machine runs): redact once more then.';
 const BEYOND_POSTGRES =
@@ -208,16 +201,15 @@ interface StoredVersion {
 
 async function begin(what: 'match' | 'version', { memories, actor = PERSON }: RedactDeps): Promise<string> {
   const id = newId('job');
-  const startedBy = actor.kind === 'user' ? 'person' : actor.kind === 'api' ? 'api' : 'program';
   // Never the words themselves.
-  const start = { id, kind: 'redact', startedBy, request: { what }, at: memories.clock.now().toISOString() } as const;
-  return memories.db.write((sql) => beginJob(sql, start));
+  const start = { id, kind: 'redact', startedBy: startedBy(actor), request: { what } } as const;
+  return beginJob(memories.db, { ...start, at: memories.clock.now().toISOString() });
 }
 
 async function end(report: RedactReport, { memories }: RedactDeps): Promise<RedactReport> {
   const { job, versions, rows } = report;
   const at = memories.clock.now().toISOString();
-  await memories.db.write((sql) => endJob(sql, job ?? '', { outcome: 'redacted', output: { versions, rows }, at }));
+  await endJob(memories.db, job ?? '', { outcome: 'redacted', output: { versions, rows }, at });
   return report;
 }
 
@@ -229,17 +221,6 @@ async function refuseNames(scrub: Scrub, memory: string, { db }: Memories): Prom
       remedy: 'Rename the file first, then redact.',
     });
   }
-}
-
-/** The lines that rest on these entries alone, and do not hold it themselves. */
-async function linesAlone(
-  scrub: Scrub,
-  { memory, said, memories }: { memory: string; said: string[]; memories: Memories },
-): Promise<RestingLine[]> {
-  const { alone } = await restingOn(memories.db, memory, said);
-  const lines: RestingLine[] = [];
-  for (const line of alone) if ((await scrub(line.text)) === line.text) lines.push(line);
-  return lines;
 }
 
 interface Files {
@@ -264,11 +245,8 @@ async function redactFiles({ scrub, memory, lines, isDry, job, actor }: Files, m
     for (const { path, content } of await headsOf(memories.db, memory)) {
       const before = content ? rawText(content) : '';
       const remove = new Set(lines.filter((line) => line.path === path).map(({ id }) => id));
-      const after = await scrubFile(
-        scrub,
-        path ?? '',
-        remove.size > 0 ? editLines(before, { remove, add: [] }) : before,
-      );
+      const kept = remove.size > 0 ? editLines(before, { remove, add: [] }) : before;
+      const after = await scrubFile(scrub, path ?? '', kept);
       if (path !== null && after !== before) found.push({ path, before, after });
     }
     for (const { path } of found) changed.add(path);
@@ -285,17 +263,10 @@ async function redactFiles({ scrub, memory, lines, isDry, job, actor }: Files, m
           // A line keeps what it rests on, so that it does not pass for a person's from now on.
           for (const { from, to } of movedLines(path, before, after)) {
             const key = [memory, heads[n]?.id ?? ''];
-            const known = 'select source from rests where memory = ? and file = ? and line = ?';
-            await change.sql.run(
-              `delete from rests where memory = ? and file = ? and line = ? and source in (${known})`,
-              ...[...key, to, ...key, from],
-            );
-            await change.sql.run(
-              'update rests set line = ? where memory = ? and file = ? and line = ?',
-              to,
-              ...key,
-              from,
-            );
+            const of = 'memory = ? and file = ? and line = ?';
+            const known = `delete from rests where ${of} and source in (select source from rests where ${of})`;
+            await change.sql.run(known, ...key, to, ...key, from);
+            await change.sql.run(`update rests set line = ? where ${of}`, to, ...key, from);
           }
         }
       },

@@ -12,7 +12,7 @@ import { dayOf } from '../src/base/time.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit } from '../src/memory/commit.ts';
 import { type EntryRow, entriesWhere, putEntry } from '../src/memory/entries.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { enterJob } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import type { MemoryType } from '../src/memory/memory-types.ts';
 import { restingOn } from '../src/memory/rests.ts';
@@ -84,10 +84,9 @@ export async function remember(
     return {
       files: [{ path: logPath(day), make }],
       async rows(change) {
-        const startedBy = byAgent ? 'program' : 'person';
-        await beginJob(change.sql, { id: job, kind: 'remember', memory: memory.id, startedBy, at });
+        const of = { id: job, kind: 'remember', memory: memory.id, outcome: 'remembered', at } as const;
+        await enterJob(change.sql, { ...of, startedBy: byAgent ? 'program' : 'person' });
         await putEntry(change, made);
-        await endJob(change.sql, job, { outcome: 'remembered', at });
       },
     };
   });

@@ -16,9 +16,9 @@ import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId } from '../src/db/sql.ts';
 import { type Claim, commit, lookInto } from '../src/memory/commit.ts';
-import { editedLogs } from '../src/memory/edited-logs.ts';
 import { type EntryRow, entryRow } from '../src/memory/entries.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { enterJob } from '../src/memory/job-rows.ts';
+import { editedLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import {
   isAsItWas,
@@ -59,7 +59,7 @@ export interface ReviewRequest {
   claim?: Claim;
 }
 
-export interface ReviewDeps {
+interface ReviewDeps {
   memories: Memories;
   memory: MemoryRow;
   /** Tokens of topics that operations are checked against, beside those that they touch. */
@@ -170,9 +170,8 @@ function landingOf(
         if (now?.state !== 'open') throw new AppError('conflict', `${proposal.id} was decided just now.`);
       },
       async rows(change) {
-        const request = { proposal: proposal.id };
-        await beginJob(change.sql, { id: job, kind: 'review', memory: memory.id, startedBy: 'person', request, at });
-        await endJob(change.sql, job, { outcome, at });
+        const of = { id: job, kind: 'review', memory: memory.id, request: { proposal: proposal.id } } as const;
+        await enterJob(change.sql, { ...of, startedBy: 'person', outcome, at });
         await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
       },
     },

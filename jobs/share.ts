@@ -13,10 +13,8 @@ import { readTextNow, writeNew } from '../src/base/files/files.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, type Plan } from '../src/memory/commit.ts';
-import { isPinned } from '../src/memory/file-guards.ts';
-import { headAt, headsOf } from '../src/memory/file-rows.ts';
-import { fileChangesOf } from '../src/memory/job-changes.ts';
-import { beginJob, endJob } from '../src/memory/job-rows.ts';
+import { headAt, headsOf, isPinned } from '../src/memory/file-rows.ts';
+import { enterJob, fileChangesOf } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
@@ -177,9 +175,8 @@ async function planOf(sql: Sql, { sharing, request, report, team, author, job }:
     async rows(change, standing) {
       if (!isShared()) return;
       await index.rows(change, standing);
-      const startedBy = isUnasked ? 'program' : 'person';
-      await beginJob(change.sql, { id: job, kind: 'share', memory: team.id, startedBy, at: change.at });
-      await endJob(change.sql, job, { outcome: 'shared', at: change.at });
+      const of = { id: job, kind: 'share', memory: team.id, outcome: 'shared', at: change.at } as const;
+      await enterJob(change.sql, { ...of, startedBy: isUnasked ? 'program' : 'person' });
       report.job = job;
     },
   };

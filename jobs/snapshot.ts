@@ -15,7 +15,7 @@ import { parseJson } from '../src/base/text/json.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
-import { beginJob, endJob, isAtWork } from '../src/memory/job-rows.ts';
+import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { withBuiltIndex } from '../src/memory/memory-index.ts';
 import {
@@ -29,7 +29,7 @@ import {
   type SnapshotOffer,
   screenTopic,
   type TopicStep,
-} from '../src/memory/text/memory-snapshot.ts';
+} from '../src/memory/text/team-topic.ts';
 import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 
@@ -41,7 +41,7 @@ export interface SnapshotTopic {
   lines: ForeignLine[];
 }
 
-export interface AppliedSnapshot {
+interface AppliedSnapshot {
   id: string;
   createdAt: string;
   appliedAt: string;
@@ -83,28 +83,22 @@ async function appliedTo(sql: Sql, memory: string): Promise<AppliedSnapshot[]> {
 }
 
 async function basesOf(sql: Sql, memory: string): Promise<Map<string, string>> {
-  const rows = await sql.all<{ path: string; text: string }>(
-    'select path, text from snapshot_base where memory = ?',
-    memory,
-  );
+  const select = 'select path, text from snapshot_base where memory = ?';
+  const rows = await sql.all<{ path: string; text: string }>(select, memory);
   return new Map(rows.map(({ path, text }) => [path, text]));
 }
 
 async function enter(
   change: Change,
-  {
-    memory,
-    snapshot,
-    topics,
-    outcome,
-  }: { memory: string; snapshot: MemorySnapshot; topics: MemorySnapshot['topics']; outcome: string },
+  memory: string,
+  { snapshot, outcome }: { snapshot: MemorySnapshot; outcome: string },
 ): Promise<void> {
-  const { sql, job, at } = change;
-  for (const { path, text } of topics) await change.put('snapshot_base', { memory, path, snapshot: snapshot.id, text });
-  const request = { snapshot: snapshot.id, createdAt: snapshot.createdAt };
+  const { id: snapshotId, createdAt, topics } = snapshot;
+  const { sql, job: id, at } = change;
+  for (const { path, text } of topics) await change.put('snapshot_base', { memory, path, snapshot: snapshotId, text });
   const startedBy = outcome === 'created' ? 'program' : 'person';
-  await beginJob(sql, { id: job, kind: 'snapshot', memory, startedBy, request, at });
-  await endJob(sql, job, { outcome, at });
+  const request = { snapshot: snapshotId, createdAt };
+  await enterJob(sql, { id, kind: 'snapshot', memory, startedBy, request, outcome, at });
 }
 
 /** What a working tree offers a memory, by its manifest alone; null for nothing, and for what cannot be read. */
@@ -147,16 +141,8 @@ export async function checkMemorySnapshot(
   const { id, createdAt } = snapshot;
   const hasNews = topics.some(({ step }) => step !== 'own' && step !== 'dropped');
   const wasApplied = all.some((each) => each.id === id);
-  const state =
-    applied?.id === id
-      ? 'up-to-date'
-      : wasApplied
-        ? 'older'
-        : !hasNews
-          ? 'up-to-date'
-          : applied
-            ? 'newer'
-            : 'not-applied';
+  const isUpToDate = applied?.id === id || (!wasApplied && !hasNews);
+  const state = isUpToDate ? 'up-to-date' : wasApplied ? 'older' : applied ? 'newer' : 'not-applied';
   return { state, snapshot: { id, createdAt }, applied, topics: topics.map(told), ownChanges };
 }
 
@@ -203,7 +189,7 @@ export async function applyMemorySnapshot(
         if (isKnown && !isChanged()) return;
         const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
         const topics = snapshot.topics.filter(({ path }) => taken.has(path));
-        await enter(change, { memory, snapshot, topics, outcome: report.outcome });
+        await enter(change, memory, { snapshot: { ...snapshot, topics }, outcome: report.outcome });
         report.job = job;
       },
     };
@@ -239,7 +225,7 @@ function told({ path, step, lines }: SnapshotTopic): SnapshotTopic {
 
 // Making one.
 
-export interface CreateRequest {
+interface CreateRequest {
   /** The top of the working tree. */
   tree: string;
   /** Paths of topics; none: all of type `project` and `reference`. */
@@ -305,8 +291,7 @@ export async function createMemorySnapshot(
     if (!files.some(({ name }) => name === path)) removeFile(join(dir, path));
   if (applied[0]?.id !== snapshot.id) {
     const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
-    const rows = (change: Change) =>
-      enter(change, { memory: memory.id, snapshot, topics: snapshot.topics, outcome: 'created' });
+    const rows = (change: Change) => enter(change, memory.id, { snapshot, outcome: 'created' });
     await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
   }
   return {

@@ -1,20 +1,27 @@
-// Take in: a memory directory that an earlier nocturne worked on becomes a memory of this one, once.
+// Take in: what an earlier nocturne worked on becomes this one's, once. A memory directory:
 //
 // 1. Read its ledger. Where its rows were taken in already, and the crash came after that, go on with 3.
 // 2. In one transaction: the memory, its files with all versions, what was learned, what lines rest on, what waits.
 // 3. Put the ledger aside: it stays beside, and says no more.
 // 4. Look at the files, as at every opening; what a person changed since is an external edit.
 //
-// Promises: taken in whole or not at all; no session is paid for twice, nothing that was forgotten comes back. What is gone is the
-// undo of earlier jobs; their versions stay.
+// Promises: taken in whole or not at all, or, of a home that was broken off, on from there; a memory that cannot be read is named; no
+// session is paid for twice, nothing that was forgotten comes back. What is gone is the undo of earlier jobs; their versions stay.
 
-import { join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
+import { AppError } from '../src/base/errors.ts';
 import { canonicalPath } from '../src/base/files/directories.ts';
 import { readBytesNow } from '../src/base/files/files.ts';
 import { isOld, type OldDatabase, openOld, putAside } from '../src/db/old-database.ts';
-import type { Row } from '../src/db/sql.ts';
+import { insert, newId, type Row, type Sql } from '../src/db/sql.ts';
+import type { EntryState, GoneReason, SkipReason, TurnState } from '../src/memory/entries.ts';
+import { type Actor, countFiles, enterFile } from '../src/memory/file-rows.ts';
 import { addMemory, type Memories, oldLedgerPath, type Scope } from '../src/memory/memories.ts';
-import { nameIn, projectOf, takeInLedger } from './take-in/old-ledger.ts';
+import { gitRoot } from '../src/memory/paths.ts';
+import { isArchivePath } from '../src/memory/text/topic.ts';
+import { PRIORITY } from '../src/queue/inbox.ts';
+import type { Operation } from '../src/rules/dream-context.ts';
+import { NOTHING_TOLD } from './dream/dream-landing.ts';
 
 interface OldMemory {
   dir: string;
@@ -68,4 +75,264 @@ function snapshotsOf(dir: string, old: OldDatabase): Map<string, Buffer[]> {
     return bytes ? [[nameIn(key, session), [bytes]] as [string, Buffer[]]] : [];
   });
   return new Map(rows);
+}
+
+type Texts = Record<string, string>;
+type MayTexts = Record<string, string | null>;
+
+interface OldVersion {
+  id: string;
+  memory: string;
+  commit: number;
+  op: string;
+  path: string | null;
+  previous: string | null;
+  sha: string | null;
+  size: number | null;
+  content: Buffer | null;
+  actor: string;
+  at: string;
+  redacted_at: string | null;
+  redacted_by: string | null;
+}
+
+interface TakenInto {
+  memory: string;
+  /** Whether its files stand in a directory, as they did. */
+  hasDirectory: boolean;
+  machine: string;
+  /** ISO-8601. */
+  at: string;
+  /** What was kept of sessions, by their names, where an agent deletes its own or another machine has it. */
+  kept: ReadonlyMap<string, readonly Buffer[]>;
+}
+
+export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto): Promise<void> {
+  const { memory, machine } = into;
+  await takeInFiles(sql, old, into);
+  const sessions = new Map<string, string>();
+  const enter = async (name: string, file: Row = {}) => {
+    const id = newId('session');
+    sessions.set(name, id);
+    await insert(sql, 'session', [{ id, name, memory, created_at: into.at, ...file }]);
+    for (const [n, body] of (into.kept.get(name) ?? []).entries())
+      await insert(sql, 'piece', [{ session: id, n, body }]);
+    return id;
+  };
+  for (const { id, ...file } of old.rows<Row>('session')) {
+    // What was read of a copy says nothing of the file.
+    const at: Row = isFile(file.path) ? { machine } : { path: null, read_to: null, prefix_sha: null };
+    await enter(id as string, { ...file, ...at, created_at: file.modified_at as string });
+  }
+  const sessionId = async (name = '') => sessions.get(name) ?? (await enter(name));
+  for (const { id, kind, outcome, code, error, usage, undoes, created_at, ...row } of old.rows<MayTexts>('job')) {
+    const session = sessions.get(row.session ?? '');
+    // What a night did stood in its report alone.
+    const output = kind === 'dream' ? JSON.stringify(NOTHING_TOLD) : null;
+    const how = { status: error == null ? 'completed' : 'failed', outcome, code, error, output, usage, undoes };
+    const times = { created_at, started_at: created_at, ended_at: row.ended_at ?? created_at };
+    const job = { id, kind, memory, session, ...how, started_by: row.started_by ?? 'hook', ...times } as Row;
+    await insert(sql, 'job', [job], 'on conflict (id) do nothing');
+  }
+  for (const row of old.rows<Texts>('coverage')) {
+    const { turn: id, from_message: begins, through_message: through, became = '', day, job } = row;
+    const kept = { session: await sessionId(row.session), id, begins, memory, through, day, job, ...fateOf(became) };
+    await insert(sql, 'turn', [kept as Row], 'on conflict do nothing');
+  }
+  const files = new Map(old.rows<{ id: string; path: string | null }>('memory').map(({ id, path }) => [path, id]));
+  const support = old.rows<{ path: string; line: string; entry: string }>('support');
+  const onEntries = support.map(({ path, line, entry }) => ({ file: files.get(path), line, source: entry }));
+  const written = old.rows<{ memory: string; line: string; actor: string }>('program_line');
+  const byPrograms = written.map(({ memory: file, line, actor }) => ({ file, line, source: sourceOf(actor) }));
+  const all = [...onEntries, ...byPrograms].filter(({ file }) => file !== undefined);
+  await insert(sql, 'rests', all.map((row) => ({ memory, ...row })) as Row[], 'on conflict do nothing');
+  const places = Map.groupBy(support, ({ entry }) => entry);
+  const outbox = new Set(old.rows<{ entry: string }>('outbox').map(({ entry }) => entry));
+  for (const { state = '', evidence: quotes, session, ...entry } of old.rows<Texts>('entry')) {
+    const paths = (places.get(entry.id ?? '') ?? []).map(({ path }) => path);
+    const row = { ...entry, quotes, memory, session: await sessionId(session), ...stateOf(state, paths) };
+    // What was on its way into the user's memory stays where it was learned.
+    if (state !== 'sent' || outbox.has(entry.id ?? ''))
+      await insert(sql, 'entry', [row as Row], 'on conflict do nothing');
+  }
+  await takeInProposals(sql, old, { memory, files });
+  await takeInWork(sql, old, into, sessionId);
+  for (const { path, ...use } of old.rows<Row>('topic_use')) {
+    const file = files.get(path as string);
+    if (file) await insert(sql, 'topic_use', [{ memory, file, ...use }]);
+  }
+  const snapshot = old.rows<Row>('snapshot_topic').map((row) => ({ memory, ...row }));
+  await insert(sql, 'snapshot_base', snapshot);
+}
+
+/** Files, each with its versions. What a crash left behind is placed as it was, so that it is brought now. */
+async function takeInFiles(sql: Sql, old: OldDatabase, { memory, hasDirectory, at }: TakenInto): Promise<void> {
+  const commits = old.rows<{ id: number; applied: number }>('commit');
+  const behind = new Set(commits.flatMap(({ id, applied }) => (applied === 0 ? [id] : [])));
+  const kept = old.rows<OldVersion>('version');
+  // Reports of nights are no files here: they are asked of the rows.
+  const reports = new Set(kept.flatMap(({ path, memory: of }) => (path?.startsWith('.nocturne/') ? [of] : [])));
+  const versions = kept.filter((version) => !reports.has(version.memory));
+  const idOf = await idsFor(sql, versions);
+  for (const {
+    commit,
+    actor,
+    memory: file,
+    redacted_by,
+    id,
+    previous,
+    op,
+    path,
+    sha,
+    size,
+    content,
+    ...when
+  } of versions) {
+    const by = actorOf(actor);
+    const of = { id: idOf(id), memory, file, change: `before_${memory}_${commit}`, previous: idOf(previous) };
+    const what = { op, path, sha, size, content, actor_kind: by.kind, actor: by.id };
+    const redacted = redacted_by === null ? null : JSON.stringify(actorOf(redacted_by));
+    await insert(sql, 'version', [
+      { ...of, ...what, at: when.at, redacted_at: when.redacted_at, redacted_by: redacted },
+    ]);
+  }
+  const heads = new Map(versions.map((version) => [version.id, version]));
+  for (const { id = '', path = null, head, created_at } of old.rows<MayTexts>('memory')) {
+    const version = heads.get(head ?? '');
+    if (!version) continue;
+    const now = idOf(version.id) as string;
+    const placed = behind.has(version.commit) ? (idOf(version.previous) ?? '') : now;
+    const row = {
+      memory,
+      id: id ?? '',
+      path: version.content && path,
+      head: now,
+      placed: hasDirectory ? placed : null,
+    };
+    await enterFile(sql, { ...row, created_at: created_at ?? version.at, updated_at: version.at }, version.content);
+  }
+  await countFiles(sql, memory, at);
+}
+
+/** Versions of a store that a dream copied had the ids of those that it was made from; here each has its own. */
+async function idsFor(sql: Sql, versions: OldVersion[]): Promise<(id: string | null) => string | null> {
+  const [first] = versions;
+  const isCopy = first && (await sql.get('select 1 from version where id = ?', first.id));
+  const made = new Map(isCopy ? versions.map(({ id }) => [id, newId(id.split('_')[0] ?? '')]) : []);
+  return (id) => (id === null ? null : (made.get(id) ?? id));
+}
+
+/** Of a transcript on a disk, not of a copy that lay somewhere for a while. */
+function isFile(path: unknown): path is string {
+  return typeof path === 'string' && isAbsolute(path) && !path.includes('/sessions/.incoming/');
+}
+
+const FATES: Record<string, { state: TurnState; reason: SkipReason | null }> = {
+  recorded: { state: 'done', reason: null },
+  nothing: { state: 'done', reason: null },
+  'main-agent': { state: 'skipped', reason: 'own-write' },
+  private: { state: 'skipped', reason: 'private' },
+  declined: { state: 'skipped', reason: 'declined' },
+  assumed: { state: 'skipped', reason: 'assumed' },
+  'gave-up': { state: 'gave_up', reason: null },
+  undone: { state: 'undone', reason: null },
+};
+
+function fateOf(became: string) {
+  const fate = FATES[became];
+  if (fate) return fate;
+  const what = `The ledger says of a turn that it became ${JSON.stringify(became)}, which is unknown.`;
+  throw new AppError('storage', what);
+}
+
+function stateOf(state: string, places: string[]): { state: EntryState; reason: GoneReason | null } {
+  if (state === 'withdrawn' || state === 'forgotten') return { state: 'gone', reason: state };
+  if (state === 'new' || state === 'sent') return { state: 'new', reason: null };
+  if (places.length === 0) return { state: 'dropped', reason: null };
+  return { state: places.every(isArchivePath) ? 'archived' : 'placed', reason: null };
+}
+
+function actorOf(actor: string): Actor {
+  const [, kind = '', id = ''] = /^(job|tool):(.*)$/.exec(actor) ?? [];
+  if (kind === 'job') return { kind: 'job', id };
+  if (kind === 'tool') return { kind: id.startsWith('apikey_') ? 'api' : 'session', id };
+  return { kind: actor === 'external' ? 'external' : 'user', id: null };
+}
+
+function sourceOf(actor: string): string {
+  const { kind, id } = actorOf(actor);
+  return `${kind}:${id ?? ''}`;
+}
+
+/** Those that wait or were rejected; their entries are `new` here, as they are for a night. */
+async function takeInProposals(
+  sql: Sql,
+  old: OldDatabase,
+  { memory, files }: { memory: string; files: ReadonlyMap<string | null, string> },
+): Promise<void> {
+  for (const { id, job, at, made_by: madeBy, forgotten, because = null, ...row } of old.rows<MayTexts>('proposal')) {
+    const operations: Operation[] = JSON.parse(row.operations ?? '[]');
+    // What waits since before there were these is proposed again.
+    if (!operations.every(({ kind }) => ['put', 'drop', 'rename'].includes(kind))) continue;
+    const pins = JSON.parse(row.topics ?? '[]') as { path: string }[];
+    const pinned = JSON.parse(row.entries ?? '[]') as { id: string; said: string; isWithdrawn: boolean }[];
+    const bases = {
+      files: pins.map((pin) => ({ ...pin, file: files.get(pin.path) ?? null })),
+      entries: pinned.map(({ isWithdrawn, ...entry }) => ({ ...entry, isGone: isWithdrawn })),
+    };
+    const plan = { madeBy, operations, archiving: forgotten ? JSON.parse(forgotten) : null };
+    const state = row.state === 'waiting' ? 'open' : 'rejected';
+    const decided = { state, decided_at: state === 'open' ? null : at, because };
+    const kept = { id, memory, job, at, plan: JSON.stringify(plan), bases: JSON.stringify(bases), ...decided };
+    await insert(sql, 'proposal', [kept as Row], 'on conflict (id) do nothing');
+  }
+}
+
+interface OldPayload {
+  transcript?: string;
+  session?: string;
+  snapshot?: string;
+  takeDeclined?: boolean;
+  reopenGivenUp?: boolean;
+}
+
+/** What waits, and what was given up. Its tries begin again. What clients asked for is told by their rows (home-rows.ts). */
+async function takeInWork(
+  sql: Sql,
+  old: OldDatabase,
+  { memory, machine, at }: TakenInto,
+  sessionId: (name: string) => Promise<string>,
+): Promise<void> {
+  const given = old.rows<MayTexts>('failure').filter(({ state }) => state === 'failed');
+  const failed = given.map((row) => ({ ...row, error: row.message ?? null, not_before: row.at, since: row.at }));
+  for (const row of [...old.rows<MayTexts>('inbox'), ...failed] as MayTexts[]) {
+    const { kind, not_before, since, state = 'waiting', code = null, error = null } = row;
+    const key = row.key ?? '';
+    if (/^(?:drm|sesn)_/.test(key)) continue;
+    const priority = PRIORITY[kind as keyof typeof PRIORITY] ?? PRIORITY.person;
+    const given: OldPayload = JSON.parse(row.payload ?? '{}');
+    const { transcript, session, snapshot: _, takeDeclined, reopenGivenUp, ...asked } = given;
+    const takeUp = [...(takeDeclined ? ['declined'] : []), ...(reopenGivenUp ? ['gave_up'] : [])];
+    const isExtract = kind === 'extract';
+    const of = isExtract ? nameIn(key, session) : session;
+    const named = of === undefined ? undefined : await sessionId(of);
+    const id = isExtract ? named : kind === 'dream' ? memory : `${memory} ${named ?? key}`;
+    const isHere = 'update session set path = ?, machine = ? where id = ? and path is null';
+    if (isExtract && isFile(transcript)) await sql.run(isHere, transcript, machine, named as string);
+    const payload = { ...asked, ...(isExtract ? takeUp.length > 0 && { takeUp } : { session: named }) };
+    const work = { kind, key: id, memory, payload: JSON.stringify(payload), state, priority, code, error };
+    const times = { since: since ?? at, not_before: not_before ?? at };
+    await insert(sql, 'inbox', [{ ...work, ...times } as Row], 'on conflict do nothing');
+  }
+}
+
+/** The name of the project whose sessions it has. */
+export function projectOf(old: OldDatabase): string | undefined {
+  const cwd = old.rows<{ cwd: string | null }>('session').find((row) => row.cwd !== null)?.cwd;
+  return cwd ? basename(gitRoot(cwd) ?? cwd) : undefined;
+}
+
+/** The name of the session that work is about: its key says it, and of which file. */
+function nameIn(key: string, session?: string): string {
+  return session ?? (key.includes('@') ? key.slice(0, key.lastIndexOf('@')) : key);
 }

@@ -27,13 +27,12 @@ export { AppError, ERRORS, type ErrorCode, type Failure, type FailureClass, type
 export { type Redaction as RedactedText, redact } from './base/secrets/redact-text.ts';
 export { type Clock, fixedClock, systemClock } from './base/time.ts';
 export type { By } from './memory/commit.ts';
-export type { Limits, Precondition } from './memory/file-guards.ts';
-export type { Actor } from './memory/file-rows.ts';
+export type { Actor, Limits, Precondition } from './memory/file-rows.ts';
 export type { MemoryRow } from './memory/memories.ts';
 export { type Changed, type FileInfo, type FileText, type ListFiles, MemoryFiles } from './memory/memory-files.ts';
 export type { Enablement as Standing } from './memory/paths.ts';
 export type { MemoryScope } from './memory/places.ts';
-export { type Scrub, scrubOf } from './memory/scrub.ts';
+export { type Scrub, scrubOf } from './memory/redaction.ts';
 export type { ListVersions, Version } from './memory/versions.ts';
 export { type MemoryTool, type MemoryToolOptions, memoryTool } from './tools/memory-tool.ts';
 export { type AgentMemory, type AgentMemoryOptions, agentMemory } from './tools/own-agent.ts';

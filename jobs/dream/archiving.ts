@@ -7,6 +7,7 @@ import { subDays } from 'date-fns/subDays';
 import { type Clock, DAY_MS, type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import type { Committed, FileChange } from '../../src/memory/commit.ts';
+import { entriesAmong } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
 import { foundLines, restsOf } from '../../src/memory/rests.ts';
@@ -29,7 +30,6 @@ import type { Change } from '../../src/memory/undo-rows.ts';
 import { isOthers } from '../../src/rules/dream-context.ts';
 import type { CodePlace } from './code-operations.ts';
 import { type DreamOutput, type LandAt, landTopics, settleEntries, type ToldOperation } from './dream-landing.ts';
-import { entriesOf } from './night-entries.ts';
 import { contextOf, type DraftTopic, openTopic, topicsAmong } from './topic-draft.ts';
 
 /** Days after which something is put away; null: never. */
@@ -157,7 +157,7 @@ export async function habitsInVain(
     const rests = once.length > 0 ? await restsOf(sql, memory, id) : [];
     for (const { id: line, text } of once) {
       const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
-      const entries = await entriesOf(sql, memory, ids);
+      const entries = await entriesAmong(sql, memory, { column: 'id', of: ids });
       const isFound = entries.length === ids.length && entries.every(({ found }) => found);
       const days = isFound ? archiveAfterDays.found : seenOnceOn(text) === undefined ? null : holdDays;
       if (days === null || entries.length === 0) continue;
@@ -196,7 +196,7 @@ export async function agedStates(
     const rests = states.length > 0 ? await restsOf(sql, memory, file) : [];
     for (const { id: line, text } of states) {
       const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
-      const last = (await entriesOf(sql, memory, ids)).at(-1)?.at;
+      const last = (await entriesAmong(sql, memory, { column: 'id', of: ids })).at(-1)?.at;
       // What rests on no entry is a person's, or a program's.
       if (last === undefined || last >= before(state)) continue;
       const kind = mayBeOver(text) && last < before(2 * state) ? 'over' : 'due';

@@ -3,15 +3,14 @@
 
 import type { Sql } from '../../src/db/sql.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
+import type { DraftLine } from '../../src/memory/text/operations.ts';
 import { saidId } from '../../src/memory/text/topic.ts';
-import type { DraftLine } from '../../src/memory/text/topic-edits.ts';
 import { entryIds, type Operation } from '../../src/rules/dream-context.ts';
 import type { Checked } from './dream-landing.ts';
-import type { NightEntry } from './night-entries.ts';
-import { contextOf, openTopic, type StandingFiles, saidElsewhere } from './topic-draft.ts';
+import { contextOf, type NightEntry, openTopic, type StandingFiles, saidElsewhere } from './topic-draft.ts';
 
 /** What code alone changes, if anything, and the entries of which a model says what becomes. */
-export interface ByCode {
+interface ByCode {
   checked: Checked | null;
   rest: NightEntry[];
 }
@@ -57,10 +56,10 @@ export async function retire(
 /** Drops the entries that the project's own files say, or a memory that is no topic. */
 export async function dropSaid(fresh: NightEntry[], guidance: Guidance, { files }: CodePlace): Promise<ByCode> {
   const elsewhere = fresh.length > 0 ? saidElsewhere(files) : new Map<string, { path: string; id: string }>();
-  const operations = fresh.flatMap(({ id, by, text, session }): Operation[] => {
+  const operations = fresh.flatMap(({ id, by, text, name }): Operation[] => {
     if (by === 'person') return [];
     const drop = { kind: 'drop' as const, entries: [id] };
-    const file = guidance.saying(text, session);
+    const file = guidance.saying(text, name ?? '');
     if (file !== undefined) return [{ ...drop, because: 'in-repository', reason: `${file} says it.` }];
     const line = elsewhere.get(saidId(text));
     return line ? [{ ...drop, because: 'duplicate', of: line.id, reason: `${line.path} says it.` }] : [];

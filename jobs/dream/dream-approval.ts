@@ -1,11 +1,16 @@
 // What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes.
 // And what becomes of what waits: it is kept from being asked about again, made for its files as they are by now where it still is
-// the same change, and let go of where it is not. Two proposals of the same line become one that rests on the entries of both.
+// the same change, and let go of where it is not. Two proposals of the same line become one that rests on the entries of both. A person is
+// shown each as a diff of the files, with why it is proposed and the words that it rests on.
 
 import { newId, type Sql } from '../../src/db/sql.ts';
+import type { FileChange } from '../../src/memory/commit.ts';
+import { unifiedDiff } from '../../src/memory/edit-text.ts';
+import { entriesAmong } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
+import { editedLogs } from '../../src/memory/log-history.ts';
+import type { MemoryRow } from '../../src/memory/memories.ts';
 import {
-  descriptionId,
   entryBase,
   type FileBase,
   openProposals,
@@ -13,10 +18,8 @@ import {
   putProposal,
   whatChanged,
 } from '../../src/memory/proposals.ts';
-import type { Archiving } from '../../src/memory/text/operations.ts';
-import { bundle, checkOperations } from '../../src/memory/text/operations.ts';
+import { type Archiving, bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
 import { archivePath, lineId } from '../../src/memory/text/topic.ts';
-import { editsOf } from '../../src/memory/text/topic-edits.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import {
   entryIds,
@@ -28,9 +31,17 @@ import {
   topicOfLine,
   topicsLosing,
 } from '../../src/rules/dream-context.ts';
-import { type Checked, type DreamOutput, type LandAt, landTopics, settle } from './dream-landing.ts';
-import { entriesOf, type NightEntry } from './night-entries.ts';
-import { contextOf, type DraftTopic, type NightContext, openTopic, type StandingFiles } from './topic-draft.ts';
+import { changesOf as changesOfArchiving } from './archiving.ts';
+import { type Checked, changesOf, type DreamOutput, type LandAt, landTopics, settle } from './dream-landing.ts';
+import {
+  contextOf,
+  type DraftTopic,
+  type NightContext,
+  type NightEntry,
+  openTopic,
+  type StandingFiles,
+  standingFiles,
+} from './topic-draft.ts';
 
 /** Lets operations wait for a person's word; answers what the job tells by then. */
 export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal['madeBy']): Promise<DreamOutput> {
@@ -38,7 +49,8 @@ export function proposeOperations(checked: Checked, at: LandAt, madeBy: Proposal
   const memory = at.memory.id;
   const known = new Map([...slice.fresh, ...slice.withdrawn].map((entry) => [entry.id, entry]));
   const made = bundle(all).map((bundled): Proposal => {
-    const operations = bundled.map((operation) => withoutUnseenDescription(operation, context));
+    // Words for a topic that the model had not seen would be left aside by the dream.
+    const operations = bundled.map((each) => withoutDescription(each, context, (topic) => topic.isUnseen === true));
     const entries = [...new Set(operations.flatMap(entryIds))].flatMap((id) => known.get(id) ?? []);
     return {
       ...fresh(at, madeBy),
@@ -94,9 +106,13 @@ function fresh({ memories, by }: LandAt, madeBy: Proposal['madeBy']) {
   return { id, job: by.job, at, madeBy, state: 'open', decidedAt: null, because: null } as const;
 }
 
-/** Words for a topic that the model had not seen would be left aside by the dream. */
-function withoutUnseenDescription(operation: Operation, { topics }: NightContext): Operation {
-  if (operation.kind !== 'put' || !topics.get(operation.topic ?? '')?.isUnseen) return operation;
+function withoutDescription(
+  operation: Operation,
+  { topics }: NightContext,
+  isOut: (topic: DraftTopic) => boolean,
+): Operation {
+  const topic = operation.kind === 'put' ? topics.get(operation.topic ?? '') : undefined;
+  if (operation.kind !== 'put' || !topic || !isOut(topic)) return operation;
   const { description: _, ...rest } = operation;
   return rest;
 }
@@ -130,7 +146,7 @@ export function basesOf(operations: Operation[], context: NightContext): FileBas
   const bases = new Map<string, FileBase>();
   const add = (path: string, topic: DraftTopic | undefined, lines: Iterable<string>) => {
     const known = bases.get(path);
-    const description = topic ? descriptionId(topic.description) : null;
+    const description = topic ? lineId(topic.description) : null;
     const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
     bases.set(path, { path, file: topic?.file ?? null, sha: topic?.sha ?? null, description, lines: all });
   };
@@ -160,11 +176,7 @@ export async function contextOfProposal(
   { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
 ): Promise<{ context: NightContext; slice: { fresh: NightEntry[]; withdrawn: NightEntry[] } }> {
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
-  const rows = await entriesOf(
-    sql,
-    memory,
-    entries.map(({ id }) => id),
-  );
+  const rows = await entriesAmong(sql, memory, { column: 'id', of: entries.map(({ id }) => id) });
   const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
   const withdrawn: NightEntry[] = [];
   for (const entry of rows.filter(({ id }) => isGone.has(id))) {
@@ -208,7 +220,9 @@ export function checkProposal(
 export async function renewed(proposal: Proposal, place: ProposalPlace): Promise<Proposal | null> {
   if (proposal.archiving) return null;
   const { context } = await contextOfProposal(proposal, place);
-  const operations = proposal.operations.map((operation) => withoutLateDescription(operation, proposal, context));
+  const isLate = ({ from, path, description }: DraftTopic) =>
+    proposal.files.find((base) => base.path === (from ?? path))?.description !== lineId(description);
+  const operations = proposal.operations.map((each) => withoutDescription(each, context, isLate));
   const files = basesOf(operations, context);
   const linesOf = (bases: FileBase[]) => JSON.stringify(bases.map(({ path, lines }) => [path, lines]).sort());
   const isSame = linesOf(files) === linesOf(proposal.files);
@@ -217,43 +231,108 @@ export async function renewed(proposal: Proposal, place: ProposalPlace): Promise
     : null;
 }
 
-function withoutLateDescription(operation: Operation, { files }: Proposal, { topics }: NightContext): Operation {
-  if (operation.kind !== 'put' || operation.description === undefined) return operation;
-  const topic = topics.get(operation.topic ?? '');
-  const base = files.find(({ path }) => path === (topic?.from ?? topic?.path));
-  if (!topic || (base && base.description === descriptionId(topic.description))) return operation;
-  const { description: _, ...rest } = operation;
-  return rest;
-}
-
-/** What becomes of what waits: what holds, what does for files as they are by now, and what does not any more. */
+/**
+ * What becomes of what waits: what holds, what does for files as they are by now, and what does not any more. `rows` writes it; null:
+ * nothing is other than it was.
+ */
 export async function waitingNow(
   place: ProposalPlace,
-): Promise<{ entries: Set<string>; renew: Proposal[]; drop: Proposal[] }> {
+): Promise<{ entries: Set<string>; rows: ((change: Change) => Promise<void>) | null }> {
   const { sql, memory } = place;
   const [renew, drop]: [Proposal[], Proposal[]] = [[], []];
   const entries = new Set<string>();
   for (const proposal of await openProposals(sql, memory)) {
     const isStale = (await whatChanged(sql, memory, proposal)) !== null;
-    const isFree = isStale && (await entriesChanged(sql, memory, proposal));
+    const isFree = isStale && (await whatChanged(sql, memory, { ...proposal, files: [] })) !== null;
     const now = isFree ? null : isStale ? await renewed(proposal, place) : proposal;
     if (now && isStale) renew.push(now);
     if (!now) drop.push(proposal);
     for (const { id } of now?.entries ?? []) entries.add(id);
   }
-  return { entries, renew, drop };
+  const rows = async (change: Change) => {
+    for (const proposal of renew) await putProposal(change, memory, proposal);
+    for (const { id } of drop) await change.drop('proposal', { id });
+  };
+  return { entries, rows: renew.length + drop.length > 0 ? rows : null };
 }
 
-async function entriesChanged(sql: Sql, memory: string, proposal: Proposal): Promise<boolean> {
-  return (await whatChanged(sql, memory, { ...proposal, files: [] })) !== null;
+export interface ShownProposal {
+  id: string;
+  kind: string;
+  /** Path of the topic; null where none is touched. */
+  topic: string | null;
+  reason: string;
+  /** The dream that proposed it, and when. */
+  job: string;
+  at: string;
+  /** `stale`: nobody can accept it; the next dream makes it again. */
+  state: 'waiting' | 'stale';
+  /** What changed since. */
+  why: string | null;
+  /** The lines it would write. */
+  lines: string[];
+  entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
+  /** Of the files as they are; empty where none changes, or where it is stale. */
+  diff: string;
 }
 
-/** Writes what became of it. */
-export async function writeWaiting(
-  change: Change,
-  memory: string,
-  { renew, drop }: { renew: Proposal[]; drop: Proposal[] },
-): Promise<void> {
-  for (const proposal of renew) await putProposal(change, memory, proposal);
-  for (const { id } of drop) await change.drop('proposal', { id });
+/** All that wait, or those of `ids`, topic by topic. */
+export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly string[]): Promise<ShownProposal[]> {
+  const edited = new Map((await editedLogs(sql, memory)).changed.map((row) => [row.id, row]));
+  const files = await standingFiles(sql, memory.id);
+  const shown: ShownProposal[] = [];
+  for (const proposal of await openProposals(sql, memory.id)) {
+    if (ids && !ids.includes(proposal.id)) continue;
+    const why = await whatChanged(sql, memory.id, proposal, edited);
+    shown.push(await showProposal(proposal, { sql, memory: memory.id, files, why }));
+  }
+  return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
+}
+
+interface Place {
+  sql: Sql;
+  memory: string;
+  files: StandingFiles;
+  why: string | null;
+}
+
+async function showProposal(proposal: Proposal, place: Place): Promise<ShownProposal> {
+  const { id, job, at, operations, archiving, files } = proposal;
+  const { sql, memory, why } = place;
+  const [first] = operations;
+  const named = first && 'topic' in first && first.topic ? `${first.topic}.md` : (files[0]?.path ?? null);
+  const about = archiving ? archiving.entries : proposal.entries.map((base) => base.id);
+  const entries = await entriesAmong(sql, memory, { column: 'id', of: about });
+  return {
+    ...{ id, job, at, why, state: why ? 'stale' : 'waiting' },
+    kind: archiving?.kind ?? (first ? toldKind(first) : ''),
+    topic: archiving?.topic ?? named,
+    reason: archiving?.reason ?? first?.reason ?? '',
+    lines: operations.flatMap(linesIn).map(({ text }) => text),
+    entries: entries.map(({ id: entry, type, text, by, at: saidAt, name, evidence }) => {
+      const quotes = evidence.map(({ quote }) => quote);
+      return { id: entry, type, text, by, at: saidAt, session: name ?? '', quotes };
+    }),
+    diff: why ? '' : await diffOf(proposal, place),
+  };
+}
+
+/** What a proposal would change in the files as they are. */
+async function diffOf(proposal: Proposal, place: Place): Promise<string> {
+  const { sql, memory } = place;
+  const { context } = await contextOfProposal(proposal, place);
+  const { archiving, operations } = proposal;
+  const changes = archiving
+    ? (await changesOfArchiving(sql, memory, { path: archiving.topic, parts: [archiving] })).changes
+    : (await changesOf(sql, memory, operations, context)).files;
+  let diff = '';
+  for (const { path, from = path, make } of changes as FileChange[]) {
+    const before = (await headAt(sql, memory, from))?.content?.toString() ?? null;
+    const side = (text: string | null, name: string) => ({
+      name: text === null ? '/dev/null' : name,
+      text: text ?? '',
+    });
+    diff += unifiedDiff(side(before, from), side(await make(before), path));
+  }
+  return diff;
 }

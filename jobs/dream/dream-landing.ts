@@ -1,16 +1,26 @@
 // Lands operations: the topics, the index built from them, what lines rest on, what became of each entry, and what the job tells of
 // it, in one commit; for a dream, and for what a person accepted of what had waited.
 // Promises: the operations are applied to the files as they are at that moment, so that an edit made while the model was
-// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why.
+// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why; links follow a topic
+// that is renamed in the lines that dreams wrote, and a topic that a person's line or a program's links keeps its name.
 
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../src/memory/commit.ts';
-import { headAt } from '../../src/memory/file-rows.ts';
+import { headAt, isPinned } from '../../src/memory/file-rows.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
+import { generatedLines, INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { restsOf } from '../../src/memory/rests.ts';
-import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
-import { applyEdit, editsOf, renamed, type TopicEdit } from '../../src/memory/text/topic-edits.ts';
+import { readLines } from '../../src/memory/text/blocks.ts';
+import { linksIn } from '../../src/memory/text/index-file.ts';
+import {
+  applyEdit,
+  editsOf,
+  followLinks,
+  refuseLinks,
+  renamed,
+  type TopicEdit,
+} from '../../src/memory/text/operations.ts';
+import { editLines, lineId, parseTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import { type Change, rowOf } from '../../src/memory/undo-rows.ts';
 import {
   entryIds,
@@ -22,7 +32,6 @@ import {
   topicOfLine,
 } from '../../src/rules/dream-context.ts';
 import type { Slice } from './dream-slices.ts';
-import { type Relinked, relinked } from './relinking.ts';
 import type { NightContext } from './topic-draft.ts';
 
 /** Operations that code lets through, with what they are about. */
@@ -120,7 +129,7 @@ export async function changesOf(
   return { files: [...files, ...links.files], links };
 }
 
-export interface TopicsPlan {
+interface TopicsPlan {
   /** Changes of topic files. */
   files: FileChange[];
   /** What the job tells of it. */
@@ -160,7 +169,7 @@ export async function isIndexCurrent({
 }: Pick<LandAt, 'memories' | 'memory'>): Promise<boolean> {
   const current = (await headAt(db, memory.id, INDEX))?.content?.toString() ?? null;
   const index = await withBuiltIndex(db, memory, []);
-  const wanted = index.files.find(({ path }) => path === INDEX)?.make(current);
+  const wanted = await index.files.find(({ path }) => path === INDEX)?.make(current);
   return wanted === current || index.size().topics === 0;
 }
 
@@ -253,4 +262,73 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
       ...(over.length > 0 && { over }),
     };
   });
+}
+
+interface Relinked {
+  files: FileChange[];
+  rows(change: Change): Promise<void>;
+}
+
+/** What follows these edits in other files. Errors: `refused` where a line that no dream wrote links a topic that is renamed. */
+export async function relinked(sql: Sql, memory: string, edits: readonly TopicEdit[]): Promise<Relinked> {
+  const renames = new Map(
+    edits.flatMap(({ renamedFrom, path }) => (renamedFrom === undefined ? [] : [[renamedFrom, path] as const])),
+  );
+  if (renames.size === 0) return { files: [], rows: async () => {} };
+  const generated = await generatedLines(sql, memory);
+  const index = readLines((await headAt(sql, memory, INDEX))?.content?.toString() ?? '');
+  const own = index.flatMap(({ text }) => (generated.has(lineId(text)) ? [] : text));
+  refuseLinks(own, INDEX, renames);
+  const touched = new Set(edits.flatMap(({ path, renamedFrom }) => [path, renamedFrom]));
+  const moved: { file: string; path: string; lines: { id: string; text: string; sources: string[] }[] }[] = [];
+  for (const path of await linking(sql, memory, [...renames.keys()])) {
+    const head = touched.has(path) ? null : await headAt(sql, memory, path);
+    const text = head?.content?.toString();
+    if (!head || text === undefined) continue;
+    const rests = Map.groupBy(
+      (await restsOf(sql, memory, head.id)).filter(({ source }) => source.startsWith('e_')),
+      ({ line }) => line,
+    );
+    const lines = parseTopic(path, text).lines.filter((line) => linksIn(line.text).some((to) => renames.has(to)));
+    const others = isPinned(path, text) ? lines : lines.filter(({ id }) => !rests.has(id));
+    const texts = others.map((line) => line.text);
+    refuseLinks(texts, path, renames);
+    const sourcesOf = (id: string) => (rests.get(id) ?? []).map(({ source }) => source);
+    const now = lines.map(({ id, text: said }) => ({ id, text: followLinks(said, renames), sources: sourcesOf(id) }));
+    if (now.length > 0) moved.push({ file: head.id, path, lines: now });
+  }
+  return {
+    files: moved.map(({ path, lines }) => ({
+      path,
+      make: (current) =>
+        lines.reduce(
+          (text: string | null, line) => text && editLines(text, { remove: new Set([line.id]), add: [line.text] }),
+          current,
+        ),
+    })),
+    async rows(change) {
+      for (const { file, lines } of moved) {
+        for (const { id, text, sources } of lines) {
+          for (const source of sources) {
+            await change.drop('rests', { memory, file, line: id, source });
+            await change.put('rests', { memory, file, line: lineId(text), source });
+          }
+        }
+      }
+    },
+  };
+}
+
+/** The topics, those put away too, of which a line may link one of these files. */
+async function linking(sql: Sql, memory: string, paths: string[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const to of paths) {
+    const rows = await sql.all<{ path: string }>(
+      `select distinct file.path from line join file on file.memory = line.memory and file.id = line.file
+       where line.memory = ? and line.text like ? and file.meta is not null and file.path is not null`,
+      ...[memory, `%${to}%`],
+    );
+    for (const { path } of rows) found.add(path);
+  }
+  return [...found].sort();
 }

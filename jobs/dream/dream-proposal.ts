@@ -1,26 +1,37 @@
 // What a request of a dream says, and the asking: a model proposes what becomes of a slice's entries. It may try as often as its
 // turns allow: what code refuses comes back to it with the reasons, and alone. What stands at the end is kept; the entries of the rest
-// are left for another night, with what was wrong.
+// are left for another night, with what was wrong. And what a dream would send now, and about what it would cost, with nothing asked:
+// later requests are shown the memory as it is now, before the earlier ones changed it.
 
 import { z } from 'zod';
 import type { ToolDefinition } from '../../src/agent/agent-types.ts';
 import { type AgentDeps, runWithTools } from '../../src/agent/run-with-tools.ts';
 import type { Tool } from '../../src/agent/tools.ts';
+import { costMicroUsd, type Price } from '../../src/base/config/prices.ts';
 import { AppError, isAppError } from '../../src/base/errors.ts';
 import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
+import { entriesThatWait } from '../../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { placeOf } from '../../src/memory/memory-paths.ts';
 import { describePlace } from '../../src/memory/projects.ts';
-import { proposalSchema } from '../../src/memory/text/operations.ts';
+import { editsOf, entryLines, nameOfSession, proposalSchema, renderTopics } from '../../src/memory/text/operations.ts';
 import { MOST_PROBLEMS, ProposedOperations, replyTo } from '../../src/memory/text/proposed-operations.ts';
-import { editsOf, entryLines, nameOfSession, renderTopics } from '../../src/memory/text/topic-edits.ts';
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { linesOut, type Operation, sessionOf } from '../../src/rules/dream-context.ts';
-import type { Shown, Slice } from './dream-slices.ts';
-import { relinked } from './relinking.ts';
-import { type DraftPlace, openHolding, openNamed } from './topic-draft.ts';
+import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
+import { relinked } from './dream-landing.ts';
+import { type Shown, type Slice, select, slicesOf } from './dream-slices.ts';
+import {
+  contextOf,
+  type DraftPlace,
+  entriesHolding,
+  type NightEntry,
+  openHolding,
+  openNamed,
+  standingFiles,
+} from './topic-draft.ts';
 
 export interface ProposeDeps extends AgentDeps {
   memories: Memories;
@@ -39,7 +50,7 @@ export interface Asked {
 }
 
 /** What a request to the model says: the same for a dream and a dry run. */
-export async function requestFor(
+async function requestFor(
   { slice, place, shown, before, instructions }: Asked,
   { clock, zone }: Pick<ProposeDeps, 'clock' | 'zone'>,
 ): Promise<{ system: string; input: string }> {
@@ -52,7 +63,8 @@ export async function requestFor(
   );
   if (shown.unnamed > 0) names.push(`(and ${shown.unnamed} more that share no words with the entries)`);
   if (shown.pinned.length > 0) names.push(`(pinned, nothing goes into them: ${shown.pinned.join(', ')})`);
-  const cwds = new Map([...slice.fresh, ...slice.withdrawn].map((entry) => [sessionOf(entry), entry.cwd]));
+  const said = [...slice.fresh, ...slice.withdrawn];
+  const cwds = new Map(said.map(({ name, cwd }) => [sessionOf({ session: name ?? '' }), cwd]));
   const asShown = async (text: string) => withoutTagLines((await redact(text)).text);
   const { text: system } = await renderPrompt('dream', {});
   const { text: input } = await renderPrompt('dream-input', {
@@ -146,4 +158,61 @@ async function answered(work: () => Promise<unknown>): Promise<string[]> {
     if (isAppError(error, 'bad-input') || isAppError(error, 'refused')) return [error.message];
     throw error;
   }
+}
+
+export interface DreamEstimate {
+  model: string;
+  /** New entries, and those that are gone although lines rest on them. */
+  entries: number;
+  withdrawn: number;
+  requests: { system: string; input: string; inputTokens: number; outputTokens: number }[];
+  inputTokens: number;
+  outputTokens: number;
+  /** Null for a model without a price. */
+  microUsd: number | null;
+}
+
+type EstimateDeps = Pick<ProposeDeps, 'memories' | 'memory' | 'clock' | 'zone'> & {
+  requestTokens: number;
+  model: string;
+  price?: Price;
+};
+
+/** Tokens of an operation around the words of its line. */
+const OPERATION_TOKENS = 120;
+
+export async function estimateDream(
+  { instructions }: { instructions?: string },
+  deps: EstimateDeps,
+): Promise<DreamEstimate> {
+  const { memories, memory, model, price, requestTokens: mostTokens } = deps;
+  const { db: sql } = memories;
+  const files = await standingFiles(sql, memory.id);
+  const unknown = { name: null, cwd: null, transcript: null };
+  const waiting = await entriesThatWait(sql, memory);
+  const fresh = waiting.map((row): NightEntry => ({ ...unknown, learnedAt: row.at, ...row }));
+  const withdrawn = await entriesHolding(sql, memory.id, { state: 'gone', files });
+  const requests: DreamEstimate['requests'] = [];
+  for (const slice of slicesOf({ fresh, withdrawn }, mostTokens)) {
+    const place = { sql, memory: memory.id, files, context: await contextOf(slice, files) };
+    const shown = await select(slice, place, { mostTokens, usedAt: new Map() });
+    const asked = await requestFor({ slice, place, shown, before: [], instructions }, deps);
+    const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
+    const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);
+    requests.push({ ...asked, inputTokens, outputTokens: said + slice.withdrawn.length * OPERATION_TOKENS });
+  }
+  const sum = (what: 'inputTokens' | 'outputTokens') => requests.reduce((total, each) => total + each[what], 0);
+  const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')];
+  // One request for each slice: the prompt is written to the cache, and read from it only where something is refused.
+  const used = {
+    calls: requests.length,
+    inputTokens,
+    cacheWriteTokens: inputTokens,
+    cachedInputTokens: 0,
+    outputTokens,
+  };
+  return {
+    ...{ model, entries: fresh.length, withdrawn: withdrawn.length, requests },
+    ...{ inputTokens, outputTokens, microUsd: price ? costMicroUsd(used, price) : null },
+  };
 }

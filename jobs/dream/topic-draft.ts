@@ -1,16 +1,20 @@
-// The draft: the topics that a dream looks at, with what their lines rest on. The living files are touched by the dream's commit
+// What a night is about. The entries that are gone although lines rest on them, and what earlier nights left, which the dreams' own rows
+// tell. And the draft: the topics that a dream looks at, with what their lines rest on. The living files are touched by the dream's commit
 // alone, which applies the same operations to whatever stands there then.
 // Also what a memory says that no dream writes: memories that are no topics, whoever made them (files in folders, of any
 // name). A dream reads them, so that it says nothing twice, and never changes one: to it they are pinned, and each of their
 // lines is a person's or a program's.
 
 import { redact } from '../../src/base/secrets/redact-text.ts';
+import { DAY_MS } from '../../src/base/time.ts';
 import { allOf, type Sql } from '../../src/db/sql.ts';
-import { isPinned } from '../../src/memory/file-guards.ts';
+import { entriesAmong, type KeptEntry } from '../../src/memory/entries.ts';
+import { isPinned } from '../../src/memory/file-rows.ts';
 import { INDEX } from '../../src/memory/memory-index.ts';
 import { foldPath } from '../../src/memory/memory-paths.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import { isOverflow } from '../../src/memory/text/index-file.ts';
+import type { Draft, DraftLine } from '../../src/memory/text/operations.ts';
 import {
   isArchivePath,
   isTopicFile,
@@ -20,9 +24,7 @@ import {
   type Topic,
   withoutMark,
 } from '../../src/memory/text/topic.ts';
-import type { Draft, DraftLine } from '../../src/memory/text/topic-edits.ts';
 import type { DreamContext, KnownEntry, LineSource } from '../../src/rules/dream-context.ts';
-import type { NightEntry } from './night-entries.ts';
 
 /** A file of the memory as it stands, by its head. */
 export interface StandingFile {
@@ -104,7 +106,8 @@ export async function contextOf(
 ): Promise<NightContext> {
   const entries = new Map<string, KnownEntry>();
   for (const entry of [...of.fresh, ...of.withdrawn]) {
-    const { id, type, strength, at, by, session, again, found, evidence } = entry;
+    const { id, type, strength, at, by, again, found, evidence } = entry;
+    const session = entry.name ?? '';
     const quotes = await Promise.all(evidence.map(async (item) => (await redact(item.quote)).text));
     const changes = entry.changes && (await redact(entry.changes)).text;
     entries.set(id, {
@@ -223,4 +226,70 @@ export function saidElsewhere(files: StandingFiles): Map<string, { path: string;
       for (const part of [text, ...text.split(/(?<=[.!?])\s+/)]) said.set(saidId(part), { path, id });
   }
   return said;
+}
+
+export interface NightEntry extends KeptEntry {
+  /** Of one that is gone, or was and came back, the lines that rest on it and stand. */
+  holds?: { file: string; line: string }[];
+}
+
+/** Those in a state on which lines rest that stand, with these. */
+export async function entriesHolding(
+  sql: Sql,
+  memory: string,
+  { state, files }: { state: 'gone' | 'new'; files: StandingFiles },
+): Promise<NightEntry[]> {
+  const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map((line) => line.id))]));
+  const rests = await sql.all<{ source: string; file: string; line: string }>(
+    `select r.source, r.file, r.line from rests r join entry e on e.memory = r.memory and e.id = r.source
+     where r.memory = ? and e.state = ?`,
+    ...[memory, state],
+  );
+  const holds = Map.groupBy(
+    rests.filter(({ file, line }) => lines.get(file)?.has(line)),
+    ({ source }) => source,
+  );
+  const entries = await entriesAmong(sql, memory, { column: 'id', of: [...holds.keys()] });
+  return entries.map((entry) => ({ ...entry, holds: holds.get(entry.id) ?? [] }));
+}
+
+/** What earlier nights could not place. */
+interface Unplaced {
+  entry: string;
+  /** In how many nights it was tried. */
+  nights: number;
+  /** When for the first time. */
+  since: string;
+  /** What stood in its way the last time. */
+  reason: string;
+}
+
+/** From so many nights on a person is told, and it is tried once a week. */
+export const TELL_AFTER_NIGHTS = 3;
+const AGAIN_AFTER_MS = 7 * DAY_MS;
+
+/** Of these entries those that nights left, by what the dreams' rows say. */
+export async function unplacedOf(sql: Sql, memory: string, entries: readonly NightEntry[]): Promise<Unplaced[]> {
+  const since = entries.map(({ learnedAt }) => learnedAt).sort()[0];
+  if (since === undefined) return [];
+  const waiting = new Set(entries.map(({ id }) => id));
+  const rows = await sql.all<{ at: string; output: string }>(
+    `select created_at as at, output from job where memory = ? and kind = 'dream' and created_at >= ? and output is not null
+     order by created_at, id`,
+    ...[memory, since],
+  );
+  const found = new Map<string, Unplaced>();
+  for (const { at, output } of rows) {
+    const { left = [] } = JSON.parse(output) as { left?: { entry: string; reason: string }[] };
+    for (const { entry, reason } of left) {
+      const before = found.get(entry) ?? { entry, nights: 0, since: at, reason };
+      if (waiting.has(entry)) found.set(entry, { ...before, nights: before.nights + 1, reason });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Whether it is not asked about tonight: it was tried in vain for nights, and a person was told. */
+export function isResting({ nights, since }: Unplaced, now: Date): boolean {
+  return nights >= TELL_AFTER_NIGHTS && now.getTime() - Date.parse(since) < nights * AGAIN_AFTER_MS;
 }

@@ -2,7 +2,7 @@
 
 import { type AppError, ERRORS, type Failure, failureOf, isAppError } from '../../src/base/errors.ts';
 import type { Claim } from '../../src/memory/commit.ts';
-import type { SkipReason, TurnState } from '../../src/memory/coverage.ts';
+import type { SkipReason, TurnState } from '../../src/memory/entries.ts';
 import type { JobUsage, StartedBy } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import type { openSession, Session } from '../../src/transcript/session.ts';

@@ -6,15 +6,26 @@
 import { type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { commitAll, type Plan } from '../../src/memory/commit.ts';
-import { cover, coverageOf, intervalOf, nameOf, type SkipReason, type TurnState } from '../../src/memory/coverage.ts';
-import { type EntryRow, entriesAmong, forgottenIn, isInLog, putEntry } from '../../src/memory/entries.ts';
+import {
+  cover,
+  coverageOf,
+  type EntryRow,
+  entriesAmong,
+  forgottenIn,
+  intervalOf,
+  isInLog,
+  nameOf,
+  putEntry,
+  type SkipReason,
+  type TurnState,
+} from '../../src/memory/entries.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
-import { markedMessages } from '../../src/memory/redaction-marks.ts';
 import { noteReadTo } from '../../src/memory/session-rows.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import type { FoundEntry } from '../../src/rules/candidate.ts';
 import type { ReadPoint, Session } from '../../src/transcript/session.ts';
+import { markedMessages } from '../after-restore.ts';
 import type { Asked, CitedMessages, ExtractedDeps, Extraction } from './ask-extractor.ts';
 import type { Offered } from './shown-turns.ts';
 import type { TurnRange } from './turn-ranges.ts';

@@ -3,7 +3,7 @@
 // up to 64 MB of text: what is pending beyond that waits for the next pass. Of all others no more is kept than their ids.
 
 import { textsIn } from '../../src/base/text/json.ts';
-import { coverageOf, coverageWhere, type SkipReason, standsForMore, type TurnRow } from '../../src/memory/coverage.ts';
+import { coverageOf, coverageWhere, type SkipReason, standsForMore, type TurnRow } from '../../src/memory/entries.ts';
 import type { Memories } from '../../src/memory/memories.ts';
 import { readPointOf, type SessionRow } from '../../src/memory/session-rows.ts';
 import type { ExcerptTurn } from '../../src/transcript/excerpt/segments.ts';

@@ -2,7 +2,7 @@
 // agent covers what lies between the write before it, or the beginning of the turn, and itself; what a person says after the last
 // write is pending, with what follows it. It decides by what it is given and looks nothing up.
 
-import { type Interval, intervalOf, nameOf, type TurnIds, type TurnRow } from '../../src/memory/coverage.ts';
+import { type Interval, intervalOf, nameOf, type TurnIds, type TurnRow } from '../../src/memory/entries.ts';
 import type { Message, Turn } from '../../src/transcript/messages.ts';
 import { isMainAgents } from '../../src/transcript/own-writes.ts';
 import type { AgentWrite } from './agent-writes.ts';

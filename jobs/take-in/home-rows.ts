@@ -1,14 +1,23 @@
-// The rows of the home of an earlier nocturne, as rows of the one database: keys, what was spent, ceilings, pauses, what set-up
-// declined, which sessions on the disk were seen, what clients sent and asked for. Once: what says so is written with them. What waited
-// of clients waits; a dream that had begun goes on, and passes by what it has read.
+// The home of an earlier nocturne (`home.db`): each store that clients have, under the id that they know; each directory; then, in one
+// transaction, keys, what was spent, ceilings, pauses, what set-up declined, what clients sent and asked for. Once: what says so is written
+// with them. What waited of clients waits; a dream that had begun goes on, and passes by what it has read. Its database is put aside.
+//
+// And the PostgreSQL database that machines of an earlier nocturne shared. It kept each memory's ledger as the pages of a SQLite file, and
+// beside it what waits and transcripts. In one transaction, while no other machine does: each memory, for the directories it stood for;
+// then the home's rows; its tables get other names, and stay; in their place stands that a newer nocturne works there.
 
-import type { OldDatabase } from '../../src/db/old-database.ts';
+import { join } from 'node:path';
+import { isAppError } from '../../src/base/errors.ts';
+import { isDirectory } from '../../src/base/files/directories.ts';
+import { readBytesNow } from '../../src/base/files/files.ts';
+import { type OldDatabase, openOld, putAside, readOld } from '../../src/db/old-database.ts';
 import { insert, keepSetting, newId, type Row, type Sql, settingOf } from '../../src/db/sql.ts';
-import { memoryRow } from '../../src/memory/memories.ts';
+import { addMemory, type Memories, memoryRow, type Scope } from '../../src/memory/memories.ts';
 import { sessionNamed } from '../../src/memory/session-rows.ts';
 import { put } from '../../src/queue/inbox.ts';
 import type { ClientDream } from '../client-dream.ts';
 import { NOTHING_TOLD } from '../dream/dream-landing.ts';
+import { projectOf, takeIn, takeInLedger } from '../take-in.ts';
 
 export interface OldStore extends Record<string, string | number | null> {
   id: string;
@@ -27,7 +36,7 @@ export function storeRow({ tenant, owner, allows_secrets, removed_at, ...store }
 export async function takeInHomeRows(
   sql: Sql,
   old: OldDatabase,
-  { of, machine, now, kept }: { of: string; machine: string; now: Date; kept: Map<string, Buffer[]> },
+  { of, now, kept }: { of: string; now: Date; kept: Map<string, Buffer[]> },
 ): Promise<void> {
   const once = `taken_in ${of}`;
   if ((await settingOf(sql, once)) !== undefined) return;
@@ -45,7 +54,7 @@ export async function takeInHomeRows(
   }
   for (const { key, day, micro_usd } of old.rows<Row>('key_spend'))
     await add(sql, { day, scope: key, tokens: 0, micro_usd, calls: 0 } as Row);
-  for (const [key, value] of settingsOf(old, machine))
+  for (const [key, value] of settingsOf(old))
     if (value !== undefined) await insert(sql, 'setting', [{ key, value }], 'on conflict (key) do nothing');
   await takeInSessions(sql, old, { kept, now });
   await takeInDreams(sql, old, now);
@@ -59,21 +68,12 @@ function add(sql: Sql, row: Row): Promise<void> {
 }
 
 /** Single values, by the names that they have here. */
-function settingsOf({ rows }: OldDatabase, machine: string): [string, string | undefined][] {
+function settingsOf({ rows }: OldDatabase): [string, string | undefined][] {
   const pauses = rows<{ project: string; until: string | null }>('pause');
   const [declined] = rows<{ before: string }>('declined');
   const [limits] = rows<{ day_tokens: number; day_micro_usd: number | null; zone: string }>('limits');
   const [server] = rows<{ user: string }>('server');
   const [night] = rows<{ at: string }>('nightly');
-  const [looked] = rows<{ at: string }>('looked');
-  const looks = rows<Record<string, unknown>>('look').map(({ modified_at: modifiedAt, store: dir, ...look }) => ({
-    ...look,
-    modifiedAt,
-    dir,
-  }));
-  const blocked = rows<{ path: string; reason: string; since: string }>('blocked').map((row) => {
-    return { ...row, size: 0, modifiedAt: row.since, verdict: 'blocked', cwd: null, dir: null };
-  });
   const found = pauses.map(({ project, until }) => ({ project: project || null, until }));
   const money = limits?.day_micro_usd == null ? {} : { dayMoneyUsd: limits.day_micro_usd / 1e6 };
   return [
@@ -82,8 +82,6 @@ function settingsOf({ rows }: OldDatabase, machine: string): [string, string | u
     ['limits', limits && JSON.stringify({ dayTokens: limits.day_tokens, zone: limits.zone, ...money })],
     ['user', server?.user],
     ['night', night?.at],
-    ['looked', looked?.at],
-    [`swept ${machine}`, looks.length + blocked.length > 0 ? JSON.stringify([...looks, ...blocked]) : undefined],
   ];
 }
 
@@ -174,22 +172,164 @@ async function takeInDreams(sql: Sql, old: OldDatabase, now: Date): Promise<void
     const outcome =
       { failed: row.error_type, canceled: 'canceled', completed: 'dreamed' }[row.status as string] ?? null;
     const job = { id, kind: 'dream', memory, status: row.status, outcome, error: row.error_message, started_by: 'api' };
-    const told = {
-      request: JSON.stringify(request),
-      usage: JSON.stringify(usage),
-      output: JSON.stringify(NOTHING_TOLD),
-    };
-    const said = { actor: row.owner, ...told };
-    const times = { created_at: row.created_at, started_at: row.began_at, ended_at: row.ended_at };
-    await insert(
-      sql,
-      'job',
-      [{ ...job, ...said, ...times, archived_at: row.archived_at } as Row],
-      'on conflict do nothing',
-    );
+    const told = { request: JSON.stringify(request), usage: JSON.stringify(usage), actor: row.owner };
+    const { created_at, began_at: started_at, ended_at, archived_at } = row;
+    const times = { created_at, started_at, ended_at, archived_at, output: JSON.stringify(NOTHING_TOLD) };
+    await insert(sql, 'job', [{ ...job, ...told, ...times } as Row], 'on conflict do nothing');
     if (row.ended_at !== null) continue;
     const tenant = (await memoryRow(sql, input))?.tenant;
     const item = { kind: 'dream', key: updates ? input : id, memory: (memory ?? input) as string, job: id } as const;
     await put(sql, { ...item, payload: {}, tenant, notBefore: now }, now);
   }
+}
+
+const TABLES =
+  'pause nightly declined looked limits memory_store api_key key_spend spend server sent_session sent_part dream';
+/** A number of tables that an earlier nocturne does not know. */
+const NEWER = 900;
+
+interface OldTranscript {
+  store: string;
+  kind: 'session' | 'part';
+  name: string;
+  session: string;
+  redacted: string[];
+  bytes: Buffer[];
+}
+
+export async function takeInFleet({
+  memories,
+  describe,
+}: {
+  memories: Memories;
+  describe(dir: string): { scope: Scope; name: string };
+}): Promise<void> {
+  const { db, clock, machine } = memories;
+  const now = clock.now();
+  const at = now.toISOString();
+  await db.write(async (sql) => {
+    await sql.run("select pg_advisory_xact_lock(hashtext('nocturne before'))");
+    const there = await sql.get<{ there: string | null }>("select to_regclass('nocturne.store') as there");
+    if (there?.there == null) return;
+    const home = await tablesOf(sql, 'nocturne_home', TABLES.split(' '));
+    const transcripts = await transcriptsIn(sql);
+    const known = home.rows<OldStore>('memory_store');
+    const stores = await sql.all<{ id: string; source: string | null; state: string }>(
+      "select id, source, state from nocturne.store where state <> 'arriving' order by created_at, id",
+    );
+    const copies = copiesIn(home);
+    const byCopy = stores.sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
+    for (const { id: store, source, state } of byCopy) {
+      const row = known.find(({ id, dir }) => id === store || dir === store);
+      const [, host = '', dir = ''] = /^([^:]*):(.*)$/s.exec(source ?? '') ?? [];
+      const what = source === null ? { scope: 'store' as const, name: row?.name ?? store } : describe(dir);
+      const { more, createdAt } = row ? storeRow(row) : { more: {}, createdAt: at };
+      const deleted_at = state === 'removed' ? (row?.removed_at ?? at) : null;
+      const id = row?.id ?? store;
+      const ledger = await ledgerOf(sql, store);
+      const name = (what.scope === 'project' && projectOf(ledger)) || what.name;
+      const made = { ...more, deleted_at, id, scope: what.scope, name };
+      await addMemory(sql, made, createdAt);
+      if (source !== null) await insert(sql, 'place', [{ machine: `host:${host}`, path: dir, memory: id }]);
+      const own = transcripts.filter((each) => each.store === store && each.kind === 'session');
+      const kept = new Map(own.map(({ session, bytes }) => [session, bytes]));
+      await takeInLedger(sql, ledger, { memory: id, hasDirectory: false, machine, at, kept });
+      ledger.close();
+      const redact = 'update session set redacted = ? where memory = ? and name = ?';
+      for (const { session, redacted } of own.filter((each) => each.redacted.length > 0))
+        await sql.run(redact, JSON.stringify(redacted), id, session);
+    }
+    const parts = new Map(transcripts.map(({ store, name, bytes }) => [`${store} ${name}`, Buffer.concat(bytes)]));
+    const kept = keptParts(home, ({ store, session, file }) => parts.get(`${store} ${session}/${file}`) ?? null);
+    await takeInHomeRows(sql, home, { of: 'the database', now, kept });
+    await sql.run('alter schema nocturne rename to nocturne_before');
+    await sql.run('alter schema nocturne_home rename to nocturne_home_before');
+    await sql.run('create schema nocturne');
+    await sql.run('create table nocturne.database (id text not null, schema int not null)');
+    await sql.run('insert into nocturne.database values (?, ?)', machine, NEWER);
+  });
+}
+
+async function tablesOf(sql: Sql, schema: string, names: readonly string[]): Promise<OldDatabase> {
+  const tables = new Map<string, Row[]>();
+  for (const name of names) tables.set(name, await sql.all<Row>(`select * from ${schema}.${name}`));
+  return { rows: <Found>(table: string) => (tables.get(table) ?? []) as Found[], close() {} };
+}
+
+/** A memory's ledger, with what the database kept in tables of its own. */
+async function ledgerOf(sql: Sql, store: string): Promise<OldDatabase> {
+  const select = 'select bytes from nocturne.page where store = ? order by number';
+  const pages = await sql.all<{ bytes: Buffer }>(select, store);
+  const ledger = readOld(Buffer.concat(pages.map(({ bytes }) => bytes)));
+  const rowsIn = (table: string) => sql.all<Row>(`select * from nocturne.${table} where store = ?`, store);
+  const uses = await rowsIn('topic_use');
+  const paths = new Map(ledger.rows<{ id: string; path: string }>('memory').map(({ id, path }) => [id, path]));
+  const shown = uses.map(({ store: _, memory, ...use }) => ({ path: paths.get(memory as string) ?? '', ...use }));
+  const beside = { inbox: await rowsIn('work_inbox'), failure: await rowsIn('failure'), topic_use: shown };
+  const rows = <Found>(table: string) =>
+    (beside[table as keyof typeof beside] as Found[] | undefined) ?? ledger.rows<Found>(table);
+  return { rows, close: ledger.close };
+}
+
+async function transcriptsIn(sql: Sql): Promise<OldTranscript[]> {
+  const found: OldTranscript[] = [];
+  type Kept = Omit<OldTranscript, 'bytes'> & { id: string; head: string; tail: string; pieces: string[] };
+  const columns = 'id, store, kind, name, session, head, tail, pieces, redacted';
+  const rows = await sql.all<Kept>(`select ${columns} from nocturne.transcript where state = 'whole'`);
+  for (const { id, head, tail, pieces, ...row } of rows) {
+    const bytes: Buffer[] = [Buffer.from(head)];
+    for (const sha of pieces) {
+      const piece = 'select bytes from nocturne.transcript_piece where transcript = ? and sha = ?';
+      const got = await sql.get<{ bytes: Buffer }>(piece, id, sha);
+      if (got) bytes.push(got.bytes);
+    }
+    found.push({ ...row, bytes: [...bytes, Buffer.from(tail)].filter(({ length }) => length > 0) });
+  }
+  return found;
+}
+
+/** Answers with what could not be taken in, and why. */
+export async function takeInHome(
+  /** The directory of that home. */
+  home: string,
+  { memories, describe }: { memories: Memories; describe(dir: string): { scope: Scope; name: string } },
+): Promise<{ place: string; why: string }[]> {
+  const path = join(home, 'home.db');
+  const left: { place: string; why: string }[] = [];
+  const old = openOld(path);
+  if (!old) return left;
+  const { db, clock } = memories;
+  const take = async (of: Parameters<typeof takeIn>[0]) => {
+    try {
+      await takeIn(of, memories);
+    } catch (error) {
+      const cause = isAppError(error) || (error as { code?: string }).code?.startsWith('SQLITE_');
+      if (!cause) throw error;
+      left.push({ place: of.dir, why: (error as Error).message });
+    }
+  };
+  try {
+    const copies = copiesIn(old);
+    const stores = old
+      .rows<OldStore>('memory_store')
+      .sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
+    for (const store of stores.filter(({ dir }) => dir === null)) {
+      const kept = join(home, 'stores', store.removed_at === null ? '' : '.removed', store.id, 'memory');
+      await take({ dir: kept, id: store.id, scope: 'store', name: store.name, isStore: true, ...storeRow(store) });
+    }
+    const ids = new Map(stores.flatMap((store) => (store.dir === null ? [] : [[store.dir, store.id] as const])));
+    const isOwn = (dir: string) => dir.startsWith(join(home, 'stores', '/'));
+    const dirs = new Set([...old.rows<{ path: string }>('store').map((row) => row.path), ...ids.keys()]);
+    for (const dir of dirs)
+      if (!isOwn(dir) && isDirectory(dir)) await take({ dir, ...describe(dir), id: ids.get(dir) });
+    const kept = keptParts(old, ({ store, session, file }) =>
+      readBytesNow(join(home, 'sessions', store, session, file)),
+    );
+    const now = clock.now();
+    await db.write((sql) => takeInHomeRows(sql, old, { of: path, now, kept }));
+  } finally {
+    old.close();
+  }
+  putAside(path);
+  return left;
 }

@@ -15,7 +15,7 @@ import { acceptMissing, type Finding, findFaults } from '../memory/damage-check.
 import type { MemoryRow } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { scopeDir } from '../memory/places.ts';
-import { scrubOf, scrubSecrets } from '../memory/scrub.ts';
+import { scrubOf, scrubSecrets } from '../memory/redaction.ts';
 import { wholeId } from '../memory/short-ids.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, note, print } from '../terminal/output.ts';

@@ -1,7 +1,7 @@
 // What jobs report, as a command prints it: objects of a documented shape for `--json`, and text for a person. Memories are named
 // by their directories, or, without one, by their ids.
 
-import type { DreamEstimate } from '../../jobs/dream/dream-estimate.ts';
+import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { programOf } from '../agent/programs/programs.ts';

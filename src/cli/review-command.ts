@@ -1,7 +1,7 @@
 // review: what a dream would change and waits for a person's word: as a list, one whole, or one by one with questions.
 
 import { join } from 'node:path';
-import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
+import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import type { Decided, ReviewRequest, Word } from '../../jobs/review.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError, onAppError } from '../base/errors.ts';

@@ -9,7 +9,7 @@ import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { databasePath } from '../db/open-database.ts';
 import { pauseEnd } from '../memory/paths.ts';
-import { sayOffer } from '../memory/text/memory-snapshot.ts';
+import { sayOffer } from '../memory/text/team-topic.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';

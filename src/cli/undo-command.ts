@@ -4,7 +4,7 @@
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { type Pushed, pushedBy } from '../memory/job-changes.ts';
+import { type Pushed, pushedBy } from '../memory/job-rows.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';

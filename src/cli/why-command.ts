@@ -8,6 +8,9 @@ import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { type Day, dayOf, isDay, timeOf } from '../base/time.ts';
 import { entriesAmong } from '../memory/entries.ts';
+import type { Actor } from '../memory/file-rows.ts';
+import type { MemoryRow } from '../memory/memories.ts';
+import { sayOp } from '../memory/memory-types.ts';
 import {
   type ExplainedEntry,
   type ExplainedLine,
@@ -15,11 +18,8 @@ import {
   explainLines,
   type FormerLine,
   formerLine,
-} from '../memory/explained.ts';
-import type { Actor } from '../memory/file-rows.ts';
-import type { MemoryRow } from '../memory/memories.ts';
-import { sayOp } from '../memory/memory-types.ts';
-import { restingOn } from '../memory/rests.ts';
+  restingOn,
+} from '../memory/rests.ts';
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';

@@ -22,7 +22,7 @@ import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDi
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { countLines } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
-import { memorySnapshotDir, sayOffer } from '../memory/text/memory-snapshot.ts';
+import { memorySnapshotDir, sayOffer } from '../memory/text/team-topic.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-places.ts';
 

@@ -14,8 +14,19 @@ import { AppError } from '../base/errors.ts';
 import type { Clock } from '../base/time.ts';
 import { type Db, newId, type Row, type Sql } from '../db/sql.ts';
 import { bytesOf, rawText } from './edit-text.ts';
-import { checkChange, checkPrecondition, type FileGuard, type Limits, type Precondition } from './file-guards.ts';
-import { type Actor, addVersion, type Head, headAt, headOf } from './file-rows.ts';
+import {
+  type Actor,
+  addVersion,
+  checkChange,
+  checkPrecondition,
+  type FileGuard,
+  type Head,
+  headAt,
+  headOf,
+  isSame,
+  type Limits,
+  type Precondition,
+} from './file-rows.ts';
 import { Change } from './undo-rows.ts';
 import type { Brought, WorkingCopy } from './working-copy.ts';
 
@@ -29,8 +40,8 @@ export interface FileChange {
    * one that stands there.
    */
   file?: string;
-  /** From what stands there (null: no file) to what shall stand there (null: none). */
-  make(current: string | null): string | null;
+  /** From what stands there (null: no file) to what shall stand there (null: none), once the files before it are changed. */
+  make(current: string | null): string | null | Promise<string | null>;
   /** What must stand there, else nothing is done. */
   if?: Precondition;
 }
@@ -39,7 +50,12 @@ export interface Plan {
   /** Each path once. */
   files: FileChange[];
   /** Writes rows; those that can be taken back by `change.put` and `change.drop`, others by `change.sql`. */
-  rows?(change: Change, files: Committed['files']): Promise<void>;
+  rows?(change: Change, files: (Staged | null)[]): Promise<void>;
+}
+
+/** A file of a plan as it is now; `before`: what stood there. */
+export interface Staged extends Head {
+  before: string;
 }
 
 /** Work that was claimed; without it a commit is made whoever works there. */
@@ -153,7 +169,7 @@ async function inTransaction(
     for (const [n, { files, rows }] of plans.entries()) {
       const memory = targets[n]?.memory as string;
       const guard: FileGuard = { sql, memory, actor: by.actor, limits, isArchived: archived.has(memory) };
-      const heads: (Head | null)[] = [];
+      const heads: (Staged | null)[] = [];
       for (const file of files) heads.push(await stage(file, change, guard));
       await rows?.(change, heads);
       committed.push({ change: null, files: heads, collisions: [], behind: [] });
@@ -172,7 +188,11 @@ async function inTransaction(
 async function lockMemory(sql: Sql, { memory, lock }: { memory: string; lock: string }): Promise<boolean> {
   const row = await sql.get<Row>(`select deleted_at, archived_at from memory where id = ?${lock}`, memory);
   if (row && row.deleted_at === null) return row.archived_at !== null;
-  throw new AppError('bad-input', `There is no memory ${memory}.`, {
+  throw noMemory(memory);
+}
+
+export function noMemory(id: string): AppError {
+  return new AppError('bad-input', `There is no memory ${id}.`, {
     remedy: 'nocturne list names those that are there.',
   });
 }
@@ -203,22 +223,23 @@ async function isDone(db: Db, { error, id, memory }: { error: unknown; id: strin
 }
 
 /** Writes the new version of a file, past its guards; answers what it is now. */
-async function stage(file: FileChange, change: Change, guard: FileGuard): Promise<Head | null> {
+async function stage(file: FileChange, change: Change, guard: FileGuard): Promise<Staged | null> {
   const from = file.from ?? file.path;
   const { sql, memory } = guard;
   const head = file.file === undefined ? await headAt(sql, memory, from) : await headOf(sql, memory, file.file);
   const current = head?.content ?? null;
   const text = current && rawText(current);
   if (file.if) checkPrecondition(from, head, file.if);
-  const after = file.make(text);
+  const after = await file.make(text);
   // Only what was no text before may be none after.
   const mayBeBytes = file.file !== undefined || text?.isWellFormed() === false;
   const content = after === null ? null : mayBeBytes ? bytesOf(after) : Buffer.from(after);
   const isMove = file.from !== undefined && head?.path !== file.path;
-  const isAlike = content === null || current === null ? content === current : content.equals(current);
-  if (isAlike && !isMove) return head;
+  const before = text ?? '';
+  if (isSame(content, current) && !isMove) return head && { ...head, before };
   const path = isMove || !head?.path ? file.path.normalize('NFC') : head.path;
   await checkChange({ path, from: head?.path ?? null, before: text, after, content, isMove }, guard);
   const { file: id } = await addVersion({ memory, file: head, path, content, change, actor: guard.actor });
-  return content === null ? null : headOf(sql, memory, id);
+  const now = content === null ? null : await headOf(sql, memory, id);
+  return now && { ...now, before };
 }

@@ -10,9 +10,9 @@ import type { Day } from '../base/time.ts';
 import { newId, type Sql } from '../db/sql.ts';
 import { commit, lookInto, type Plan, type Target } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
-import { editedLogs } from './edited-logs.ts';
 import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
 import { type Head, headsOf, missingFiles, shaOf } from './file-rows.ts';
+import { editedLogs } from './log-history.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { generatedLines, withBuiltIndex } from './memory-index.ts';
 import { whyNoMemory } from './memory-paths.ts';
@@ -103,12 +103,8 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
   const path = logPath(day);
   const rows = await entriesAmong(db, memory.id, { column: 'day', of: [day] });
   const known = rows.filter(isInLog).map(({ id }: EntryRow) => id);
-  const versions = await db.all<{ content: Buffer }>(
-    'select content from version where memory = ? and path = ? and content is not null order by seq desc',
-    ...[memory.id, path],
-  );
   const idsIn = (text: string) => new Set(parseLog(text, day).map(({ id }) => id));
-  const texts = versions.filter(({ content }) => isText(content)).map(({ content }) => content.toString());
+  const texts = await textsOf(db, memory.id, 'path', path);
   const whole = texts.find((text) => new Set(known).isSubsetOf(idsIn(text)));
   if (whole === undefined) return;
   const written = new Set([...rows.map((row) => row.id), ...texts.flatMap((text) => [...idsIn(text)])]);
@@ -122,6 +118,13 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
   await mend(memories, memory, [path], async () => ({ files: [{ path, make }] }));
 }
 
+/** What versions held that were text, the newest first. */
+async function textsOf(sql: Sql, memory: string, column: 'file' | 'path', value: string): Promise<string[]> {
+  const select = `select content from version where memory = ? and ${column} = ? and content is not null`;
+  const versions = await sql.all<{ content: Buffer }>(`${select} order by seq desc`, memory, value);
+  return versions.flatMap(({ content }) => (isText(content) ? content.toString() : []));
+}
+
 function isText(content: Buffer): boolean {
   return isUtf8(content) && !content.includes(0);
 }
@@ -131,11 +134,7 @@ async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly He
   const found: Finding[] = [];
   for (const { id, path, content } of heads) {
     if (path === null || !content || isText(content)) continue;
-    const versions = await memories.db.all<{ content: Buffer }>(
-      'select content from version where memory = ? and file = ? and content is not null order by seq desc',
-      ...[memory.id, id],
-    );
-    const text = versions.find((each) => isText(each.content))?.content.toString();
+    const [text] = await textsOf(memories.db, memory.id, 'file', id);
     if (text === undefined) continue;
     const day = logDay(path);
     const plan = async () => ({ files: [{ path, make: () => text }] });
@@ -157,20 +156,14 @@ async function damagedVersions({ db, copyOf }: Memories, memory: string): Promis
   for (const { id } of ids) {
     const row = await db.get<{ path: string; sha: string; content: Buffer }>('select * from version where id = ?', id);
     if (!row || row.sha === shaOf(row.content)) continue;
-    const others = await db.all<{ content: Buffer }>(
-      'select content from version where memory = ? and sha = ?',
-      memory,
-      row.sha,
-    );
+    const same = 'select content from version where memory = ? and sha = ?';
+    const others = await db.all<{ content: Buffer }>(same, memory, row.sha);
     const dir = copyOf(memory)?.dir;
     const live = dir === undefined ? null : readBytesNow(join(dir, row.path));
     const whole = [...others.map(({ content }) => content), live].find((bytes) => bytes && shaOf(bytes) === row.sha);
+    const what = `Its version ${id} is damaged${whole ? '' : ', and nothing else holds its text'}.`;
     found.push({
-      ...byHand(
-        'version',
-        row.path,
-        `Its version ${id} is damaged${whole ? '' : ', and nothing else holds its text'}.`,
-      ),
+      ...byHand('version', row.path, what),
       ...(whole && {
         mend: 'Puts back the bytes, which stand elsewhere.',
         apply: () => db.run('update version set content = ? where id = ?', whole, id),
@@ -234,16 +227,8 @@ async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string)
       : files.filter((path) => /\.md$/.test(path) && !isPrivate(join(dir, path)));
   if (open.length === 0) return found;
   const apply = async () => [dir, ...open.map((path) => join(dir, path))].forEach(makePrivate);
-  return [
-    ...found,
-    {
-      kind: 'mode',
-      where: '.',
-      what: `Other users may read ${open.length} files.`,
-      mend: 'Makes directories 0700 and files 0600.',
-      apply,
-    },
-  ];
+  const what = `Other users may read ${open.length} files.`;
+  return [...found, { kind: 'mode', where: '.', what, mend: 'Makes directories 0700 and files 0600.', apply }];
 }
 
 /** What looks like memory to whoever put it there, and is none. */

@@ -103,10 +103,9 @@ export class DisplacedFiles {
     return this.#watched().flatMap((each) => {
       const looks = this.#looksOf(each.name);
       if (looks === undefined || this.#looks.get(each.name) === looks) return [];
-      const [found] = this.#read(each);
-      if (found && shaOf(found.bytes) !== each.sha) return [found];
-      this.#looks.set(each.name, looks);
-      return [];
+      const late = this.#writtenLate(each);
+      if (late.length === 0) this.#looks.set(each.name, looks);
+      return late;
     });
   }
 
@@ -117,8 +116,8 @@ export class DisplacedFiles {
       const path = join(this.#dir, each.name);
       const stat = statNow(path);
       if (!stat || nowMs - stat.changedMs <= WATCHED_MS) return [];
-      const [found] = this.#read(each);
-      if (found && shaOf(found.bytes) !== each.sha) return [found];
+      const late = this.#writtenLate(each);
+      if (late.length > 0) return late;
       removeFile(path);
       this.#looks.delete(each.name);
       return [];
@@ -159,6 +158,10 @@ export class DisplacedFiles {
     const stat = statNow(path);
     const bytes = stat && readWritten(path, of.sha);
     return stat && bytes ? [{ ...of, bytes, changedMs: stat.changedMs }] : [];
+  }
+
+  #writtenLate(of: Taken & { name: string }): DisplacedFile[] {
+    return this.#read(of).filter(({ bytes }) => shaOf(bytes) !== of.sha);
   }
 
   #looksOf(name: string): string | undefined {

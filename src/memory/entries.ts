@@ -1,13 +1,15 @@
-// Entries: what was learned, with the words it rests on, and what became of it. Their words stand in the daily logs, too; what a
-// person makes of a line there is theirs (`handEdits`).
-// Promises: an entry that was forgotten keeps its row, so that the same is not learned again from the same source, however it is
+// What became of turns, and what was learned of them: coverage and entries. What lies behind the furthest range of a turn is pending. The
+// words of an entry stand in the daily logs, too; what a person makes of a line there is theirs (`handEdits`).
+// Promises: ranges of one turn and session never overlap, since a new one cuts what it covers out of those that stand; a turn
+// that is covered under one session of a memory is covered under every other that holds it (resumed, forked, compacted copies);
+// an entry that was forgotten keeps its row, so that the same is not learned again from the same source, however it is
 // worded the next time. Another session may say it again.
 
 import type { Day } from '../base/time.ts';
 import { allOf, type Sql, type Value } from '../db/sql.ts';
 import type { Found } from '../rules/lessons.ts';
 import type { Entry, Evidence } from './memory-types.ts';
-import { fold } from './text/blocks.ts';
+import { compare, fold } from './text/blocks.ts';
 import type { LogItem } from './text/daily-log.ts';
 import { lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
@@ -29,41 +31,54 @@ export interface EntryRow extends Omit<Entry, 'session' | 'turn'> {
   reason: string | null;
 }
 
+/** An entry as it is kept, with what its session and its job tell of it. */
+export interface KeptEntry extends EntryRow {
+  /** As its agent calls the session; null where none said it. */
+  name: string | null;
+  /** Where the session ran, and where its transcript is, or was. */
+  cwd: string | null;
+  transcript: string | null;
+  learnedAt: string;
+}
+
 /** Who is the author of words that a person wrote into a log, or changed there. */
 const PERSON = 'person';
 
-const ENTRY = `select memory, id, session, turn, at, day, type, text, quotes, said_by as "by", strength, changes, again, found, prompt,
-  job, state, reason from entry`;
+const ENTRY = `select * from (select e.memory, e.id, e.session, e.turn, e.at, e.day, e.type, e.text, e.quotes, e.said_by as "by",
+  e.strength, e.changes, e.again, e.found, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd,
+  s.path as transcript, coalesce(j.created_at, e.at) as "learnedAt"
+  from entry e left join session s on s.id = e.session left join job j on j.id = e.job) entry`;
 
-type Kept = Omit<EntryRow, 'evidence' | 'changes' | 'again' | 'found'> & {
+type Kept = Omit<KeptEntry, 'evidence' | 'changes' | 'again' | 'found'> & {
   quotes: string;
   changes: string | null;
   again: string | null;
   found: Found | null;
 };
 
-function entryOf({ quotes, changes, again, found, ...row }: Kept): EntryRow {
+function entryOf({ quotes, changes, again, found, ...row }: Kept): KeptEntry {
   const more = { ...(changes !== null && { changes }), ...(again !== null && { again }), ...(found && { found }) };
   return { ...row, evidence: JSON.parse(quotes) as Evidence[], ...more };
 }
 
-export async function entryRow(sql: Sql, memory: string, id: string): Promise<EntryRow | undefined> {
+export async function entryRow(sql: Sql, memory: string, id: string): Promise<KeptEntry | undefined> {
   const row = await sql.get<Kept>(`${ENTRY} where memory = ? and id = ?`, memory, id);
   return row && entryOf(row);
 }
 
 /** The entries of a memory for which `and` holds, by time; `and`: SQL that begins with `and`, or nothing. */
-export async function entriesWhere(sql: Sql, memory: string, and = '', ...values: Value[]): Promise<EntryRow[]> {
+export async function entriesWhere(sql: Sql, memory: string, and = '', ...values: Value[]): Promise<KeptEntry[]> {
   return (await sql.all<Kept>(`${ENTRY} where memory = ? ${and} order by at, id`, memory, ...values)).map(entryOf);
 }
 
-/** Those with these values in a column, in no order. */
+/** Those with these values in a column, by time. */
 export async function entriesAmong(
   sql: Sql,
   memory: string,
   { column, of }: { column: 'id' | 'turn' | 'day' | 'session'; of: readonly string[] },
-): Promise<EntryRow[]> {
-  return (await allOf<Kept>(sql, `${ENTRY} where memory = ? and ${column} in (#)`, of, memory)).map(entryOf);
+): Promise<KeptEntry[]> {
+  const rows = await allOf<Kept>(sql, `${ENTRY} where memory = ? and ${column} in (#)`, [...new Set(of)], memory);
+  return rows.map(entryOf).sort((a, b) => compare(a.at, b.at) || compare(a.id, b.id));
 }
 
 /** Whether an entry should stand in the log of its day. */
@@ -192,4 +207,104 @@ function entryOfItem(
   }
   const by = byPrograms.has(lineId(text)) ? 'assistant' : PERSON;
   return { ...kept, strength: 'stated', evidence: [], by, at: before?.at ?? `${day}T12:00:00.000Z`, prompt: '' };
+}
+
+/** `done`: it was extracted. `gave_up`: that failed too often. `undone`: a person took it back, and nothing learns it by itself. */
+export type TurnState = 'done' | 'skipped' | 'gave_up' | 'undone';
+
+/** Why a range was skipped. `own-write`: the agent wrote it down itself. `assumed`: it is taken for covered after a loss. */
+export type SkipReason = 'private' | 'own-write' | 'declined' | 'assumed';
+
+/** A row of the table `turn`. */
+export interface TurnRow {
+  /** Id of the session's row. */
+  session: string;
+  /** The turn's. */
+  id: string;
+  /** The first message that was looked at; '': from the beginning of the turn. */
+  begins: string;
+  memory: string;
+  /** The last message that was looked at; '', of what is assumed: the whole turn, and all before it in its session. */
+  through: string;
+  state: TurnState;
+  reason: SkipReason | null;
+  /** Of the turn. */
+  day: Day;
+  job: string;
+}
+
+/** A turn with the ids of its messages, in order. */
+export interface TurnIds {
+  id: string;
+  messageIds: readonly string[];
+}
+
+/** Positions of messages in a turn, both inclusive. */
+export interface Interval {
+  start: number;
+  end: number;
+}
+
+/**
+ * What is known of turns in a memory, under whatever session, in their order. A copy that begins in the middle of a turn knows
+ * it by another id, but through the same messages.
+ */
+export async function coverageOf(sql: Sql, memory: string, turns: readonly TurnIds[]): Promise<TurnRow[][]> {
+  const find = (column: string, of: string[]) =>
+    allOf<TurnRow>(sql, `select * from turn where memory = ? and ${column} in (#)`, of, memory);
+  const ids = turns.map(({ id }) => id);
+  const messages = turns.flatMap(({ messageIds }) => messageIds);
+  const found = [...(await find('id', ids)), ...(await find('through', messages))];
+  const rows = [...new Map(found.map((row) => [`${row.session} ${row.id} ${row.begins}`, row])).values()];
+  const [byId, byThrough] = [Map.groupBy(rows, ({ id }) => id), Map.groupBy(rows, ({ through }) => through)];
+  return turns.map(({ id, messageIds }) => [
+    ...new Set([...(byId.get(id) ?? []), ...messageIds.flatMap((message) => byThrough.get(message) ?? [])]),
+  ]);
+}
+
+/** How what one job said of a turn is told from what others did, also where a later range cut it. */
+export function nameOf({ session, id, state, reason, job }: TurnRow): string {
+  return [session, id, state, reason, job].join('\n');
+}
+
+/** The rows where columns have these values. */
+export function coverageWhere(sql: Sql, where: Partial<TurnRow>): Promise<TurnRow[]> {
+  const columns = Object.keys(where) as (keyof TurnRow)[];
+  const are = columns.map((column) => `${column} = ?`).join(' and ');
+  return sql.all<TurnRow>(`select * from turn where ${are}`, ...columns.map((column) => where[column] ?? null));
+}
+
+/** Whether a row, of what is assumed, stands for its whole turn and for all before it. */
+export function standsForMore({ reason, through }: TurnRow): boolean {
+  return reason === 'assumed' && through === '';
+}
+
+/**
+ * Where a range lies among the messages of a turn, which this copy of it may hold only in part; null where nothing of it is
+ * there. One through a message that is not there reaches beyond the end.
+ */
+export function intervalOf(range: Pick<TurnRow, 'begins' | 'through'>, ids: readonly string[]): Interval | null {
+  const from = range.begins === '' ? 0 : ids.indexOf(range.begins);
+  const through = ids.indexOf(range.through);
+  if (from === -1 && through === -1) return null;
+  const end = through === -1 ? ids.length : through;
+  return { start: Math.min(Math.max(from, 0), end), end };
+}
+
+/** Covers a range of a turn. What other ranges of the same session said of it no longer stands. */
+export async function cover(change: Change, turn: TurnIds, range: Omit<TurnRow, 'id' | 'job'>): Promise<void> {
+  const ids = turn.messageIds;
+  const own = intervalOf(range, ids);
+  const cut: TurnRow[] = [];
+  const stands = new Map([[range.begins, { ...range, id: turn.id, job: change.job }]]);
+  for (const row of own ? await coverageWhere(change.sql, { session: range.session, id: turn.id }) : []) {
+    const interval = intervalOf(row, ids);
+    if (!own || !interval || interval.start > own.end || interval.end < own.start) continue;
+    cut.push(row);
+    if (interval.start < own.start) stands.set(row.begins, { ...row, through: ids[own.start - 1] as string });
+    const next = interval.end > own.end ? ids[own.end + 1] : undefined;
+    if (next !== undefined) stands.set(next, { ...row, begins: next });
+  }
+  for (const row of cut) if (!stands.has(row.begins)) await change.drop('turn', { ...row });
+  for (const row of stands.values()) await change.put('turn', { ...row });
 }

@@ -8,8 +8,18 @@ import type { Clock } from '../base/time.ts';
 import type { Db, Sql } from '../db/sql.ts';
 import { type Found, isStanding, type Known, knownFile, looksOf, type Survey } from './directory-look.ts';
 import type { DisplacedFile, DisplacedFiles } from './displaced-files.ts';
-import { mergeFiles } from './edit-text.ts';
-import { type Actor, addVersion, type Content, type Head, headAt, headOf, keepVersion, shaOf } from './file-rows.ts';
+import { mergeFiles, splitLines } from './edit-text.ts';
+import {
+  type Actor,
+  addVersion,
+  type Content,
+  type Head,
+  headAt,
+  headOf,
+  isSame,
+  keepVersion,
+  shaOf,
+} from './file-rows.ts';
 import { followLines } from './rests.ts';
 import { Change } from './undo-rows.ts';
 
@@ -165,10 +175,6 @@ export async function contentOf(sql: Sql, version: string): Promise<Content> {
   return (await sql.get<{ content: Content }>('select content from version where id = ?', version))?.content ?? null;
 }
 
-export function isSame(one: Content, other: Content): boolean {
-  return one === null || other === null ? one === other : one.equals(other);
-}
-
 /**
  * What an edit was made from: what was placed, the head where that may stand there by now, or what stood there just before it
  * was saved; the one that it lacks least of, and of these the one to which it adds least.
@@ -195,8 +201,7 @@ function linesOf(text: Content): Set<string> {
 }
 
 function commonLines(one: Buffer, other: Buffer): Buffer {
-  const linesIn = (text: Buffer) => text.toString().match(/[^\n]*\n|[^\n]+$/g) ?? [];
-  const lines = linesIn(one);
-  const place = align(lines, linesIn(other));
+  const lines = splitLines(one.toString());
+  const place = align(lines, splitLines(other.toString()));
   return Buffer.from(lines.filter((_, at) => (place[at] ?? -1) >= 0).join(''));
 }

@@ -10,8 +10,8 @@ import { makeDirectory, makeWhole, readTextNow, writeWhole } from '../base/files
 import type { Clock } from '../base/time.ts';
 import { isOld } from '../db/old-database.ts';
 import { allOf, type Db, insert, newId, type Sql } from '../db/sql.ts';
-import type { CommitDeps } from './commit.ts';
-import { DEFAULT_LIMITS, type Limits } from './file-guards.ts';
+import { type CommitDeps, noMemory } from './commit.ts';
+import { DEFAULT_LIMITS, type Limits } from './file-rows.ts';
 import { takeInHistory } from './log-history.ts';
 import { refuseLinkedState } from './memory-paths.ts';
 import { isCheckedIn } from './paths.ts';
@@ -42,7 +42,7 @@ export interface MemoryRow {
   paused_until: string | null;
 }
 
-export interface NewMemory
+interface NewMemory
   extends Partial<Pick<MemoryRow, 'description' | 'tenant' | 'dir' | 'machine' | 'metadata' | 'flags' | 'origin'>> {
   id?: string;
   scope: Scope;
@@ -111,7 +111,7 @@ export class Memories implements CommitDeps {
   /** Of this machine, by memory; a directory is asked for before anything is done in it (`of`, `ofDirectory`). */
   readonly #copies = new Map<string, WorkingCopy | null>();
 
-  /** `takeIn`: takes in a directory that an earlier nocturne worked on; without it such a one is refused. */
+  /** `takeIn`: takes in a directory that an earlier nocturne worked on. */
   constructor(of: {
     db: Db;
     home: string;
@@ -134,11 +134,7 @@ export class Memories implements CommitDeps {
   /** The memory of an id, with its working copy ready. Errors: `bad-input` where there is none. */
   async of(id: string): Promise<MemoryRow> {
     const row = await memoryRow(this.db, id);
-    if (!row) {
-      throw new AppError('bad-input', `There is no memory ${id}.`, {
-        remedy: 'nocturne list names those that are there.',
-      });
-    }
+    if (!row) throw noMemory(id);
     await this.#open(row);
     // What another program took away with all that git does not keep.
     const { dir, machine } = row;
@@ -150,7 +146,7 @@ export class Memories implements CommitDeps {
   /** The memory of a directory; null where there is none yet. */
   async findDirectory(dir: string): Promise<MemoryRow | null> {
     const path = canonicalPath(dir);
-    if (isOld(oldLedgerPath(path))) await this.#takeIn?.(path);
+    await this.#takeInBefore(path);
     const row = await this.#settle(path);
     if (row) await this.#open(row);
     return row ?? null;
@@ -167,26 +163,14 @@ export class Memories implements CommitDeps {
     // First: where nothing can be written there is no memory.
     if (!isLook) makeDirectory(join(dir, '.nocturne'));
     const path = canonicalPath(dir);
-    if (isOld(oldLedgerPath(path))) {
-      if (!this.#takeIn) {
-        throw new AppError('refused', `${path} is worked on by an earlier nocturne.`, {
-          remedy: 'Copy the Markdown into a directory of its own, and give that with --memory.',
-        });
-      }
-      await this.#takeIn(path);
-    }
+    await this.#takeInBefore(path);
     let row = await this.#settle(path);
     const isMade = row === undefined;
     if (!row) {
       const at = this.clock.now().toISOString();
       const marked = readTextNow(idPath(path))?.trim() ?? '';
-      const made = {
-        scope,
-        name,
-        dir: path,
-        machine: this.machine,
-        ...(isLook && marked === '' && { flags: UNMARKED }),
-      };
+      const flags = isLook && marked === '' && { flags: UNMARKED };
+      const made = { scope, name, dir: path, machine: this.machine, ...flags };
       await this.db.write(async (sql) => {
         // Another process may have been faster.
         if (await this.#at(sql, path)) return;
@@ -253,6 +237,10 @@ export class Memories implements CommitDeps {
     const copies = [...this.#copies.values()];
     this.#copies.clear();
     for (const copy of copies) await copy?.close();
+  }
+
+  async #takeInBefore(dir: string): Promise<void> {
+    if (isOld(oldLedgerPath(dir))) await this.#takeIn?.(dir);
   }
 
   #at(sql: Sql, dir: string): Promise<MemoryRow | undefined> {

@@ -9,8 +9,7 @@ import { kindOf } from '../base/files/directories.ts';
 import { locateSecrets, redact } from '../base/secrets/redact-text.ts';
 import type { Sql } from '../db/sql.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
-import { checkPrecondition, type Precondition } from './file-guards.ts';
-import { type Head, headAt, headOf } from './file-rows.ts';
+import { checkPrecondition, type Head, headAt, headOf, type Precondition } from './file-rows.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
 import { foldPath, isMemoryPath } from './memory-paths.ts';
@@ -88,13 +87,8 @@ export class MemoryFiles {
   }
 
   /** In the order of paths. */
-  async list({
-    prefix = '',
-    depth = 0,
-    after,
-    limit,
-    content = false,
-  }: ListFiles = {}): Promise<Page<FileInfo | FileText | PrefixInfo>> {
+  async list(of: ListFiles = {}): Promise<Page<FileInfo | FileText | PrefixInfo>> {
+    const { prefix = '', depth = 0, after, limit, content = false } = of;
     if (prefix !== '' && !prefix.endsWith('/'))
       throw new AppError('bad-input', `The prefix ${JSON.stringify(prefix)} does not end with "/".`);
     if (after === undefined) await lookInto(this.#memories, { memory: this.memory.id, paths: 'all' });
@@ -106,10 +100,8 @@ export class MemoryFiles {
       // With a depth what is folded is jumped over, so that a list is as long as what it shows.
       const most = depth > 0 ? 50 : (limit ?? 100_000) + 1;
       const select = `${SELECT} ${content ? ', version.content' : ''} ${FROM} and file.path >= ? and file.path < ? order by file.path limit ?`;
-      const rows = await this.#memories.db.all<FileInfo & { content?: Buffer }>(
-        select,
-        ...[this.memory.id, from, `${prefix}\u{10ffff}`, most],
-      );
+      const values = [this.memory.id, from, `${prefix}\u{10ffff}`, most];
+      const rows = await this.#memories.db.all<FileInfo & { content?: Buffer }>(select, ...values);
       isEnd = rows.length < most;
       for (const { content: bytes, ...row } of rows) {
         if (isFull() || (folded !== undefined && row.path.startsWith(folded))) continue;
@@ -249,8 +241,8 @@ export class MemoryFiles {
   }
 
   #done({ files: [head], collisions }: Committed): Changed {
-    const { content: _, ...info } = head as Head & FileInfo;
-    return { ...info, collisions, redacted: 0 };
+    const { id, path, version, sha, size, createdAt, updatedAt } = head as Head & FileInfo;
+    return { id, path, version, sha, size, createdAt, updatedAt, collisions, redacted: 0 };
   }
 
   /** Names are shown, listed and kept in every version. */

@@ -4,9 +4,8 @@
 // that a repository carries, keeps the order of lines, and where there is no room for all leaves what is new to the next dream.
 
 import { allOf, type Sql } from '../db/sql.ts';
-import type { Committed, FileChange } from './commit.ts';
-import { isPinned } from './file-guards.ts';
-import { type Actor, headAt } from './file-rows.ts';
+import type { Committed, FileChange, Staged } from './commit.ts';
+import { type Actor, headAt, isPinned } from './file-rows.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
@@ -21,7 +20,7 @@ import {
   linksIn,
   OVERFLOW_LINE,
 } from './text/index-file.ts';
-import { isTopicPath, lineId, parseTopic } from './text/topic.ts';
+import { isTopicPath, lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
 export const INDEX = 'MEMORY.md';
@@ -29,10 +28,10 @@ export const INDEX = 'MEMORY.md';
 export const GENERATED = 'index';
 
 /** Changes of files with those of the index behind them, and the rows that belong to them. */
-export interface WithIndex {
+interface WithIndex {
   files: FileChange[];
   /** `heads`: of `files`, as they are now. */
-  rows(change: Change, heads: Committed['files']): Promise<void>;
+  rows(change: Change, heads: (Staged | null)[]): Promise<void>;
 }
 
 export interface IndexSize {
@@ -51,14 +50,17 @@ export async function withBuiltIndex(
   files: readonly FileChange[],
   isWanted = () => true,
 ): Promise<WithIndex & { size(): IndexSize }> {
-  const topics = await TopicsAfter.read(sql, memory, { files });
   const ids = await generatedLines(sql, memory);
+  const size: IndexSize = { topics: 0, lines: 0, bytes: 0 };
   let built: BuiltIndex | undefined;
-  const make = (current: string | null) => {
+  const make = async (current: string | null) => {
+    const topics = await livingTopics(sql, memory);
+    size.topics = topics.length;
     // Nothing to say begins no index.
-    if (!isWanted() || isPinned(INDEX, current) || (current === null && topics.now().length === 0)) return current;
+    if (!isWanted() || isPinned(INDEX, current) || (current === null && topics.length === 0)) return current;
     const generatedBefore = new Set(linesAmong(current, ids));
-    built = buildIndex({ current, generatedBefore, topics: topics.now(), isCheckedIn: isCheckedIn(dir) });
+    built = buildIndex({ current, generatedBefore, topics, isCheckedIn: isCheckedIn(dir) });
+    Object.assign(size, { lines: built.lines, bytes: built.bytes });
     return built.text;
   };
   const overflow = GROUPS.map((group): FileChange => {
@@ -69,30 +71,16 @@ export async function withBuiltIndex(
       make: (now) => (!built || (now !== null && !isOverflow(now)) || isPinned(path, now) ? now : text()),
     };
   });
-  const all = [...topics.changes, { path: INDEX, make }, ...overflow];
+  const all = [...files, { path: INDEX, make }, ...overflow];
   return {
     files: all,
     rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: built?.generated }),
-    size: () => ({ topics: topics.now().length, lines: built?.lines ?? 0, bytes: built?.bytes ?? 0 }),
+    size: () => size,
   };
 }
 
 /** Changes that a person or a program makes, with the index following, and what lines rest on. */
-export async function withFollowing(
-  sql: Sql,
-  of: OfMemory,
-  actor: Actor,
-  given: readonly FileChange[],
-): Promise<WithIndex> {
-  const texts: { before: string; after: string }[] = [];
-  const files = given.map((file, at) => ({
-    ...file,
-    make: (current: string | null) => {
-      const after = file.make(current);
-      texts[at] = { before: current ?? '', after: after ?? '' };
-      return after;
-    },
-  }));
+export async function withFollowing(sql: Sql, of: OfMemory, actor: Actor, files: FileChange[]): Promise<WithIndex> {
   const touched = files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
   const isOfTopics = touched.some(isTopicPath) && !touched.includes(INDEX);
   const index = isOfTopics ? await withFollowingIndex(sql, of, files) : { files, rows: NO_ROWS };
@@ -101,9 +89,9 @@ export async function withFollowing(
     async rows(change, heads) {
       await index.rows(change, heads);
       for (const [at, { path }] of files.entries()) {
-        const file = heads[at]?.id;
-        const text = texts[at];
-        if (file && text) await followChange(change, actor, { memory: of.id, file, path, ...text });
+        const { id: file, before = '', content } = heads[at] ?? {};
+        const text = { before, after: content?.toString() ?? '' };
+        if (file) await followChange(change, actor, { memory: of.id, file, path, ...text });
       }
     },
   };
@@ -119,83 +107,42 @@ export async function withFollowingIndex(
 ): Promise<WithIndex> {
   const ids = isCheckedIn(dir) ? new Set<string>() : await generatedLines(sql, memory);
   if (ids.size === 0) return { files, rows: NO_ROWS };
-  const index = (await headAt(sql, memory, INDEX))?.content?.toString() ?? '';
-  // Of an index without room for all, only its own lines change.
-  const topics = await TopicsAfter.read(sql, memory, { files, only: isFull(index) ? linksIn(index) : undefined });
   let followed: string[] | undefined;
-  const make = (current: string | null) => {
+  const make = async (current: string | null) => {
     if (current === null || isPinned(INDEX, current)) return current;
+    // Of an index without room for all, only its own lines change.
+    const topics = await livingTopics(sql, memory, isFull(current) ? linksIn(current) : undefined);
     const generated = linesAmong(current, ids);
-    const now = withTopicsOfNow(current, generated, topics.now()) ?? withLinesOfNow(current, generated, topics.now());
+    const now = withTopicsOfNow(current, generated, topics) ?? withLinesOfNow(current, generated, topics);
     if (Buffer.byteLength(now.text) > INDEX_CAPS.bytes) return current;
     followed = now.generated;
     return now.text;
   };
-  const all = [...topics.changes, { path: INDEX, make }];
+  const all = [...files, { path: INDEX, make }];
   return {
     files: all,
     rows: (change, heads) => keepGenerated(change, { memory, ids, heads, files: all, generated: followed }),
   };
 }
 
-type CardRow = { path: string; meta: string; usedAt: string | null };
-
-/** The living topics once changes are made, which are watched for that. */
-class TopicsAfter {
-  readonly changes: FileChange[];
-  readonly #topics = new Map<string, IndexTopic>();
-
-  /** Of all, or of these paths and what the changes touch. */
-  static async read(
-    sql: Sql,
-    memory: string,
-    { files, only }: { files: readonly FileChange[]; only?: readonly string[] },
-  ): Promise<TopicsAfter> {
-    const select = `select file.path, file.meta, topic_use.used_at as "usedAt" from file
-         left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
-       where file.memory = ? and file.meta is not null and file.path is not null`;
-    const rows = only
-      ? await allOf<CardRow>(sql, `${select} and file.path in (#)`, only, memory)
-      : await sql.all<CardRow>(select, memory);
-    return new TopicsAfter(rows, files);
-  }
-
-  private constructor(rows: CardRow[], files: readonly FileChange[]) {
-    for (const { path, meta, usedAt } of rows) {
-      if (!isTopicPath(path)) continue;
-      const { description, type, pinned } = JSON.parse(meta);
-      this.#topics.set(path, { path, description, type, pinned, usedAt: usedAt ?? '' });
-    }
-    this.changes = files.map((file) => ({
-      ...file,
-      make: (current) => {
-        const after = file.make(current);
-        this.#take(file, after);
-        return after;
-      },
-    }));
-  }
-
-  now(): IndexTopic[] {
-    return [...this.#topics.values()];
-  }
-
-  #take({ path, from = path }: FileChange, after: string | null): void {
-    const before = this.#topics.get(from);
-    this.#topics.delete(from);
-    if (after === null || !isTopicPath(path)) return;
-    const { description, type, pinned } = parseTopic(path, after);
-    this.#topics.set(path, { path, description, type, pinned, usedAt: before?.usedAt ?? '' });
-  }
+/** The living topics as they stand by then: all, or those of these paths. */
+async function livingTopics(sql: Sql, memory: string, only?: readonly string[]): Promise<IndexTopic[]> {
+  const select = `select file.path, file.meta, topic_use.used_at as "usedAt" from file
+    left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
+    where file.memory = ? and file.meta is not null and file.path is not null`;
+  type Card = { path: string; meta: string; usedAt: string | null };
+  const ofPaths = `${select} and file.path in (#)`;
+  const cards = only ? await allOf<Card>(sql, ofPaths, only, memory) : await sql.all<Card>(select, memory);
+  return cards.flatMap(({ path, meta, usedAt }) => {
+    const { description, type, pinned } = JSON.parse(meta);
+    return isTopicPath(path) ? { path, description, type, pinned, usedAt: usedAt ?? '' } : [];
+  });
 }
 
 /** The ids of the lines of the index that nocturne generated; every other line there is someone's own. */
 export async function generatedLines(sql: Sql, memory: string): Promise<Set<string>> {
-  const rows = await sql.all<{ line: string }>(
-    'select line from rests where memory = ? and source = ?',
-    memory,
-    GENERATED,
-  );
+  const select = 'select line from rests where memory = ? and source = ?';
+  const rows = await sql.all<{ line: string }>(select, memory, GENERATED);
   return new Set(rows.map(({ line }) => line));
 }
 

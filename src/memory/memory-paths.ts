@@ -13,7 +13,7 @@ const MAX_SEGMENTS = 20;
 const MAX_SEGMENT_BYTES = 255;
 
 /** Which file a path means. */
-export interface Location {
+interface Location {
   /** Its one name: relative to the memory directory, with `/`, NFC, and as the directory spells it. */
   path: string;
   /** Where it stands, without any link in it. */
@@ -179,14 +179,18 @@ function refusal(path: string, problem: string): AppError {
   });
 }
 
+export function linkInState(root: string): string | undefined {
+  const state = join(root, '.nocturne');
+  const inside = kindOf(state) === 'directory' ? listNames(state).map((name) => join(state, name)) : [];
+  return [state, ...inside].find((path) => kindOf(path) === 'link');
+}
+
 /**
  * Throws `refused` where a link stands in for what nocturne keeps next to the memories: in a directory that comes with a
  * repository it would lead what is written to wherever someone else wants it.
  */
 export function refuseLinkedState(root: string): void {
-  const state = join(root, '.nocturne');
-  const inside = kindOf(state) === 'directory' ? listNames(state).map((name) => join(state, name)) : [];
-  const link = [state, ...inside].find((path) => kindOf(path) === 'link');
+  const link = linkInState(root);
   if (link === undefined) return;
   throw new AppError('refused', `${link} is a link, so nothing is read or written there.`, {
     remedy: 'Remove it; what belongs there is made again.',

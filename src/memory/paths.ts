@@ -11,27 +11,10 @@ import { AppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, kindOf } from '../base/files/directories.ts';
 import { readTextNow } from '../base/files/files.ts';
 
-/** What says where memory lives, in the order in which it is asked. */
-export interface MemoryChain {
-  /** An option or the environment; `from` names which. */
-  override?: GivenPath;
-  /** `autoMemoryDirectory` of the user's own settings. */
-  setting?: GivenPath;
-  /** The directory that has `projects/` in it. */
-  claudeDir: string;
-  /** What `~/` stands for. */
-  userDir: string;
-}
-
-export interface GivenPath {
+interface GivenPath {
   path: string;
+  /** The option, variable or setting that names it. */
   from: string;
-}
-
-/** The memory directory for a session that ran in `cwd`. A `cwd` that is gone stands for itself. */
-export function memoryDirOf({ override, setting, claudeDir, userDir }: MemoryChain, cwd: string): string {
-  const given = override ?? setting;
-  return given ? checkedDir(given, userDir) : projectMemoryDir(claudeDir, cwd);
 }
 
 /** `<claudeDir>/projects/<sanitized canonical git root of cwd>/memory`. */

@@ -8,11 +8,11 @@ import { AppError, attempt } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId, listFiles } from '../base/files/directories.ts';
 import { readTextNow } from '../base/files/files.ts';
 import {
+  checkedDir,
   checkoutRoot,
   decideEnablement,
   type Enablement,
   gitRoot,
-  memoryDirOf,
   projectMemoryDir,
   type Switches,
 } from './paths.ts';
@@ -31,16 +31,11 @@ export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string 
       remedy: `Mend the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
     });
   }
+  if (memoryDir !== undefined)
+    return checkedDir({ path: memoryDir, from: config.memoryDirFrom ?? 'memoryDir' }, userDir);
   const setting = settings.autoMemoryDirectory;
-  return memoryDirOf(
-    {
-      override: memoryDir === undefined ? undefined : { path: memoryDir, from: config.memoryDirFrom ?? 'memoryDir' },
-      setting: setting ? { path: setting, from: `autoMemoryDirectory in ${settings.path}` } : undefined,
-      claudeDir: agentMemory.remoteDir ?? config.claudeDir,
-      userDir,
-    },
-    cwd ?? process.cwd(),
-  );
+  if (setting) return checkedDir({ path: setting, from: `autoMemoryDirectory in ${settings.path}` }, userDir);
+  return projectMemoryDir(agentMemory.remoteDir ?? config.claudeDir, cwd ?? process.cwd());
 }
 
 /** The same; null where the settings cannot tell, for those to whom that is no obstacle. */

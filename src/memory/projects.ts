@@ -28,11 +28,7 @@ function onOneLine(path: string): string {
 /** `github.com/ada/shop`: where the repository of a directory was cloned from, without what logs in there; else empty. */
 export function originOf(cwd: string): string {
   const root = repositoryOf(cwd);
-  const config = attempt(
-    () => root && readTextNow(join(root, '.git', 'config')),
-    () => null,
-    'storage',
-  );
+  const config = readable(() => root && readTextNow(join(root, '.git', 'config')));
   const url = ORIGIN.exec(config ?? '')?.[1] ?? '';
   const [, host, path] = URL_OF_HOST.exec(url) ?? [];
   return host && path ? `${host}/${path}` : '';
@@ -47,12 +43,11 @@ function projectOf(cwd: string): string {
 }
 
 function repositoryOf(cwd: string): string | null {
-  if (!isAbsolute(cwd)) return null;
-  return attempt(
-    () => gitRoot(cwd),
-    () => null,
-    'storage',
-  );
+  return isAbsolute(cwd) ? readable(() => gitRoot(cwd)) : null;
+}
+
+function readable<T>(read: () => T): T | null {
+  return attempt(read, () => null, 'storage');
 }
 
 const FILES = ['CLAUDE.md', '.claude/CLAUDE.md', 'AGENTS.md'];

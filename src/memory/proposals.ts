@@ -9,7 +9,6 @@ import { type EntryRow, entryRow } from './entries.ts';
 import { headAt, shaOf } from './file-rows.ts';
 import { restsOf } from './rests.ts';
 import type { Archiving } from './text/operations.ts';
-import { lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
 /** A file that a proposal touches, or rests on, as it was. */
@@ -18,13 +17,13 @@ export interface FileBase {
   /** Null, here and below: there was no file. */
   file: string | null;
   sha: string | null;
-  /** Of its description. */
+  /** The id that its description had as a line. */
   description: string | null;
   /** Ids of the lines that are taken out, or that stand for what is dropped. */
   lines: string[];
 }
 
-export interface EntryBase {
+interface EntryBase {
   id: string;
   /** Hash of what it said. */
   said: string;
@@ -124,9 +123,4 @@ export async function whatChanged(
       return `A line of ${path} that it would take out is a person's now.`;
   }
   return null;
-}
-
-/** What a description is known by. */
-export function descriptionId(description: string): string {
-  return lineId(description);
 }

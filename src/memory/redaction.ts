@@ -1,16 +1,20 @@
 // Where words can stand in rows, and how they are taken out there: a text that should never have been kept leaves every column that
-// this file names. Who did what and when stays, and so do ids.
+// this file names. Who did what and when stays, and so do ids. In JSON it looks at what the strings say, not at how they are escaped, and
+// into JSON that is kept in a string. A part of an id or of a sum is no match: four digits of a door's code stand in many.
 // Promises: it can be done again from the beginning, whenever it broke off; a version that is a head, or stands in a working copy, is
 // left to whoever makes a new one first; a row that was changed meanwhile is not written over.
 
 import { hash } from 'node:crypto';
+import { AppError } from '../base/errors.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { parseJson } from '../base/text/json.ts';
 import { type Db, insert, marks, type Row, type Sql } from '../db/sql.ts';
 import { rawText } from './edit-text.ts';
 import type { Actor, Content } from './file-rows.ts';
 import type { Evidence } from './memory-types.ts';
-import { REDACTED, type Scrub, scrubJson, scrubValue } from './scrub.ts';
-import { logDay, parseLog } from './text/daily-log.ts';
+import { logDay, parseLog, sealAgain } from './text/daily-log.ts';
+import { readFrontmatter, setKeys } from './text/frontmatter.ts';
+import { isTopicFile, parseTopic } from './text/topic.ts';
 import { keyOf } from './undo-rows.ts';
 
 /** In which rows; default: in those of every memory, and in what belongs to none. */
@@ -96,33 +100,21 @@ export async function entriesHolding(
   scrub: Scrub,
   at: Where,
 ): Promise<{ memory: string; id: string; message: string }[]> {
-  const entries = await rowsOf<{ memory: string; id: string; text: string; quotes: string }>(
-    sql,
-    'select memory, id, text, quotes from entry',
-    OF_MEMORY,
-    at,
-  );
-  const found: typeof entries = [];
-  for (const entry of entries)
-    if ((await scrub(entry.text)) !== entry.text || (await scrubJson(scrub, entry.quotes)) !== entry.quotes)
-      found.push(entry);
-  return found.map(({ memory, id, quotes }) => ({
-    memory,
-    id,
-    message: (JSON.parse(quotes) as Evidence[])[0]?.message ?? '',
-  }));
+  type Said = { memory: string; id: string; text: string; quotes: string };
+  const entries = await rowsOf<Said>(sql, 'select memory, id, text, quotes from entry', OF_MEMORY, at);
+  const found: { memory: string; id: string; message: string }[] = [];
+  for (const { memory, id, text, quotes } of entries)
+    if ((await scrub(text)) !== text || (await scrubJson(scrub, quotes)) !== quotes)
+      found.push({ memory, id, message: (JSON.parse(quotes) as Evidence[])[0]?.message ?? '' });
+  return found;
 }
 
 // Lines of search, and versions.
 
 /** Lines that search knows, which follow the heads: what stands there still is put anew. */
 export async function scrubLines(db: Db, scrub: Scrub, at: Where): Promise<void> {
-  const rows = await rowsOf<{ id: number; memory: string; file: string; text: string }>(
-    db,
-    'select id, memory, file, text from line',
-    OF_MEMORY,
-    at,
-  );
+  type Line = { id: number; memory: string; file: string; text: string };
+  const rows = await rowsOf<Line>(db, 'select id, memory, file, text from line', OF_MEMORY, at);
   for (const { id, memory, file, text: before } of rows) {
     const text = await scrub(before);
     if (text === before) continue;
@@ -138,7 +130,7 @@ const AT_ONCE = 100;
 const IS_STANDING = `exists (select 1 from file where file.memory = version.memory and file.id = version.file
   and ((file.placed = version.id and version.content is not null) or (file.head = version.id and file.path is not null)))`;
 
-export interface Wiped {
+interface Wiped {
   /** Ids of versions. */
   versions: string[];
   /** Paths of files whose new version has not reached their directory: what stands there still holds it. */
@@ -155,10 +147,8 @@ export async function wipeVersions(
   const all = await rowsOf<{ id: string }>(db, 'select id from version', OF_MEMORY, at);
   for (let from = 0; from < all.length; from += AT_ONCE) {
     const ids = all.slice(from, from + AT_ONCE).map(({ id }) => id);
-    const rows = await db.all<{ id: string; path: string | null; content: Content }>(
-      `select id, path, content from version where redacted_at is null and id in (${marks(ids)})`,
-      ...ids,
-    );
+    const select = `select id, path, content from version where redacted_at is null and id in (${marks(ids)})`;
+    const rows = await db.all<{ id: string; path: string | null; content: Content }>(select, ...ids);
     for (const { id, path, content } of rows) {
       const text = content ? rawText(content) : '';
       if ((await scrub(text)) === text && (path === null || (await scrub(path)) === path)) continue;
@@ -207,11 +197,8 @@ export async function forgetWords(
     await forgetEntry(sql, memory, id);
     await dropWords(sql, memory, id);
   }
-  const proposals = await sql.all<{ id: string; plan: string }>(
-    'select id, plan from proposal where memory = ?',
-    memory,
-  );
-  for (const { id, plan } of proposals)
+  const select = 'select id, plan from proposal where memory = ?';
+  for (const { id, plan } of await sql.all<{ id: string; plan: string }>(select, memory))
     if (ids.some((entry) => plan.includes(entry))) await sql.run('delete from proposal where id = ?', id);
   return ids;
 }
@@ -240,10 +227,8 @@ export async function scrubSessions(db: Db, scrub: Scrub, at: Where & { isDry?: 
     found.push(session);
     if (at.isDry) continue;
     await db.write(async (sql) => {
-      const row = await sql.get<{ redacted: string | null }>(
-        `select redacted from session where id = ?${db.lock.wait}`,
-        session,
-      );
+      const known = `select redacted from session where id = ?${db.lock.wait}`;
+      const row = await sql.get<{ redacted: string | null }>(known, session);
       const now = Buffer.concat((await sql.all<{ body: Buffer }>(select, session)).map(({ body }) => body));
       if (!now.equals(before)) return;
       await sql.run('delete from piece where session = ?', session);
@@ -265,4 +250,102 @@ async function scrubRecord(scrub: Scrub, line: string, sums: Set<string>): Promi
   if (typeof id !== 'string') return JSON.stringify(after);
   sums.add(sumOfMessage(id));
   return JSON.stringify({ ...after, message: { ...(after.message as object), id } });
+}
+
+export const REDACTED = '[redacted]';
+
+/** The same text where there is nothing to take out. */
+export type Scrub = (text: string) => Promise<string>;
+
+/** Our ids, and where ids stand (in the comment of an entry, as a string of JSON) those of sessions and messages, and sums. */
+const IDS =
+  /(?<![\w-])[a-z]+_[0-9a-f]{12}(?:[0-9a-f]{12})?(?![\w-])|(?<= [a-z]=)(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}|[0-9a-f]{12})(?= )|(?<=")(?=\d*[a-f-])[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?=")/g;
+const IS_ID = /^(?:[a-z]+_[0-9a-f]{12}(?:[0-9a-f]{12})?|[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$/;
+/** No id is longer, with what must stand before it. */
+const ID_CHARACTERS = 60;
+
+function isPartOfId(text: string, { at, length }: { at: number; length: number }): boolean {
+  if (length >= ID_CHARACTERS) return false;
+  const from = Math.max(0, at - ID_CHARACTERS);
+  const around = text.slice(from, at + length + ID_CHARACTERS);
+  return [...around.matchAll(IDS)].some(
+    ({ 0: id, index }) => id.length > length && from + index <= at && at + length <= from + index + id.length,
+  );
+}
+
+/** A scrub for the words of `match`, or for a pattern between slashes: `/acct-\d+/i`. Errors: `bad-input`. */
+export function scrubOf(match: string): Scrub {
+  if (match.trim() === '') throw new AppError('bad-input', 'There is no text to redact.');
+  const pattern = /^\/(.+)\/([a-z]*)$/s.exec(match);
+  const find = pattern ? regexOf(pattern[1] as string, pattern[2] as string) : match;
+  return async (text) =>
+    text.replaceAll(find, (found: string, ...more: unknown[]) => {
+      const at = more.find((each) => typeof each === 'number') as number;
+      return isPartOfId(text, { at, length: found.length }) ? found : REDACTED;
+    });
+}
+
+/** A scrub for what looks like a secret. */
+export const scrubSecrets: Scrub = async (text) => (await redact(text)).text;
+
+function regexOf(source: string, flags: string): RegExp {
+  let regex: RegExp;
+  try {
+    regex = new RegExp(source, [...new Set(`${flags}g`)].join(''));
+  } catch (error) {
+    const what = `/${source}/${flags} is no pattern: ${(error as Error).message}.`;
+    throw new AppError('bad-input', what, { cause: error });
+  }
+  if (!''.match(regex) && !regex.sticky) return regex;
+  throw new AppError('bad-input', `/${source}/${flags} matches nothing or everything.`, {
+    remedy: 'Give a pattern that matches what shall go, and only that.',
+  });
+}
+
+/** The same for the strings of a JSON text, names of fields too; what is no JSON is a text. */
+export async function scrubJson(scrub: Scrub, json: string): Promise<string> {
+  const value = parseJson(json);
+  if (value === undefined) return scrub(json);
+  const scrubbed = await scrubValue(scrub, value);
+  return scrubbed === value ? json : JSON.stringify(scrubbed);
+}
+
+/** The very same value where there is nothing to take out. */
+async function scrubValue<T>(scrub: Scrub, value: T): Promise<T> {
+  if (typeof value === 'string') return (await scrubString(scrub, value)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const before = Array.isArray(value) ? value : Object.entries(value);
+  const after: unknown[] = [];
+  for (const each of before) after.push(await scrubValue(scrub, each));
+  if (after.every((each, at) => each === before[at])) return value;
+  return (Array.isArray(value) ? after : Object.fromEntries(after as [string, unknown][])) as T;
+}
+
+async function scrubString(scrub: Scrub, text: string): Promise<string> {
+  const after = /^\s*[[{]/.test(text) ? await scrubJson(scrub, text) : await scrub(text);
+  // As a whole an id may be what is looked for.
+  return IS_ID.test(text) && after !== REDACTED ? text : after;
+}
+
+/** What a file of a memory becomes: nothing of it passes for an edit of a person's. */
+export async function scrubFile(scrub: Scrub, path: string, text: string): Promise<string> {
+  if (path.endsWith('.json')) return scrubJson(scrub, text);
+  const scrubbed = await scrub(text);
+  if (scrubbed === text) return text;
+  if (logDay(path)) return sealAgain(text, scrubbed);
+  const description = isTopicFile(path) ? readFrontmatter(text).data.description : undefined;
+  if (typeof description !== 'string') return scrubbed;
+  // Bare, `[redacted]` would make a list of it.
+  const said = await scrub(description);
+  return said === description ? scrubbed : scrub(setKeys(text, { description: said }));
+}
+
+/** The lines of a topic whose ids a scrub of it changes. */
+export function movedLines(path: string, before: string, after: string): { from: string; to: string }[] {
+  if (!isTopicFile(path)) return [];
+  const now = parseTopic(path, after).lines;
+  return parseTopic(path, before).lines.flatMap(({ id: from }, at) => {
+    const to = now[at]?.id;
+    return to === undefined || to === from ? [] : [{ from, to }];
+  });
 }

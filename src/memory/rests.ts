@@ -1,18 +1,23 @@
 // What a line of a topic rests on: entries, or the program that wrote it; a line that rests on nothing is a person's. What a line
 // rests on follows it where an edit rewords it recognisably, or moves it to another topic; nothing is dropped by an edit, so a line
 // that comes back rests on what it did. Which lines are seen once, or rest on what is gone, is asked here, and never stored.
+// And what is told of a line and of an entry, for whoever asks why something is remembered: which words gave it, what became of an
+// entry, and what a line was before somebody changed it outside of a dream: its history goes on through their edit.
 
+import { AppError } from '../base/errors.ts';
 import { allOf, type Sql } from '../db/sql.ts';
 import { type Found, type Way, wayOf } from '../rules/lessons.ts';
 import { containsLiteral, literals } from '../rules/literals.ts';
 import { contentWords, isNegated, similarity } from '../rules/words.ts';
+import { entriesAmong, isInLog, type KeptEntry } from './entries.ts';
 import { type Actor, headAt } from './file-rows.ts';
 import type { Evidence } from './memory-types.ts';
-import { logDay, parseLog } from './text/daily-log.ts';
-import { isTopicFile, lineId, parseTopic, type TopicLine } from './text/topic.ts';
-import { type Change, keyFrom } from './undo-rows.ts';
+import { compare } from './text/blocks.ts';
+import { logDay, logPath, parseLog } from './text/daily-log.ts';
+import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
+import { type Change, keyFrom, keyOf } from './undo-rows.ts';
 
-export interface Rest {
+interface Rest {
   file: string;
   line: string;
   /** The id of an entry, or `api:…`, `session:…` of a program. */
@@ -148,7 +153,9 @@ export async function restingOn(
   const select = `select distinct r.file, f.path from rests r join file f on f.memory = r.memory and f.id = r.file
     where f.path is not null and r.memory = ? and r.source in (#)`;
   const files = await allOf<{ file: string; path: string }>(sql, select, entries, memory);
-  for (const [file, path] of [...new Map(files.map((each) => [each.file, each.path]))].sort(byPath)) {
+  for (const [file, path] of [...new Map(files.map((each) => [each.file, each.path]))].sort(([, a], [, b]) =>
+    compare(a, b),
+  )) {
     const rests = await sql.all<{ line: string; source: string; state: string | null }>(
       `select r.line, r.source, e.state from rests r left join entry e on e.memory = r.memory and e.id = r.source
        where r.memory = ? and r.file = ?`,
@@ -165,31 +172,6 @@ export async function restingOn(
     }
   }
   return found;
-}
-
-function byPath([, a]: [string, string], [, b]: [string, string]): number {
-  return a < b ? -1 : 1;
-}
-
-/** Lines by what all of their entries are; a line may not stand any more. */
-async function linesWhose(sql: Sql, memory: string, having: string): Promise<(Rest & { path: string })[]> {
-  return sql.all(
-    `select r.file, f.path, r.line, min(r.source) as source from rests r
-       join file f on f.memory = r.memory and f.id = r.file left join entry e on e.memory = r.memory and e.id = r.source
-     where r.memory = ? and f.path is not null and r.source <> 'index' group by r.file, f.path, r.line having ${having}`,
-    memory,
-  );
-}
-
-/** Lines that one session showed, and nobody stated; `source`: one of their entries. */
-export function seenOnce(sql: Sql, memory: string): Promise<(Rest & { path: string })[]> {
-  const is = "count(e.id) = count(*) and count(distinct e.session) = 1 and max(e.strength) = 'implied'";
-  return linesWhose(sql, memory, is);
-}
-
-/** Lines that rest on entries alone, all of which are gone. */
-export function withdrawn(sql: Sql, memory: string): Promise<(Rest & { path: string })[]> {
-  return linesWhose(sql, memory, "count(e.id) = count(*) and min(e.state) = 'gone' and max(e.state) = 'gone'");
 }
 
 /** A line that rests on what an agent found out. */
@@ -226,6 +208,185 @@ export async function foundLines(
   return found.sort((a, b) => (a.path === b.path ? compare(a.line, b.line) : compare(a.path, b.path)));
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+export interface ExplainedEntry
+  extends Pick<
+    KeptEntry,
+    'id' | 'type' | 'strength' | 'text' | 'evidence' | 'by' | 'turn' | 'at' | 'state' | 'reason'
+  > {
+  changes: string | null;
+  /** As its agent calls it; null where no session said it. */
+  session: string | null;
+  /** The daily log that holds it, or held it. */
+  log: string;
+  /** False: it is gone, and what rests on it alone goes, too. */
+  isInLog: boolean;
+  /** Where the session's transcript is, or was; null where that is not known. */
+  transcript: string | null;
+  /** The job that learned it. */
+  job: string;
+  /** Of a line that rests on it: the words that it gave the line, in the line's order. */
+  gave?: string[];
+}
+
+export interface ExplainedLine {
+  path: string;
+  /** First line in the file, from 1. */
+  number: number;
+  id: string;
+  text: string;
+  /** It rests on nothing: a person wrote it. */
+  isPersons: boolean;
+  /** It rests on no entry, and a program wrote it: `api:…` with the key, or `session:…`. */
+  program: string | null;
+  /** Who shared it, in a memory that is checked in. */
+  authors: string[];
+  /** By time. */
+  entries: ExplainedEntry[];
+}
+
+/** Entries with where they were said, by time. */
+export async function explainEntries(sql: Sql, memory: string, ids: readonly string[]): Promise<ExplainedEntry[]> {
+  const rows = await entriesAmong(sql, memory, { column: 'id', of: ids });
+  return rows.map((row) => {
+    const { id, type, strength, text, changes = null, evidence, by, name: session, turn, at, state, reason } = row;
+    const said = { id, type, strength, text, changes, evidence, by, session, turn, at, state, reason };
+    return { ...said, log: logPath(row.day), isInLog: isInLog(row), transcript: row.transcript, job: row.job };
+  });
+}
+
+/**
+ * The lines of a topic, or the one that `line` names (its number from 1, or its id), with what they rest on. Errors:
+ * `bad-input` where there is no such topic or line.
+ */
+export async function explainLines(
+  sql: Sql,
+  { memory, path, line }: { memory: string; path: string; line?: string },
+): Promise<ExplainedLine[]> {
+  const head = isTopicFile(path) ? await headAt(sql, memory, path) : null;
+  if (!head?.content) {
+    throw new AppError('bad-input', `There is no topic ${path} in this memory.`, {
+      remedy: 'Name a topic file, as MEMORY.md lists them, or an entry (e_…).',
+    });
+  }
+  const at = Number(line);
+  const lines = lineNumbers(head.content.toString()).filter(
+    ({ id, first, last }) => line === undefined || id === line || (at >= first && at <= last),
+  );
+  if (lines.length === 0) {
+    throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {
+      remedy: `nocturne why ${path} shows all of its lines.`,
+    });
+  }
+  const rests = Map.groupBy(await restsOf(sql, memory, head.id), (rest) => rest.line);
+  const sources = new Set(lines.flatMap(({ id }) => (rests.get(id) ?? []).map(({ source }) => source)));
+  const known = await explainEntries(sql, memory, [...sources]);
+  return lines.map(({ id, text, first: number, authors }) => {
+    const own = new Set((rests.get(id) ?? []).map(({ source }) => source));
+    const entries = known.filter((entry) => own.has(entry.id)).map((entry) => ({ ...entry, gave: given(text, entry) }));
+    const program = entries.length > 0 ? null : ([...own].find((source) => /^(?:api|session):/.test(source)) ?? null);
+    return { path, number, id, text, isPersons: own.size === 0, program, authors, entries };
+  });
+}
+
+/** The words of a line that an entry said, in runs: without runs of a single word that says nothing. */
+function given(line: string, { text, evidence }: ExplainedEntry): string[] {
+  const tokensOf = (said: string) =>
+    said
+      .toLowerCase()
+      .split(/\s+/)
+      .map((word) => word.replace(/^\p{P}+|\p{P}+$/gu, ''));
+  const said = new Set(tokensOf([text, ...evidence.map(({ quote }) => quote)].join('\n')));
+  const runs: string[][] = [[]];
+  for (const word of withoutMark(line).split(/\s+/)) {
+    const [token = ''] = tokensOf(word);
+    if (token !== '' && said.has(token)) runs.at(-1)?.push(word);
+    else if (runs.at(-1)?.length !== 0) runs.push([]);
+  }
+  return runs.map((run) => run.join(' ')).filter((run) => run.includes(' ') || literals(run).length > 0);
+}
+
+/** What became of an entry, the latest first: its state by a job, as far as undo is kept. */
+export async function historyOf(
+  sql: Sql,
+  memory: string,
+  id: string,
+): Promise<{ at: string; job: string; kind: string | null; state: string | null }[]> {
+  const rows = await sql.all<{ at: string; job: string; kind: string | null; before: string | null }>(
+    `select c.at, c.job, job.kind, u.before from undo u join change c on c.id = u.change left join job on job.id = c.job
+     where u.tbl = 'entry' and u.key = ? order by c.n desc, u.n desc`,
+    keyOf('entry', { memory, id }),
+  );
+  const now = await sql.get<{ state: string }>('select state from entry where memory = ? and id = ?', memory, id);
+  return rows.map(({ at, job, kind }, n) => {
+    const later = rows[n - 1];
+    return { at, job, kind, state: later ? stateIn(later.before) : (now?.state ?? null) };
+  });
+}
+
+function stateIn(image: string | null): string | null {
+  return image === null ? null : ((JSON.parse(image) as { state: string }).state ?? null);
+}
+
+// What it was.
+
+export interface FormerLine {
+  /** When it was changed, as far as nocturne saw that, and who did. */
+  at: string;
+  actor: Actor;
+  /** What it said when it still rested on entries. */
+  text: string;
+  /** The ids of these entries. */
+  entries: string[];
+}
+
+/** The line that rested on entries and that a standing line without any was made of; null where there is none. */
+export async function formerLine(
+  sql: Sql,
+  { memory, path, line }: { memory: string; path: string; line: string },
+): Promise<FormerLine | null> {
+  const versions = await sql.all<{ content: Buffer; kind: Actor['kind']; actor: string | null; at: string }>(
+    `select v.content, v.actor_kind as kind, v.actor, v.at from version v
+     join file f on f.memory = v.memory and f.id = v.file where f.memory = ? and f.path = ? and v.content is not null
+     order by v.seq desc`,
+    ...[memory, path],
+  );
+  const rests = await sql.all<{ line: string; source: string }>(
+    `select r.line, r.source from rests r join file f on f.memory = r.memory and f.id = r.file
+     where f.memory = ? and f.path = ? and r.source like 'e_%'`,
+    ...[memory, path],
+  );
+  const sources = Map.groupBy(rests, (rest) => rest.line);
+  let wanted = line;
+  let changed: Pick<FormerLine, 'at' | 'actor'> | undefined;
+  for (const [n, { content, kind, actor, at }] of versions.entries()) {
+    const before = versions[n + 1];
+    if (!before) return null;
+    const is = parseTopic(path, content.toString()).lines;
+    const was = parseTopic(path, before.content.toString()).lines;
+    if (was.some(({ id }) => id === wanted) || !is.some(({ id }) => id === wanted)) continue;
+    const former = kind === 'job' ? undefined : counterpart(wanted, { is, was });
+    if (!former) return null;
+    changed ??= { at, actor: { kind, id: actor } };
+    const entries = sources.get(former.id);
+    if (entries) return { ...changed, text: former.text, entries: entries.map(({ source }) => source) };
+    wanted = former.id;
+  }
+  return null;
+}
+
+/** The line that went where this one came: between the same lines that stayed, else the one most like it. */
+function counterpart(id: string, { is, was }: { is: TopicLine[]; was: TopicLine[] }): TopicLine | undefined {
+  const stayed = new Set(was.map((line) => line.id)).intersection(new Set(is.map((line) => line.id)));
+  const gapOf = (lines: TopicLine[], at: number) => lines.slice(0, at).filter((line) => stayed.has(line.id)).length;
+  const at = is.findIndex((line) => line.id === id);
+  const came = is.filter((line, n) => !stayed.has(line.id) && gapOf(is, n) === gapOf(is, at));
+  const went = was.filter((line, n) => !stayed.has(line.id) && gapOf(was, n) === gapOf(is, at));
+  const same = came.length === went.length ? went[came.findIndex((line) => line.id === id)] : undefined;
+  if (same) return same;
+  const text = is[at]?.text ?? '';
+  const others = was
+    .filter((line) => !stayed.has(line.id))
+    .map((line) => ({ line, near: similarity(text, line.text) }));
+  const best = others.sort((a, b) => b.near - a.near)[0];
+  return best && best.near > 0.5 ? best.line : undefined;
 }

@@ -19,6 +19,7 @@ import {
   type Term,
   withSingleSpaces,
 } from './search-words.ts';
+import { compare } from './text/blocks.ts';
 import { lineNumbers } from './text/topic.ts';
 
 export interface Hit {
@@ -326,10 +327,6 @@ function byWorth(a: Candidate, b: Candidate): number {
     compare(a.file.path, b.file.path) ||
     a.line.named - b.line.named
   );
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 // What is told.

@@ -3,7 +3,7 @@
 
 import { insert, newId, type Row, replace, type Sql, type Value } from '../db/sql.ts';
 
-export type UndoTable = 'turn' | 'entry' | 'rests' | 'proposal' | 'snapshot_base';
+type UndoTable = 'turn' | 'entry' | 'rests' | 'proposal' | 'snapshot_base';
 
 /** The columns that name a row. */
 const KEYS: Record<UndoTable, readonly string[]> = {
@@ -114,14 +114,16 @@ interface Write {
 }
 
 /** The rows that a job's changes wrote, each once, those written last first. */
+export async function rowsWrittenBy(sql: Sql, job: string): Promise<{ table: UndoTable; key: string }[]> {
+  const written = 'select u.tbl as "table", u.key from undo u join change c on c.id = u.change where c.job = ?';
+  const rows = await sql.all<{ table: UndoTable; key: string }>(`${written} order by c.n desc, u.n desc`, job);
+  return [...new Map(rows.map((row) => [`${row.table} ${row.key}`, row])).values()];
+}
+
+/** What became of each of them. */
 export async function rowChangesOf(sql: Sql, job: string): Promise<RowChange[]> {
-  const written = await sql.all<{ tbl: UndoTable; key: string }>(
-    'select u.tbl, u.key from undo u join change c on c.id = u.change where c.job = ? order by c.n desc, u.n desc',
-    job,
-  );
-  const keys = new Map(written.map((row) => [`${row.tbl} ${row.key}`, row]));
   const changes: RowChange[] = [];
-  for (const { tbl, key } of keys.values()) changes.push(await rowChange(sql, { job, table: tbl, key }));
+  for (const row of await rowsWrittenBy(sql, job)) changes.push(await rowChange(sql, { job, ...row }));
   return changes;
 }
 

@@ -122,7 +122,7 @@ function versionFrom({ seq: _, actorKind, actorId, redactedBy, content, ...row }
   };
 }
 
-export interface Retention {
+interface Retention {
   now: Date;
   /** Versions younger than this stay, and all that undo needs for them. */
   versionDays: number;
@@ -176,24 +176,11 @@ async function dropAll(db: Db, table: string, key: string, rows: readonly { id: 
   }
 }
 
-const OF_MEMORY = [
-  'line',
-  'rests',
-  'turn',
-  'entry',
-  'proposal',
-  'recalled',
-  'topic_use',
-  'snapshot_base',
-  'inbox',
-  'version',
-  'file',
-  'place',
-];
+const OF_MEMORY = 'line rests turn entry proposal recalled topic_use snapshot_base inbox version file place session';
 
 /** All of a memory that was deleted; what jobs did and cost stays as long as of others. */
 async function dropMemory(sql: Sql, memory: string): Promise<void> {
   await sql.run('delete from piece where session in (select id from session where memory = ?)', memory);
-  for (const table of [...OF_MEMORY, 'session']) await sql.run(`delete from ${table} where memory = ?`, memory);
+  for (const table of OF_MEMORY.split(' ')) await sql.run(`delete from ${table} where memory = ?`, memory);
   await sql.run('delete from memory where id = ?', memory);
 }

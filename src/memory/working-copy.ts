@@ -5,7 +5,7 @@
 // Both run under the copy's lock. While git works, or the directory is not there, nothing is touched; no link is followed.
 
 import { dirname, join } from 'node:path';
-import { AppError, attempt, isAppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, kindOf, removeEmptyParents } from '../base/files/directories.ts';
 import { linkNew, makeDirectory, readTextNow, removeFile, statNow, syncDirectory } from '../base/files/files.ts';
 import type { Clock } from '../base/time.ts';
@@ -23,9 +23,9 @@ import {
   surveyPaths,
 } from './directory-look.ts';
 import { DisplacedFiles, type Taken } from './displaced-files.ts';
-import { contentOf, ExternalEdits, isSame, setPlaced } from './external-edits.ts';
-import { missingFiles, shaOf } from './file-rows.ts';
-import { foldPath, placeOf, refuseLinkedState } from './memory-paths.ts';
+import { contentOf, ExternalEdits, setPlaced } from './external-edits.ts';
+import { isSame, missingFiles, shaOf } from './file-rows.ts';
+import { foldPath, linkInState, placeOf } from './memory-paths.ts';
 import { gitIsBusy } from './paths.ts';
 
 const MOST_TRIES = 200;
@@ -174,12 +174,8 @@ export class WorkingCopy {
 
   #isOurs(): boolean {
     if (readTextNow(join(this.dir, '.nocturne', 'id'))?.trim() !== this.memory) return false;
-    // A repository may have brought a link that leads elsewhere.
-    return attempt(
-      () => refuseLinkedState(this.dir) === undefined,
-      () => false,
-      'refused',
-    );
+    // A repository may have brought one that leads elsewhere.
+    return linkInState(this.dir) === undefined;
   }
 
   #survey(paths?: readonly string[]) {

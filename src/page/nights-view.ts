@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { AppError, onAppError } from '../base/errors.ts';
 import { dayOf, formatIn, timeOf } from '../base/time.ts';
-import { fileChangesOf } from '../memory/job-changes.ts';
+import { fileChangesOf } from '../memory/job-rows.ts';
 import { DID } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';

@@ -1,7 +1,7 @@
 // Two texts side by side, as a view shows what changed in files.
 
 import { html } from 'hono/html';
-import { unifiedDiff } from '../memory/line-diff.ts';
+import { unifiedDiff } from '../memory/edit-text.ts';
 import type { Html } from './page-shell.ts';
 
 const MOST_ROWS = 400;

@@ -1,7 +1,7 @@
 // Review: what dreams propose and waits for a person, one by one with the words it rests on and what it would change.
 
 import { html } from 'hono/html';
-import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
+import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import { quoted, SPEAKERS } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { sideBySide } from './page-diff.ts';

@@ -3,8 +3,8 @@
 import { html } from 'hono/html';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { coverageOf, coverageWhere, standsForMore, type TurnRow } from '../memory/coverage.ts';
-import { type EntryRow, entriesAmong } from '../memory/entries.ts';
+import type { EntryRow, TurnRow } from '../memory/entries.ts';
+import { coverageOf, coverageWhere, entriesAmong, standsForMore } from '../memory/entries.ts';
 import type { Disposition } from '../memory/memory-types.ts';
 import { sessionNamed } from '../memory/session-rows.ts';
 import { plainly, sayFate } from '../terminal/phrases.ts';

@@ -5,9 +5,9 @@
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { explainLines } from '../memory/explained.ts';
-import { shownLine, shownTopic } from '../memory/shown-topic.ts';
-import { isTopicFile, isTopicPath, type LocatedLine, locateLines, parseTopic } from '../memory/text/topic.ts';
+import { explainLines } from '../memory/rests.ts';
+import type { LocatedLine } from '../memory/text/topic.ts';
+import { isTopicFile, isTopicPath, locateLines, parseTopic, shownLine, shownTopic } from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';
 import { evidenceOfLine } from './evidence-view.ts';
 import { inlineMarkdown, markdown } from './markdown-html.ts';
@@ -150,12 +150,8 @@ export async function lineConflict(at: At, memory: Place, edit: EditedLine & { t
   const [near] = locateLines(raw)
     .map((line, place) => {
       const now = shownLine(raw, line);
-      return {
-        line: line.id,
-        index: place,
-        shown: now,
-        score: similarity(shown, now) + (place === index ? SAME_PLACE : 0),
-      };
+      const score = similarity(shown, now) + (place === index ? SAME_PLACE : 0);
+      return { line: line.id, index: place, shown: now, score };
     })
     .sort((a, b) => b.score - a.score);
   const now = near && near.score >= SAME_PLACE ? near : undefined;

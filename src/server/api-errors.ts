@@ -4,7 +4,7 @@
 // change. Nothing here names a path of this machine.
 
 import { isAppError } from '../base/errors.ts';
-import { PathTaken, PreconditionFailed } from '../memory/file-guards.ts';
+import { PathTaken, PreconditionFailed } from '../memory/file-rows.ts';
 import { NotThere } from '../memory/memory-files.ts';
 
 const STATUS = {

@@ -9,7 +9,7 @@ import { kindOf } from '../base/files/directories.ts';
 import { makePrivate, removeFile } from '../base/files/files.ts';
 import { insert, newId } from '../db/sql.ts';
 import type { Memories } from '../memory/memories.ts';
-import { dropOldSent } from '../memory/sent-sessions.ts';
+import { dropOldSent } from '../memory/session-rows.ts';
 import { ApiKeys, RateLimit, type StreamBounds, Streams } from './api-keys.ts';
 import type { ServerDeps } from './endpoint.ts';
 import { createApp, type Reached } from './http-app.ts';

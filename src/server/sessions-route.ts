@@ -22,7 +22,7 @@ import {
   sessionsNamed,
   sumOfBody,
   waitingSent,
-} from '../memory/sent-sessions.ts';
+} from '../memory/session-rows.ts';
 import { put } from '../queue/inbox.ts';
 import { ApiError, forbidden, invalid, missing } from './api-errors.ts';
 import { type Asker, type Call, type Endpoint, endpointsWith } from './endpoint.ts';

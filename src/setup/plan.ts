@@ -6,7 +6,7 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { makeDirectory, makePrivate, readTextNow } from '../base/files/files.ts';
 import { keepKey } from '../base/key.ts';
-import { unifiedDiff } from '../memory/line-diff.ts';
+import { unifiedDiff } from '../memory/edit-text.ts';
 import { type AgentName, findPrograms, refusePassing } from './agents/agents.ts';
 import { applyChange, type Change, planInstall } from './agents/installing.ts';
 import { type Night, nightOf, type Scheduler, schedulerHere } from './schedules.ts';

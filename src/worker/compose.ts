@@ -2,7 +2,7 @@
 // Opening opens the database, and no memory; a job is loaded when it is first run.
 
 import { basename, dirname, join } from 'node:path';
-import type { DreamEstimate } from '../../jobs/dream/dream-estimate.ts';
+import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport, DreamRequest } from '../../jobs/dream.ts';
 import type { Edited, edit, editInPlace, pin, restore } from '../../jobs/edit.ts';
 import {
@@ -332,7 +332,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       return { ...report, shared: await shareAfter(memory, report.job, options.shareFrom) };
     },
     async estimateDream(memory, request) {
-      const { estimateDream } = await import('../../jobs/dream/dream-estimate.ts');
+      const { estimateDream } = await import('../../jobs/dream/dream-proposal.ts');
       const { model, zone, excerptTokens: requestTokens } = config;
       const price = priceOf(model, config.prices);
       return estimateDream(request, { memories, memory, clock, zone, requestTokens, model, price });

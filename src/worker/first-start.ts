@@ -34,11 +34,11 @@ export async function takeInBefore(
   if (db.engine === 'postgres') {
     const there = await db.get<{ there: string | null }>("select to_regclass('nocturne.store') as there");
     if (there?.there == null || !(await db.get(IS_USED))) return;
-    const { takeInFleet } = await import('../../jobs/take-in/old-fleet.ts');
+    const { takeInFleet } = await import('../../jobs/take-in/home-rows.ts');
     return takeInFleet({ memories, describe });
   }
   if (!isOld(join(home, 'home.db'))) return;
-  const { takeInHome } = await import('../../jobs/take-in/old-home.ts');
+  const { takeInHome } = await import('../../jobs/take-in/home-rows.ts');
   const left = await alone(home, () => takeInHome(home, { memories, describe }));
   for (const { place, why } of left)
     await log('warn', { event: 'trouble', store: place, error: `It was not taken in: ${why}` });

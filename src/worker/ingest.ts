@@ -10,7 +10,7 @@ import { describeError, ERRORS, isAppError, onAppError } from '../base/errors.ts
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
-import { coverageOf } from '../memory/coverage.ts';
+import { coverageOf } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject, whyTurnedOff } from '../memory/places.ts';
 import { enterSession, keepPieces, readPointOf, sessionNamed } from '../memory/session-rows.ts';

@@ -10,7 +10,7 @@ import { endInterrupted } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
-import { sayOffer } from '../memory/text/memory-snapshot.ts';
+import { sayOffer } from '../memory/text/team-topic.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';

@@ -3,15 +3,16 @@
 // `nocturne` alone. It changes nothing but when a person looked last.
 
 import { join } from 'node:path';
-import { TELL_AFTER_NIGHTS, unplacedOf, waitingEntries } from '../../jobs/dream/night-entries.ts';
+import { TELL_AFTER_NIGHTS, unplacedOf } from '../../jobs/dream/topic-draft.ts';
 import { onAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
-import { editedLogs } from '../memory/edited-logs.ts';
+import { entriesWhere } from '../memory/entries.ts';
 import { missingFiles } from '../memory/file-rows.ts';
+import { editedLogs } from '../memory/log-history.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { filesByName } from '../memory/memory-paths.ts';
 import { gitIsBusy } from '../memory/paths.ts';
@@ -264,7 +265,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
     needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
   }
-  const unplaced = await unplacedOf(db, memory.id, await waitingEntries(db, memory.id));
+  const unplaced = await unplacedOf(db, memory.id, await entriesWhere(db, memory.id, "and state = 'new'"));
   const [first, ...others] = unplaced.filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);
   if (first) {
     const what = `${sayCount(1 + others.length, 'entry')} of ${whose.name} found no place in its topics`;

@@ -2,8 +2,7 @@
 
 import type { SortedTurns } from '../../jobs/extract/pending-turns.ts';
 import type { KnownTurn } from '../../jobs/extract/turn-ranges.ts';
-import { coverageOf, type Interval, intervalOf, type TurnRow } from '../memory/coverage.ts';
-import { type EntryRow, entriesAmong } from '../memory/entries.ts';
+import { coverageOf, type EntryRow, entriesAmong, type Interval, intervalOf, type TurnRow } from '../memory/entries.ts';
 import type { App } from './compose.ts';
 
 /** Consecutive turns of one fate, or a part of one turn. */

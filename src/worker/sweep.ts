@@ -9,7 +9,7 @@ import { type AppError, attempt, describeError, ERRORS, isAppError } from '../ba
 import { isDirectory } from '../base/files/directories.ts';
 import { statNow } from '../base/files/files.ts';
 import { DAY_MS } from '../base/time.ts';
-import { coverageWhere } from '../memory/coverage.ts';
+import { coverageWhere } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { hasLedger, whyTurnedOff } from '../memory/places.ts';
 import { declinedBefore, sessionNamed } from '../memory/session-rows.ts';

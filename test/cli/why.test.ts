@@ -1,7 +1,7 @@
 // why: one door for what a line, words, an entry, a session, a job and a day have to say.
 
 import { expect, test } from 'vitest';
-import type { ExplainedLine } from '../../src/memory/explained.ts';
+import type { ExplainedLine } from '../../src/memory/rests.ts';
 import { testApp, testModel } from '../support/app.ts';
 import type { MessagesRequest } from '../support/messages-server.ts';
 import { messagesBy, obey, replacesLine, shown } from '../support/obedient.ts';

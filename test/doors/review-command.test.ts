@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ShownProposal } from '../../jobs/review/shown-proposals.ts';
+import type { ShownProposal } from '../../jobs/dream/dream-approval.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';

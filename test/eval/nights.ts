@@ -12,7 +12,7 @@ import { type EntryRow, entriesWhere } from '../../src/memory/entries.ts';
 import { headsOf } from '../../src/memory/file-rows.ts';
 import { usageOf } from '../../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { restsOf, seenOnce } from '../../src/memory/rests.ts';
+import { restsOf } from '../../src/memory/rests.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { countO200k } from '../../src/transcript/excerpt/tokens.ts';
@@ -228,4 +228,15 @@ function noTokens(): Usage {
 
 function add(sum: Usage, more: Usage): void {
   for (const key of Object.keys(sum) as (keyof Usage)[]) sum[key] = (sum[key] ?? 0) + (more[key] ?? 0);
+}
+
+/** Lines that one session showed, and nobody stated; `source`: one of their entries. */
+function seenOnce(db: Memories['db'], memory: string) {
+  return db.all<{ file: string; line: string; source: string }>(
+    `select r.file, r.line, min(r.source) as source from rests r join file f on f.memory = r.memory and f.id = r.file
+       left join entry e on e.memory = r.memory and e.id = r.source
+     where r.memory = ? and f.path is not null and r.source <> 'index' group by r.file, r.line
+     having count(e.id) = count(*) and count(distinct e.session) = 1 and max(e.strength) = 'implied'`,
+    memory,
+  );
 }

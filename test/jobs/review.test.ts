@@ -3,12 +3,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ShownProposal, shownProposals } from '../../jobs/review/shown-proposals.ts';
+import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
 import { lookInto } from '../../src/memory/commit.ts';
-import { explainLines } from '../../src/memory/explained.ts';
-import { unifiedDiff } from '../../src/memory/line-diff.ts';
+import { unifiedDiff } from '../../src/memory/edit-text.ts';
+import { explainLines } from '../../src/memory/rests.ts';
 import { logPath } from '../../src/memory/text/daily-log.ts';
 import { ENGINE_TAKEN, type Engine, skipped } from '../support/memory-world.ts';
 import { inNights, type Nights, record } from '../support/night-world.ts';

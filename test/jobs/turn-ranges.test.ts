@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunAgent } from '../../src/agent/agent-types.ts';
 import { lookInto } from '../../src/memory/commit.ts';
-import { coverageWhere, intervalOf } from '../../src/memory/coverage.ts';
+import { coverageWhere, intervalOf } from '../../src/memory/entries.ts';
 import { keepPieces, sessionNamed } from '../../src/memory/session-rows.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { readTurns } from '../../src/transcript/turns.ts';

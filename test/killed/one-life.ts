@@ -10,7 +10,7 @@ import { lastJob, undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { Memories, type MemoryRow } from '../../src/memory/memories.ts';
-import { scrubOf } from '../../src/memory/scrub.ts';
+import { scrubOf } from '../../src/memory/redaction.ts';
 import { extractInto } from '../support/job-world.ts';
 import type { World } from '../support/memory-world.ts';
 import { dreamDeps } from '../support/night-world.ts';

@@ -10,7 +10,7 @@ import { undo } from '../../jobs/undo.ts';
 import { lookInto } from '../../src/memory/commit.ts';
 import { entriesWhere } from '../../src/memory/entries.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
-import { scrubOf } from '../../src/memory/scrub.ts';
+import { scrubOf } from '../../src/memory/redaction.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { dream, learn, stateOf as wholeState } from '../support/acts.ts';
 import type { World } from '../support/memory-world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { takeBackLines, unifiedDiff } from '../../src/memory/line-diff.ts';
+import { takeBackLines, unifiedDiff } from '../../src/memory/edit-text.ts';
 
 const lines = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd\n'), { maxLength: 12 }).map((list) => list.join(''));
 

@@ -7,10 +7,9 @@ import { undo } from '../../jobs/undo.ts';
 import { fixedClock } from '../../src/base/time.ts';
 import { insert, type Sql, type Value } from '../../src/db/sql.ts';
 import { type EntryRow, putEntry } from '../../src/memory/entries.ts';
-import { explainLines, historyOf } from '../../src/memory/explained.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { foundLines, restingOn, seenOnce, withdrawn } from '../../src/memory/rests.ts';
+import { explainLines, foundLines, historyOf, restingOn } from '../../src/memory/rests.ts';
 import { lineId } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, entryOf, LOG, learn } from '../support/acts.ts';
 import { ENGINE_TAKEN, inWorld, NOW, skipped, type World } from '../support/memory-world.ts';
@@ -132,25 +131,6 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await edit((text) => text.replace(`- ${PNPM}\n`, ''));
     expect(said((await restingOn(db, memory, first)).alone)).toEqual([MAIN]);
     expect(await restingOn(db, memory, [])).toEqual({ alone: [], shared: [] });
-  });
-
-  it('lines that one session showed, and lines whose entries are gone, are asked of the rows', async (here) => {
-    const { db, memory } = here;
-    await learn(here, memory, { t1: PNPM, t2: MAIN });
-    await learn(here, memory, { t3: MAIN }, { session: 's2' });
-    await dream(here, memory, { agreements: [PNPM, MAIN] });
-    const lines = async (of: typeof seenOnce) => (await of(db, memory)).map(({ path, source }) => [path, source]);
-    expect([await lines(seenOnce), await lines(withdrawn)]).toEqual([[], []]);
-    await db.run("update entry set strength = 'implied'");
-    expect(await lines(seenOnce)).toEqual([[TOPIC, entryOf(PNPM).id]]);
-    await db.run("update entry set state = 'gone' where turn = 't1' or turn = 't2'");
-    expect(await lines(withdrawn)).toEqual([[TOPIC, entryOf(PNPM).id]]);
-    // A program's word stands beside what went.
-    await db.run(
-      "insert into rests select memory, file, line, 'api:key' from rests where source = ?",
-      entryOf(PNPM).id,
-    );
-    expect(await lines(withdrawn)).toEqual([]);
   });
 
   it('what became of an entry is told by the jobs that made it so', async (here) => {

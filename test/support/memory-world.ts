@@ -6,7 +6,7 @@ import { type Clock, fixedClock } from '../../src/base/time.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { Db, Sql } from '../../src/db/sql.ts';
 import type { By } from '../../src/memory/commit.ts';
-import type { Limits } from '../../src/memory/file-guards.ts';
+import type { Limits } from '../../src/memory/file-rows.ts';
 import { addMemory, Memories, type MemoryRow } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { sized } from './depth.ts';

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { type RecallOptions, recallFor } from '../../src/hook/start-recall.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { scrubOf } from '../../src/memory/scrub.ts';
+import { scrubOf } from '../../src/memory/redaction.ts';
 import { dirWith, tempDir } from './temp.ts';
 
 /** A directory with one topic that says `says`. */

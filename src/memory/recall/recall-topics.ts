@@ -7,7 +7,7 @@ import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { COMMON_VERBS, LIGHT } from '../../rules/languages.ts';
 import { contentWords, withoutGivenUp } from '../../rules/words.ts';
-import { isPinned } from '../file-guards.ts';
+import { isPinned } from '../file-rows.ts';
 import { isMemoryPath } from '../memory-paths.ts';
 import { isMemoryType, type MemoryType } from '../memory-types.ts';
 import { readLines } from '../text/blocks.ts';

@@ -39,6 +39,9 @@ export function readLines(text: string): Line[] {
 /** The line end a text uses: that of its first line, `\n` where it has none. */
 export const lineEndOf = (text: string) => /\r?\n/.exec(text)?.[0] ?? '\n';
 
+/** The order of texts by their code units. */
+export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
 /** White space folded to one space: what a bullet or a quote is on one line. */
 export const fold = (text: string) => text.replace(/\s+/g, ' ').trim();
 

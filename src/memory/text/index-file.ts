@@ -5,7 +5,7 @@
 // own output, it gives the same bytes.
 
 import { MEMORY_TYPES, type MemoryType } from '../memory-types.ts';
-import { fold, lineEndOf, readLines } from './blocks.ts';
+import { compare, fold, lineEndOf, readLines } from './blocks.ts';
 import { isTopicPath } from './topic.ts';
 
 export interface IndexTopic {
@@ -16,7 +16,6 @@ export interface IndexTopic {
   pinned: boolean;
   /** ISO-8601, where known. */
   usedAt?: string;
-  changedAt?: string;
 }
 
 /** `bytes`: of UTF-8. */
@@ -55,7 +54,7 @@ type Group = (typeof GROUPS)[number];
 const TITLE = '# Memory';
 export const OVERFLOW_LINE = /^- \d+ more \[index\/(?:user|feedback|project|reference|other)\.md\]$/;
 
-/** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, changed, then by path. */
+/** Builds MEMORY.md and its overflow files. The order within a group: pinned, used, then by path. */
 export function buildIndex(request: IndexRequest): BuiltIndex {
   const { current, generatedBefore, topics, caps = INDEX_CAPS, isCheckedIn = false, order } = request;
   const sections = isCheckedIn
@@ -162,22 +161,15 @@ export function linksIn(text: string): string[] {
 }
 
 function byWorth(a: IndexTopic, b: IndexTopic): number {
-  return (
-    Number(b.pinned) - Number(a.pinned) ||
-    compare(b.usedAt ?? '', a.usedAt ?? '') ||
-    compare(b.changedAt ?? '', a.changedAt ?? '') ||
-    byPath(a, b)
-  );
+  return Number(b.pinned) - Number(a.pinned) || compare(b.usedAt ?? '', a.usedAt ?? '') || byPath(a, b);
 }
 
 const placeIn = (order: Map<string, number>, { path }: IndexTopic) => order.get(path) ?? order.size;
 
 const byPath = (a: IndexTopic, b: IndexTopic) => compare(a.path, b.path);
 
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-
 /** The lines of an index, whoever built it, that look as if they were generated. */
-export function linesAsGenerated(index: string): Set<string> {
+function linesAsGenerated(index: string): Set<string> {
   const lines = readLines(index).map(({ text }) => text);
   return new Set(lines.filter((line) => isTopicPath(/^- .+ \[([^[\]\n]+)\]$/.exec(line)?.[1] ?? '')));
 }

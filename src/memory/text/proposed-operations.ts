@@ -22,7 +22,7 @@ import { DESCRIPTION_CHARACTERS, faultsOf, operationSchema, proposalListSchema, 
 import { withoutMark } from './topic.ts';
 
 /** What operations are checked against. */
-export interface CheckedAgainst {
+interface CheckedAgainst {
   context: DreamContext;
   limits: { memoryBytes: number };
   /** Reads what an operation names and was not shown into the context; answers what cannot be changed of it, a sentence each. */

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
-import { scrubOf } from '../../../src/memory/scrub.ts';
+import { scrubOf } from '../../../src/memory/redaction.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';
 import { says } from '../../support/messages-server.ts';

@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { align, changesOf } from '../../../src/base/text/align.ts';
-import { mergeLines } from '../../../src/memory/edit-text.ts';
-import { takeBackLines, unifiedDiff } from '../../../src/memory/line-diff.ts';
+import { mergeLines, takeBackLines, unifiedDiff } from '../../../src/memory/edit-text.ts';
 import { seeded } from '../../support/random.ts';
 
 const few = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 });

@@ -3,8 +3,8 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { shownProposals } from '../../../jobs/dream/dream-approval.ts';
 import type { DreamReport } from '../../../jobs/dream.ts';
-import { shownProposals } from '../../../jobs/review/shown-proposals.ts';
 import { review } from '../../../jobs/review.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
 import { insert } from '../../../src/db/sql.ts';

@@ -4,7 +4,8 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { unplacedOf, waitingEntries } from '../../../jobs/dream/night-entries.ts';
+import { unplacedOf } from '../../../jobs/dream/topic-draft.ts';
+import { entriesWhere } from '../../../src/memory/entries.ts';
 import { lineId } from '../../../src/memory/text/topic.ts';
 import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { inNights, put, told } from '../../support/night-world.ts';
@@ -47,7 +48,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(input).toContain('What another run of you proposed');
       expect(input).toContain('says \\"9000\\"');
       await night([], () => [put(a, wrong)]);
-      const unplaced = await unplacedOf(db, row.id, await waitingEntries(db, row.id));
+      const unplaced = await unplacedOf(db, row.id, await entriesWhere(db, row.id, "and state = 'new'"));
       expect(unplaced).toMatchObject([{ entry: a, nights: 3 }]);
       expect((await night([], () => [put(a, wrong)])).requests).toEqual([]);
     }));
