@@ -15,7 +15,7 @@ const WITHIN_MS = 5_000;
 const AT_ONCE = 4;
 const kills = sized({ quick: 8, deep: 100 });
 const ROLES = {
-  worker: /dist\/nocturne\.js extract/,
+  worker: /dist\/nocturne\.js learn/,
   between: /group-leader\.js/,
   program: /^(?!.*group-leader)\S*(?:\/claude|\/codex| \S*\/codex) /,
 };

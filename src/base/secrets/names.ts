@@ -19,7 +19,7 @@ const NAMES = own.names.map(({ kind, names, isWord = false }) => ({
 /** What a name may go on with and still name a secret: `DB_PASSWORD_PROD`, `secret_key_base`, `пароль1`. */
 const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24}){0,3}/y;
 const HARMLESS_MORE =
-  /file|path|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
+  /file|path|commit|checksum|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
 
 const CLOSE = String.raw`["'\x60\])}*]{0,4}`;
 // `const apiKey: string = `, `char password[] = `: the type is not what is given.

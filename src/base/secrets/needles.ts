@@ -13,11 +13,15 @@ const bucketOf = (first: number, second: number, third: number) =>
 export function needlesOf<Item>(rows: readonly (readonly [word: string, item: Item])[]): Needles<Item> {
   const needles: Needles<Item> = { holds: new Uint8Array(1 << 15), buckets: new Map() };
   for (const [word, item] of rows) {
-    const thirds = word.length > 2 ? [word.charCodeAt(2)] : Array.from({ length: 32 }, (_, code) => code);
-    for (const third of thirds) {
-      const at = bucketOf(word.charCodeAt(0), word.charCodeAt(1), third);
-      needles.holds[at] = 1;
-      needles.buckets.set(at, [...(needles.buckets.get(at) ?? []), { word, item }]);
+    // Behind a short word stands anything.
+    const codesAt = (at: number) =>
+      at < word.length ? [word.charCodeAt(at)] : Array.from({ length: 32 }, (_, code) => code);
+    for (const second of codesAt(1)) {
+      for (const third of codesAt(2)) {
+        const at = bucketOf(word.charCodeAt(0), second, third);
+        needles.holds[at] = 1;
+        needles.buckets.set(at, [...(needles.buckets.get(at) ?? []), { word, item }]);
+      }
     }
   }
   return needles;

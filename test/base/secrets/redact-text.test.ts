@@ -247,3 +247,10 @@ test('one word again and again is no seed phrase', async () => {
   const text = 'word '.repeat(3_000);
   expect((await redact(text)).text).toBe(text);
 });
+
+test('a token that no name stands beside is told by a sign within it', async () => {
+  for (const sign of ['|', '%'])
+    expect((await redact(`BOX=923679485081507${sign}OKbi6wsp_lo8Xh5W4q13iJcmKD-\n`)).text).toBe(
+      'BOX=[redacted:facebook]\n',
+    );
+});
