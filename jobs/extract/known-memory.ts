@@ -170,7 +170,7 @@ const LINES_PER_TEXT = 6;
 const TEXT_CHARACTERS = 4_000;
 
 /** The files among these that share most and the rarest words with the texts, nearest first. */
-export async function nearestFiles(
+async function nearestFiles(
   sql: Sql,
   memory: string,
   { texts, among }: { texts: readonly string[]; among: readonly string[] },

@@ -3,11 +3,11 @@
 // Promises: what is around a secret stays; what goes is what stands under what was found; redacting twice changes nothing more;
 // values are never reported; the time is linear in the text, whatever the text.
 
-import { findBlocks } from './blocks.ts';
 import { fold } from './fold.ts';
+import { findBlocks } from './key-blocks.ts';
 import { findNamed } from './names.ts';
-import { findInPlaces } from './places.ts';
 import { type Found, PLACEHOLDER } from './rule.ts';
+import { findInPlaces } from './secret-places.ts';
 import { findTokens } from './vendors.ts';
 import { findWalletKeys } from './wallets.ts';
 
@@ -43,7 +43,7 @@ export async function redact(text: string): Promise<Redaction> {
 }
 
 /** Where secrets stand in a text, from the left to the right, none in another. */
-export function findSecrets(text: string): Found[] {
+function findSecrets(text: string): Found[] {
   const folded = fold(text);
   const lower = lowered(folded.text);
   const spans = FINDERS.flatMap((find, rank) => find(folded.text, lower).map((span) => ({ ...span, rank })));
@@ -56,17 +56,23 @@ export function findSecrets(text: string): Found[] {
       last.end = Math.max(last.end, span.end);
     }
   }
-  const taken = [...text.matchAll(TAKEN)].map(({ 0: { length }, index }) => ({ from: index, to: index + length }));
-  const isTaken = (at: number) => taken.some(({ from, to }) => at > from && at < to);
   return found
     .map(({ rule, start, end }) => {
       const [from, to] = folded.original(start, end);
       return { rule, start: from, end: to };
     })
-    .filter(({ start, end }) => taken.length === 0 || !(isTaken(start) || isTaken(end)));
+    .filter(({ start, end }) => !isWithinTaken(text, start) && !isWithinTaken(text, end));
 }
-/** What was taken out before is no part of another secret. */
+
 const TAKEN = /\[redacted:[\w-]+\]/g;
+const LONGEST_TAKEN = 80;
+
+/** Whether a place is within what was taken out before, which is no part of another secret. */
+function isWithinTaken(text: string, at: number): boolean {
+  const from = Math.max(0, at - LONGEST_TAKEN);
+  const taken = text.slice(from, at + LONGEST_TAKEN).matchAll(TAKEN);
+  return taken.some(({ 0: { length }, index }) => from + index < at && at < from + index + length);
+}
 
 /** In lower case, and as long as it was. */
 function lowered(text: string): string {

@@ -70,7 +70,7 @@ function isMadeBy(head: string, run: string): boolean {
 }
 
 /** Letters of both cases in an order that no word has. */
-export const isMixedCase = (value: string) => (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / 3;
+const isMixedCase = (value: string) => (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / 3;
 
 export function withNextLines(text: string, from: number): number {
   for (let end = from; ; ) {

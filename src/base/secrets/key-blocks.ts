@@ -63,7 +63,7 @@ const RUN_LETTERS = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/.
 const SHORTEST_RUN = 20;
 
 /** Long runs of letters that tokens are made of: in what is between nothing else has to be looked for. */
-export function runsOf(text: string): Run[] {
+function runsOf(text: string): Run[] {
   const runs: Run[] = [];
   for (let at = 0, start = 0; at <= text.length; at++) {
     const code = text.charCodeAt(at);
