@@ -35,8 +35,6 @@ const withoutOtherLanguages = {
 };
 /** An agent's memory tool answers by the SDK of whoever calls it; all else is of the copy that is built in. */
 const SDK = '@anthropic-ai/sdk';
-/** What is built in, too, though it is installed: for the types of our declarations, and for other packages. */
-const BUILT_IN = [SDK, 'zod'];
 const sdkOfTheCaller = {
   name: 'sdk-of-the-caller',
   resolveId: (id, _from, { kind }) =>
@@ -60,7 +58,7 @@ const library = await build({
   },
   platform: 'node',
   external: Object.keys({ ...dependencies, ...peerDependencies })
-    .filter((name) => !BUILT_IN.includes(name))
+    .filter((name) => name !== SDK)
     .flatMap((name) => [name, new RegExp(`^${name}/`)]),
   plugins: [sdkOfTheCaller, withoutItsYaml, withoutOtherLanguages],
   // What is made for browsers too may offer require() files that no bundler finds.

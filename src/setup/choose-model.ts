@@ -7,7 +7,7 @@ import { findLocalEndpoints, type LocalEndpoint } from '../agent/local-endpoints
 import type { ProgramName } from '../agent/programs/program.ts';
 import { PROGRAMS, programOf } from '../agent/programs/programs.ts';
 import { type Config, isLocal } from '../base/config/config.ts';
-import { settingsSchema } from '../base/config/settings.ts';
+import { defaultSettings } from '../base/config/settings.ts';
 import { describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keyPath } from '../base/key.ts';
@@ -211,7 +211,7 @@ async function keyOffer(around: Around, model: string): Promise<Offer> {
     model,
     title: `${source}, for ${model}`,
     about: `${host ? `Whoever runs ${host}` : 'Anthropic'} reads your sessions. It costs money: ${sayDay(day)}${day?.microUsd === null ? '; its price is not known here' : ''}.`,
-    settings: { model: model === settingsSchema.parse({}).model ? undefined : model, baseUrl: undefined },
+    settings: { model: model === defaultSettings().model ? undefined : model, baseUrl: undefined },
     isPresent: needsKey(config.model) && config.baseUrl === undefined && isKept(config),
   };
 }
@@ -261,7 +261,7 @@ function offlineOffer({ model }: Config): Offer {
 
 /** The model that a key is for: this one, where it takes a key. */
 export function keyModel(model: string): string {
-  return needsKey(model) ? model : settingsSchema.parse({}).model;
+  return needsKey(model) ? model : defaultSettings().model;
 }
 
 function hasKeyInShell({ access }: Config): boolean {

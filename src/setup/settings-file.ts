@@ -5,7 +5,14 @@
 
 import { z } from 'zod';
 import { timesFrom } from '../base/config/config.ts';
-import { newProblem, parseSettings, readSettings, settingsPath, settingsSchema } from '../base/config/settings.ts';
+import {
+  defaultSettings,
+  newProblem,
+  parseSettings,
+  readSettings,
+  settingsPath,
+  settingsSchema,
+} from '../base/config/settings.ts';
 import { AppError, attempt } from '../base/errors.ts';
 import { replaceText } from '../base/files/directories.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
@@ -82,7 +89,7 @@ function changed(text: string, { name, value, file }: { name: string; value: Jso
 /** Those that are given, else all that are not as by default. Throws `bad-input` where one is no setting. */
 export async function readSettingsOf(home: string, names: string[] = []) {
   const settings = await readSettings(settingsPath(home));
-  const defaults = settingsSchema.parse({});
+  const defaults = defaultSettings();
   const known = lines();
   const described = (names.length > 0 ? names : [...known.keys()]).map((name) => {
     const path = pathOf(name);

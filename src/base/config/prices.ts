@@ -2,17 +2,13 @@
 // not name, is counted in tokens only.
 // Promise: a cost is whole micro-dollars, rounded up, so that sums in a database are exact and never too low.
 
-import { z } from 'zod';
-
 /** US dollars per million tokens. */
-export const priceSchema = z.strictObject({
-  input: z.number().min(0),
-  cacheRead: z.number().min(0),
-  cacheWrite: z.number().min(0),
-  output: z.number().min(0),
-});
-
-export type Price = z.infer<typeof priceSchema>;
+export interface Price {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+}
 
 /** Tokens of one or more model calls, as the API counts them. */
 export interface Usage {

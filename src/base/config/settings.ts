@@ -8,7 +8,6 @@ import { readTextNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
 import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
-import { priceSchema } from './prices.ts';
 
 /** Instructions of one attached store. */
 const MAX_INSTRUCTIONS_CHARACTERS = 4_096;
@@ -36,9 +35,15 @@ const mcpStoreSchema = z
   })
   .refine(({ path, scope }) => (path === undefined) !== (scope === undefined), 'needs either a path or a scope');
 
+const dollars = z.number().min(0);
+const priceSchema = z.strictObject({ input: dollars, cacheRead: dollars, cacheWrite: dollars, output: dollars });
+
 const programNames = z.enum(['claude-code', 'codex']);
 
-/** The comment of each setting is its line in docs/settings.md (test/docs/generate.ts). */
+/**
+ * The comment of each setting is its line in docs/settings.md (test/docs/generate.ts).
+ * @internal
+ */
 export const settingsSchema = z
   .strictObject({
     /**
@@ -220,8 +225,10 @@ export const settingsSchema = z
   })
   .describe('config.json');
 
-export type McpStore = z.infer<typeof mcpStoreSchema>;
-export type Settings = z.infer<typeof settingsSchema>;
+// Written so, a published declaration spells them out and needs no zod.
+export const defaultSettings = () => settingsSchema.parse({});
+export type Settings = ReturnType<typeof defaultSettings>;
+export type McpStore = Settings['mcpStores'][number];
 
 /** Where the settings are. */
 export function settingsPath(home: string): string {
@@ -235,7 +242,10 @@ export async function readSettings(path: string): Promise<Settings> {
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }
 
-/** What a text sets, or all that is wrong with it. Throws for one that is not JSON. */
+/**
+ * What a text sets, or all that is wrong with it. Throws for one that is not JSON.
+ * @internal
+ */
 export async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
     throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });

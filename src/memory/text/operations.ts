@@ -53,6 +53,7 @@ export const DESCRIPTION_CHARACTERS = 120;
 const description = oneLine(DESCRIPTION_CHARACTERS).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
 const topic = z.string().refine(canBeTopic, 'must be the name of a topic file, without .md');
 
+/** @internal */
 export const operationSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('put'),
@@ -86,9 +87,15 @@ export const operationSchema = z.discriminatedUnion('kind', [
 
 const listOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ operations: z.array(item).min(1).max(2_000) });
 
-/** A list as it is taken: the shape of each operation is judged by itself. */
+/**
+ * A list as it is taken: the shape of each operation is judged by itself.
+ * @internal
+ */
 export const proposalListSchema = listOf(z.unknown());
-/** A whole list, as the tool `propose_operations` offers it to a model. */
+/**
+ * A whole list, as the tool `propose_operations` offers it to a model.
+ * @internal
+ */
 export const proposalSchema = listOf(operationSchema);
 
 /** What a dream puts away without a model: lines of one topic, into the archive or out. */
