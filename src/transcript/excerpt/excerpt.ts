@@ -24,7 +24,7 @@ import {
 } from './render.ts';
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
-import { fromTellingLine, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
+import { fromTellingLine, oncePerProgram, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
 
 /** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
 export interface SourceMessage extends EvidenceSource {
@@ -72,7 +72,9 @@ const SHARES = {
   failed: 1 / 6,
   question: 1 / 8,
   plan: 1 / 4,
-  tool: 1 / 7,
+  routine: 1 / 16,
+  programs: 1 / 10,
+  tool: 1 / 6,
 };
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
@@ -329,7 +331,13 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       if (segment.kind === 'words') take(cutSegment(await displayWhole(segment), Math.max(capTokens, CAP_TOKENS.end)));
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
-    await takeShare(newestFirst(own, 'tool', 'routine'), SHARES.tool);
+    const routine = newestFirst(own, 'routine');
+    await takeShare(
+      routine.filter(({ kind }) => kind === 'words'),
+      SHARES.routine,
+    );
+    await takeTogether(oncePerProgram(ownTried), SHARES.programs, showTried);
+    await takeShare([...newestFirst(own, 'tool'), ...routine], SHARES.tool);
     return { ranked, first };
   }
 

@@ -157,13 +157,15 @@ export function renderSegments(shown: DisplayedSegment[], layout: Layout): strin
   const { part, messages } = layout;
   const lines = part ? [`(part ${part.at} of ${part.of})`] : [];
   let last: Segment | null = null;
+  let lastAt: string | undefined;
   for (const { segment, text, offered, times = 1 } of shown) {
     if (segment.position !== last?.position) lines.push(...gapBetween(last?.position ?? -1, segment.position, part));
     if (segment.position !== last?.position || segment.speaker !== last.speaker)
-      lines.push(renderHeader(segment, offered, layout));
+      lines.push(renderHeader(segment, offered, layout, lastAt));
     lines.push(quoteLines(text));
     if (times > 1) lines.push(`(the same ${times} times)`);
     last = segment;
+    lastAt = segment.message.at ?? lastAt;
   }
   lines.push(...gapBetween(last?.position ?? -1, messages, part));
   return lines.join('\n');
@@ -180,16 +182,22 @@ function gapBetween(shownBefore: number, shownAfter: number, part?: ExcerptPart)
     [between(at === 1 ? 0 : from, at === of ? Infinity : to), 'left out'],
     [at === of ? 0 : between(to + 1, Infinity), `come later, in ${others}`],
   ];
-  return gaps.flatMap(([count, what]) =>
-    count > 0 ? [`(… ${count} ${count === 1 ? 'message' : 'messages'} ${what} …)`] : [],
-  );
+  return gaps.flatMap(([count, what]) => (count > 0 ? [`(… ${count} ${what} …)`] : []));
 }
 
-/** The line above what a message says. */
-export function renderHeader({ message, speaker }: Segment, offered: boolean, { shortIds, zone }: Layout): string {
+/** The line above what a message says, with its time where a person says it or another day begins. `before`: the last instant shown. */
+export function renderHeader(
+  { message, speaker }: Segment,
+  offered: boolean,
+  { shortIds, zone }: Layout,
+  before?: string,
+): string {
   const words = [shortIds.get(message.id), speaker];
-  // What a tool says, it says right after it was called.
-  if (speaker !== 'tool' && isInstant(message.at)) words.push(dayOf(message.at, zone), timeOf(message.at, zone));
+  const dayBefore = isInstant(before) ? dayOf(before, zone) : undefined;
+  if (speaker !== 'tool' && isInstant(message.at)) {
+    const day = dayOf(message.at, zone);
+    if (speaker === 'human' || day !== dayBefore) words.push(day, timeOf(message.at, zone));
+  }
   if (!offered) words.push('context');
   return `[${words.join(' ')}]`;
 }

@@ -6,6 +6,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
+import { isObject } from '../../base/text/json.ts';
 import type { Message, Part, Speaker, Turn } from '../messages.ts';
 
 /**
@@ -131,8 +132,7 @@ function readPart(part: Part): ReadPart {
     case 'attachment':
       return { kind: 'words', text: `[attachment: ${part.label}]`.toWellFormed() };
     case 'call': {
-      const text = `call ${part.tool} ${compactJson(part.input)}`.toWellFormed();
-      return { kind: 'call', text, tool: part.tool, callId: part.id };
+      return { kind: 'call', text: sayCall(part.tool, part.input).toWellFormed(), tool: part.tool, callId: part.id };
     }
     case 'result': {
       const text = `${part.isError ? 'error: ' : ''}${readable(part.text)}`;
@@ -143,6 +143,24 @@ function readPart(part: Part): ReadPart {
 
 function readable(text: string): string {
   return (text.includes('\u001b') ? stripVTControlCharacters(text) : text).toWellFormed();
+}
+
+/** What a call is about: a command or a file, which then stand first, and without their names. */
+const SUBJECT = /^(?:command|cmd|script|(?:file|absolute|notebook)_?path|path)$/i;
+/** What only repeats the command in other words. */
+const SAID_ANYWAY = new Set(['description']);
+
+/** A call as it is shown: its subject, then what else it was given, what an edit took out last. */
+function sayCall(tool: string, input: unknown): string {
+  const fields = isObject(input) ? Object.entries(input) : [];
+  const [name, subject] = fields.find(([key]) => SUBJECT.test(key)) ?? [];
+  const words = Array.isArray(subject) ? subject : [subject];
+  if (name === undefined || !words.every((word) => typeof word === 'string'))
+    return `call ${tool} ${compactJson(input)}`;
+  const others = fields.filter(([key, value]) => key !== name && value !== false && !SAID_ANYWAY.has(key));
+  const [old, rest] = [others.filter(([key]) => /^old/.test(key)), others.filter(([key]) => !/^old/.test(key))];
+  const given = [...rest, ...old];
+  return `call ${tool} ${words.join(' ')}${given.length > 0 ? ` ${compactJson(Object.fromEntries(given))}` : ''}`;
 }
 
 const MAX_DEPTH = 8;
@@ -195,7 +213,7 @@ const BOOKKEEPING =
   /^(?:todo|task_?(?:create|update|list|get|output|stop)|update_plan|write_todos|update_todo|toolsearch|report_intent|enterplanmode)/i;
 const LOOKING =
   /^(?:ls|glob|grep|list_?(?:dir|files)|listdir|find_?files|read|view|open_?file|search_?(?:file|text)|notebookread)/i;
-const LISTING = /"(?:command|cmd)":\[?(?:"(?:ba|z)?sh",?"-l?c",)?"(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*"/;
+const LISTING = /^call \S+ (?:(?:ba|z)?sh -l?c )?(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*$/;
 const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
 const ASKING = /^(?:ask_?user|request_?user_?input|question$)/i;
 const AGENT = /^(?:task|agent|spawn_?agent)$/i;

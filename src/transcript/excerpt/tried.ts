@@ -51,6 +51,21 @@ export function writtenIn(tried: readonly Tried[]): Segment[] {
   return tried.filter(isWritten).map(({ call }) => call);
 }
 
+/** A result of no more characters is shown with its call. */
+const SHORT_RESULT = 300;
+
+/** Of each program the last call that worked, newest first: what is run here, and how. A short result comes with it. */
+export function oncePerProgram(tried: readonly Tried[]): Segment[][] {
+  const worked = tried.filter(
+    ({ act, call }) => act.ended === 'worked' && act.programs.length > 0 && call.priority !== 'routine',
+  );
+  const last = new Map(worked.map((each) => [each.act.programs.join(' '), each]));
+  const isShort = ({ text }: Segment) => text.length <= SHORT_RESULT;
+  return [...last.values()]
+    .sort((a, b) => b.call.index - a.call.index)
+    .map(({ call, result }) => (isShort(result) ? [call, result] : [call]));
+}
+
 const TELLS =
   /\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|cannot|can['’]t|could not|couldn['’]t|unable|not found|no such|unknown|unrecogni[sz]ed|invalid|denied|refused|missing|undefined|unexpected|must|does not|doesn['’]t)\b/i;
 /** Before the first line that tells what is wrong so many are kept. */
