@@ -12,9 +12,11 @@ import { addDays } from 'date-fns/addDays';
 import { type Config, loadConfig } from '../../src/base/config/config.ts';
 import { AppError } from '../../src/base/errors.ts';
 import { dayOf } from '../../src/base/time.ts';
+import { answerFailure } from '../../src/hook/failure-recall.ts';
+import { failureOf } from '../../src/hook/hook-input.ts';
 import { answerPrompt } from '../../src/hook/prompt-recall.ts';
 import { answerHook } from '../../src/hook/start-recall.ts';
-import type { Message } from '../../src/transcript/messages.ts';
+import type { Message, Part } from '../../src/transcript/messages.ts';
 import { openSession } from '../../src/transcript/session.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
@@ -37,6 +39,8 @@ export interface Play {
   parts?: Parts;
   say?(text: string): void;
 }
+
+type Call = Extract<Part, { kind: 'call' }>;
 
 interface Link {
   id: string;
@@ -122,12 +126,26 @@ async function tellAll(
   });
   keep({ on: 'start', message: null, at: startsAt, text: said });
   let now = startsAt;
-  for (const { id: message, speaker, parts, at: when, isSidechain } of messages) {
+  const isOver = () => false;
+  const calls = new Map<string, Call>();
+  for (const { id: message, speaker, parts, at: when, isSidechain, cwd } of messages) {
     now = when ?? now;
-    if (speaker !== 'human' || isSidechain) continue;
+    if (isSidechain) continue;
+    for (const part of parts) {
+      if (part.kind === 'call') calls.set(part.id, part);
+      const call = part.kind === 'result' && part.isError ? calls.get(part.callId) : undefined;
+      if (part.kind !== 'result' || !call) continue;
+      const of = { tool_name: call.tool, tool_input: call.input, error: part.text };
+      // A way is told in the repository in which it was found.
+      const failed = { ...input, cwd: cwd ?? input.cwd, hook_event_name: 'PostToolUseFailure', ...of };
+      const failure = failureOf(failed);
+      const text = failure ? await answerFailure(await at(now), { input: failed, failure, isOver }) : '';
+      if (text !== '') keep({ on: 'failure', message, at: now, text });
+    }
+    if (speaker !== 'human') continue;
     const prompt = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
     const prompted = { ...input, hook_event_name: 'UserPromptSubmit', prompt };
-    const text = await answerPrompt(await at(now), { input: prompted, isOver: () => false });
+    const text = await answerPrompt(await at(now), { input: prompted, isOver });
     if (text !== '') keep({ on: 'prompt', message, at: now, text });
   }
 }
