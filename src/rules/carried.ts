@@ -20,7 +20,7 @@ import { CLAUSE, ENDS_ASKING, hasCondition, isDenied, isQuestion, LIGHT } from '
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
 import { countWords, findQuote, foldSpace, sentenceAround } from './quotes.ts';
 import { ownWords, promptsIn } from './spoken-text.ts';
-import { CARRIED_SHARE, carriedShare, commonWords, isNegated, unitsOf } from './words.ts';
+import { CARRIED_SHARE, carriedShare, commonWords, isNegated, SUMMED_SHARE, unitsOf } from './words.ts';
 
 /** What the formats write where a person approved a plan. */
 const APPROVED = 'approved the plan';
@@ -142,12 +142,19 @@ export function uncarriedFault(candidate: Candidate): string | null {
   const isBeside = passages.some(({ leftOut, share }) => leftOut === undefined && share > 0);
   const said = passages.filter(({ leftOut, share }) => !leftOut || (leftOut === A_QUESTION && isBeside && share > 0));
   said.sort((a, b) => b.share - a.share);
-  if (shareOf(said.map(({ says }) => says)) >= CARRIED_SHARE) return null;
+  // What sums up calls has fewer of their words, where all that it names was quoted.
+  const isNamed =
+    values.all.length > 0 && values.all.every((value) => quoted.some(({ quote }) => stands(value, quote)));
+  const least = entry.found && !isStrict && isNamed ? SUMMED_SHARE : CARRIED_SHARE;
+  if (shareOf(said.map(({ says }) => says)) >= least) return null;
   if (entry.strength === 'implied' && quoted[0].by === 'human') return isStrict ? borrowedFault(candidate) : null;
   const leftOut = quoted.map((each) => bearing(each, candidate).leftOut).find((each) => each !== undefined);
   if (leftOut) return `text: leaves out ${leftOut} in the sentence that is quoted. Say it, or leave the entry out.`;
   const whose = isStrict ? "the human's words, or with the question that they answer," : 'the words';
-  return `text: fewer than ${CARRIED_SHARE * 100} of 100 of its words stand in what is quoted. Quote ${whose} that say it, and use those words.`;
+  const enough = entry.found
+    ? `; ${SUMMED_SHARE * 100} are enough where each path, command and name of it stands there`
+    : '';
+  return `text: fewer than ${CARRIED_SHARE * 100} of 100 of its words stand in what is quoted${enough}. Quote ${whose} that say it, and use those words.`;
 }
 
 /** So much of a text stands in one passage of someone else's, and in none of a human's. */
@@ -181,8 +188,9 @@ function windowsOf(text: string): string[] {
 
 /** A date was resolved, a small number may be written in words, and a name may begin with a digit: nothing tells these. */
 const UNPROVABLE = /^(?:19|20)\d{2}(?:-\d{2}){0,2}(?!\d)|^(?:\d|1[0-2])$|^\d\p{Lu}?\p{Ll}+$/u;
-/** What stands around a path or an address and is none of it: a line behind a file, `@` of a mention, a scheme, `.git`. */
-const AROUND = /(?<=\.[a-z]{1,5}):\d+(?:[:-]\d+)?(?!\w)|(?<!\S)@(?=[\w.-]+\/)|\bhttps?:\/\/(?:www\.)?|\.git(?![\w/])/gi;
+/** What stands around a path or an address and is none of it: a line behind a file, `@` of a mention, a tool's server, a scheme, `.git`. */
+const AROUND =
+  /\bmcp__[\w-]+?__(?=\w)|(?<=\.[a-z]{1,5}):\d+(?:[:-]\d+)?(?!\w)|(?<!\S)@(?=[\w.-]+\/)|\bhttps?:\/\/(?:www\.)?|\.git(?![\w/])/gi;
 
 /** Whether a value leads somewhere or does something, and is no way of writing a number, a date, or one of two words. */
 function isAddress(value: string): boolean {
@@ -224,7 +232,7 @@ export function unsaidValueFault(candidate: Candidate): string | null {
   const isProved = (value: string) =>
     UNPROVABLE.test(value) ||
     pool.some((each) => stands(value, each)) ||
-    (!isAddress(value) && shown.some(({ text: each }) => stands(value, each))) ||
+    (!isAddress(value) && shown.some(({ text: each }) => stands(value.replace(/^#(?=\d)/, ''), each))) ||
     isDictated(value, candidate);
   const unsaid = literals(text).find((value) => !isProved(value));
   if (unsaid === undefined) return null;

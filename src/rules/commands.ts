@@ -87,6 +87,13 @@ export function filesIn(command: string): string[] {
   ];
 }
 
+/** The programs of which an exit code may say nothing: all, but for those before the first pipe that only `&&` leads to. */
+export function hiddenIn(command: string): string[] {
+  const commands = commandsIn(command);
+  const from = commands.findIndex(({ joint }) => joint !== '&&');
+  return [...new Set(commands.slice(Math.max(0, from)).flatMap(({ words }) => programOf(words) ?? []))];
+}
+
 /** Whether the exit code says what became of a command's programs: it is not that of a pipe's end or of what comes after. */
 export function tellsEnd(command: string): boolean {
   if (/\bpipefail\b|\bset -\w*e/.test(command)) return true;
@@ -97,10 +104,27 @@ export function tellsEnd(command: string): boolean {
   );
 }
 
-/** Whether an exit code that tells of a failure is that of a command's last program, as in a list or a loop; not in a pipe. */
+/** What prints the end of a pipe and fails of nothing that stands before it. */
+const PRINTS = /^(?:cat|head|tail|sort|uniq|wc|cut|tr|nl)$/;
+
+/**
+ * Whether an exit code that tells of a failure is that of a command's last program, as in a list or a loop; not in a pipe, but
+ * for one that only prints behind `&&`: then what stands before that has failed.
+ */
 export function tellsFailure(command: string): boolean {
   const commands = commandsIn(command);
   const last = commands.findLast(({ words }) => words[0] !== 'done' && words[0] !== 'fi');
+  const piped = commands.findIndex(({ joint }) => joint !== '&&');
+  if (
+    piped > 0 &&
+    commands
+      .slice(piped + 1)
+      .every(
+        ({ words, joint }, at, all) => PRINTS.test(words[0] ?? '') && joint === (at < all.length - 1 ? '|' : ''),
+      ) &&
+    commands[piped]?.joint === '|'
+  )
+    return true;
   return (
     commands.every(({ joint }) => !joint.includes('|')) &&
     (programOf(last?.words ?? []) !== null || programsIn(command).length === 0)
@@ -127,5 +151,18 @@ const HARM: Record<string, RegExp> = {
 export function harmsIn(command: string): string[] {
   // What is not read to its end may do anything.
   if (command.length > MOST_CHARS) return Object.keys(HARM);
-  return Object.keys(HARM).filter((kind) => HARM[kind]?.test(command));
+  const others = command.replace(OWN_REMOVED, (whole, paths: string) => {
+    const isOwn = (path: string) => /^\/tmp\/[\w.-]*\w$/.test(path) || isMadeIn(command.replace(whole, ' '), path);
+    return paths.trim().split(/\s+/).every(isOwn) ? ' ' : whole;
+  });
+  return Object.keys(HARM).filter((kind) => HARM[kind]?.test(others));
+}
+
+/** Files that are removed by their names, without a directory, a pattern or a variable. */
+const OWN_REMOVED = /(?<=^|[\s;&(`])rm(?:\s+-f)?((?:\s+[\w./-]*\w)+)(?=\s*(?:$|[;&)`]))/g;
+
+/** Whether the same command writes a file: `-o FILE`, `> FILE`, `tee FILE`. */
+function isMadeIn(command: string, path: string): boolean {
+  const name = path.replace(/[.]/g, '\\.');
+  return new RegExp(`(?:-o[\\s=]?|--out(?:put)?[\\s=]|>\\s?|\\btee\\s)${name}(?![\\w./-])`).test(command);
 }

@@ -16,7 +16,7 @@ import {
   type Quoted,
 } from './candidate.ts';
 import { uncarriedFault, unsaidValueFault } from './carried.ts';
-import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, speaksToAgent } from './languages.ts';
+import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, orderIn, speaksToAgent } from './languages.ts';
 import { provenLesson } from './lesson-rules.ts';
 import type { Proof } from './lessons.ts';
 import { countWords, findQuote, foldSpace } from './quotes.ts';
@@ -150,8 +150,9 @@ function speakerFault({ entry, text, quoted }: Candidate): string | null {
       ? `type: ${name} is a choice among what was offered. It says what was decided here, not who the user is: make it project or feedback.`
       : null;
   }
-  if ([text, quote].some(speaksToAgent))
-    return `text: tells an agent what to do, and no human said it (${name} is ${by}). Leave it out.`;
+  const order = orderIn(text) ?? orderIn(quote);
+  if (order !== null)
+    return `text: ${JSON.stringify(order)} tells an agent what to do, and no human said it (${name} is ${by}). Say what is so, or leave it out.`;
   const claim = claimsSpeaker(text) ?? claimsSpeaker(quote);
   return claim === null
     ? null

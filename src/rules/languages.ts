@@ -42,6 +42,10 @@ const WANTS =
   '(?:(?:want|prefer+|like|state|ask|require|request|insist|decide|approve|confirm|need|expect|instruct|demand|wish|agree|authori[sz]e|permit+|allow)(?:e?s|e?d)|says|said|tells|told|would like|is (?:okay|ok|fine|happy)|always|never)';
 const WISH = '(?:wish|preference|rule|request|instruction|order|decision|demand|approval|permission|will|want|word)';
 const MEMORY = String.raw`(?:memor(?:y|ies|y\.md)|notes?)`;
+/** Who is told to do something; the file that is called after it is told nothing. */
+const AGENT = String.raw`(?:ai|agents?|assistants?|llms?|claude|copilot|bots?|language models?|models? reading)(?![\w-]*\.\w)`;
+// "Claude never loads it" says what is so, "agents never ask" what they are to do.
+const IS_SO = String.raw`(?!\s+(?:is|are|was|were|has|had|\p{L}+(?:[^s\W]s|[^e\W]ed))(?!\p{L}))`;
 
 const LANGUAGES: Record<string, Language> = {
   English: {
@@ -66,10 +70,10 @@ const LANGUAGES: Record<string, Language> = {
       String.raw`(?:delete|erase|wipe|clear|remove|purge|overwrite|reset|drop|retire|supersede)\b.{0,60}\b(?:${MEMORY}|entries|entry|topics?|rules)(?!\p{L})`,
       String.raw`you (?:are now|must|should always|shall|have to|will now|need to always)\b|your (?:new|real|only|true) (?:task|goal|instructions?|role|rules?|purpose)\b`,
       String.raw`from now on\b|(?:new|updated|system|hidden|secret|developer) (?:instructions?|prompt|directive|override|message)\b|system\s*:`,
-      String.raw`(?:do not|don't|never) (?:tell|inform|mention\w*|reveal|show|ask|alert|warn)\b.{0,40}\b(?:user|human|anyone|person|developer|them|operator)\b`,
+      String.raw`(?:do not|don't|never) (?:tell|inform|mention\w*|reveal|show|ask|alert|warn)s?\b.{0,40}\b(?:user|human|anyone|person|developer|them|operator)\b`,
       String.raw`(?:without|no need for) (?:asking|confirmation|approval|telling)\b`,
-      String.raw`(?:ai|agents?|assistants?|llms?|claude|copilot|bots?|language models?|models? reading)\b.{0,30}\b(?:must|should|shall|have to|need to|are required to|always|never|please)\b`,
-      String.raw`^(?:(?:always|never|must)(?!\p{L})|(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever))`,
+      String.raw`${AGENT}\b.{0,30}\b(?:must|should|shall|have to|need to|are required to|please|(?:always|never)${IS_SO})\b`,
+      String.raw`^(?:(?:(?:always|never)${IS_SO}|must)(?!\p{L})|(?:remember|memori[sz]e|record|store|save|note down|keep in mind)\s*(?:this|that|the following|to\b|:|in\b|as\b|for\b|permanently|forever))`,
     ],
     claims: [
       String.raw`${THE}\s+${PERSON}\s+(?:\w+\s+){0,2}?${WANTS}\b`,
@@ -245,12 +249,17 @@ export const ENDS_ASKING = /[?？؟]\s*["'”’)\]*_`]*\s*$/;
 /** Whether a sentence asks what is so; a polite order does not. */
 export const isQuestion = (sentence: string) => ENDS_ASKING.test(sentence) && ASKS.test(sentence.trim());
 
-/** Whether a text, as it is or decoded, tells an agent what to do, to keep or to forget. */
-export function speaksToAgent(text: string): boolean {
-  return asRead(text).some((seen) =>
-    [seen, seen.replace(/["'“”‘’«»*_`]/g, ''), seen.replace(ADDRESS, '')].some((each) => ORDERS.test(each)),
-  );
+/** The words by which a text, as it is or decoded, tells an agent what to do, to keep or to forget; null where it tells nothing. */
+export function orderIn(text: string): string | null {
+  for (const seen of asRead(text))
+    for (const each of [seen, seen.replace(/["'“”‘’«»*_`]/g, ''), seen.replace(ADDRESS, '')]) {
+      const [found] = ORDERS.exec(each) ?? [];
+      if (found !== undefined) return found.trim();
+    }
+  return null;
 }
+
+export const speaksToAgent = (text: string) => orderIn(text) !== null;
 
 /** The words by which a text claims that a person says or wants something; null where it claims nothing. */
 export function claimsSpeaker(text: string): string | null {

@@ -1,15 +1,16 @@
 // Whether an entry that says what an agent found out rests on what its kind must rest on: calls whose ends are marked by their
-// tools. It refuses what orders, what would do harm, what was of the moment, and what only repeats a text that was read.
+// tools. It refuses what orders, what would do harm, what was of the moment, and what only repeats a text that was read. Each
+// refusal says what is missing, and what would pass.
 
 import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
 import { harmsIn, programsIn } from './commands.ts';
-import { claimsSpeaker, speaksToAgent } from './languages.ts';
-import { type Found, isSameTried, MOST_QUOTED, type Proof, type TriedCall } from './lessons.ts';
-import { literals } from './literals.ts';
+import { claimsSpeaker, orderIn } from './languages.ts';
+import { type Act, type Found, isSameTried, MOST_QUOTED, missingFor, type Proof, type TriedCall } from './lessons.ts';
+import { containsLiteral, literals } from './literals.ts';
 import { findQuote } from './quotes.ts';
-import { carriedShare, unitsOf } from './words.ts';
+import { carriedShare, contentWords, countSharedWords, unitsOf } from './words.ts';
 
 /** A call that a quote is of. */
 interface QuotedCall {
@@ -42,13 +43,19 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
     return `found: ${nameOf(first.source)} is the human's. Quote first what the agent or its tools said, or leave "found" out.`;
   if (/\[redacted\b/i.test([candidate.text, ...quoted.map(({ quote }) => quote)].join('\n')))
     return 'text: needs a value that was removed. Leave it out.';
-  const others = quoted.filter(({ by }) => by !== 'human').map(({ quote }) => quote);
-  if ([candidate.text, ...others].some((text) => speaksToAgent(text) || claimsSpeaker(text) !== null))
-    return 'evidence: tells an agent what to do, or what a person wants, and no human said it. Leave it out.';
+  for (const { quote } of quoted.filter(({ by }) => by !== 'human')) {
+    const order = orderIn(quote) ?? claimsSpeaker(quote);
+    if (order !== null)
+      return `evidence: ${JSON.stringify(order)} tells an agent what to do, or what a person wants, and no human said it. Quote other words, or leave it out.`;
+  }
   const harm = harmsOf(candidate.text)[0];
-  if (harm) return `text: holds a command that ${SAID[harm]}. Leave it out.`;
+  if (harm) return `text: holds a command that ${SAID[harm]}. Name another that was run, or leave it out.`;
   if (found !== 'way' && options.isTold?.(candidate.text))
     return 'found: this session was told it, and its words are no new evidence. Leave it out.';
+  const tried = options.tried?.() ?? [];
+  const lesson: Lesson = { candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) };
+  // What another machine's person reports of it holds there.
+  if (found === 'place' && reportIn(lesson)) return [];
   const told = [candidate.text, ...quoted.flatMap(({ by, quote }) => (by === 'tool' ? quote : []))].join('\n');
   const inTree = (options.names ?? []).reduce(
     (text, name) => (/^(?:\/|[A-Z]:)/.test(name) ? text.replaceAll(name, '.') : text),
@@ -56,8 +63,7 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   );
   if (OF_MACHINE.test(inTree) && !/^On this machine\b/i.test(candidate.text))
     return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
-  const tried = options.tried?.() ?? [];
-  return PROOFS[found]({ candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) });
+  return PROOFS[found](lesson);
 }
 
 /** What is so on one machine: a program that is missing, a port, a place outside of the tree. */
@@ -113,24 +119,23 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   if (entry.again !== undefined && again) return [shown(again.tried, 'worked')];
   const errors = calls.filter(({ tried, isResult }) => isResult && tried.act.ended === 'failed');
   if (errors.length === 0)
-    return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed. Quote them, or leave it out.';
+    return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed (it begins "error:"). Quote them; where no call failed, it may be a reason.';
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
   const pairs = errors.flatMap((error) =>
-    worked
-      .filter(({ at, tried }) => at > error.at && isSameTried(error.tried.act, tried.act))
-      .map((good) => ({ error, good })),
+    worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
   if (pairs.length === 0)
-    return 'evidence: a way needs a later call of the same program or file that its tool marks as good. Quote that call, or leave it out.';
+    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good' : `${sayCall(worked[0] as QuotedCall)} is none of these`}. Quote one that is, or leave it out.`;
   const pair = pairs.find(({ error, good }) => error.tried.act.does !== good.tried.act.does);
   if (!pair)
     return 'found: the same call worked later, so that it is no other way. What was changed between may be a reason.';
   const { error, good } = pair;
   if (!/\p{L}{3}/u.test(error.quoted.quote.replace(/^(?:error: )?Exit code \d+/i, '')))
     return "evidence: quote the error's own words, not its number.";
-  if (OF_THE_MOMENT.test(error.quoted.quote)) return 'evidence: that failure was of the moment. Leave it out.';
+  const moment = OF_THE_MOMENT.exec(error.quoted.quote)?.[0];
+  if (moment) return `evidence: ${JSON.stringify(moment)} was a failure of the moment. Leave it out.`;
   const harm = harmsIn(good.tried.act.does).find((kind) => kind in SAID);
-  if (harm) return `evidence: the call that worked ${SAID[harm]}. Leave it out.`;
+  if (harm) return `evidence: the call that worked ${SAID[harm]}. Quote a later one that does not, or leave it out.`;
   const { source, quote } = error.quoted;
   // What else a tool printed may look like a call that nobody made.
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
@@ -141,9 +146,26 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
     (value) => !(isCommand(value) ? ran : said).some((each) => stands(value, each)),
   );
   if (unmade !== undefined)
-    return `text: ${JSON.stringify(unmade)} stands in neither of the two calls, nor in the error that is quoted. Leave it out.`;
+    return `text: ${JSON.stringify(unmade)} stands in neither of the two calls, nor in the error that is quoted. Leave the value out.`;
   return [shown(error.tried, 'failed'), { message: source.id, quote, proves: 'error' }, shown(good.tried, 'worked')];
+
+  function isWayFrom(error: QuotedCall, other: TriedCall, at: number): boolean {
+    if (isSameTried(error.tried.act, other.act)) return true;
+    const missing = missingFor(error.tried, other, { error: error.quoted.quote, apart: at - error.at });
+    return missing !== undefined && text.includes(missing) && nameIn(text, other.act);
+  }
 }
+
+/** Whether a text names a file or a program of a call. */
+function nameIn(text: string, { files, programs }: Act): boolean {
+  const names = [
+    ...files.map((file) => file.split(/[/\\]/).at(-1) ?? file),
+    ...programs.flatMap((each) => [each, each.split(' ')[0] as string]),
+  ];
+  return names.some((name) => name.length > 1 && text.includes(name));
+}
+
+const sayCall = ({ tried: { act } }: QuotedCall) => JSON.stringify(act.does.slice(0, 80).toWellFormed());
 
 /** So many calls looked for it, the last of which found it; so far back they are looked for. */
 const SEARCHES = 3;
@@ -157,19 +179,44 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     const isFound = call.isResult && call.tried.act.ended !== 'failed';
     return isFound ? values.filter((value) => call.quoted.quote.includes(value)).map((value) => ({ call, value })) : [];
   });
-  if (places.length === 0)
-    return 'evidence: a place needs the result in which the value of its text was found. Quote the value there, or leave it out.';
+  const [first] = places;
+  if (!first)
+    return 'evidence: a place needs a result, of a call that did not fail, in which a path, name or other value of its text stands. Quote the value there, and write it in the text as it stands there.';
+  const before = (at: number) => tried.slice(Math.max(0, at - SEARCHED_BACK), at);
   // Of what stands in several places the last that was found tells how long it took.
   const isSearched = places.some(({ call: { at, tried: place }, value }) => {
-    const before = tried.slice(Math.max(0, at - SEARCHED_BACK), at);
     if (place.call.text.includes(value)) return false;
-    if (before.some(({ call, result }) => call.text.includes(value) || result.text.includes(value))) return false;
-    const searches = before.filter(({ act }) => LOOKS_FOR.test(act.does));
+    if (before(at).some(({ call, result }) => call.text.includes(value) || result.text.includes(value))) return false;
+    const searches = before(at).filter(({ act }) => LOOKS_FOR.test(act.does));
     return new Set(searches.map(({ act }) => act.does)).size + 1 >= SEARCHES;
   });
-  return isSearched
+  // Or several places belong together, of which each was gone to.
+  const gone = new Set(before(first.call.at).flatMap(({ act }) => (act.ended === 'failed' ? [] : act.files)));
+  const together = new Set(places.map(({ value }) => value));
+  const isTogether = [...together].filter((value) => [...gone].some((file) => stands(value, file))).length >= SEARCHES;
+  return isSearched || isTogether
     ? []
-    : `evidence: a place is what took a search: ${SEARCHES} calls or more, of which that one is the first that names it. One look tells this; leave it out.`;
+    : `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`;
+}
+
+/** What asks outside of this machine what others wrote. */
+const ASKS_OUTSIDE = /^(?:gh|glab)(?! (?:repo clone|auth))|^(?:curl|wget)\b|^(?:web|mcp__)|fetch/i;
+/** So much of a text must stand in what is quoted of a report. */
+const REPORTED_SHARE = 0.3;
+
+/** Whether a quoted result is an issue's, a review's or a page's that the text names: by its number, its address or its key. */
+function reportIn({ candidate: { text }, calls }: Lesson): boolean {
+  return calls.some(({ isResult, quoted: { quote }, tried: { act } }) => {
+    if (!isResult || act.ended === undefined || !act.programs.some((program) => ASKS_OUTSIDE.test(program)))
+      return false;
+    const names = [
+      ...(act.does.match(/(?<=[\s/"])\d{1,6}(?=[\s/"]|$)/g) ?? []).map((number) => `#${number}`),
+      ...(act.does.match(/(?<=https?:\/\/)[^\s/"'?#]+/g) ?? []),
+      ...(act.does.match(/\b[A-Z][A-Z\d]+-\d+\b/g) ?? []),
+    ];
+    const isNamed = names.some((name) => containsLiteral(name, text));
+    return isNamed && carriedShare(text, [quote]) >= REPORTED_SHARE;
+  });
 }
 
 /** So much of a text stands in one passage of what a tool said: that says it, and whoever looks finds it. */
@@ -179,7 +226,8 @@ const PASSAGE_CHARS = 300;
 function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const { quoted, text, shown: messages } = candidate;
   const own = quoted.find(({ by }) => by === 'assistant');
-  if (!own) return "evidence: a reason needs the agent's sentence that says it. Quote it, or leave it out.";
+  if (!own)
+    return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
   const order = messages.findIndex(({ id }) => id === own.source.id);
   const places = new Map(messages.map(({ id }, at) => [id, at]));
   const read = tried.find(({ act, result }) => {
@@ -187,27 +235,42 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;
     return (places.get(result.message.id) ?? -1) < order && isReadIn(text, own.quote, result.text);
   });
-  if (read) return 'text: a text that was read says this; whoever looks there finds it. Leave it out.';
+  if (read)
+    return `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`;
   if (answersTo(own.source, candidate).length > 0) return [];
-  const isNoted = calls.find(
+  const isNoted = calls.some(
     ({ quoted: each, isResult, tried: { act } }) => each === own && !isResult && act.ended === 'worked',
   );
   // What it was concluded from is as good as what came of it, where the person said nothing between.
   const since = messages.slice(0, order).findLastIndex(({ speaker }) => speaker === 'human');
-  const isNear = ({ tried: { result }, isResult }: QuotedCall) => {
-    const at = messages.findIndex(({ id }) => id === result.message.id);
-    return at > order || (isResult && at > since);
-  };
   const said = `${text}\n${own.quote}`;
-  const isNamed = ({ tried: { act } }: QuotedCall) =>
-    [
-      ...act.files.map((file) => file.split(/[/\\]/).at(-1) ?? file),
-      ...act.programs.flatMap((each) => [each, each.split(' ')[0] as string]),
-    ].some((name) => name.length > 1 && said.includes(name));
-  const good = isNoted ?? calls.find((each) => each.tried.act.ended === 'worked' && isNear(each) && isNamed(each));
-  return good
-    ? []
-    : 'evidence: a reason needs a call on the file or program that it names, after that sentence, or right before it with its result quoted, or the words by which the human accepts it. Quote that, or leave it out.';
+  const faultOf = (call: QuotedCall): string | null => {
+    const { tried: of, isResult, quoted: each } = call;
+    // What is not shown cannot be quoted: there the call stands for it.
+    const isShown = places.has(of.result.message.id);
+    const at = places.get(isShown ? of.result.message.id : of.call.message.id) ?? -1;
+    if (of.act.ended === undefined) return 'was not run, or says nothing of its end';
+    if (of.act.ended === 'failed') return 'failed';
+    if (!isResult && isShown && of.act.ended === 'ran')
+      return 'hides its end behind a pipe or a later command: quote its result';
+    if (at <= order && !isResult && isShown) return 'came before the sentence: quote its result';
+    if (at <= since) return 'came before what the human said last';
+    const isAbout =
+      nameIn(said, of.act) || sharesSubject(text, isResult ? `${of.act.does}\n${each.quote}` : of.act.does);
+    return isAbout ? null : 'names no file, program or value of the text';
+  };
+  const others = calls.filter(({ quoted: each }) => each !== own);
+  if (isNoted || others.some((call) => faultOf(call) === null)) return [];
+  const faults = others.map((call) => `${sayCall(call)} ${faultOf(call)}`);
+  return `evidence: a reason needs, beside that sentence, the result it was concluded from (since the human's last message), or a later call on the file or program it names that worked, or the words by which the human accepts it. ${faults.length === 0 ? 'No call is quoted' : faults.slice(0, 2).join('; ')}. Quote one, or leave it out.`;
+}
+
+/** So many words of a text make what holds them one of its subject. */
+const WORDS_OF_SUBJECT = 2;
+
+function sharesSubject(text: string, other: string): boolean {
+  const isIn = literals(text).some((value) => stands(value, other));
+  return isIn || countSharedWords(contentWords(text), contentWords(other)) >= WORDS_OF_SUBJECT;
 }
 
 function isReadIn(text: string, quote: string, whole: string): boolean {
@@ -226,20 +289,33 @@ function isReadIn(text: string, quote: string, whole: string): boolean {
 const MOST_READ = 20_000;
 const STEM_CHARS = 4;
 
-/** What leaves something behind that the next session meets. */
+/** What leaves something behind that the next session meets, here or elsewhere. */
 const LEAVES =
-  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|gh (?:pr|issue|release) \w+|glab mr \w+)$/;
+  /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|(?:gh|glab) \w+ (?!view|list|diff|status)\w+)$|\b(?:install|deploy|publish|release|apply|migrate|upload)\b/;
+const LEAVING_TOOL =
+  /(?:^|_)(?:create|update|add|post|send|comment|deploy|publish|merge|close|assign|file|save|submit)/i;
 const CLAIMS =
   /\b(?:pass(?:es|ed|ing)?|green|verified|tested|builds|works|all done|complete[d]?|fixed|deployed|released|merged)\b/i;
 const SHOWS =
-  /\b(?:test|tests|check|lint|build|vet|verify|e2e|ci|tsc|vitest|jest|pytest|rspec|cargo|go|make|deploy|merge|checks|view|publish|release)\b/i;
+  /\b(?:test|tests|check|lint|build|vet|verify|e2e|ci|tsc|vitest|jest|pytest|rspec|cargo|go|make|deploy|merge|checks|view|publish|release|install)\b/i;
+
+function leaves({ does, programs, isCommand }: Act): boolean {
+  if (!isCommand) return programs.some((tool) => LEAVING_TOOL.test(tool));
+  return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
+}
 
 function outcomeProven({ candidate, calls }: Lesson): string | Proven[] {
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
-  if (!worked.some(({ tried }) => tried.act.programs.some((program) => LEAVES.test(program))))
-    return 'evidence: an outcome needs the call that made the branch, commit or pull request and that its tool marks as good. Quote it, or leave it out.';
+  // What a person saw of it is as good as a call that tells how it ended.
+  const isSeen = candidate.quoted.some(({ by }) => by === 'human');
+  const made = isSeen ? calls.filter(({ tried }) => tried.act.ended !== undefined) : worked;
+  const isMade = made.some(
+    ({ tried: { act } }) => leaves(act) || (isSeen && act.programs.length + act.files.length > 0),
+  );
+  if (!isMade)
+    return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   const claim = CLAIMS.exec(candidate.text)?.[0];
-  if (claim && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))
+  if (claim && !isSeen && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))
     return `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`;
   return [];
 }

@@ -2,7 +2,7 @@
 // marks, never words. Pure: it looks nothing up, and what a sentence means it does not know.
 
 import { isObject } from '../base/text/json.ts';
-import { filesIn, harmsIn, programsIn, tellsEnd, tellsFailure } from './commands.ts';
+import { filesIn, harmsIn, hiddenIn, programsIn, tellsEnd, tellsFailure } from './commands.ts';
 import { foldSpace } from './quotes.ts';
 
 /** How something was found: a way that works, where something is, why it is so, or what a session left. */
@@ -49,8 +49,8 @@ export interface Act {
   does: string;
   programs: string[];
   files: string[];
-  /** By the tool's own mark; undefined where it has none, or was not run to its end. */
-  ended?: 'failed' | 'worked';
+  /** By the tool's own mark; `ran`: to its end, but a pipe or a later command hides how; undefined for what was not run. */
+  ended?: 'failed' | 'worked' | 'ran';
   /** It runs a command. */
   isCommand: boolean;
   /** Its exit code says what became of it: no pipe hides that. */
@@ -82,10 +82,13 @@ export function actOf({ tool, input }: { tool: string; input: unknown }): Act {
       isFailureTold: tellsFailure(command),
     };
   const file = FILE_KEYS.map((key) => fields[key]).find((value) => typeof value === 'string');
-  const does = [tool, file].filter((word) => typeof word === 'string').join(' ');
+  const isOfFile = FILE_TOOL.test(tool);
+  const plain = Object.entries(fields).filter(([, value]) => !isObject(value) && !Array.isArray(value));
+  // Of another tool all that it was given tells one way from the next.
+  const does = foldSpace([tool, isOfFile ? (file ?? '') : JSON.stringify(Object.fromEntries(plain))].join(' '));
   return {
     does,
-    programs: FILE_TOOL.test(tool) ? [] : [tool],
+    programs: isOfFile ? [] : [tool],
     files: file ? [file as string] : [],
     isCommand: false,
     isTold: true,
@@ -134,12 +137,14 @@ export function endOf(
   if (isUnmarked || NEVER_RAN.test(text)) return undefined;
   if (isError && act.isFailureTold) return 'failed';
   if (act.isTold) return isError ? 'failed' : 'worked';
-  const row = SUMMARIES.find(([program]) => program.test(act.programs.at(-1) ?? ''));
+  const hidden = isError ? undefined : 'ran';
+  const programs = hiddenIn(act.does);
+  const row = SUMMARIES.find(([program]) => program.test(programs.at(-1) ?? ''));
   const name = (program?: string) => program?.split(' ')[0];
-  if (act.programs.some((program) => name(program) !== name(act.programs.at(-1)))) return undefined;
-  if (row === undefined) return undefined;
+  if (programs.some((program) => name(program) !== name(programs.at(-1)))) return hidden;
+  if (row === undefined) return hidden;
   const end = text.slice(-MOST_READ);
-  return row[1].test(end) ? 'failed' : row[2].test(end) ? 'worked' : undefined;
+  return row[1].test(end) ? 'failed' : row[2].test(end) ? 'worked' : hidden;
 }
 
 /** What two calls share that try the same thing: a program, a file, or all that follows another program's name. */
@@ -153,7 +158,39 @@ function keysOf({ programs, files, does, isCommand }: Act): string[] {
 
 export function isSameTried(a: Act, b: Act): boolean {
   const keys = new Set(keysOf(a));
-  return keysOf(b).some((key) => keys.has(key));
+  const serverOf = ({ programs }: Act) => /^mcp__.+?__/.exec(programs[0] ?? '')?.[0];
+  // The tools of one server are what a program's subcommands are.
+  return keysOf(b).some((key) => keys.has(key)) || (serverOf(a) !== undefined && serverOf(a) === serverOf(b));
+}
+
+/** What says that a program is missing, and what one says of a subcommand, a flag or a target that it does not know. */
+const NO_PROGRAM = /\bnot found\b|\bno such (?:file|program|tool)|\bis not (?:recogni[sz]ed|installed)/i;
+const NO_VERB =
+  /\b(?:unknown|unrecogni[sz]ed|invalid|undefined|no such|missing|not an?) (?:[\w-]+ )?(?:(?:sub)?command|option|flag|argument|task|target|script)|\bno rule to make target\b/i;
+/** So many calls later another program may still stand for one that is missing. */
+const SOON = 10;
+
+/**
+ * The word of a call that its error says is missing, where another call stands for it: soon after, by a program that the error
+ * itself does not name, since whoever printed that may want it run. Undefined where it stands for nothing.
+ */
+export function missingFor(failed: TriedCall, good: TriedCall, { error, apart }: { error: string; apart: number }) {
+  if (apart > SOON || good.act.programs.length === 0) return undefined;
+  const wordsOf = (text: string) => text.split(/[^\w@.+-]+/).filter((word) => /[a-z]/i.test(word));
+  const ran = failed.act.does.split(/[;&|]+/).map((each) =>
+    each
+      .trim()
+      .split(/\s+/)
+      .find((word) => !word.includes('=')),
+  );
+  const called = new Set([...ran.flatMap((word) => word?.split(/[/\\]/).at(-1) ?? []), ...failed.act.programs]);
+  const given = new Set(wordsOf(failed.act.does));
+  const said = new Set(wordsOf(failed.result.text.replace(/^(?:error: )?(?:\S*\/)?(?:ba|z|da)?sh: /gm, '')));
+  const names = good.act.programs.flatMap((program) => program.split(' '));
+  if (names.some((name) => said.has(name) && !given.has(name))) return undefined;
+  const [told, does] = [new Set(wordsOf(error)), new Set(wordsOf(good.act.does))];
+  const sought = NO_VERB.test(error) ? given : NO_PROGRAM.test(error) ? called : [];
+  return [...sought].find((word) => told.has(word) && !does.has(word));
 }
 
 /**

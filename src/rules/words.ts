@@ -84,6 +84,8 @@ export function isSameWord(a: string, b: string): boolean {
  * both halves of the sessions.
  */
 export const CARRIED_SHARE = 0.4;
+/** And of what an agent found out, where each value of it was quoted. */
+export const SUMMED_SHARE = 0.2;
 
 /** Quotes that count, and characters of each: all that a person ever said carries anything. */
 const CARRYING_QUOTES = 3;

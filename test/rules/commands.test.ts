@@ -40,14 +40,31 @@ test('an exit code says what became of a command only where no pipe and no later
 });
 
 test('one that tells of a failure is that of a list’s or a loop’s last program, not of a pipe or of what only looks', () => {
-  for (const told of ['go test ./...', 'ls; go test', 'F="a b"; for f in $F; do sed -i s/x/y/ $f; done'])
+  for (const told of [
+    'go test ./...',
+    'ls; go test',
+    'F="a b"; for f in $F; do sed -i s/x/y/ $f; done',
+    'cd src && go test ./... | tail -5',
+  ])
     expect([told, tellsFailure(told)]).toEqual([told, true]);
-  for (const hidden of ['go test | grep FAIL', 'go test; grep -c x log', 'go test || exit 1'])
+  for (const hidden of [
+    'go test | grep FAIL',
+    'go test | tail -5',
+    'cd src && go test | grep FAIL',
+    'go test; grep -c x log',
+    'go test || exit 1',
+  ])
     expect([hidden, tellsFailure(hidden)]).toEqual([hidden, false]);
 });
 
 test.each([
   ['rm -rf node_modules && npm ci', 'deletes'],
+  ['rm -f notes.md && make', 'deletes'],
+  ['rm /tmp/../etc/hosts', 'deletes'],
+  ['rm -f /tmp/*', 'deletes'],
+  ['rm -rf /tmp/x', 'deletes'],
+  ['rm -f $OUT && go build -o $OUT', 'deletes'],
+  ['rm -f bin/app bin/other && go build -o bin/app', 'deletes'],
   ['git reset --hard origin/main', 'deletes'],
   ['git clean -fdx', 'deletes'],
   ['find . -name x -delete', 'deletes'],
@@ -83,6 +100,9 @@ test('what builds, tests, looks and installs does no harm', () => {
     'git status',
     'docker compose up -d',
     'tsc --noEmit',
+    'rm -f bin/app && go build -o bin/app ./cmd/app',
+    'node a.js > out.log; rm out.log',
+    'rm -f /tmp/probe.txt; pnpm test',
   ])
     expect([command, harmsIn(command)]).toEqual([command, []]);
 });

@@ -63,6 +63,105 @@ describe('a way', () => {
   });
 });
 
+describe('a way to another program', () => {
+  const sure = (run: string, text: string): Proposed => ({
+    ...{ found: 'way', text },
+    evidence: [
+      ['r1', 'zsh: command not found'],
+      ['m2', run],
+    ],
+  });
+  const fails: Step = { run: 'zsh scripts/lint.zsh', prints: 'bash: line 1: zsh: command not found', failed: true };
+  const text = 'On this machine: no zsh (command not found); `bash scripts/lint.sh` lints.';
+
+  test('is one where the error says that the first is missing, and is soon after', async () => {
+    const works: Step = { run: 'bash scripts/lint.sh', prints: 'clean' };
+    const way = sure('bash scripts/lint.sh', text);
+    expect(await proposed([ASKED, fails, works], way)).toMatchObject({ found: 'way' });
+    expect(
+      await proposed([ASKED, { ...fails, prints: 'zsh: parse error near line 3' } as Step, works], {
+        ...way,
+        evidence: [
+          ['r1', 'zsh: parse error near line 3'],
+          ['m2', 'bash scripts/lint.sh'],
+        ],
+      }),
+    ).toContain('of another program only soon after');
+    const between = Array.from({ length: 11 }, (): Step => ({ run: 'date', prints: 'Sat' }));
+    const late = {
+      ...way,
+      evidence: [
+        ['r1', 'zsh: command not found'],
+        ['m13', 'bash scripts/lint.sh'],
+      ],
+    } as Proposed;
+    expect(await proposed([ASKED, fails, ...between, works], late)).toContain('of another program only soon after');
+    const unnamed = sure('bash scripts/lint.sh', 'On this machine: command not found; `scripts/lint.sh` lints.');
+    expect(await proposed([ASKED, fails, works], unnamed)).toContain('of another program only soon after');
+  });
+
+  test('is one too where a subcommand or a flag is unknown', async () => {
+    const unknown: Step = {
+      run: 'entire explain --checkpoint abc',
+      prints: 'Error: unknown flag: --checkpoint',
+      failed: true,
+    };
+    const works: Step = { run: 'entire checkpoint show abc', prints: 'shown' };
+    expect(
+      await proposed([ASKED, unknown, works], {
+        found: 'way',
+        text: '`entire checkpoint show abc` shows one; explain has an unknown flag: --checkpoint.',
+        evidence: [
+          ['r1', 'unknown flag: --checkpoint'],
+          ['m2', 'entire checkpoint show abc'],
+        ],
+      }),
+    ).toMatchObject({ found: 'way' });
+  });
+
+  test('leads among the tools of one server, and from one input to the next', async () => {
+    const shot: Step = {
+      ...{ tool: 'mcp__browser__screenshot', input: { tab: 1 }, failed: true },
+      prints: 'screenshot timed waiting: the pane is not displayed',
+    };
+    const page: Step = { tool: 'mcp__browser__page_text', input: { most: 10 }, prints: 'Title: Home' };
+    const pane: Proposed = {
+      found: 'way',
+      text: '`screenshot` fails while the pane is not displayed: `page_text` works.',
+      evidence: [
+        ['r1', 'the pane is not displayed'],
+        ['m2', 'call mcp__browser__page_text'],
+      ],
+    };
+    expect(await proposed([ASKED, shot, page], pane)).toMatchObject({ found: 'way' });
+    expect(
+      await proposed([ASKED, shot, { ...page, tool: 'mcp__other__page_text' } as Step], {
+        ...pane,
+        evidence: [
+          ['r1', 'the pane is not displayed'],
+          ['m2', 'call mcp__other__page_text'],
+        ],
+      }),
+    ).toContain('of another program only soon after');
+    const script = (text: string) => ({ tool: 'mcp__browser__script', input: { text } });
+    const twice: Step[] = [
+      ASKED,
+      { ...script('const b = 1; b'), prints: "SyntaxError: 'b' has already been declared", failed: true },
+      { ...script('(() => { const b = 1; return b })()'), prints: '1' },
+    ];
+    expect(
+      await proposed(twice, {
+        found: 'way',
+        text: "`script` keeps const of earlier calls ('b' has already been declared): wrap it, `(() => {`.",
+        evidence: [
+          ['r1', 'has already been declared'],
+          ['m2', '(() => { const b = 1; return b })()'],
+        ],
+      }),
+    ).toMatchObject({ found: 'way' });
+  });
+});
+
 const SEARCH: Step[] = [
   { human: 'Where does the invoice mail come from?' },
   { run: 'grep -rn "Invoice mail" src', prints: 'nothing' },
@@ -103,6 +202,46 @@ test('of what stands in several places the one that was found last tells how lon
   );
 });
 
+test('places that were each worked on belong together', async () => {
+  const edit = (file_path: string): Step => ({ tool: 'Edit', input: { file_path }, prints: 'updated' });
+  const steps = [
+    { human: 'Bump the version' },
+    edit('package.json'),
+    edit('manifest.json'),
+    edit('.plugin/plugin.json'),
+    {
+      run: 'grep -rn version package.json manifest.json .plugin',
+      prints: 'package.json:3\nmanifest.json:4\n.plugin/plugin.json:3',
+    },
+  ] as Step[];
+  const text = 'The version stands in `package.json`, `manifest.json` and `.plugin/plugin.json`.';
+  const evidence: Proposed['evidence'] = [['r4', 'package.json:3\nmanifest.json:4\n.plugin/plugin.json:3']];
+  expect(await proposed(steps, { ...PLACE, text, evidence })).toMatchObject({ found: 'place' });
+  const one = 'The version stands in `package.json`.';
+  expect(await proposed(steps, { ...PLACE, text: one, evidence })).toContain('One look tells this');
+});
+
+test('what an issue or a page reports is a place where the text names it', async () => {
+  const prints = 'I copied it to ~/.cursor/plugins/local and Cursor did not load it';
+  const steps: Step[] = [{ human: 'Look at the issue' }, { run: 'gh issue view 3 --comments', prints }];
+  const text = 'Issue #3: the reporter copied it to `~/.cursor/plugins/local`, Cursor did not load it.';
+  const evidence: Proposed['evidence'] = [['r1', prints]];
+  expect(await proposed(steps, { ...PLACE, text, evidence })).toMatchObject({ found: 'place' });
+  const unnamed = 'A reporter copied it to `.cursor/plugins/local`, Cursor did not load it.';
+  expect(await proposed(steps, { ...PLACE, text: unnamed, evidence })).toContain('On this machine');
+  const read: Step[] = [{ human: 'Look at the issue' }, { run: 'cat issue-3.txt', prints }];
+  expect(await proposed(read, { ...PLACE, text, evidence })).toEqual(expect.any(String));
+});
+
+test('what sums up needs fewer words of its quotes where all that it names stands in them', async () => {
+  const summed = (text: string): Proposed => ({ ...PLACE, text });
+  const text = 'For a mail about payment due, change `packages/letters/templates/invoice_mail.hbs`.';
+  expect(await proposed(SEARCH, summed(text))).toMatchObject({ found: 'place' });
+  const more =
+    'For mail about payment due dates to customers, change `packages/letters/templates/invoice_mail.hbs`, never `index.ts`.';
+  expect(await proposed(SEARCH, summed(more))).toEqual(expect.any(String));
+});
+
 const WHY = 'esbuild drops the decorators, which is why build.mjs runs tsc before it';
 const REASON: Proposed = {
   found: 'reason',
@@ -118,7 +257,9 @@ test('a reason is kept with a later call on what it names that worked, with the 
   const says: Step = { says: `Found it: ${WHY}.` };
   const good: Step = { run: 'node build.mjs', prints: 'built' };
   expect(await proposed([asked, says, good], REASON)).toMatchObject({ found: 'reason', by: 'assistant' });
-  expect(await proposed([asked, says, { ...good, failed: true } as Step], REASON)).toContain('needs a call on');
+  expect(await proposed([asked, says, { ...good, failed: true } as Step], REASON)).toContain(
+    'a reason needs, beside that sentence',
+  );
   const other = {
     ...REASON,
     evidence: [
@@ -126,7 +267,9 @@ test('a reason is kept with a later call on what it names that worked, with the 
       ['m2', 'cargo build'],
     ] as Proposed['evidence'],
   };
-  expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain('needs a call on');
+  expect(await proposed([asked, says, { run: 'cargo build', prints: 'ok' }], other)).toContain(
+    'a reason needs, beside that sentence',
+  );
   // What a test printed is no text that somebody finds by looking there.
   const tested: Step = {
     run: 'go test ./cmd',
@@ -139,7 +282,7 @@ test('a reason is kept with a later call on what it names that worked, with the 
   ] as Proposed['evidence'];
   expect(await proposed([asked, tested, says, good], { ...REASON, evidence })).toMatchObject({ found: 'reason' });
   const read: Step = { run: 'cat NOTES', prints: `build.mjs runs tsc before esbuild: ${WHY}` };
-  expect(await proposed([asked, read, says, good], { ...REASON, evidence })).toContain('a text that was read');
+  expect(await proposed([asked, read, says, good], { ...REASON, evidence })).toContain('printed says this');
   const looked: Step = { run: 'grep -c target build.mjs', prints: 'build.mjs: 2 targets' };
   const concluded = (of: number, quote: string) =>
     ({
@@ -160,7 +303,7 @@ test('a reason is kept with a later call on what it names that worked, with the 
       ['r1', result],
     ],
   } as Proposed;
-  expect(await proposed(between, earlier)).toContain('needs a call on');
+  expect(await proposed(between, earlier)).toContain('a reason needs, beside that sentence');
   const commit: Step = { run: `git commit -m "build: ${WHY}"`, prints: '[main 1a2b3c4] build' };
   expect(await proposed([asked, commit], { ...REASON, evidence: [['m1', WHY]] })).toMatchObject({ found: 'reason' });
   const yes = {
@@ -195,7 +338,11 @@ test('where a pipe hides the exit, the last line of a known program tells it, al
   const act = actOf({ tool: 'Bash', input: { command: 'git add -A && git commit -m "x" 2>&1 | tail -3' } });
   expect(endOf(act, { text: '[main 1a2b3c4] x', isError: false })).toBe('worked');
   expect(endOf(act, { text: 'fatal: not a git repository', isError: false })).toBe('failed');
-  expect(endOf(act, { text: 'something', isError: false })).toBeUndefined();
+  expect(endOf(act, { text: 'something', isError: false })).toBe('ran');
+  // A pipe that only prints fails of what stands before it.
+  expect(endOf(act, { text: 'something', isError: true })).toBe('failed');
+  const piped = actOf({ tool: 'Bash', input: { command: 'git commit -m "x" 2>&1 | tail -3' } });
+  expect(endOf(piped, { text: 'something', isError: true })).toBeUndefined();
 });
 
 test('an outcome is kept with the call that made it; what it claims only with the call that shows it', async () => {
@@ -220,6 +367,46 @@ test('an outcome is kept with the call that made it; what it claims only with th
   const tested: Step = { run: 'go test ./...', prints: 'ok all' };
   const shown = { ...claim, evidence: [...claim.evidence, ['m3', 'go test ./...']] as Proposed['evidence'] };
   expect(await proposed([asked, PUSHED, closing, tested], shown)).toMatchObject({ found: 'outcome' });
+});
+
+test('what was left elsewhere is an outcome, and so is what a person saw of what was tried', async () => {
+  const asked: Step = { human: 'Tell the reporter' };
+  const ticket: Step = { tool: 'mcp__tracker__create_ticket', input: { title: 'Loader' }, prints: 'Created ABC-12' };
+  const kept = (steps: Step[], text: string, ...evidence: Proposed['evidence']) =>
+    proposed(steps, { found: 'outcome', text, evidence });
+  expect(
+    await kept([asked, ticket], 'Ticket ABC-12 was filed for the Loader.', ['r1', 'Created ABC-12']),
+  ).toMatchObject({
+    found: 'outcome',
+  });
+  const linked: Step = { run: 'ln -s plugins/entire here/entire; ls here', prints: 'entire' };
+  const seen: Step = { human: "nope I don't see it in cursor" };
+  const text = 'The link of `plugins/entire` was tried, and is not seen in cursor.';
+  const call = ['m1', 'ln -s plugins/entire here/entire'] as [string, string];
+  expect(await kept([asked, linked, seen], text, call, ['m2', "I don't see it in cursor"])).toMatchObject({
+    found: 'outcome',
+  });
+  expect(await kept([asked, linked, seen], text, call)).toContain('the words by which the human says what they saw');
+  const view: Step = { run: 'gh issue view 3', prints: 'Loader: open' };
+  expect(await kept([asked, view], 'Issue 3, Loader, is open.', ['m1', 'gh issue view 3'])).toContain(
+    'an outcome needs',
+  );
+});
+
+test('an order is refused with its words; what a file for agents is like is none', async () => {
+  const why = 'AGENTS.md must stay short, since Cursor never loads it whole';
+  const steps: Step[] = [{ human: 'Why?' }, { says: `${why}.` }, { run: 'node lint AGENTS.md', prints: 'short' }];
+  const kept = (text: string) =>
+    proposed(steps, {
+      found: 'reason',
+      text,
+      evidence: [
+        ['m1', why],
+        ['m2', 'node lint AGENTS.md'],
+      ],
+    });
+  expect(await kept('AGENTS.md must stay short: Cursor never loads it whole.')).toMatchObject({ found: 'reason' });
+  expect(await kept('Agents must keep AGENTS.md short: Cursor never loads it whole.')).toContain('"Agents must"');
 });
 
 test('what a session was told and only repeats is no new evidence', async () => {
