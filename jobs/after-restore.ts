@@ -73,11 +73,7 @@ export async function afterRestore({
   return report;
 }
 
-interface Mark {
-  what: 'forgotten' | 'redacted';
-  salt: string;
-  sums: string[];
-}
+type Mark = { what: 'forgotten' | 'redacted'; salt: string; sums: string[] };
 
 function marksPath(home: string): string {
   return join(home, 'backups', 'marks.jsonl');

@@ -20,10 +20,7 @@ import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
 
-interface CarryDeps {
-  memories: Memories;
-  memory: MemoryRow;
-}
+type CarryDeps = { memories: Memories; memory: MemoryRow };
 
 /** What is known of entries, beside the files. */
 const HISTORY = '.nocturne/history.json';

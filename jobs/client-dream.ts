@@ -119,19 +119,13 @@ async function endUnfinished(sql: Sql, id: string, failure: { how: DreamFailure;
   await sql.run("delete from inbox where job = ? and kind = 'dream'", id);
 }
 
-interface TakeBackDeps {
-  memories: Memories;
-  /** For asking git. */
-  environment: Record<string, string | undefined>;
-}
-
 /**
  * Cancels a dream that is not over; answers false while what it changed is still to be taken back: whoever works on the same keeps
  * that waiting, and a worker does it then.
  */
-export async function cancelDream(id: string, deps: TakeBackDeps): Promise<boolean> {
-  await markCanceled(id, deps.memories);
-  return (await takeBackDream(id, deps)).outcome === 'undone';
+export async function cancelDream(id: string, memories: Memories): Promise<boolean> {
+  await markCanceled(id, memories);
+  return (await takeBackDream(id, memories)).outcome === 'undone';
 }
 
 /** Who works on it has lost its claim, and what is left to do is known to every worker. */
@@ -149,12 +143,12 @@ export async function markCanceled(id: string, { db, clock }: Memories): Promise
 }
 
 /** Takes back what a canceled dream changed. It can be done again, by several at once. */
-export async function takeBackDream(id: string, { memories, environment }: TakeBackDeps): Promise<Ending> {
+export async function takeBackDream(id: string, memories: Memories): Promise<Ending> {
   const { db, clock } = memories;
   const changed = await db.get('select 1 from change where job = ? and undone_by is null', id);
   if (changed) {
     const actor = { kind: 'job', id } as const;
-    const taken = await undo({ job: id, partial: true }, { memories, actor, environment }).catch((error) => {
+    const taken = await undo({ job: id, partial: true }, { memories, actor }).catch((error) => {
       // Another was faster.
       if (isAppError(error, 'bad-input')) return null;
       throw error;
@@ -167,12 +161,7 @@ export async function takeBackDream(id: string, { memories, environment }: TakeB
 }
 
 /** How a job of it is run. */
-interface PartOptions {
-  memory: MemoryRow;
-  model: string;
-  ceiling?: KeyCeiling;
-  onUsage(usage: Usage): Promise<void>;
-}
+type PartOptions = { memory: MemoryRow; model: string; ceiling?: KeyCeiling; onUsage(usage: Usage): Promise<void> };
 
 interface ClientDreamDeps {
   memories: Memories;

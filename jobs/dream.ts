@@ -26,16 +26,13 @@ import { logDay } from '../src/memory/text/daily-log.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 import {
   type ArchiveAfterDays,
-  agedStates,
+  agedLines,
+  dropSaid,
   findArchivable,
-  habitsInVain,
   landAged,
   landArchiving,
-  type TopicUses,
-  topicUses,
-  withoutLateMarks,
+  retire,
 } from './dream/archiving.ts';
-import { dropSaid, retire } from './dream/code-operations.ts';
 import { proposeArchiving, proposeOperations, waitingNow } from './dream/dream-approval.ts';
 import {
   type Checked,
@@ -154,7 +151,6 @@ interface News extends Slice {
   back: NightEntry[];
   /** What stood in the way of these in earlier nights. */
   before: Map<string, string>;
-  uses: TopicUses;
 }
 
 /** Looks at the memory; null where nothing is new. Errors: `refused` where so much is missing that it looks like an accident. */
@@ -167,7 +163,7 @@ async function newsOf(night: Night): Promise<News | null> {
   await lookInto(memories, { memory: memory.id, paths: [INDEX] });
   await refuseMissing(deps, request);
   await takeInLogs(night);
-  const files = await takeOffMarks(night, await standingFiles(db, memory.id));
+  const files = await standingFiles(db, memory.id);
   const waits = await keepWaiting(night, files);
   const waiting = await entriesWhere(db, memory.id, "and state = 'new'");
   const held = await entriesHolding(db, memory.id, { state: 'new', files });
@@ -179,13 +175,10 @@ async function newsOf(night: Night): Promise<News | null> {
   const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
   const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
-  const uses = await topicUses(db, memory.id);
-  const place = { sql: db, memory: memory.id, files };
-  const inVain = await habitsInVain(place, { ...deps, clock });
-  const { due, over } = await agedStates(place, { ...deps, clock });
-  const aged = deps.needsApproval ? over : [...due, ...over];
-  const isNew = fresh.length + withdrawn.length + back.length + inVain.length + aged.length > 0;
-  return isNew ? { fresh, withdrawn, back, files, before, uses } : null;
+  const aged = await agedLines({ sql: db, memory: memory.id, files }, { ...deps, clock });
+  const isAged = aged.some(({ isMarked }) => !isMarked || !deps.needsApproval);
+  const isNew = fresh.length + withdrawn.length + back.length > 0 || isAged;
+  return isNew ? { fresh, withdrawn, back, files, before } : null;
 }
 
 /** Whether the last dream came to no end. */
@@ -231,18 +224,6 @@ async function takeInLogs(night: Night): Promise<void> {
   });
 }
 
-/** A line that was seen once and that a person made theirs waits for no other session: its mark goes. */
-async function takeOffMarks(night: Night, files: StandingFiles): Promise<StandingFiles> {
-  const { memories, memory } = night.deps;
-  const late = await withoutLateMarks({ sql: memories.db, memory: memory.id, files });
-  if (late.length === 0) return files;
-  await night.begin();
-  await commit(memories, { memory: memory.id, paths: late.map(({ path }) => path) }, byOf(night), async (sql) => ({
-    files: await withoutLateMarks({ sql, memory: memory.id, files: await standingFiles(sql, memory.id, files) }),
-  }));
-  return standingFiles(memories.db, memory.id, files);
-}
-
 /** Looks at what waits for a person; answers its entries, which are not asked about again. */
 async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<string>> {
   const { memories, memory } = night.deps;
@@ -280,12 +261,12 @@ async function distil(news: News, night: Night): Promise<void> {
   const found = await findArchivable(
     { ...place, files: await standingFiles(memories.db, memory.id, files) },
     { ...night.deps, clock: memories.clock },
-    { guidance, uses: news.uses, isDecided: (line) => decided.has(line) },
+    { guidance, isDecided: (line) => decided.has(line) },
   );
   const away = night.deps.needsApproval ? proposeArchiving : landArchiving;
   if (found.length > 0) await land(night, (at) => away(found, at));
   const now = { ...place, files: await standingFiles(memories.db, memory.id, files) };
-  const { due } = await agedStates(now, { ...night.deps, clock: memories.clock });
+  const due = (await agedLines(now, { ...night.deps, clock: memories.clock })).filter(({ isMarked }) => isMarked);
   if (due.length > 0 && !night.deps.needsApproval) await land(night, (at) => landAged(due, at));
 }
 
@@ -301,7 +282,7 @@ async function dreamSlices(news: News, night: Night): Promise<StandingFiles> {
     files = await standingFiles(sql, memory.id, files);
     const context = await contextOf(slice, files);
     const drafts = { sql, memory: memory.id, files, context };
-    const shown = await select(slice, drafts, { mostTokens: tokens, usedAt: news.uses.used });
+    const shown = await select(slice, drafts, tokens);
     const before = [...context.entries.keys()].flatMap((id) => news.before.get(id) ?? []);
     const asked = { slice, place: drafts, shown, before, instructions: request.instructions };
     const proposed = await propose(asked, { ...deps, clock, spend }).catch(

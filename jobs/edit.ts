@@ -10,32 +10,19 @@ import { type Content, headAt, headOf } from '../src/memory/file-rows.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
 import type { Memories } from '../src/memory/memories.ts';
 import { INDEX, withFollowing } from '../src/memory/memory-index.ts';
-import { restsThen } from '../src/memory/rests.ts';
 import { dropKey, setKeys } from '../src/memory/text/frontmatter.ts';
-import { isTopicFile, lineNumbers, parseTopic } from '../src/memory/text/topic.ts';
-import type { Change } from '../src/memory/undo-rows.ts';
+import { parseTopic } from '../src/memory/text/topic.ts';
 
-interface EditDeps {
-  memories: Memories;
-}
+type EditDeps = { memories: Memories };
 
 /** `job`: with which it can be undone; null where nothing was changed. `version`: the head of the file then, null where none is. */
-export interface Edited {
-  job: string | null;
-  path: string;
-  version: string | null;
-}
+export type Edited = { job: string | null; path: string; version: string | null };
 
 const PERSON = { kind: 'user', id: null } as const;
 
 type Outcome = 'edited' | 'pinned' | 'unpinned' | 'restored';
 
-interface Act {
-  memory: string;
-  outcome: Outcome;
-  file: FileChange;
-  rows?(change: Change): Promise<void>;
-}
+type Act = { memory: string; outcome: Outcome; file: FileChange };
 
 /**
  * Gives a file another text. `make`: from what stands there; `base`: the version that this must be (null: none); default: `make`
@@ -102,8 +89,7 @@ export function pin(
 }
 
 /**
- * Makes a file what it was in a version, at the place that it has now, or had. Its lines rest on what they rested on then, as
- * far as that stands. Errors: `bad-input` for a version that holds no text, `conflict` where another file took the place.
+ * Makes a file what it was in a version, at the place that it has now, or had. Errors: `bad-input` for a version that holds no text, `conflict` where another file took the place.
  */
 export async function restore(
   { memory, version: id }: { memory: string; version: string },
@@ -117,21 +103,10 @@ export async function restore(
   if (!version?.content) throw noText(id, version);
   const { file, path } = version;
   const text = rawText(version.content);
-  const lines = new Set(isTopicFile(path) ? lineNumbers(text).map((line) => line.id) : []);
-  const rows = async (change: Change) => {
-    for (const rest of await restsThen(change.sql, { memory, file, version: id }))
-      if (lines.has(rest.line)) await change.put('rests', { memory, ...rest });
-  };
-  return asPerson({ memory, outcome: 'restored', file: { path, file, make: () => text }, rows }, deps);
+  return asPerson({ memory, outcome: 'restored', file: { path, file, make: () => text } }, deps);
 }
 
-interface Restored {
-  file: string;
-  op: string;
-  content: Content;
-  redacted: string | null;
-  path: string;
-}
+type Restored = { file: string; op: string; content: Content; redacted: string | null; path: string };
 
 function noText(id: string, version: Restored | undefined): AppError {
   const why = !version
@@ -145,7 +120,7 @@ function noText(id: string, version: Restored | undefined): AppError {
 }
 
 /** Changes one file as a person does. */
-async function asPerson({ memory, outcome, file, rows }: Act, { memories }: EditDeps): Promise<Edited> {
+async function asPerson({ memory, outcome, file }: Act, { memories }: EditDeps): Promise<Edited> {
   const job = newId('job');
   const actor = PERSON;
   const row = await memories.of(memory);
@@ -161,7 +136,6 @@ async function asPerson({ memory, outcome, file, rows }: Act, { memories }: Edit
       files: followed.files,
       async rows(change, heads) {
         await followed.rows(change, heads);
-        await rows?.(change);
         const of = { id: job, kind: 'edit', memory, request: { path: file.path }, outcome, at: change.at } as const;
         await enterJob(change.sql, { ...of, startedBy: 'person' });
       },

@@ -73,11 +73,7 @@ async function openFor({ opened, ended, ...where }: ExtractRequest, { memories, 
 }
 
 /** What one extraction is made with, and the report that it fills in. */
-interface Run {
-  report: OpenReport;
-  request: ExtractRequest;
-  deps: ExtractDeps;
-}
+type Run = { report: OpenReport; request: ExtractRequest; deps: ExtractDeps };
 
 async function extractOpened(opened: Opened, run: Run): Promise<ExtractEnd> {
   const { report, deps } = run;
@@ -115,10 +111,7 @@ function faultOf(failure: unknown, { signal }: ExtractDeps) {
 }
 
 /** What is known of the session, as far as it was read. */
-interface Known {
-  row: SessionRow | undefined;
-  turns: SortedTurns['turns'];
-}
+type Known = { row: SessionRow | undefined; turns: SortedTurns['turns'] };
 
 /** Pass after pass, until nothing is pending. Throws what it failed with, or was given up for. */
 async function extractPending(opened: Opened, known: Known, run: Run): Promise<ExtractEnd> {
@@ -216,12 +209,7 @@ interface Plan {
   isCutShort?: boolean;
 }
 
-interface Failed {
-  error: unknown;
-  isContinued: boolean;
-  touched: TurnRange[];
-  left: number;
-}
+type Failed = { error: unknown; isContinued: boolean; touched: TurnRange[]; left: number };
 
 interface PendingTurns {
   sorted: SortedTurns;

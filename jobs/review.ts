@@ -137,7 +137,7 @@ async function accept(
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
   const drafts = { ...place, context };
-  if (proposal.madeBy === 'model') await select(slice, drafts, { mostTokens: run.requestTokens, usedAt: new Map() });
+  if (proposal.madeBy === 'model') await select(slice, drafts, run.requestTokens);
   const { archiving, operations, note } = await wordingOf(proposal, word, { context, place });
   // 4.
   const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });

@@ -41,11 +41,7 @@ export interface SnapshotTopic {
   lines: ForeignLine[];
 }
 
-interface AppliedSnapshot {
-  id: string;
-  createdAt: string;
-  appliedAt: string;
-}
+type AppliedSnapshot = { id: string; createdAt: string; appliedAt: string };
 
 export interface SnapshotCheck {
   /** `older`: it was applied once, and another one since. */

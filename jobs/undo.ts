@@ -5,7 +5,6 @@
 // 3. Take its lines out of the files, whatever else was written into them meanwhile; the index follows.
 // 4. Refuse where something stays, unless that was asked for, and while a dream, or its session's extraction, is at work.
 // 5. Put the rows back. What it covered becomes `undone`; what no other run had covered is not learned by itself again.
-// 6. Name what git has handed on since: that is not taken back there.
 
 import { AppError } from '../src/base/errors.ts';
 import { marks, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
@@ -19,8 +18,6 @@ import {
   isAtWork,
   type JobKind,
   laterChangesOf,
-  type Pushed,
-  pushedBy,
   type StartedBy,
   sayChange,
   startedBy,
@@ -44,8 +41,6 @@ interface UndoDeps {
   memories: Memories;
   /** Who takes it back; default: a person. */
   actor?: Actor;
-  /** For asking git. */
-  environment: Record<string, string | undefined>;
 }
 
 export interface UndoReport {
@@ -61,28 +56,23 @@ export interface UndoReport {
   /** Turns that are `undone` now. */
   turns: number;
   stays: Staying[];
-  /** Lines of it have left this machine in these files, to these branches. */
-  pushed: Pushed[];
 }
 
-interface JobRow {
-  id: string;
-  kind: JobKind;
-}
+type JobRow = { id: string; kind: JobKind };
 
 /**
  * Errors: `bad-input` for a job that is not there, was taken back already or changed nothing; `refused` where what it would
  * need is not kept any more. Every other ending is the report's `outcome`.
  */
 export async function undo({ job: id, partial = false }: UndoRequest, deps: UndoDeps): Promise<UndoReport> {
-  const { memories, environment, actor = { kind: 'user', id: null } } = deps;
+  const { memories, actor = { kind: 'user', id: null } } = deps;
   const { db, clock } = memories;
   // 1.
   const job = await jobToUndo(db, id, partial);
   const changed = await memoriesOf(db, id);
   for (const memory of changed) await memories.of(memory);
   const own = newId('job');
-  const nothing = { undo: null, job: id, kind: job.kind, files: [], turns: 0, stays: [], pushed: [] };
+  const nothing = { undo: null, job: id, kind: job.kind, files: [], turns: 0, stays: [] };
   let report: UndoReport = { ...nothing, outcome: 'refused' };
   const plan = async (sql: Sql): Promise<Plan[]> => {
     // 2.
@@ -120,8 +110,7 @@ export async function undo({ job: id, partial = false }: UndoRequest, deps: Undo
     if (!(error instanceof NotTakenBack)) throw error;
     return { ...report, outcome: error.outcome, ...(error.outcome === 'busy' && { stays: [] }) };
   }
-  // 6.
-  return { ...report, pushed: await pushedBy(db, { job: id, environment }) };
+  return report;
 }
 
 class NotTakenBack extends Error {
@@ -243,10 +232,7 @@ interface Staying {
   by: string[];
 }
 
-interface Job {
-  id: string;
-  kind: string;
-}
+type Job = { id: string; kind: string };
 
 /** Keeps account of what stays of one job. All of it is asked within one commit. */
 function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {

@@ -1,21 +1,23 @@
-// What a dream puts away by code: what a project's own files say by now, habits that were seen once and never again, dates that are
-// past, then what was not asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index,
-// found by a search and by the next dream, and back when that touches it. It never touches what is pinned, what no dream wrote, or
-// what was used or shown in the last month, and deletes no topic.
+// What a dream does without a model. At its beginning: lines that rest on nothing but entries which are gone go; entries that the
+// project's own files say, or memories that are no topics, are dropped, but for what a person said. At its end it puts away: what a
+// project's own files say by now, habits that were seen once and never again, states that nobody told again, dates that are past, then
+// what was not asked for or changed in a long time; user and feedback last. Put away means `archive/`: out of the index, found by a
+// search and by the next dream, and back when that touches it. It never touches what is pinned, what no dream wrote, or what was used or
+// shown in the last month, and deletes no topic.
 
 import { subDays } from 'date-fns/subDays';
-import { type Clock, DAY_MS, type Day, dayOf } from '../../src/base/time.ts';
+import { type Clock, type Day, dayOf } from '../../src/base/time.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import type { Committed, FileChange } from '../../src/memory/commit.ts';
-import { entriesAmong } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
 import type { Guidance } from '../../src/memory/projects.ts';
-import { foundLines, restsOf } from '../../src/memory/rests.ts';
-import type { Archiving } from '../../src/memory/text/operations.ts';
+import { restsOf } from '../../src/memory/rests.ts';
+import type { Archiving, DraftLine } from '../../src/memory/text/operations.ts';
 import {
   archivePath,
   dueDay,
   editLines,
+  isTopicFile,
   lineId,
   markMayBeOver,
   mayBeOver,
@@ -23,14 +25,78 @@ import {
   parseTopic,
   saidId,
   seenOnceOn,
+  type TopicLine,
   tellsState,
-  withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
-import { isOthers } from '../../src/rules/dream-context.ts';
-import type { CodePlace } from './code-operations.ts';
-import { type DreamOutput, type LandAt, landTopics, settleEntries, type ToldOperation } from './dream-landing.ts';
-import { contextOf, type DraftTopic, openTopic, topicsAmong } from './topic-draft.ts';
+import { entryIds, type Operation } from '../../src/rules/dream-context.ts';
+import type { Found } from '../../src/rules/lessons.ts';
+import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
+import {
+  contextOf,
+  type NightEntry,
+  openTopic,
+  type StandingFile,
+  type StandingFiles,
+  saidElsewhere,
+} from './topic-draft.ts';
+
+export type CodePlace = { sql: Sql; memory: string; files: StandingFiles };
+
+/** What code alone changes, if anything, and the entries of which a model says what becomes. */
+type ByCode = { checked: Checked | null; rest: NightEntry[] };
+
+/** Takes out what rests on entries alone that are gone. Those whose lines rest on others too are left to a model; what waits, waits once. */
+export async function retire(
+  gone: NightEntry[],
+  place: CodePlace,
+  { needsApproval }: { needsApproval: boolean },
+): Promise<ByCode> {
+  if (gone.length === 0) return { checked: null, rest: [] };
+  const context = await contextOf({ fresh: [], withdrawn: gone }, place.files);
+  const held = new Set(gone.flatMap(({ holds = [] }) => holds.map(({ file }) => file)));
+  for (const { id, path } of place.files.values()) if (held.has(id)) await openTopic(path, { ...place, context });
+  const ids = new Set(gone.map(({ id }) => id));
+  const isGone = ({ entries }: DraftLine) => entries.length > 0 && entries.every((entry) => ids.has(entry));
+  const lines = [...context.topics.values()].flatMap((topic) =>
+    [...topic.lines].map(([id, line]) => ({ id, line, isFree: !topic.isPinned })),
+  );
+  const shared = new Set(
+    lines.flatMap(({ line }) => (isGone(line) ? [] : line.entries.filter((entry) => ids.has(entry)))),
+  );
+  const lost = lines.filter(({ line, isFree }) => isFree && isGone(line));
+  const all = [...new Set(lost.flatMap(({ line }) => line.entries))];
+  const alone = all.filter((entry) => !shared.has(entry));
+  const out = [...new Set(lost.map(({ id }) => id))];
+  const entries = alone.length > 0 ? alone : all;
+  const reason = 'What it rested on is no longer in the logs.';
+  const operations: Operation[] = out.length > 0 ? [{ kind: 'put', out, entries, reason }] : [];
+  const waiting = new Set(needsApproval ? operations.flatMap(entryIds) : []);
+  const rest = gone.filter(({ id }) => shared.has(id) && !waiting.has(id));
+  const done = gone.filter((entry) => !rest.includes(entry));
+  if (done.length + operations.length === 0) return { checked: null, rest };
+  return { checked: { operations, context, slice: { fresh: [], withdrawn: done } }, rest };
+}
+
+/** Drops the entries that the project's own files say, or a memory that is no topic. */
+export async function dropSaid(fresh: NightEntry[], guidance: Guidance, { files }: CodePlace): Promise<ByCode> {
+  const elsewhere = fresh.length > 0 ? saidElsewhere(files) : new Map<string, { path: string; id: string }>();
+  const operations = fresh.flatMap(({ id, by, text, name }): Operation[] => {
+    if (by === 'person') return [];
+    const drop = { kind: 'drop' as const, entries: [id] };
+    const file = guidance.saying(text, name ?? '');
+    if (file !== undefined) return [{ ...drop, because: 'in-repository', reason: `${file} says it.` }];
+    const line = elsewhere.get(saidId(text));
+    return line ? [{ ...drop, because: 'duplicate', of: line.id, reason: `${line.path} says it.` }] : [];
+  });
+  if (operations.length === 0) return { checked: null, rest: fresh };
+  const dropped = new Set(operations.flatMap(entryIds));
+  const slice = { fresh: fresh.filter(({ id }) => dropped.has(id)), withdrawn: [] };
+  const checked = { operations, slice, context: await contextOf(slice, files) };
+  return { checked, rest: fresh.filter(({ id }) => !dropped.has(id)) };
+}
+
+// Putting away.
 
 /** Days after which something is put away; null: never. */
 export interface ArchiveAfterDays {
@@ -47,204 +113,158 @@ export interface ArchiveAfterDays {
   state: number | null;
 }
 
-/** When topics were used and shown last, by the id of their file. */
-export interface TopicUses {
-  used: Map<string, string>;
-  touched: Map<string, string>;
-}
-
-export async function topicUses(sql: Sql, memory: string): Promise<TopicUses> {
-  const rows = await sql.all<{ file: string; usedAt: string | null; shownAt: string | null }>(
-    'select file, used_at as "usedAt", shown_at as "shownAt" from topic_use where memory = ?',
-    memory,
-  );
-  const used = rows.flatMap(({ file, usedAt }) => (usedAt === null ? [] : [[file, usedAt] as const]));
-  const touched = rows.map(
-    ({ file, usedAt, shownAt }) => [file, [usedAt ?? '', shownAt ?? ''].sort().at(-1) ?? ''] as const,
-  );
-  return { used: new Map(used), touched: new Map(touched) };
-}
-
-const RECENT_DAYS = 30;
-
 interface When {
   clock: Clock;
-  zone: string;
   /** A habit that one session showed is put away after so many days without another. */
   holdDays: number;
   archiveAfterDays: ArchiveAfterDays;
 }
 
-/** Finds what is to be put away tonight; changes nothing. `isDecided`: lines that wait for a person's word, or had it. */
-export async function findArchivable(
-  place: CodePlace,
-  { clock, zone, holdDays, archiveAfterDays }: When,
-  { guidance, uses, isDecided }: { guidance: Guidance; uses: TopicUses; isDecided(line: string): boolean },
-): Promise<Archiving[]> {
-  const { files } = place;
-  const context = await contextOf({ fresh: [], withdrawn: [] }, files);
-  const living = topicsAmong(files).filter(({ isLiving, topic }) => isLiving && !topic.pinned);
-  const daysAgo = (days: number) => subDays(clock.now(), days);
-  const isUsedSince = (file: string, since: Date) => (uses.touched.get(file) ?? '') >= since.toISOString();
-  const found = new Map<string, Archiving>();
-  const add = (topic: DraftTopic, line: string, why: Pick<Archiving, 'kind' | 'reason'>) => {
-    const known = topic.lines.get(line);
-    if (!known || isOthers(known) || topic.isPinned || isDecided(`${topic.file} ${line}`)) return;
-    if ([...found.values()].some((each) => each.topic === topic.path && each.lines.includes(line))) return;
-    const key = [topic.path, why.kind, why.reason].join('\n');
-    const archiving = found.get(key) ?? { ...why, topic: topic.path, lines: [], entries: [] };
-    archiving.lines.push(line);
-    archiving.entries = [...new Set([...archiving.entries, ...known.entries])];
-    found.set(key, archiving);
-  };
-  const open = async (path: string) => (await openTopic(path, { ...place, context })) as DraftTopic;
-  const texts = new Set(guidance.texts().map(saidId));
-  for (const file of texts.size > 0 ? living : []) {
-    for (const { id, text } of file.topic.lines.filter((line) => texts.has(saidId(line.text)))) {
-      const topic = await open(file.path);
-      const sources = topic.lines.get(id)?.sources ?? [];
-      const saying = sources.map(({ session }) => guidance.saying(text, session));
-      if (saying[0] && saying.every(Boolean)) add(topic, id, { kind: 'retire', reason: `${saying[0]} says it now.` });
-    }
-  }
-  for (const { path, line, reason } of await habitsInVain(place, { clock, holdDays, archiveAfterDays }))
-    add(await open(path), line, { kind: 'archive', reason });
-  for (const { path, line, day } of (await agedStates(place, { clock, archiveAfterDays })).over)
-    add(await open(path), line, { kind: 'archive', reason: `A state of ${day} that nobody told again.` });
-  const { pastDates } = archiveAfterDays;
-  const before = pastDates === null ? '' : dayOf(daysAgo(pastDates), zone);
-  for (const file of living.filter(
-    ({ topic, id }) => topic.type === 'project' && !isUsedSince(id, daysAgo(RECENT_DAYS)),
-  )) {
-    for (const { id, text } of file.topic.lines) {
-      const due = dueDay(text);
-      if (due === null || due >= before) continue;
-      add(await open(file.path), id, {
-        kind: 'archive',
-        reason: `Its date, ${due}, is more than ${pastDates} days past.`,
-      });
-    }
-  }
-  // Where no use was ever recorded, that a topic was not used says nothing.
-  for (const {
-    id,
-    path,
-    topic: { type },
-    changedAt,
-  } of uses.touched.size > 0 ? living : []) {
-    const days = type ? archiveAfterDays[type] : null;
-    if (days === null || changedAt >= daysAgo(days).toISOString()) continue;
-    if (isUsedSince(id, daysAgo(Math.max(days, RECENT_DAYS)))) continue;
-    const topic = await open(path);
-    // A topic in which someone else wrote stays whole.
-    if ([...topic.lines.values()].some(isOthers)) continue;
-    const reason = `A ${type} topic that nobody used or changed for ${days} days.`;
-    for (const line of topic.lines.keys()) add(topic, line, { kind: 'archive', reason });
-  }
-  return [...found.values()];
+const RECENT_DAYS = 30;
+
+/** An entry that a line rests on. */
+interface Source {
+  id: string;
+  at: string;
+  learnedAt: string;
+  found: Found | null;
+  state: string;
+  /** As its agent calls it. */
+  session: string;
 }
 
-/** Lines of living topics that one session showed, and no other in time, and what was found and not found again. */
-export async function habitsInVain(
-  { sql, memory, files }: CodePlace,
-  { clock, holdDays, archiveAfterDays }: Pick<When, 'clock' | 'holdDays' | 'archiveAfterDays'>,
-): Promise<{ path: string; line: string; reason: string }[]> {
-  const inVain: { path: string; line: string; reason: string }[] = [];
-  const lessons = new Set((await foundLines(sql, memory)).map(({ file, line }) => `${file} ${line}`));
-  for (const { id, path, topic } of topicsAmong(files).filter(({ isLiving }) => isLiving)) {
-    const isLesson = (line: string) => lessons.has(`${id} ${line}`);
-    const once = topic.lines.filter((line) => seenOnceOn(line.text) !== undefined || isLesson(line.id));
-    const rests = once.length > 0 ? await restsOf(sql, memory, id) : [];
-    for (const { id: line, text } of once) {
-      const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
-      const entries = await entriesAmong(sql, memory, { column: 'id', of: ids });
-      const isFound = entries.length === ids.length && entries.every(({ found }) => found);
-      const days = isFound ? archiveAfterDays.found : seenOnceOn(text) === undefined ? null : holdDays;
-      if (days === null || entries.length === 0) continue;
-      const before = new Date(clock.now().getTime() - days * DAY_MS).toISOString();
-      const reason = `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.`;
-      if (entries.every(({ learnedAt }) => learnedAt < before)) inVain.push({ path, line, reason });
-    }
-  }
-  return inVain;
+/** A line that dreams wrote, of a topic that may be changed. */
+type OwnLine = TopicLine & { file: StandingFile; sources: Source[] };
+
+/** The lines of living topics that dreams wrote. What rests on no entry is a person's, or a program's. */
+async function ownLines({ sql, memory, files }: CodePlace): Promise<OwnLine[]> {
+  const rows = await sql.all<Source & { file: string; line: string }>(
+    `select r.file, r.line, e.id, e.at, e.found, e.state, coalesce(j.created_at, e.at) as "learnedAt",
+       coalesce(s.name, e.session, '') as session
+     from rests r join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
+       left join job j on j.id = e.job where r.memory = ? order by e.at`,
+    memory,
+  );
+  const sources = Map.groupBy(rows, ({ file, line }) => `${file} ${line}`);
+  return [...files.values()].filter(isFree).flatMap((file) =>
+    file.topic.lines.flatMap((line) => {
+      const own = sources.get(`${file.id} ${line.id}`);
+      return own ? { ...line, file, sources: own } : [];
+    }),
+  );
 }
 
-interface AgedLine {
-  file: string;
-  path: string;
-  line: string;
-  text: string;
+/** What is no UTF-8 reads as U+FFFD, and a commit would refuse to change it. */
+function isFree({ path, isLiving, topic, text }: StandingFile): boolean {
+  return isTopicFile(path) && isLiving && !topic.pinned && !text.includes('\uFFFD');
+}
+
+/** A line whose time is over: it is put away, or (`isMarked`) marked first. */
+export interface AgedLine extends OwnLine {
+  reason: string;
+  isMarked: boolean;
   /** When it was told last. */
   day: Day;
 }
 
-/** Lines of living topics that tell a state, or what a session left: those that nobody told again in time, and in twice that. */
-export async function agedStates(
-  { sql, memory, files }: CodePlace,
-  { clock, archiveAfterDays: { state } }: Pick<When, 'clock' | 'archiveAfterDays'>,
-): Promise<{ due: AgedLine[]; over: AgedLine[] }> {
-  const aged: { due: AgedLine[]; over: AgedLine[] } = { due: [], over: [] };
-  if (state === null) return aged;
-  const before = (days: number) => new Date(clock.now().getTime() - days * DAY_MS).toISOString();
-  const outcomes = new Set(
-    (await foundLines(sql, memory)).flatMap(({ file, line, found }) => (found === 'outcome' ? `${file} ${line}` : [])),
+/**
+ * What one session showed, and no other in time; what was found and not found again; states, and what a session left, that nobody
+ * told again in time: they are marked, and in twice that put away.
+ */
+export async function agedLines(
+  place: CodePlace,
+  { clock, holdDays, archiveAfterDays: after }: When,
+): Promise<AgedLine[]> {
+  const before = (days: number) => subDays(clock.now(), days).toISOString();
+  return (await ownLines(place)).flatMap((line): AgedLine | [] => {
+    const { text, sources, file } = line;
+    const isFound = sources.every(({ found }) => found);
+    const days = isFound ? after.found : seenOnceOn(text) === undefined ? null : holdDays;
+    const last = sources.at(-1)?.at ?? '';
+    const aged = { ...line, day: last.slice(0, 10), isMarked: false };
+    if (days !== null && sources.every(({ learnedAt }) => learnedAt < before(days)))
+      return { ...aged, reason: `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.` };
+    const isFact = file.topic.type === 'project' || file.topic.type === 'reference';
+    const isState = tellsState(text) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');
+    if (after.state === null || !isFact || !isState || last >= before(after.state)) return [];
+    const reason = `A state of ${aged.day} that nobody told again.`;
+    if (!mayBeOver(text)) return { ...aged, reason, isMarked: true };
+    return last < before(2 * after.state) ? { ...aged, reason } : [];
+  });
+}
+
+/** Finds what is to be put away tonight; changes nothing. `isDecided`: lines that wait for a person's word, or had it. */
+export async function findArchivable(
+  place: CodePlace,
+  when: When & { zone: string },
+  { guidance, isDecided }: { guidance: Guidance; isDecided(line: string): boolean },
+): Promise<Archiving[]> {
+  const { clock, zone, archiveAfterDays: after } = when;
+  const rows = await place.sql.all<{ file: string; at: string }>(
+    `select file, case when coalesce(shown_at, '') > coalesce(used_at, '') then shown_at else coalesce(used_at, '') end as at
+     from topic_use where memory = ?`,
+    place.memory,
   );
-  for (const { id: file, path, topic } of topicsAmong(files)) {
-    const isFact = topic.type === 'project' || topic.type === 'reference';
-    if (!isFact || topic.pinned || !files.get(path)?.isLiving) continue;
-    const states = topic.lines.filter(({ id, text }) => tellsState(text) || outcomes.has(`${file} ${id}`));
-    const rests = states.length > 0 ? await restsOf(sql, memory, file) : [];
-    for (const { id: line, text } of states) {
-      const ids = rests.flatMap((each) => (each.line === line ? each.source : []));
-      const last = (await entriesAmong(sql, memory, { column: 'id', of: ids })).at(-1)?.at;
-      // What rests on no entry is a person's, or a program's.
-      if (last === undefined || last >= before(state)) continue;
-      const kind = mayBeOver(text) && last < before(2 * state) ? 'over' : 'due';
-      if (kind === 'over' || !mayBeOver(text)) aged[kind].push({ file, path, line, text, day: last.slice(0, 10) });
-    }
+  const touched = new Map(rows.map(({ file, at }) => [file, at]));
+  const daysAgo = (days: number) => subDays(clock.now(), days);
+  const isUsedSince = ({ id }: StandingFile, days: number) => (touched.get(id) ?? '') >= daysAgo(days).toISOString();
+  const lines = await ownLines(place);
+  const found = new Map<string, Archiving>();
+  const seen = new Set<string>();
+  const add = ({ file, id, sources }: OwnLine, kind: Archiving['kind'], reason: string) => {
+    const name = `${file.id} ${id}`;
+    if (isDecided(name) || seen.has(name)) return;
+    seen.add(name);
+    const key = [file.path, kind, reason].join('\n');
+    const archiving = found.get(key) ?? { kind, reason, topic: file.path, lines: [], entries: [] };
+    archiving.lines.push(id);
+    archiving.entries = [...new Set([...archiving.entries, ...sources.map((source) => source.id)])];
+    found.set(key, archiving);
+  };
+  for (const line of lines) {
+    const standing = line.sources.filter(({ state }) => state !== 'gone');
+    const saying = standing.map(({ session }) => guidance.saying(line.text, session));
+    if (saying[0] && saying.every(Boolean)) add(line, 'retire', `${saying[0]} says it now.`);
   }
-  return aged;
+  for (const line of await agedLines(place, when)) if (!line.isMarked) add(line, 'archive', line.reason);
+  const before = after.pastDates === null ? '' : dayOf(daysAgo(after.pastDates), zone);
+  for (const line of lines) {
+    const due = line.file.topic.type === 'project' ? dueDay(line.text) : null;
+    if (due === null || due >= before || isUsedSince(line.file, RECENT_DAYS)) continue;
+    add(line, 'archive', `Its date, ${due}, is more than ${after.pastDates} days past.`);
+  }
+  for (const [file, own] of Map.groupBy(lines, (line) => line.file)) {
+    const { type } = file.topic;
+    const days = type ? after[type] : null;
+    // A topic in which someone else wrote stays whole; where no use was ever recorded, that one was not used says nothing.
+    if (days === null || touched.size === 0 || own.length < file.topic.lines.length) continue;
+    if (file.changedAt >= daysAgo(days).toISOString() || isUsedSince(file, Math.max(days, RECENT_DAYS))) continue;
+    for (const line of own) add(line, 'archive', `A ${type} topic that nobody used or changed for ${days} days.`);
+  }
+  return [...found.values()];
 }
 
 /** Marks states that may be over, in one commit with the index; answers what the job tells by then. */
 export function landAged(due: readonly AgedLine[], at: LandAt): Promise<DreamOutput> {
-  const byPath = Map.groupBy(due, ({ path }) => path);
+  const memory = at.memory.id;
+  const byPath = Map.groupBy(due, ({ file }) => file.path);
   const marked = ({ text, day }: AgedLine) => markMayBeOver(text, day);
-  return landTopics(at, [...byPath.keys()], async (sql) => {
-    const files = [...byPath].map(([path, lines]): FileChange => {
-      const mark = (now: string, each: AgedLine) =>
-        editLines(now, { remove: new Set([each.line]), add: [marked(each)] });
+  return landTopics(at, [...byPath.keys()], async () => ({
+    files: [...byPath].map(([path, lines]): FileChange => {
+      const mark = (now: string, line: AgedLine) => editLines(now, { remove: new Set([line.id]), add: [marked(line)] });
       return { path, make: (current) => current && lines.reduce(mark, current) };
-    });
-    return {
-      files,
-      more: {},
-      async rows(change) {
-        for (const each of due) {
-          for (const { line, source } of await restsOf(sql, at.memory.id, each.file)) {
-            if (line !== each.line) continue;
-            const row = { memory: at.memory.id, file: each.file, source };
-            await change.drop('rests', { ...row, line });
-            await change.put('rests', { ...row, line: lineId(marked(each)) });
-          }
+    }),
+    more: {},
+    async rows(change) {
+      for (const line of due) {
+        for (const { id: source } of line.sources) {
+          const row = { memory, file: line.file.id, source };
+          await change.drop('rests', { ...row, line: line.id });
+          await change.put('rests', { ...row, line: lineId(marked(line)) });
         }
-      },
-    };
-  });
-}
-
-/** Topics in which a line that was seen once is a person's by now, each without the marks of such lines. */
-export async function withoutLateMarks({ sql, memory, files }: CodePlace): Promise<FileChange[]> {
-  const changes: FileChange[] = [];
-  for (const { id, path, topic } of topicsAmong(files).filter((file) => file.isLiving && !file.topic.pinned)) {
-    const marked = topic.lines.filter(({ text }) => seenOnceOn(text) !== undefined);
-    const rests = new Set(marked.length > 0 ? (await restsOf(sql, memory, id)).map(({ line }) => line) : []);
-    const late = marked.filter((line) => !rests.has(line.id));
-    const unmark = (now: string, line: { id: string; text: string }) =>
-      editLines(now, { remove: new Set([line.id]), add: [withoutMark(line.text)] });
-    if (late.length > 0) changes.push({ path, make: (current) => current && late.reduce(unmark, current) });
-  }
-  return changes;
+      }
+    },
+  }));
 }
 
 /** Puts it away, in one commit with the index; answers what the job tells by then. */
@@ -260,9 +280,12 @@ export function landArchiving(archiving: readonly Archiving[], at: LandAt): Prom
       files.push(...changes);
       if (move) moves.push(move);
     }
+    const operations = archiving.map(({ kind, topic, entries, reason }) => {
+      return { kind, topic: kind === 'archive' ? archivePath(topic) : topic, entries, reason };
+    });
     return {
       files,
-      more: { operations: archiving.map(toldOf) },
+      more: { operations },
       async rows(change, heads) {
         for (const move of moves) await moveRests(change, memory, { ...move, to: awayIn(move, files, heads) });
         const why = new Map(archiving.flatMap(({ entries, reason }) => entries.map((id) => [id, reason] as const)));
@@ -272,17 +295,8 @@ export function landArchiving(archiving: readonly Archiving[], at: LandAt): Prom
   });
 }
 
-function toldOf({ kind, topic, entries, reason }: Archiving): ToldOperation {
-  return { kind, topic: kind === 'archive' ? archivePath(topic) : topic, entries, reason };
-}
-
 /** Lines that leave a file, and where those that are kept go. */
-interface Move {
-  file: string;
-  away: string;
-  lines: string[];
-  kept: Set<string>;
-}
+type Move = { file: string; away: string; lines: string[]; kept: Set<string> };
 
 function awayIn({ away }: Move, files: FileChange[], heads: Committed['files']): string | undefined {
   return heads[files.findIndex(({ path }) => path === away)]?.id;

@@ -163,12 +163,7 @@ export function basesOf(operations: Operation[], context: NightContext): FileBas
   return [...bases.values()];
 }
 
-export interface ProposalPlace {
-  sql: Sql;
-  memory: string;
-  files: StandingFiles;
-  limits: { memoryBytes: number };
-}
+export type ProposalPlace = { sql: Sql; memory: string; files: StandingFiles; limits: { memoryBytes: number } };
 
 /** The entries and files of a proposal as they stand. */
 export async function contextOfProposal(
@@ -289,12 +284,7 @@ export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly
   return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));
 }
 
-interface Place {
-  sql: Sql;
-  memory: string;
-  files: StandingFiles;
-  why: string | null;
-}
+type Place = { sql: Sql; memory: string; files: StandingFiles; why: string | null };
 
 async function showProposal(proposal: Proposal, place: Place): Promise<ShownProposal> {
   const { id, job, at, operations, archiving, files } = proposal;

@@ -264,10 +264,7 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
   });
 }
 
-interface Relinked {
-  files: FileChange[];
-  rows(change: Change): Promise<void>;
-}
+type Relinked = { files: FileChange[]; rows(change: Change): Promise<void> };
 
 /** What follows these edits in other files. Errors: `refused` where a line that no dream wrote links a topic that is renamed. */
 export async function relinked(sql: Sql, memory: string, edits: readonly TopicEdit[]): Promise<Relinked> {

@@ -33,12 +33,7 @@ import {
   standingFiles,
 } from './topic-draft.ts';
 
-export interface ProposeDeps extends AgentDeps {
-  memories: Memories;
-  memory: MemoryRow;
-  clock: Clock;
-  zone: string;
-}
+export type ProposeDeps = AgentDeps & { memories: Memories; memory: MemoryRow; clock: Clock; zone: string };
 
 export interface Asked {
   slice: Slice;
@@ -195,7 +190,7 @@ export async function estimateDream(
   const requests: DreamEstimate['requests'] = [];
   for (const slice of slicesOf({ fresh, withdrawn }, mostTokens)) {
     const place = { sql, memory: memory.id, files, context: await contextOf(slice, files) };
-    const shown = await select(slice, place, { mostTokens, usedAt: new Map() });
+    const shown = await select(slice, place, mostTokens);
     const asked = await requestFor({ slice, place, shown, before: [], instructions }, deps);
     const said = slice.fresh.reduce((sum, entry) => sum + estimateTokens(entry.text) + OPERATION_TOKENS, 0);
     const inputTokens = estimateTokens(asked.system) + estimateTokens(asked.input);

@@ -16,10 +16,7 @@ import {
 
 const CHARACTERS_PER_TOKEN = 3;
 
-export interface Slice {
-  fresh: NightEntry[];
-  withdrawn: NightEntry[];
-}
+export type Slice = { fresh: NightEntry[]; withdrawn: NightEntry[] };
 
 /** Splits a night by what fits into one request; withdrawn entries alone make a slice too. */
 export function slicesOf({ fresh, withdrawn }: Slice, tokensOfEach: number): Slice[] {
@@ -90,22 +87,16 @@ const OTHERS_PART = 0.15;
 const FRAME_CHARACTERS = 16;
 
 /** A line that may be shown; `rank`: lower is nearer, below 0 it must be. */
-interface Candidate extends Omit<NearLine, 'words'> {
-  rank: number;
-}
+type Candidate = Omit<NearLine, 'words'> & { rank: number };
 
 /**
  * Chooses what the entries of a slice may touch, and reads it into the context: lines that withdrawn entries support and those that
  * an entry changes or says again, wherever they stand; those nearest to an entry, and what of other days is near to one of these;
  * then those that share words with an entry; then, as far as there is room, their neighbours, and what is in use. What it costs
- * follows the entries: `mostTokens` is only the most. `usedAt`: by file, when a topic was used last.
+ * follows the entries: `mostTokens` is only the most.
  */
-export async function select(
-  { fresh, withdrawn }: Slice,
-  place: DraftPlace,
-  { mostTokens, usedAt }: { mostTokens: number; usedAt: Map<string, string> },
-): Promise<Shown> {
-  const { files } = place;
+export async function select({ fresh, withdrawn }: Slice, place: DraftPlace, mostTokens: number): Promise<Shown> {
+  const { sql, memory, files } = place;
   const ofEntries = LEAST_TOKENS + TOKENS_PER_ENTRY * (fresh.length + withdrawn.length);
   const tokens = Math.min(mostTokens, Math.max(ofEntries, SMALL_MEMORY_TOKENS / (1 - OTHERS_PART)));
   const room = new Room(tokens * (1 - OTHERS_PART));
@@ -127,6 +118,11 @@ export async function select(
   }
   for (const topic of [...room.shown.keys()]) for (const line of topic.lines.keys()) room.show(topic, line);
   const near = new Set(candidates.map(({ file }) => file));
+  const used = await sql.all<{ file: string; at: string }>(
+    'select file, used_at as at from topic_use where memory = ? and used_at is not null',
+    memory,
+  );
+  const usedAt = new Map(used.map(({ file, at }) => [file, at]));
   const useOf = ({ id, changedAt }: StandingFile) => `${usedAt.get(id) ?? ''.padEnd(24, '0')} ${changedAt}`;
   const inUse = [...files.values()]
     .filter((file) => file.isLiving && !near.has(file))
@@ -278,11 +274,7 @@ class Room {
 }
 
 /** `line`: its id, empty for the topic's name and description. */
-export interface NearLine {
-  file: StandingFile;
-  line: string;
-  words: Set<string>;
-}
+export type NearLine = { file: StandingFile; line: string; words: Set<string> };
 
 /** Of the words of a text, so many of the rarest are looked for. */
 const MOST_WORDS = 12;

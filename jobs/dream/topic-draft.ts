@@ -45,10 +45,7 @@ export interface StandingFile {
 /** By path. Topics, those put away too, and the memories that are none. */
 export type StandingFiles = Map<string, StandingFile>;
 
-export interface DraftTopic extends Draft {
-  file: string;
-  sha: string;
-}
+export type DraftTopic = Draft & { file: string; sha: string };
 
 export type NightContext = DreamContext<DraftTopic>;
 
@@ -170,20 +167,10 @@ export async function openTopic(
   return topic;
 }
 
-export interface DraftPlace {
-  sql: Sql;
-  memory: string;
-  files: StandingFiles;
-  context: NightContext;
-}
+export type DraftPlace = { sql: Sql; memory: string; files: StandingFiles; context: NightContext };
 
 /** `at`: null where it is no entry. */
-interface Source extends Omit<LineSource, 'id' | 'at'> {
-  line: string;
-  source: string;
-  at: string | null;
-  state: string;
-}
+type Source = Omit<LineSource, 'id' | 'at'> & { line: string; source: string; at: string | null; state: string };
 
 function sourcesOf(sql: Sql, memory: string, file: string): Promise<Source[]> {
   return sql.all<Source>(

@@ -40,16 +40,10 @@ export interface KnownMemory {
 }
 
 /** A text, and the ids of the lines that are numbered in it. */
-interface Numbered {
-  text: string;
-  ids: string[];
-}
+type Numbered = { text: string; ids: string[] };
 
 /** A memory as it stands, read file by file. */
-interface Reading {
-  sql: Sql;
-  memory: string;
-}
+type Reading = { sql: Sql; memory: string };
 
 type Message = Pick<SourceMessage, 'speaker' | 'text' | 'offered'>;
 

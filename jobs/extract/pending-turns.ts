@@ -182,11 +182,7 @@ function nothing(): SortedTurns {
   return { ...lists, later: 0, unsettled: 0, hasPrivate: false, lastTurnByte: null };
 }
 
-interface WithRows {
-  turn: Turn;
-  rows: TurnRow[];
-  isLast: boolean;
-}
+type WithRows = { turn: Turn; rows: TurnRow[]; isLast: boolean };
 
 /** The turns with what is known of them, which is asked for of many at once. */
 async function* withRows(turns: AsyncIterable<Turn>, { db }: Memories, memory: string): AsyncGenerator<WithRows> {

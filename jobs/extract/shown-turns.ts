@@ -25,10 +25,7 @@ import type { TurnRange } from './turn-ranges.ts';
 export type Fork = 'excerpt' | 'prefix';
 
 /** How the model is shown a session; `why`: not by the prefix, though that was wanted. */
-export interface ShownBy {
-  by: Fork;
-  why?: string;
-}
+export type ShownBy = { by: Fork; why?: string };
 
 /** One excerpt, with the pending ranges that it is about. */
 export interface Offered {
@@ -45,12 +42,7 @@ export interface Offered {
   left: number;
 }
 
-interface ShowOptions {
-  wanted: ShownBy;
-  excerptTokens: number;
-  zone: string;
-  agent: { model: string };
-}
+type ShowOptions = { wanted: ShownBy; excerptTokens: number; zone: string; agent: { model: string } };
 
 /** What the pending turns are shown in. Contract: the next is asked for once what was offered is committed. */
 export async function* offerPending(

@@ -8,9 +8,7 @@ import { isMainAgents } from '../../src/transcript/own-writes.ts';
 import type { AgentWrite } from './agent-writes.ts';
 
 /** What is kept of a turn. */
-export interface KnownTurn extends TurnIds {
-  at?: string;
-}
+export type KnownTurn = TurnIds & { at?: string };
 
 /** A range of a turn that is to be covered. */
 export interface TurnRange {

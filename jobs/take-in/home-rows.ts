@@ -19,11 +19,7 @@ import type { ClientDream } from '../client-dream.ts';
 import { NOTHING_TOLD } from '../dream/dream-landing.ts';
 import { projectOf, takeIn, takeInLedger } from '../take-in.ts';
 
-export interface OldStore extends Record<string, string | number | null> {
-  id: string;
-  dir: string | null;
-  name: string;
-}
+export type OldStore = Record<string, string | number | null> & { id: string; dir: string | null; name: string };
 
 /** Further columns of the memory that a store becomes. */
 export function storeRow({ tenant, owner, allows_secrets, removed_at, ...store }: OldStore) {
@@ -89,14 +85,7 @@ function settingsOf({ rows }: OldDatabase): [string, string | undefined][] {
 type PartBytes = (part: { store: string; session: string; file: string }) => Buffer | null;
 
 type Kept = Map<string, Buffer[]>;
-interface OldPart {
-  store: string;
-  session: string;
-  after: number;
-  count: number;
-  sha: string;
-  file: string;
-}
+type OldPart = { store: string; session: string; after: number; count: number; sha: string; file: string };
 
 /** What was kept of sessions, read before anything is written. */
 export function keptParts(old: OldDatabase, bytesOf: PartBytes): Kept {

@@ -4,7 +4,6 @@
 import { lastJob, type UndoReport } from '../../jobs/undo.ts';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { type Pushed, pushedBy } from '../memory/job-rows.ts';
 import { type MemoryRow, restoreMemory } from '../memory/memories.ts';
 import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
@@ -36,7 +35,7 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
     ['--version <id>', 'with --file: the version (memver_…, or what it begins with)'],
     ...MEMORY,
   ],
-  json: '{ outcome, job, kind, undo, files, turns, stays, pushed: [{ path, to }] }; with --file the version that it is at now, as show --history prints it',
+  json: '{ outcome, job, kind, undo, files, turns, stays }; with --file the version that it is at now, as show --history prints it',
   more: `Yours is what you did by a command here: remember, forget, show --pin, show --edit, undo --file, review, import, share, learn,
 dream. An undo can be undone too. What undone learning covered is learned again by nocturne learn only.`,
   examples: ['undo', 'undo --last', 'undo --file working-agreements.md --version memver_01234567'],
@@ -123,10 +122,9 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
   const { job } = action;
   if (json) {
     const row = await app.db.get<{ kind: string }>('select kind from job where id = ?', job);
-    print({ outcome: 'unconfirmed', job, kind: row?.kind, undo: null, files: [], turns: 0, stays: [], pushed: [] });
+    print({ outcome: 'unconfirmed', job, kind: row?.kind, undo: null, files: [], turns: 0, stays: [] });
   }
-  const pushed = await pushedBy(app.db, { job, environment: app.config.environment });
-  note([any ? `Last: ${what}` : `You ${what}`, ...more, ...describePushed(pushed)].join('\n'));
+  note([any ? `Last: ${what}` : `You ${what}`, ...more].join('\n'));
   if (!json && canAsk() && (await confirm('Take it back?'))) return true;
   if (json || !canAsk()) note(`Nothing was changed: nocturne undo --last${any ? ' --any' : ''} takes it back.`);
   else note('Nothing was changed.');
@@ -159,7 +157,7 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
   const lines = [`${name}: ${report.outcome}${turns}; ${await undoCommand(app, report.undo, options)} redoes it`];
   for (const path of report.files) lines.push(`  ${path}`);
   if (stays.length > 0) lines.push('What stays:', ...stays);
-  return [...lines, ...describePushed(report.pushed)].join('\n');
+  return lines.join('\n');
 }
 
 /** What an edit is called by how it ended. */
@@ -207,14 +205,6 @@ async function describeAction({ db, config }: App, { memory, scope, job: id }: A
     `${did}, ${sayWhen(job.at, config)}${where} (${await shortId(db, 'job', id)})`,
     ...shown.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
     ...(shown.length > MOST_SHOWN ? ['  …'] : []),
-  ];
-}
-
-function describePushed(pushed: Pushed[]): string[] {
-  if (pushed.length === 0) return [];
-  return [
-    'It has left this machine: others have what was pushed, until you commit and push the file without it.',
-    ...pushed.map(({ path, to }) => `  ${path} (${to.join(', ')})`),
   ];
 }
 

@@ -11,15 +11,7 @@ import { entriesAmong } from '../memory/entries.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { sayOp } from '../memory/memory-types.ts';
-import {
-  type ExplainedEntry,
-  type ExplainedLine,
-  explainEntries,
-  explainLines,
-  type FormerLine,
-  formerLine,
-  restingOn,
-} from '../memory/rests.ts';
+import { type ExplainedEntry, type ExplainedLine, explainEntries, explainLines, restingOn } from '../memory/rests.ts';
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
 import { isTopicFile } from '../memory/text/topic.ts';
@@ -43,7 +35,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   about: 'where a line, words or a session come from, and why',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries, changed }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'It asks no model and writes nothing. Without anything it tells what the last dream did.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   run: (call) =>
@@ -81,21 +73,9 @@ async function explainMemory(app: App, memory: MemoryRow, { what, json }: Asked)
   const [, given = what, line] = /^(.+?)(?::(\d+|[0-9a-f]{8}))?$/.exec(what) ?? [];
   const path = await findTopic(app, memory, given);
   if (path === undefined) return false;
-  const lines = await linesOf(app, memory, { path, line });
+  const lines = await explainLines(app.db, { memory: memory.id, path, line });
   print(json ? lines : (await Promise.all(lines.map((each) => describeLine(app, each)))).join('\n\n'));
   return true;
-}
-
-type Line = ExplainedLine & { changed: (Omit<FormerLine, 'entries'> & { entries: ExplainedEntry[] }) | null };
-
-async function linesOf({ db }: App, { id: memory }: MemoryRow, of: { path: string; line?: string }): Promise<Line[]> {
-  const lines = await explainLines(db, { memory, ...of });
-  return Promise.all(
-    lines.map(async (each) => {
-      const former = each.isPersons ? await formerLine(db, { memory, path: each.path, line: each.id }) : null;
-      return { ...each, changed: former && { ...former, entries: await explainEntries(db, memory, former.entries) } };
-    }),
-  );
 }
 
 async function tellJob(app: App, memory: MemoryRow, { what, json }: Asked): Promise<boolean> {
@@ -143,7 +123,7 @@ async function explainWords(app: App, memory: MemoryRow, { what, json }: Asked):
   const known = new Set<string>();
   for (const { path, line } of hits) {
     if (isTopicFile(path)) {
-      const lines = await linesOf(app, memory, { path, line: String(line) }).catch(() => []);
+      const lines = await explainLines(app.db, { memory: memory.id, path, line: String(line) }).catch(() => []);
       for (const each of lines) {
         found.push({ json: each, said: await describeLine(app, each) });
         for (const { id } of each.entries) known.add(id);
@@ -234,15 +214,10 @@ function sayFailure(
   return `${sayWhen(at, seen)}: ${what}${fate}: ${message}`;
 }
 
-async function describeLine(app: App, line: Line): Promise<string> {
-  const { path, number, text, isPersons, program, authors, entries, changed } = line;
+async function describeLine(app: App, line: ExplainedLine): Promise<string> {
+  const { path, number, text, isPersons, program, authors, entries } = line;
   const head = `${path}:${number}\n  ${text}`;
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
-  if (changed) {
-    const was = `  changed by ${sayActor(changed.actor)}, ${sayWhen(changed.at, app.config)}; it said: ${changed.text}`;
-    const said = changed.entries.map((entry) => describeEntry(app, entry, '  '));
-    return [head, was, '  and rested on:', ...(await Promise.all(said))].join('\n');
-  }
   if (program) {
     const [kind, id] = program.split(':') as [Actor['kind'], string];
     return `${head}\n  written by ${sayActor({ kind, id })}; it is no word of yours`;

@@ -54,16 +54,10 @@ export interface Plan {
 }
 
 /** A file of a plan as it is now; `before`: what stood there. */
-export interface Staged extends Head {
-  before: string;
-}
+export type Staged = Head & { before: string };
 
 /** Work that was claimed; without it a commit is made whoever works there. */
-export interface Claim {
-  id: number;
-  owner: string;
-  fence: number;
-}
+export type Claim = { id: number; owner: string; fence: number };
 
 export interface By {
   /** What the change belongs to: it is the unit of undo. */
@@ -92,10 +86,7 @@ export interface CommitDeps {
 }
 
 /** A memory that a commit changes, and the files that its plan is known to touch; `all`: it may be any. */
-export interface Target {
-  memory: string;
-  paths: readonly string[] | 'all';
-}
+export type Target = { memory: string; paths: readonly string[] | 'all' };
 
 /** One memory; the plan runs inside the transaction, and awaits nothing but `sql`. */
 export async function commit(

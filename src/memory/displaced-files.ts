@@ -23,10 +23,7 @@ const EMPTIED_READ_MS = 2;
 const EMPTY_SHA = shaOf('');
 
 /** A file that was moved aside: the id of the file that stood there, and the SHA-256 of what it should have held. */
-export interface Taken {
-  file: string;
-  sha: string;
-}
+export type Taken = { file: string; sha: string };
 
 export interface DisplacedFile extends Taken {
   bytes: Buffer;

@@ -234,16 +234,10 @@ export interface TurnRow {
 }
 
 /** A turn with the ids of its messages, in order. */
-export interface TurnIds {
-  id: string;
-  messageIds: readonly string[];
-}
+export type TurnIds = { id: string; messageIds: readonly string[] };
 
 /** Positions of messages in a turn, both inclusive. */
-export interface Interval {
-  start: number;
-  end: number;
-}
+export type Interval = { start: number; end: number };
 
 /**
  * What is known of turns in a memory, under whatever session, in their order. A copy that begins in the middle of a turn knows

@@ -31,12 +31,7 @@ const JUST_NOW_MS = 2_000;
 /** So many files are taken in by one write, for which others wait. */
 const AT_ONCE = 200;
 
-interface Parts {
-  memory: string;
-  db: Db;
-  clock: Clock;
-  displaced: DisplacedFiles;
-}
+type Parts = { memory: string; db: Db; clock: Clock; displaced: DisplacedFiles };
 
 export class ExternalEdits {
   readonly #parts: Parts;

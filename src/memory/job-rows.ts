@@ -1,17 +1,13 @@
 // The rows of jobs: what was begun, by whom, and how it ended. Whoever runs a job begins and ends its row. And what a job changed in
-// files, by their versions; who changed the same since; which of its lines have left this machine, by what git last saw of other
-// repositories (nothing is claimed where git does not answer).
+// files, by their versions; who changed the same since.
 // Promises: a job ends once, so that the end of one that was canceled, or whose process was taken for dead, changes nothing; one
 // whose process died is ended by whoever notices it.
 
-import { relative, sep } from 'node:path';
 import { AppError, type Failure } from '../base/errors.ts';
-import { remotesHolding } from '../base/files/working-tree.ts';
 import { isDead, type ProcessName, thisProcess } from '../base/process.ts';
 import { insert, marks, newId, type Sql } from '../db/sql.ts';
 import { rawText } from './edit-text.ts';
 import type { Actor, Content } from './file-rows.ts';
-import { checkoutRoot } from './paths.ts';
 
 export type JobKind =
   | 'extract'
@@ -152,10 +148,7 @@ export async function isAtWork(
 }
 
 /** What one of the job's versions made of a file; null: no file. */
-interface FileStep {
-  before: { path: string; text: string } | null;
-  after: { path: string; text: string } | null;
-}
+type FileStep = { before: { path: string; text: string } | null; after: { path: string; text: string } | null };
 
 export interface FileChanges {
   memory: string;
@@ -249,41 +242,4 @@ export async function sayChange(sql: Sql, change: string): Promise<string> {
   if (row) return `${row.kind} ${row.id}`;
   const actor = 'select actor_kind as kind from version where change = ? limit 1';
   return ACTORS[(await sql.get<{ kind: Actor['kind'] }>(actor, change))?.kind ?? 'job'];
-}
-
-export interface Pushed {
-  /** In the memory directory. */
-  path: string;
-  /** Branches of other repositories: `origin/main`. */
-  to: string[];
-}
-
-const GIT_TIMEOUT_MS = 5_000;
-/** A shorter line, as a heading or a mark, may stand in a file that says nothing of what was written. */
-const TELLING_CHARACTERS = 8;
-
-/** In which files lines that a job wrote have left this machine. */
-export async function pushedBy(
-  sql: Sql,
-  { job, environment }: { job: string; environment: Record<string, string | undefined> },
-): Promise<Pushed[]> {
-  const pushed: Pushed[] = [];
-  for (const { memory, steps } of await fileChangesOf(sql, job)) {
-    const dir = (await sql.get<{ dir: string | null }>('select dir from memory where id = ?', memory))?.dir;
-    const root = dir ? checkoutRoot(dir) : null;
-    const path = steps[0]?.after?.path;
-    if (!dir || root === null || path === undefined) continue;
-    const before = new Set(linesOf(steps.at(-1)?.before?.text));
-    const written = linesOf(steps[0]?.after?.text).filter(
-      (line) => line.length >= TELLING_CHARACTERS && !before.has(line),
-    );
-    const from = [relative(root, dir).split(sep).join('/'), path].filter(Boolean).join('/');
-    const to = await remotesHolding(written, from, { root, environment, timeoutMs: GIT_TIMEOUT_MS });
-    if (to.length > 0) pushed.push({ path, to });
-  }
-  return pushed;
-}
-
-function linesOf(text = ''): string[] {
-  return text.split(/\r?\n/).map((line) => line.trim());
 }

@@ -114,11 +114,7 @@ function generatedIn(heads: readonly Head[]): KnownHistory['rests'] {
   return standing.filter((line) => lines.has(line)).map((line) => ({ path: INDEX, line, source: GENERATED }));
 }
 
-interface Place {
-  file: string;
-  path: string;
-  line: string;
-}
+type Place = { file: string; path: string; line: string };
 
 /** The lines of topics, by what they say: what an entry says word for word rests on it. */
 function linesByText(heads: readonly Head[]): Map<string, Place> {

@@ -36,9 +36,7 @@ export interface FileText extends FileInfo {
 }
 
 /** All that is deeper than a list shows; ends with `/`. */
-export interface PrefixInfo {
-  prefix: string;
-}
+export type PrefixInfo = { prefix: string };
 
 /** `next`: what `after` is for the page behind this one; null where there is none. */
 export interface Page<Item> {

@@ -144,11 +144,7 @@ function mainCheckout(top: string, gitDir: string): string | null {
   return worktree ? canonicalPath(resolve(shared, worktree)) : shared;
 }
 
-interface AgentSwitch {
-  path: string;
-  autoMemoryEnabled?: boolean;
-  problem?: string;
-}
+type AgentSwitch = { path: string; autoMemoryEnabled?: boolean; problem?: string };
 
 export interface Switches {
   agent: {

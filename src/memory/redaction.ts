@@ -18,9 +18,7 @@ import { isTopicFile, parseTopic } from './text/topic.ts';
 import { keyOf } from './undo-rows.ts';
 
 /** In which rows; default: in those of every memory, and in what belongs to none. */
-export interface Where {
-  memories?: readonly string[];
-}
+export type Where = { memories?: readonly string[] };
 
 interface Words {
   key: readonly string[];

@@ -1,8 +1,7 @@
 // What a line of a topic rests on: entries, or the program that wrote it; a line that rests on nothing is a person's. What a line
 // rests on follows it where an edit rewords it recognisably, or moves it to another topic; nothing is dropped by an edit, so a line
 // that comes back rests on what it did. Which lines are seen once, or rest on what is gone, is asked here, and never stored.
-// And what is told of a line and of an entry, for whoever asks why something is remembered: which words gave it, what became of an
-// entry, and what a line was before somebody changed it outside of a dream: its history goes on through their edit.
+// And what is told of a line and of an entry, for whoever asks why something is remembered: which words gave it, what became of it.
 
 import { AppError } from '../base/errors.ts';
 import { allOf, type Sql } from '../db/sql.ts';
@@ -15,7 +14,7 @@ import type { Evidence } from './memory-types.ts';
 import { compare } from './text/blocks.ts';
 import { logDay, logPath, parseLog } from './text/daily-log.ts';
 import { isTopicFile, lineId, lineNumbers, parseTopic, type TopicLine, withoutMark } from './text/topic.ts';
-import { type Change, keyFrom, keyOf } from './undo-rows.ts';
+import { type Change, keyOf } from './undo-rows.ts';
 
 interface Rest {
   file: string;
@@ -27,32 +26,6 @@ interface Rest {
 /** What the lines of a file rest on. */
 export function restsOf(sql: Sql, memory: string, file: string): Promise<Rest[]> {
   return sql.all<Rest>('select file, line, source from rests where memory = ? and file = ?', memory, file);
-}
-
-/** What lines of a file rested on when a version of it was made and do no more, by entries that are not gone. */
-export async function restsThen(
-  sql: Sql,
-  { memory, file, version }: { memory: string; file: string; version: string },
-): Promise<Rest[]> {
-  const key = `${JSON.stringify([memory, file]).slice(0, -1)},`;
-  const rows = await sql.all<{ key: string; before: string | null }>(
-    `select u.key, u.before from undo u join change c on c.id = u.change
-     where u.tbl = 'rests' and u.key >= ? and u.key < ? and c.n > (select made.n from change made
-       join version v on v.change = made.id where v.id = ?) order by c.n desc, u.n desc`,
-    ...[key, `${key}\u{10ffff}`, version],
-  );
-  // The oldest image is what stood there then.
-  const former = [...new Map(rows.map((row) => [row.key, row])).values()].filter(({ before }) => before !== null);
-  const rests = former.map((row) => keyFrom('rests', row.key) as unknown as Rest);
-  const select = "select id from entry where memory = ? and state <> 'gone' and id in (#)";
-  const sources = rests.map(({ source }) => source);
-  const standing = await allOf<{ id: string }>(sql, select, sources, memory);
-  const stands = new Set(standing.map(({ id }) => id));
-  // Else a program wrote it.
-  const isEntry = ({ source }: Rest) => source.startsWith('e_');
-  return rests
-    .filter((rest) => !isEntry(rest) || stands.has(rest.source))
-    .map(({ line, source }) => ({ file, line, source }));
 }
 
 /** Follows the lines of a topic from what it was to what an edit made of it. */
@@ -133,11 +106,7 @@ function isSameLine({ text: a }: TopicLine, { text: b }: TopicLine): boolean {
   );
 }
 
-export interface RestingLine {
-  path: string;
-  id: string;
-  text: string;
-}
+export type RestingLine = { path: string; id: string; text: string };
 
 /**
  * The standing lines that rest on these entries alone, or with ones that are gone, and those that rest on others, too: for whoever
@@ -325,68 +294,4 @@ export async function historyOf(
 
 function stateIn(image: string | null): string | null {
   return image === null ? null : ((JSON.parse(image) as { state: string }).state ?? null);
-}
-
-// What it was.
-
-export interface FormerLine {
-  /** When it was changed, as far as nocturne saw that, and who did. */
-  at: string;
-  actor: Actor;
-  /** What it said when it still rested on entries. */
-  text: string;
-  /** The ids of these entries. */
-  entries: string[];
-}
-
-/** The line that rested on entries and that a standing line without any was made of; null where there is none. */
-export async function formerLine(
-  sql: Sql,
-  { memory, path, line }: { memory: string; path: string; line: string },
-): Promise<FormerLine | null> {
-  const versions = await sql.all<{ content: Buffer; kind: Actor['kind']; actor: string | null; at: string }>(
-    `select v.content, v.actor_kind as kind, v.actor, v.at from version v
-     join file f on f.memory = v.memory and f.id = v.file where f.memory = ? and f.path = ? and v.content is not null
-     order by v.seq desc`,
-    ...[memory, path],
-  );
-  const rests = await sql.all<{ line: string; source: string }>(
-    `select r.line, r.source from rests r join file f on f.memory = r.memory and f.id = r.file
-     where f.memory = ? and f.path = ? and r.source like 'e_%'`,
-    ...[memory, path],
-  );
-  const sources = Map.groupBy(rests, (rest) => rest.line);
-  let wanted = line;
-  let changed: Pick<FormerLine, 'at' | 'actor'> | undefined;
-  for (const [n, { content, kind, actor, at }] of versions.entries()) {
-    const before = versions[n + 1];
-    if (!before) return null;
-    const is = parseTopic(path, content.toString()).lines;
-    const was = parseTopic(path, before.content.toString()).lines;
-    if (was.some(({ id }) => id === wanted) || !is.some(({ id }) => id === wanted)) continue;
-    const former = kind === 'job' ? undefined : counterpart(wanted, { is, was });
-    if (!former) return null;
-    changed ??= { at, actor: { kind, id: actor } };
-    const entries = sources.get(former.id);
-    if (entries) return { ...changed, text: former.text, entries: entries.map(({ source }) => source) };
-    wanted = former.id;
-  }
-  return null;
-}
-
-/** The line that went where this one came: between the same lines that stayed, else the one most like it. */
-function counterpart(id: string, { is, was }: { is: TopicLine[]; was: TopicLine[] }): TopicLine | undefined {
-  const stayed = new Set(was.map((line) => line.id)).intersection(new Set(is.map((line) => line.id)));
-  const gapOf = (lines: TopicLine[], at: number) => lines.slice(0, at).filter((line) => stayed.has(line.id)).length;
-  const at = is.findIndex((line) => line.id === id);
-  const came = is.filter((line, n) => !stayed.has(line.id) && gapOf(is, n) === gapOf(is, at));
-  const went = was.filter((line, n) => !stayed.has(line.id) && gapOf(was, n) === gapOf(is, at));
-  const same = came.length === went.length ? went[came.findIndex((line) => line.id === id)] : undefined;
-  if (same) return same;
-  const text = is[at]?.text ?? '';
-  const others = was
-    .filter((line) => !stayed.has(line.id))
-    .map((line) => ({ line, near: similarity(text, line.text) }));
-  const best = others.sort((a, b) => b.near - a.near)[0];
-  return best && best.near > 0.5 ? best.line : undefined;
 }

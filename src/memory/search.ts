@@ -60,21 +60,9 @@ export interface SearchResult {
 
 type WeighedTerm = Term & { weight: number };
 
-interface FoundFile {
-  id: string;
-  memory: string;
-  path: string;
-  kind: FileKind;
-  at: string;
-  text: string;
-}
+type FoundFile = { id: string; memory: string; path: string; kind: FileKind; at: string; text: string };
 
-interface Candidate {
-  file: FoundFile;
-  line: SearchedLine;
-  words: number;
-  score: number;
-}
+type Candidate = { file: FoundFile; line: SearchedLine; words: number; score: number };
 
 /** So many lines are ranked, or three times as many as are wanted. */
 const MOST_RANKED = 200;
@@ -126,11 +114,7 @@ export async function searchMemories(
 // Which lines: by SQL.
 
 /** Ids of lines, the newest first: `all` of them have all terms, else `each` says which have which; `lines`: of the memory. */
-interface Holding {
-  all: number[] | null;
-  each: number[][];
-  lines: number;
-}
+type Holding = { all: number[] | null; each: number[][]; lines: number };
 
 async function linesHolding(
   db: Db,
@@ -218,11 +202,7 @@ function bestOf({ all, each }: Holding, terms: readonly WeighedTerm[]): { ids: n
 
 // What they are: by their files.
 
-interface LineRow {
-  id: number;
-  file: string;
-  text: string;
-}
+type LineRow = { id: number; file: string; text: string };
 
 interface FoundLines {
   files: FoundFile[];

@@ -107,11 +107,7 @@ export interface RowChange {
   changedBy: string | null;
 }
 
-interface Write {
-  change: string;
-  job: string;
-  before: string | null;
-}
+type Write = { change: string; job: string; before: string | null };
 
 /** The rows that a job's changes wrote, each once, those written last first. */
 export async function rowsWrittenBy(sql: Sql, job: string): Promise<{ table: UndoTable; key: string }[]> {

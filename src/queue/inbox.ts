@@ -60,9 +60,7 @@ export interface InboxRow {
 }
 
 /** What was claimed. */
-export interface Item extends Claim, Omit<InboxRow, 'owner' | 'payload' | 'until'> {
-  payload: Record<string, unknown>;
-}
+export type Item = Claim & Omit<InboxRow, 'owner' | 'payload' | 'until'> & { payload: Record<string, unknown> };
 
 /** How the work on an item ended. */
 export interface Ending {
@@ -96,10 +94,7 @@ const FREE = 'owner = null, until = null';
 export const CLEAN = 'attempts = 0, failures = 0, code = null, error = null';
 
 /** A waiting item's instant, and how often it was put in: what a queue is told. */
-export interface Put {
-  notBefore: string;
-  news: number;
-}
+export type Put = { notBefore: string; news: number };
 
 /**
  * Puts work in, or merges it into what waits under its key. Where that changes the payload, tries that were used up are given

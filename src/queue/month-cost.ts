@@ -6,11 +6,7 @@ import { DAY_MS, type Day, dayOf } from '../base/time.ts';
 import type { Sql } from '../db/sql.ts';
 
 /** Of models without a price in tokens only. */
-export interface Sum {
-  usd: number;
-  tokens: number;
-  requests: number;
-}
+export type Sum = { usd: number; tokens: number; requests: number };
 
 export type MonthCost = Awaited<ReturnType<typeof monthCost>>;
 
@@ -26,13 +22,7 @@ interface Part extends Sum {
   isSettled: number;
 }
 
-interface CostDeps {
-  sql: Sql;
-  now: Date;
-  zone: string;
-  prices?: Record<string, Price>;
-  planRequests?: number;
-}
+type CostDeps = { sql: Sql; now: Date; zone: string; prices?: Record<string, Price>; planRequests?: number };
 
 /** The forecast goes by so many whole days. */
 const FORECAST_DAYS = 7;

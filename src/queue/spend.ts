@@ -41,12 +41,7 @@ export interface SpendDeps {
   key?: KeyCeiling;
 }
 
-interface Sent {
-  call: string;
-  tokens: number;
-  price: Price | undefined;
-  isOnPlan: boolean;
-}
+type Sent = { call: string; tokens: number; price: Price | undefined; isOnPlan: boolean };
 
 /** More than any day has. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;

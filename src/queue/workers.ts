@@ -5,12 +5,7 @@ import { hash } from 'node:crypto';
 import { isDead, type ProcessName, thisProcess } from '../base/process.ts';
 import { type Db, insert, newId, type Sql, settingOf } from '../db/sql.ts';
 
-export interface WorkerRow {
-  process: ProcessName;
-  machine: string;
-  started_at: string;
-  seen_at: string;
-}
+export type WorkerRow = { process: ProcessName; machine: string; started_at: string; seen_at: string };
 
 /** Enters this process, or says that it is still there. */
 export async function seeWorker(sql: Sql, { machine, now }: { machine: string; now: Date }): Promise<void> {

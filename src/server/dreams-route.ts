@@ -200,9 +200,9 @@ const TAKEN_BACK_WITHIN_MS = 8_000;
 const BETWEEN_LOOKS_MS = 50;
 
 async function cancel(id: string, { deps }: Asker): Promise<void> {
-  const { memories, config } = deps;
+  const { memories } = deps;
   const began = performance.now();
-  while (!(await cancelDream(id, { memories, environment: config.environment }))) {
+  while (!(await cancelDream(id, memories))) {
     if (performance.now() - began > TAKEN_BACK_WITHIN_MS) {
       const message = 'The dream is canceled; what it changed is taken back as soon as its worker stops.';
       throw new ApiError('overloaded_error', message, { retryAfterSeconds: 1 });

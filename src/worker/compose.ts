@@ -71,9 +71,7 @@ export interface JobOptions {
 }
 
 /** Where a session ran; default: here. */
-export interface At {
-  cwd?: string;
-}
+export type At = { cwd?: string };
 
 export interface App {
   config: Config;
@@ -349,8 +347,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       const user = memory.id === (await findAt(userDir))?.id ? null : await findAt(userDir);
       return forget(request, { memories, memory, userMemory: user });
     },
-    undo: async (request, actor) =>
-      (await import('../../jobs/undo.ts')).undo(request, { memories, actor, environment: config.environment }),
+    undo: async (request, actor) => (await import('../../jobs/undo.ts')).undo(request, { memories, actor }),
     edit: async (of) => (await import('../../jobs/edit.ts')).edit(of, { memories }),
     editInPlace: async (of) => (await import('../../jobs/edit.ts')).editInPlace(of, { memories }),
     pin: async (of) => (await import('../../jobs/edit.ts')).pin(of, { memories }),

@@ -25,10 +25,7 @@ import type { App } from './compose.ts';
 import { gateOf } from './gate.ts';
 import { type Whose, whoseMemory } from './whose-memory.ts';
 
-export interface KnownMemory extends Whose {
-  row: MemoryRow;
-  lastSuccessAt: string | null;
-}
+export type KnownMemory = Whose & { row: MemoryRow; lastSuccessAt: string | null };
 
 export interface LearnedEntry {
   memory: string;

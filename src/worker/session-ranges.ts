@@ -76,10 +76,7 @@ export async function rangesOf(
   return ranges;
 }
 
-interface PartOfTurn extends Interval {
-  state: string;
-  job: string | null;
-}
+type PartOfTurn = Interval & { state: string; job: string | null };
 
 /** In the order of their messages: what is covered, what code covers, what is pending. */
 function partsOf(
@@ -103,11 +100,7 @@ function partsOf(
   );
 }
 
-export interface Skipped {
-  what: 'lines' | 'turns' | 'parts' | 'messages';
-  count: number;
-  why: string;
-}
+export type Skipped = { what: 'lines' | 'turns' | 'parts' | 'messages'; count: number; why: string };
 
 /** Why so many turns, parts of turns, and what is in no turn, would not be shown to a model. */
 export function skippedIn(

@@ -16,11 +16,7 @@ import { scopeDir } from '../memory/places.ts';
 import { authorName } from '../memory/text/blocks.ts';
 
 /** What of an app sharing needs. */
-interface Sharing {
-  config: Config;
-  db: Db;
-  memories: Memories;
-}
+type Sharing = { config: Config; db: Db; memories: Memories };
 
 /** `cwd`: a directory in the working tree whose team it is. Errors: `bad-input` where there is no team to share with. */
 export async function shareWithTeam(

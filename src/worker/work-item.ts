@@ -188,8 +188,8 @@ async function runForClient(
 ): Promise<Ending> {
   const { takeBackDream, workClientDream } = await import('../../jobs/client-dream.ts');
   const { memories, config, clock } = app;
-  const { dreamHours: hours, sessionDays, environment, home } = config;
-  if (item.kind === 'undo') return takeBackDream(item.job ?? '', { memories, environment });
+  const { dreamHours: hours, sessionDays, home } = config;
+  if (item.kind === 'undo') return takeBackDream(item.job ?? '', memories);
   const standing = memory && (await app.standingOf(memory));
   const off = standing && !standing.enabled ? whenOff(standing, clock.now()) : undefined;
   if (off?.again) return off;

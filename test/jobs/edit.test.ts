@@ -6,9 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { edit, pin, restore } from '../../jobs/edit.ts';
 import { undo } from '../../jobs/undo.ts';
 import type { MemoryFiles } from '../../src/memory/memory-files.ts';
-import { explainLines } from '../../src/memory/rests.ts';
-import { lineId } from '../../src/memory/text/topic.ts';
-import { act, dream, learn } from '../support/acts.ts';
+import { dream } from '../support/acts.ts';
 import { ENGINE_TAKEN, inWorld, JOB, skipped, USER, type World } from '../support/memory-world.ts';
 
 interface Here extends World {
@@ -26,7 +24,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
         const { dir, row, files } = await world.withDirectory();
         const read = (path: string) => readFileSync(join(dir, path), 'utf8');
         const takeBack = async (job: string | null) =>
-          (await undo({ job: job ?? '' }, { memories: world.memories, environment: {} })).outcome;
+          (await undo({ job: job ?? '' }, { memories: world.memories })).outcome;
         await work({ ...world, dir, memory: row.id, files, read, takeBack });
       }),
     );
@@ -106,33 +104,5 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await files.create(USER, { path: 'a.md', text: 'another\n' });
     await expect(restore({ memory, version }, here)).rejects.toMatchObject({ code: 'conflict' });
     expect(here.read('a.md')).toBe('another\n');
-  });
-
-  it('lines that come back rest on what they did, but for what is gone since', async (here) => {
-    const { memory, files, db } = here;
-    await learn(here, memory, { t1: 'Use pnpm.', t2: 'Use tabs.' });
-    await dream(here, memory, { agreements: ['Use pnpm.', 'Use tabs.'] });
-    const [first] = (await files.versions({ path: 'agreements.md' })).items;
-    const file = first?.file ?? '';
-    await act(here, memory, {
-      kind: 'dream',
-      files: [{ path: 'agreements.md', make: (now) => (now ?? '').replace(/^- .*\n/gm, '') }],
-      async rows(change) {
-        for (const text of ['Use pnpm.', 'Use tabs.']) {
-          const entry = await change.sql.get<{ id: string }>('select id from entry where text = ?', text);
-          await change.drop('rests', { memory, file, line: lineId(text), source: entry?.id ?? '' });
-        }
-      },
-    });
-    expect(await db.all('select * from rests')).toEqual([]);
-    await db.run("update entry set state = 'gone', reason = 'forgotten' where text = 'Use tabs.'");
-    const back = await restore({ memory, version: first?.id ?? '' }, here);
-    const lines = await explainLines(db, { memory, path: 'agreements.md' });
-    expect(lines.map(({ text, entries, isPersons }) => [text, entries.length, isPersons])).toEqual([
-      ['Use pnpm.', 1, false],
-      ['Use tabs.', 0, true],
-    ]);
-    await here.takeBack(back.job);
-    expect(await db.all('select * from rests')).toEqual([]);
   });
 });

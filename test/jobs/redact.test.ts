@@ -124,8 +124,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const { db, memory, home, dir } = here;
     await learn(here, memory, { t1: SAID, t2: 'Never commit to main directly.' });
     const night = await dream(here, memory, { hosts: [SAID], rules: ['Never commit to main directly.'] });
-    const undone = await undo({ job: night }, { memories: here.memories, environment: {} });
-    await undo({ job: undone.undo ?? '' }, { memories: here.memories, environment: {} });
+    const undone = await undo({ job: night }, { memories: here.memories });
+    await undo({ job: undone.undo ?? '' }, { memories: here.memories });
     put(join(dir, 'notes/mine.md'), `by hand: ${SECRET}\r\nkeep`);
     await here.files.list();
     put(join(home, 'spool/1.json'), JSON.stringify({ v: 1, cwd: `/home/${SECRET}` }));

@@ -1,6 +1,6 @@
 // Undo of what jobs did to files and rows, on both engines: all of it comes back, or it is said what stays and who it is of.
 
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lastJob, undo } from '../../jobs/undo.ts';
@@ -10,9 +10,7 @@ import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, LOG, learn, stateOf } from '../support/acts.ts';
-import { gitIn } from '../support/git.ts';
 import { ENGINES, inWorld, skipped, USER, type World } from '../support/memory-world.ts';
-import { tempDir } from '../support/temp.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const MAIN = 'Never commit to main directly.';
@@ -39,7 +37,7 @@ describe.each(ENGINES)('on %s', (engine) => {
           row,
           files,
           read: (path) => readFileSync(join(dir, path), 'utf8'),
-          takeBack: (job, more) => undo({ job, ...more }, { memories: world.memories, environment: process.env }),
+          takeBack: (job, more) => undo({ job, ...more }, { memories: world.memories }),
           state: () => stateOf(world, row.id),
           learn: (turns, more) => learn(world, row.id, turns, more),
           dream: (topics) => dream(world, row.id, topics),
@@ -53,7 +51,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     const night = await here.dream({ agreements: [PNPM, MAIN] });
     const dreamt = await here.state();
     expect(await here.takeBack(night)).toMatchObject({
-      ...{ outcome: 'undone', kind: 'dream', job: night, files: ['agreements.md'], turns: 0, stays: [], pushed: [] },
+      ...{ outcome: 'undone', kind: 'dream', job: night, files: ['agreements.md'], turns: 0, stays: [] },
     });
     expect(await here.state()).toEqual(before);
     expect(existsSync(join(here.dir, 'agreements.md'))).toBe(false);
@@ -294,27 +292,6 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(await last()).toBe(own);
     await here.takeBack(undone ?? '');
     expect(await last()).toBe(job);
-  });
-
-  it('what git has handed on is named, with the branches that have it', async (here) => {
-    const tree = gitIn(tempDir());
-    tree.run('init', '-q', '-b', 'main');
-    const dir = join(tree.dir, '.claude', 'memory');
-    mkdirSync(dir, { recursive: true });
-    const row = await here.memories.ofDirectory(dir, { scope: 'team', name: 'team' });
-    const files = [
-      { path: 'hosts.md', make: () => '- Staging runs on alpha.\n' },
-      { path: 'other.md', make: () => '- Nobody else has this.\n' },
-    ];
-    const job = await act(here, row.id, { kind: 'share', files });
-    tree.run('add', '-f', '.claude/memory/hosts.md');
-    tree.run('commit', '-qm', 'memory');
-    const remote = tempDir();
-    gitIn(remote).run('init', '-q', '--bare');
-    tree.run('push', '-q', remote, 'main');
-    tree.run('remote', 'add', 'origin', remote);
-    tree.run('fetch', '-q', 'origin');
-    expect(await here.takeBack(job)).toMatchObject({ pushed: [{ path: 'hosts.md', to: ['origin/main'] }] });
   });
 
   it('the index follows: it is built again where the job built it, else its lines change with their topics', async (here) => {

@@ -38,10 +38,7 @@ export const ACTS: [name: string, act: (here: Here) => Promise<unknown>][] = [
     ({ row, sessions, server, ...world }) => extractInto(row, world, { transcript: sessions[1] as string }, { server }),
   ],
   ['undo', undoLast],
-  [
-    'undo-the-undo',
-    async ({ db, memories, row }) => undo({ job: await lastUndo(db, row) }, { memories, environment: {} }),
-  ],
+  ['undo-the-undo', async ({ db, memories, row }) => undo({ job: await lastUndo(db, row) }, { memories })],
   ['by-hand', async ({ dir }) => appendFileSync(join(dir, 'by-hand.md'), `- ${BY_HAND}\n`)],
   ['dream-again', ({ row, server, ...world }) => dream({ startedBy: 'person' }, dreamDeps(world, row, { server }))],
   [
@@ -53,7 +50,7 @@ export const ACTS: [name: string, act: (here: Here) => Promise<unknown>][] = [
 
 async function undoLast({ db, memories, row }: Here) {
   const last = await lastJob(db, { memories: [row.id] });
-  return undo({ job: last?.id ?? '' }, { memories, environment: {} });
+  return undo({ job: last?.id ?? '' }, { memories });
 }
 
 async function lastUndo(db: World['db'], row: MemoryRow): Promise<string> {

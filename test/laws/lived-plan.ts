@@ -235,7 +235,7 @@ async function takeBack(
   const at = { db: world.db, memories };
   await settled(lived);
   const before = await stateOf(at, row.id);
-  const report = await undo({ job: last.job, partial: !last.isUndo }, { memories, environment: {} }).catch((error) => {
+  const report = await undo({ job: last.job, partial: !last.isUndo }, { memories }).catch((error) => {
     if (!['bad-input', 'refused'].includes(error?.code)) throw error;
     return null;
   });

@@ -137,7 +137,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const { db, memory } = here;
     const job = await learn(here, memory, { t1: PNPM });
     const night = await dream(here, memory, { agreements: [PNPM] });
-    const { undo: back } = await undo({ job: night }, { memories: here.memories, environment: {} });
+    const { undo: back } = await undo({ job: night }, { memories: here.memories });
     expect(await historyOf(db, memory, entryOf(PNPM).id)).toEqual([
       { at: NOW, job: back, kind: 'undo', state: 'new' },
       { at: NOW, job: night, kind: 'dream', state: 'placed' },

@@ -129,8 +129,7 @@ export async function inJobs(
           forget({ target, confirm: async () => true, ...more }, { memories, memory: row, userMemory }),
         dream: async () =>
           dream({ startedBy: 'person' }, dreamDeps(world, row, { server: await (options.server ?? scriptedModel()) })),
-        undo: async (job) =>
-          undo({ job: job ?? (await lastJob(db, { memories: [row.id] }))?.id ?? '' }, { memories, environment: {} }),
+        undo: async (job) => undo({ job: job ?? (await lastJob(db, { memories: [row.id] }))?.id ?? '' }, { memories }),
         file: (path) => readFileSync(join(dir, path), 'utf8'),
         async ranges() {
           const rows = await db.all<TurnRow>('select * from turn where memory = ? order by through, begins', row.id);

@@ -77,21 +77,6 @@ export async function isIgnored(path: string, tree: Tree): Promise<boolean> {
   return isNamed;
 }
 
-/** The branches of other repositories, as git last saw them, in which a file (with `/`, from the root) holds a line of these. */
-export async function remotesHolding(lines: string[], path: string, tree: Tree): Promise<string[]> {
-  const refs: string[] = [];
-  const take = (into: string[]) => (line: string) => into.push(line) < MOST_FOUND;
-  await eachLine(['for-each-ref', '--format=%(refname)', 'refs/remotes'], tree, take(refs));
-  if (refs.length === 0 || lines.length === 0) return [];
-  const found: string[] = [];
-  const patterns = lines.slice(0, MOST_FOUND).flatMap((line) => ['-e', line]);
-  await eachLine(['grep', '-l', '-F', '--no-color', ...patterns, ...refs, '--', path], tree, take(found));
-  const names = found.map((line) => line.slice('refs/remotes/'.length, line.indexOf(':')));
-  return [...new Set(names)].filter((name) => !name.endsWith('/HEAD'));
-}
-
-const MOST_FOUND = 200;
-
 function isWordIn(word: string, line: string): boolean {
   const isPart = (character: string | undefined) => character !== undefined && /\w/.test(character);
   for (let at = line.indexOf(word); at >= 0; at = line.indexOf(word, at + 1)) {

@@ -189,10 +189,7 @@ function locateItems(text: string, day: Day): LocatedItem[] {
   return items;
 }
 
-interface Source {
-  id: string;
-  fields: Map<string, string>;
-}
+type Source = { id: string; fields: Map<string, string> };
 
 const SOURCE = /^[ \t]*<!-- (e_[0-9a-f]{12})((?: [a-z]+=[^ ]*)+) -->[ \t]*$/;
 
@@ -241,11 +238,7 @@ function adopt({ type, text }: { type: MemoryType; text: string }, day: Day): Ex
   return { kind: 'adopted', id: `e_${shortHash([day, text])}`, type, text, day };
 }
 
-interface Words {
-  type: MemoryType;
-  text: string;
-  quotes: string[];
-}
+type Words = { type: MemoryType; text: string; quotes: string[] };
 
 /** The words of a block: its text with type and without time, and its quotes apart, as they are shown. */
 function readWords(block: Block): Words {

@@ -95,18 +95,10 @@ export function buildIndex(request: IndexRequest): BuiltIndex {
   return { ...bare, handWrittenOverCaps: !fits(bare) };
 }
 
-interface Entry {
-  group: Group;
-  line: string;
-}
+type Entry = { group: Group; line: string };
 
 /** A generated heading with the hand-written lines under it, raw, and the place of the generated ones among them. */
-interface Section {
-  heading: string | null;
-  before: string[];
-  generated: string[];
-  after: string[];
-}
+type Section = { heading: string | null; before: string[]; generated: string[]; after: string[] };
 
 const headingOf = (group: Group) => `## ${group[0]?.toUpperCase()}${group.slice(1)}`;
 

@@ -47,10 +47,7 @@ export interface ShareSource {
 const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
 
 /** A place in one's own files, lines from 1. */
-export interface SharedPlace {
-  path: string;
-  line: number;
-}
+export type SharedPlace = { path: string; line: number };
 
 export interface Statement {
   text: string;
