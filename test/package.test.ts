@@ -92,7 +92,7 @@ test.skipIf(isQuick)(
     const packages = paths.filter((path) => /(^|node_modules\/)(@[^/]+\/)?[^/]+\/package\.json$/.test(path));
     expect(packages.length).toBeLessThan(30);
     expect(run(['remember', 'Always use pnpm.']).status).toBe(0);
-    expect(run(['recall']).stdout).toContain('Always use pnpm.');
+    expect(run(['next']).stdout).toContain('Always use pnpm.');
     expect(run(['setup', 'codex', '--yes']).stdout).toContain('hooks, one with each prompt: ~/.codex/hooks.json');
     expect(run(['doctor']).stdout).toContain('ok    hook of Codex: ~/.codex/hooks.json');
     // As a library, without the SDK that only whoever calls it may have.

@@ -16,6 +16,7 @@ const MODULES: CommandModule[] = [
   { names: ['learn', 'dream'], load: () => import('./learn-command.ts') },
   { names: ['remember', 'forget'], load: () => import('./remember-command.ts') },
   { names: ['why'], load: () => import('./why-command.ts') },
+  { names: ['next'], load: () => import('./next-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },
@@ -26,7 +27,6 @@ const MODULES: CommandModule[] = [
   { names: ['serve', 'open'], load: () => import('./serve-command.ts') },
   { names: ['mcp'], load: () => import('./mcp-command.ts') },
   { names: ['worker'], load: () => import('./worker-command.ts') },
-  { names: ['recall'], load: () => import('./recall-command.ts') },
 ];
 
 /** What is called otherwise now. */
@@ -34,6 +34,7 @@ const FORMER: Record<string, string> = {
   enqueue: 'nocturne learn --later, or nocturne dream --later',
   extract: 'nocturne learn',
   pin: 'nocturne show TOPIC --pin',
+  recall: 'nocturne next',
   reprocess: 'nocturne learn --again',
   restore: 'nocturne undo --file PATH --version ID',
   sessions: 'nocturne list --sessions',
@@ -43,6 +44,8 @@ const FORMER: Record<string, string> = {
 /** Runs the command line and sets the exit code, as the table in output.ts says. `parts`: what apps are made with in the place of the usual. */
 export async function main(argv: string[], parts: Parts = {}): Promise<void> {
   const [asked, ...rest] = argv.slice(2);
+  // Hooks are installed by this name.
+  if (asked === 'recall' && rest.includes('--hook')) return main([...argv.slice(0, 2), 'next', ...rest], parts);
   // Programs ask this before they ask anything else: it loads nothing.
   if ((asked === '--version' || asked === '-V') && rest.length === 0)
     return (await import('../terminal/output.ts')).print(version());

@@ -20,6 +20,7 @@ const GROUPS = {
     'remember',
     'forget',
     'why',
+    'next',
     'undo',
     'review',
     'pause',
@@ -27,19 +28,7 @@ const GROUPS = {
     'open',
   ],
   'Jobs and numbers': ['dream', 'config', 'cost', 'worker'],
-  'Under the hood': [
-    'check',
-    'redact',
-    'retry',
-    'export',
-    'import',
-    'snapshot',
-    'stores',
-    'keys',
-    'serve',
-    'mcp',
-    'recall',
-  ],
+  'Under the hood': ['check', 'redact', 'retry', 'export', 'import', 'snapshot', 'stores', 'keys', 'serve', 'mcp'],
 };
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */

@@ -9,7 +9,7 @@ import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { passagesOf } from '../rules/spoken-text.ts';
 import { isWithinTokens } from '../transcript/excerpt/tokens.ts';
 import type { ScopedPlace } from './recalled-places.ts';
-import { answerWithin } from './within-session.ts';
+import { type Asked, answerWithin, lookAround } from './within-session.ts';
 
 const MOST_TOKENS = 1_000;
 /** What a person types is shorter; of more the beginning and the end tell what it is about. */
@@ -22,17 +22,35 @@ export async function answerPrompt(
 ): Promise<string> {
   const words = typedOf(textOf(input.prompt) ?? '');
   if (!config.recallPrompts || words === '') return '';
-  return answerWithin(config, { input, isOver, kind: 'prompt:' }, async ({ own, places, shown }) => {
-    const found: Placed[] = [];
-    for (const place of places) {
-      if (!place.row) continue;
-      const isShown = (said: string) => shown.some(({ text }) => text.includes(asContent(said, place.isForeign)));
-      const near = await nearTo(place.source, { prompt: words, isShown });
-      found.push(...near.map((line) => ({ ...line, place })));
-      if (isOver()) return '';
-    }
-    return layOut(found, { own, isOver });
+  return answerWithin(config, { input, isOver, kind: 'prompt:' }, async (asked) => {
+    return (await nearWords(words, asked, isOver)).text;
   });
+}
+
+/** What a session is told with its first prompt, when it began with the text `told`; null for nothing. Nothing is noted. */
+export async function promptNext(config: Config, { cwd, prompt, told }: Record<'cwd' | 'prompt' | 'told', string>) {
+  const words = typedOf(prompt);
+  if (!config.recallPrompts || words === '') return null;
+  const shown = told === '' ? [] : [{ request: '', text: told }];
+  return (await lookAround(config, cwd, (at) => nearWords(words, { ...at, shown }, () => false))) ?? null;
+}
+
+async function nearWords(words: string, { own, places, shown }: Asked, isOver: () => boolean): Promise<Near> {
+  const found: Placed[] = [];
+  const known: string[] = [];
+  const isShown = (place: Place) => (said: string) => {
+    const is = shown.some(({ text }) => text.includes(asContent(said, place.isForeign)));
+    if (is) known.push(said);
+    return is;
+  };
+  for (const place of places) {
+    if (!place.row) continue;
+    const near = await nearTo(place.source, { prompt: words, isShown: isShown(place) });
+    found.push(...near.map((line) => ({ ...line, place })));
+    if (isOver()) return { text: '', lines: [], known, leftOut: [] };
+  }
+  const { text, lines } = await layOut(found, { own, isOver });
+  return { text, lines, known, leftOut: found.filter((line) => !lines.some(({ said }) => said === line.said)) };
 }
 
 /** Of a prompt what the person typed, where that is enough to search by. */
@@ -50,10 +68,19 @@ type Place = ScopedPlace;
 interface Placed extends NearLine {
   place: Place;
 }
+interface Near {
+  text: string;
+  lines: NearLine[];
+  /** What is as near, and was told before. */
+  known: string[];
+  /** What found no room, or holds a secret. */
+  leftOut: NearLine[];
+}
 
 /** The section with the nearest of the lines, as many as it has room for, each place's and topic's together. */
-async function layOut(found: Placed[], { own, isOver }: { own: Place; isOver(): boolean }): Promise<string> {
-  if (found.length === 0) return '';
+async function layOut(found: Placed[], { own, isOver }: { own: Place; isOver(): boolean }) {
+  const nothing = { text: '', lines: [] as Placed[] };
+  if (found.length === 0) return nothing;
   const section = await frameOf('recall-prompt', own.called);
   const frames = new Map<Place, (body: string) => string>();
   for (const { place } of found)
@@ -78,11 +105,11 @@ async function layOut(found: Placed[], { own, isOver }: { own: Place; isOver(): 
     if (said.has(line.said)) continue;
     const more = [...shown, line];
     if (!isWithinTokens(textOfAll(more), MOST_TOKENS)) break;
-    if (isOver()) return '';
+    if (isOver()) return nothing;
     // A line that a person wrote a secret into is told by no prompt.
     if ((await redact(line.heading + line.text)).found.length > 0) continue;
     said.add(line.said);
     shown = more;
   }
-  return textOfAll(shown);
+  return { text: textOfAll(shown), lines: shown };
 }

@@ -20,7 +20,7 @@ import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { branchOf, checkoutRoot, type Enablement } from '../memory/paths.ts';
 import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir } from '../memory/places.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
-import { countLines } from '../memory/recall/recall-section.ts';
+import { countLines, NOTHING_TOLD } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { memorySnapshotDir, sayOffer } from '../memory/text/team-topic.ts';
 import { pausesOf } from '../queue/pauses.ts';
@@ -56,6 +56,8 @@ export interface RecallOptions {
   tokens?: number;
   /** Of the whole section. Default: 10,000. */
   characters?: number;
+  /** It is only asked what would be told: nothing is noted as shown or used. */
+  isOnlyAsked?: boolean;
 }
 
 export interface RecallResult extends Recall {
@@ -117,8 +119,7 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 function nothingOf(memory: string, standing: Enablement): Signed {
-  const nothing = { text: '', index: null, topics: [], entries: [], beside: [], sign: '' };
-  return { memory, standing, isRepeated: false, ...nothing };
+  return { memory, standing, isRepeated: false, text: '', ...NOTHING_TOLD, beside: [], sign: '' };
 }
 
 /** Whose memory is asked for, and its directory, or its id. */
@@ -163,7 +164,8 @@ async function build(
   const notes = notice === undefined ? [] : [`nocturne: ${notice.replace(/\.$/, '')}. Tell the user.`];
   const request = { query, hasIndex, limits: { tokens, characters }, notes };
   const keeper = keeperOf(own, beside);
-  const given = opened && session !== '' && keeper !== undefined ? { session, memory: keeper } : null;
+  const given =
+    opened && session !== '' && keeper !== undefined && !options.isOnlyAsked ? { session, memory: keeper } : null;
   const key = hash(
     'sha256',
     JSON.stringify([request, scope, cwd, isAlone, await timesForgotten(opened, [own, ...beside])]),
@@ -187,7 +189,7 @@ async function build(
   for (const [place, { topics }] of [[own, found] as const, ...besideOf(beside, found)]) {
     const paths = (those: typeof topics) => those.map(({ path }) => path);
     const uses = { shown: paths(topics), used: paths(topics.filter(({ matches }) => matches)), at };
-    if (opened && place.row) await noted(() => noteUsesOf(opened, place.row?.id ?? '', uses));
+    if (opened && place.row && !options.isOnlyAsked) await noted(() => noteUsesOf(opened, place.row?.id ?? '', uses));
   }
   const parts = besideOf(beside, found).map(([{ id: memory }, part]) => ({ ...part, memory }));
   if (opened && kept && found.text !== '')

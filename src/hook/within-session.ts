@@ -45,26 +45,39 @@ export async function answerWithin(
 ): Promise<string> {
   const [hookEventName, session] = [textOf(input.hook_event_name), textOf(input.session_id)];
   if (!hookEventName || !session || textOf(input.agent_id)) return '';
+  const cwd = textOf(input.cwd) ?? process.cwd();
+  const answer = await lookAround(config, cwd, async (at, keeper) => {
+    if (isOver()) return '';
+    const shown = await recalledTexts(at.db, { session, memory: keeper });
+    const text = await say({ ...at, shown });
+    if (text === '' || isOver()) return '';
+    const request = kind + hash('sha256', text).slice(0, 16);
+    const given = { session, memory: keeper, request, text, at: config.clock.now().toISOString() };
+    const noted = keepRecalled(at.db, given).then(() => true);
+    if (!(await Promise.race([noted, wait(WAIT_MS, false)])) || isOver()) return '';
+    return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
+  });
+  return answer ?? '';
+}
+
+/** Undefined where nothing may be told there. `keeper`: the memory with which recall at the beginning of a session notes it, too. */
+export async function lookAround<T>(
+  config: Config,
+  cwd: string,
+  work: (at: Omit<Asked, 'shown'>, keeper: string) => Promise<T>,
+): Promise<T | undefined> {
   const { home, databaseUrl: url, clock } = config;
-  if (url === undefined && statNow(databasePath(home)) === null) return '';
+  if (url === undefined && statNow(databasePath(home)) === null) return undefined;
   const db = await openDatabase({ home, url });
   const memories = new Memories({ db, home, clock });
-  const [now, cwd] = [clock.now(), textOf(input.cwd) ?? process.cwd()];
   try {
-    if (!(await enablementFor(config, { pauses: await pausesOf(db, now), cwd })).enabled) return '';
+    const pauses = await pausesOf(db, clock.now());
+    if (!(await enablementFor(config, { pauses, cwd })).enabled) return undefined;
     const place = scopeDir(config, { memory: 'project', cwd });
     const memory = isStoreId(place, config) ? place : canonicalPath(place);
     const { own, beside } = await placesFor({ config, opened: { db, memories } }, memory, { cwd });
-    // Where recall at the beginning of a session notes it, too.
     const keeper = keeperOf(own, beside);
-    if (keeper === undefined || isOver()) return '';
-    const shown = await recalledTexts(db, { session, memory: keeper });
-    const text = await say({ db, own, places: [own, ...beside], cwd, shown });
-    if (text === '' || isOver()) return '';
-    const request = kind + hash('sha256', text).slice(0, 16);
-    const noted = keepRecalled(db, { session, memory: keeper, request, text, at: now.toISOString() }).then(() => true);
-    if (!(await Promise.race([noted, wait(WAIT_MS, false)])) || isOver()) return '';
-    return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
+    return keeper === undefined ? keeper : await work({ db, own, places: [own, ...beside], cwd }, keeper);
   } finally {
     await memories.close();
     // What still waits for others to write ends with the process.

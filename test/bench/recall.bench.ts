@@ -86,12 +86,12 @@ async function measure(name: string, options: RecallOptions): Promise<void> {
   );
 }
 
-/** Wall time of `nocturne recall` as a process of its own, over a memory directory, in milliseconds. */
+/** Wall time of `nocturne next` as a process of its own, over a memory directory, in milliseconds. */
 function processMs(memory: string): number {
   const door = join(import.meta.dirname, '../../src/cli/nocturne.js');
   const env = { ...environment, NOCTURNE_MEMORY_DIR: memory, NODE_COMPILE_CACHE: join(root, 'compiled') };
   const start = performance.now();
-  execFileSync(process.execPath, [door, 'recall'], { env, cwd: root, stdio: 'ignore' });
+  execFileSync(process.execPath, [door, 'next'], { env, cwd: root, stdio: 'ignore' });
   return performance.now() - start;
 }
 
@@ -104,7 +104,7 @@ for (let round = 0; round < 11; round++) {
 }
 const beyond = median(full) - median(empty);
 console.log(
-  `${topics} topics; nocturne recall as a process: ${median(full).toFixed(0)} ms, of which start-up ` +
+  `${topics} topics; nocturne next as a process: ${median(full).toFixed(0)} ms, of which start-up ` +
     `${median(empty).toFixed(0)} ms, recall ${beyond.toFixed(0)} ms (medians of 11)`,
 );
 await measure('recall', { cwd: root });

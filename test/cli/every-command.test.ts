@@ -63,7 +63,7 @@ const CALLS: Record<string, (string | number)[][]> = {
   worker: [['worker', '--once']],
   redact: [['redact', '--match', 'correct horse', '--dry-run']],
   retry: [['retry', '--failed']],
-  recall: [['recall', '--query', 'pnpm']],
+  next: [['next', '--prompt', 'pnpm']],
   mcp: [['mcp', '--json']],
   export: [['export', 'CARRIED']],
   import: [['import', 'CARRIED']],
@@ -78,7 +78,7 @@ const CALLS: Record<string, (string | number)[][]> = {
 const SERVE = /^(serve|open|stores|keys|move)\b/;
 
 /** Files, differences and what a program reads are printed as they are. */
-const AS_IT_IS = /^(show( (?!.*--history).*)?|setup|mcp|dream --dry-run|recall)\b/;
+const AS_IT_IS = /^(show( (?!.*--history).*)?|setup|mcp|dream --dry-run|next)\b/;
 
 function freshHome() {
   const [home, project] = [tempDir(), tempDir()];

@@ -19,7 +19,7 @@ function world() {
   return { dir, environment, filesIn };
 }
 
-test.each([['list'], ['search', 'beta'], ['recall'], ['show', 'hosts'], ['why', 'hosts'], ['check']])(
+test.each([['list'], ['search', 'beta'], ['next'], ['show', 'hosts'], ['why', 'hosts'], ['check']])(
   'nocturne %s finds what is in a directory that nobody set up, and makes nothing in it, also a second time',
   async (...args) => {
     const { environment, filesIn } = world();

@@ -54,7 +54,7 @@ test.each(SCOPES)('an agent that declares memory: %s gets that scope alone, at e
   onTestFinished(() => agent.close());
   expect(told(agent.systemPrompt)).toEqual([scope]);
   vi.spyOn(process, 'cwd').mockReturnValue(at.cwd);
-  const recalled = await runHere(['recall', '--definition', definition], at.environment);
+  const recalled = await runHere(['next', '--definition', definition], at.environment);
   expect(told(recalled.stdout)).toEqual([scope]);
   const started = await hooked(at, subagent('reviewer'));
   expect(started).toMatchObject({ event: 'SubagentStart', says: [scope] });
@@ -107,7 +107,7 @@ test.each(['everything', 'true', '[user]'])(
       message: expect.stringContaining(definition),
       remedy: 'Write memory: project, memory: user or memory: local.',
     });
-    const { code, stderr } = await runHere(['recall', '--definition', definition], at.environment);
+    const { code, stderr } = await runHere(['next', '--definition', definition], at.environment);
     expect([code, stderr]).toEqual([1, expect.stringContaining('memory: project, memory: user or memory: local')]);
     const input = JSON.stringify({ ...subagent('reviewer'), cwd: at.cwd });
     const silent = await runHere(['recall', '--hook'], at.environment, { stdin: input });

@@ -31,7 +31,7 @@ test.each([
   }
   const { stdout } = await runHere(['remember', PNPM], inShell);
   expect(stdout).toContain(`found by ${agent}`);
-  const { stdout: told } = await runHere(['recall'], environment);
+  const { stdout: told } = await runHere(['next'], environment);
   expect(told).toContain(`**project** [written by a program] ${PNPM}`);
   const { stdout: why } = await runHere(['why', PNPM], environment);
   expect(why).toMatch(/written by a program/);

@@ -89,7 +89,7 @@ test('a file is no memory directory, for commands that only look either', async 
   const { nocturne } = await testApp();
   const file = join(tempDir(), 'notes.md');
   writeFileSync(file, 'Notes.\n');
-  for (const command of [['list'], ['search', 'x'], ['--json'], ['remember', 'Always use pnpm.'], ['recall']]) {
+  for (const command of [['list'], ['search', 'x'], ['--json'], ['remember', 'Always use pnpm.'], ['next']]) {
     expect(await nocturne(...command, '--memory', file)).toMatchObject({
       code: 1,
       stdout: '',

@@ -41,7 +41,7 @@ const TELLS_CPU = `data:text/javascript,${encodeURIComponent(`
     writeFileSync(process.env.NOCTURNE_TEST_CPU, String((user + system) / 1e6));
   });`)}`;
 
-const COMMANDS = [['list'], ['search', 'pnpm'], ['recall'], ['check'], ['list', '--day']];
+const COMMANDS = [['list'], ['search', 'pnpm'], ['next'], ['check'], ['list', '--day']];
 const STATUS = ['--json'];
 /** In the small size one has a process of its own, and the others are run in this one. */
 const OF_THEIR_OWN = waysTaken([...COMMANDS, STATUS]);

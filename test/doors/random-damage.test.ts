@@ -162,7 +162,7 @@ test.each(Array.from({ length: CASES }, (_, n) => SEED + n))(
     DAMAGES[kind]?.(path, random);
     const about = `${kind}: ${path}`;
     const before = existsSync(path) && statSync(path).isFile() ? readFileSync(path).length : 'none';
-    for (const command of ['--json', 'recall', 'dream', 'check', 'list']) {
+    for (const command of ['--json', 'next', 'dream', 'check', 'list']) {
       const startedMs = performance.now();
       expectWords(`${about} (${before}), ${command}`, await nocturne(world, command), startedMs);
     }

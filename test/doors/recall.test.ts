@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { answerHook } from '../../src/hook/start-recall.ts';
+import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { agentMemory } from '../../src/tools/own-agent.ts';
 import { type TestApp, testApp } from '../support/app.ts';
 import { COMPILED, DOOR } from '../support/run.ts';
@@ -67,24 +67,20 @@ function sessionStart(more: object = {}): string {
   return JSON.stringify({ ...common, hook_event_name: 'SessionStart', source: 'startup', ...more });
 }
 
-test('nocturne recall prints the section; --json tells what is in it', async () => {
+test('recall is one section, and says what is in it', async () => {
   const { environment, dir } = await filledApp();
-  const { code, stdout, stderr } = await runHere(['recall', '--query', 'releases'], environment);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/^<nocturne-memory>\n[\s\S]*Cut them on Fridays[\s\S]*\n<\/nocturne-memory>\n$/);
-  const { values } = await runJsonHere<Record<string, unknown>>(['recall', '--query', 'releases'], environment);
-  expect(values).toMatchObject([
-    {
-      memory: dir,
-      standing: { enabled: true },
-      index: { lines: 4, shownLines: 4 },
-      topics: [
-        { path: 'releases.md', type: 'feedback', matches: true, gone: [], isCut: false },
-        { path: 'user.md', matches: false },
-      ],
-      entries: [],
-    },
-  ]);
+  const told = await recallFor(await loadConfig({}, environment), { query: 'releases' });
+  expect(told.text).toMatch(/^<nocturne-memory>\n[\s\S]*Cut them on Fridays[\s\S]*\n<\/nocturne-memory>$/);
+  expect(told).toMatchObject({
+    memory: dir,
+    standing: { enabled: true },
+    index: { lines: 4, shownLines: 4 },
+    topics: [
+      { path: 'releases.md', type: 'feedback', matches: true, gone: [], isCut: false },
+      { path: 'user.md', matches: false },
+    ],
+    entries: [],
+  });
 });
 
 test('where the disk does not let the rows be opened, recall goes by the files', async () => {
@@ -120,12 +116,12 @@ test('search --all finds what any known memory says, and where; a typo is asked 
 test('recall makes no directory and no file where nothing is remembered', async () => {
   const home = tempDir();
   const environment: Environment = { PATH: process.env.PATH, HOME: home, NOCTURNE_MEMORY_DIR: join(home, 'a/memory') };
-  const { code, stdout, stderr } = await runHere(['recall'], environment);
+  const { code, stdout, stderr } = await runHere(['next'], environment);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-  expect(stderr).toContain('Nothing is remembered in');
+  expect(stderr).toContain('nothing is remembered in');
   expect(existsSync(join(home, 'a'))).toBe(false);
   fill(join(home, 'a/memory'));
-  await runHere(['recall'], environment);
+  await runHere(['next'], environment);
   expect(readdirSync(join(home, 'a/memory')).sort()).toEqual(['MEMORY.md', 'releases.md', 'user.md']);
 });
 
@@ -200,9 +196,10 @@ test('what is forgotten or redacted is not given to a session again', async () =
 });
 
 test('recall says which topics were used: those that a query asked for', async () => {
-  const { nocturne, rows } = await filledApp();
-  await nocturne('recall');
-  await nocturne('recall', '--query', 'when are releases cut');
+  const { environment, nocturne, rows } = await filledApp();
+  const config = await loadConfig({}, environment);
+  for (const query of [undefined, 'when are releases cut']) await recallFor(config, { query });
+  await nocturne('next', '--prompt', 'when are releases cut');
   const uses = await rows('uses');
   expect(uses.get('releases.md')).toMatchObject({ shown: 2, used: 1 });
   expect(uses.get('user.md')).toMatchObject({ shown: 2, used: 0 });
@@ -236,7 +233,7 @@ test('pause and resume: no recall, no extraction, no dream unasked; sessions wai
     stdout: 'nocturne is paused until today 03:30\n',
   });
   expect(await answer(environment)).toBe('');
-  expect((await runHere(['recall'], environment)).stderr).toContain('paused until today 03:30');
+  expect((await runHere(['next'], environment)).stderr).toContain('paused until today 03:30');
   await runHere(['learn', '--later', aSession(['Always use pnpm instead of npm.', 'Thanks.']).path], environment);
   const { stderr } = await runHere(['worker', '--once'], environment);
   expect(stderr).toContain('off, again at 2026-11-21 03:00');

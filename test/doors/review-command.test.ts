@@ -221,7 +221,7 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
   expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
   expect((await said('why', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
   expect((await said('list')).stdout).toContain('Always use pnpm instead of npm.');
-  expect((await said('recall')).stdout).toContain('Always use pnpm instead of npm.');
+  expect((await said('next')).stdout).toContain('Always use pnpm instead of npm.');
   await said('review', '--reject-all', '--because', 'We use yarn.');
   expect(await said()).toMatchObject({ code: 0 });
   expect((await said('why', SESSION)).stdout).toContain('We use yarn.');

@@ -65,6 +65,6 @@ test('a conflict that git left is named by check, and neither recalled nor chang
     code: 1,
     stdout: expect.stringMatching(/hosts\.md.*conflict markers that a merge left/s),
   });
-  expect((await nocturne('recall')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
+  expect((await nocturne('next')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
   expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(CONFLICT);
 });

@@ -55,9 +55,9 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
 
   const ben = colleague(ada.tree);
   expect(await ben.check()).toEqual({ code: 3, state: 'not-applied' });
-  const offer = await ben.nocturne('recall');
+  const offer = await ben.nocturne('next');
   expect(offer.stdout).toMatch(
-    /^<nocturne-memory>\n[\s\S]*never applied here[^\n]*nocturne snapshot check[\s\S]*<\/nocturne-memory>\n?$/,
+    /\n<nocturne-memory>\n[\s\S]*never applied here[^\n]*nocturne snapshot check[\s\S]*<\/nocturne-memory>\n/,
   );
   expect(offer.stdout).not.toContain('8443');
   expect((await ben.nocturne()).stdout).toContain('\n    nocturne snapshot check\n');
@@ -69,7 +69,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
 
   expect(await ben.nocturne('snapshot', 'apply')).toMatchObject({ code: 0, stdout: expect.stringContaining('add') });
   expect(await ben.check()).toEqual({ code: 0, state: 'up-to-date' });
-  const recalled = (await ben.nocturne('recall')).stdout;
+  const recalled = (await ben.nocturne('next')).stdout;
   expect(recalled).toContain('8443');
   expect(recalled).not.toContain('nocturne snapshot');
   expect((await ben.nocturne('--verbose')).stdout).not.toMatch(/^snapshot/m);
@@ -80,7 +80,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
   await ada.nocturne('snapshot', 'create');
   git(ada.tree, 'commit', '-am', 'more');
   git(ben.tree, 'pull');
-  expect((await ben.nocturne('recall')).stdout).toContain('a newer one');
+  expect((await ben.nocturne('next')).stdout).toContain('a newer one');
   const diff = await ben.nocturne('snapshot', 'check', '--diff');
   expect(diff).toMatchObject({ code: 3, stdout: expect.stringContaining('collides') });
   expect(diff.stdout).toMatch(/^--- here\/deploys\.md\n\+\+\+ snapshot\/deploys\.md\n[\s\S]*-.*1111.*\n\+.*2222/m);
@@ -98,7 +98,7 @@ test('a broken snapshot is an error of its commands, a warning of doctor, and no
   });
   expect((await ada.nocturne('snapshot', 'check')).code).toBe(1);
   expect((await ada.nocturne('doctor')).stdout).toMatch(/warn {2}snapshot: .*cannot be used/);
-  expect(await ada.nocturne('recall')).toMatchObject({ stdout: '' });
+  expect(await ada.nocturne('next')).toMatchObject({ stdout: '' });
   expect((await ada.nocturne()).code).toBe(0);
   expect(existsSync(ada.memory)).toBe(false);
 });

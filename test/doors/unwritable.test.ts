@@ -18,8 +18,8 @@ test('what only looks works where nothing can be written, and says what it says 
   await app.close();
   const run = (...args: string[]) => runHere(args, environment);
   const looks = [
-    ['recall'],
-    ['recall', '--session', 's1'],
+    ['next'],
+    ['next', '--prompt', 'alpha'],
     ['list'],
     ['search', 'alpha'],
     ['list', '--day'],
@@ -68,7 +68,7 @@ test('what only looks makes nothing where nothing is', async () => {
     ['why', 'x'],
     ['show', '--history'],
     ['show', 'a', '--diff'],
-    ['recall'],
+    ['next'],
     ['list', '--sessions'],
     ['check'],
     ['show', '--edit', '--json'],

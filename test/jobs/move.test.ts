@@ -7,6 +7,7 @@ import { move } from '../../jobs/move.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { Db, Row } from '../../src/db/sql.ts';
+import { recallFor } from '../../src/hook/start-recall.ts';
 import { Memories } from '../../src/memory/memories.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { putWork } from '../../src/worker/work-item.ts';
@@ -42,7 +43,7 @@ describe.skipIf(noPostgres)(`stores move ${noPostgres}`, () => {
     await done(here, 'remember', 'Deploys happen on Tuesdays.');
     await done(here, 'remember', 'The gate is green.');
     await done(here, 'forget', 'gate is green', '--yes');
-    await done(here, 'recall', '--session', 's1', '--query', 'pnpm');
+    await recallFor(await loadConfig({}, here), { session: 's1', query: 'pnpm' });
     return { database, top, dir, here, shared, done, home: join(top, 'home') };
   }
   type At = Awaited<ReturnType<typeof world>>['here'];

@@ -34,7 +34,7 @@ async function written(options: Parameters<typeof served>[0] = {}) {
   await memories.update((own as { id: string }).id, { memory_store_id: id, content });
   await memories.create(id, { path: '/ports.md', content: topic('Ports', 'The shop listens on port 8443.') });
   const recalled = async () => {
-    const { stdout } = await runHere(['recall'], at.environment);
+    const { stdout } = await runHere(['next', '--agent', 'codex'], at.environment);
     return stdout;
   };
   return { ...at, id, key, memories, recalled, file: (path: string) => readFileSync(join(at.dir, path), 'utf8') };

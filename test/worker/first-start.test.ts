@@ -62,7 +62,7 @@ test('a home is taken in once, with what was learned, pinned, paused, proposed a
   });
   for (const words of [PNPM, LINTER, REDIS, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
   expect(await kept(NAMES)).toBe(0);
-  expect((await run('recall', ...at)).stdout).toContain(PNPM);
+  expect((await run('next', ...at)).stdout).toContain(PNPM);
   expect((await run('why', PNPM, ...at)).stdout).toContain('11111111');
   const proposals = await json<{ kind: string; state: string }[]>('review', ...at);
   expect(proposals.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['add waiting', 'add waiting']);
@@ -173,14 +173,14 @@ test('a home of `next` alone moves up whole: versions, undo, what was forgotten,
   expect(existsSync(join(old.home, 'next'))).toBe(false);
   expect(readFileSync(join(old.home, 'config.json'), 'utf8')).toContain('900');
   expect((await run('learn', session)).code).toBe(0);
-  expect((await run('recall', ...at)).stdout).not.toContain('at noon');
+  expect((await run('next', ...at)).stdout).not.toContain('at noon');
   expect(await json('undo', '--last', ...at)).toMatchObject({ outcome: 'undone', kind: 'remember' });
   expect(await json('undo', '--last', ...at)).toMatchObject({ outcome: 'undone', kind: 'forget' });
-  expect((await run('recall', ...at)).stdout).toContain('at noon');
+  expect((await run('next', ...at)).stdout).toContain('at noon');
   expect(server.requests).toHaveLength(asked);
   // Schedules and agents' settings may name it still.
   const inner = join(old.home, 'next');
-  expect((await runHere(['recall', ...at], { ...environment, NOCTURNE_HOME: inner })).stdout).toContain('at noon');
+  expect((await runHere(['next', ...at], { ...environment, NOCTURNE_HOME: inner })).stdout).toContain('at noon');
   mkdirSync(join(inner, 'spool'), { recursive: true });
   writeFileSync(join(inner, 'spool/0.json'), '{}');
   expect((await run('list', ...at)).code).toBe(0);
@@ -193,10 +193,10 @@ test('a home of `next` beside one of an earlier nocturne: both are taken in, eac
   const beside = await besideIt(old, environment);
   const asked = server.requests.length;
   for (const words of [PNPM, THURSDAYS]) expect([words, await kept(words)]).toEqual([words, 1]);
-  expect((await run('recall', ...beside.at)).stdout).toContain('Always mow on Fridays.');
+  expect((await run('next', ...beside.at)).stdout).toContain('Always mow on Fridays.');
   expect(await json(...at)).toMatchObject({ spendToday: { usedTokens: 440, ceilingTokens: 400_000 } });
   for (const path of [old.session('1'), beside.session]) expect((await run('learn', path)).code).toBe(0);
-  expect((await run('recall', ...beside.at)).stdout).not.toContain('at noon');
+  expect((await run('next', ...beside.at)).stdout).not.toContain('at noon');
   expect(server.requests).toHaveLength(asked);
 });
 
@@ -263,7 +263,7 @@ test(`a database that machines shared is taken in, once ${noPostgres}`, async ({
   await old.fill(database.url);
   const shared = { NOCTURNE_DATABASE_URL: database.url };
   const { server, run, json, at } = await begin(old, shared);
-  const recalled = async () => (await run('recall', ...at)).stdout;
+  const recalled = async () => (await run('next', ...at)).stdout;
   expect(await json<Listed>('list', ...at)).toMatchObject({
     topics: [{ name: 'working-agreements' }],
     waiting: [{ text: REDIS }, { text: THURSDAYS }],

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { answerPrompt } from '../../src/hook/prompt-recall.ts';
+import { recallFor } from '../../src/hook/start-recall.ts';
 import { environmentIn } from '../support/app.ts';
 import { noPostgres, type OwnDatabase, ownDatabase } from '../support/own-database.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -89,8 +90,8 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
   });
 
   test('a session is given the same by the other machine; a prompt is given what is near; a forgotten line is given to nobody', async () => {
-    type Recalled = { text: string; memory: string; isRepeated: boolean };
-    const recall = (at: Machine) => at.json<Recalled>('recall', '--session', 's1', '--query', 'trees');
+    const recall = async ({ environment }: Machine) =>
+      recallFor(await loadConfig({}, environment), { session: 's1', query: 'trees' });
     const first = await recall(here);
     expect(first).toMatchObject({ memory: id, isRepeated: false, text: expect.stringContaining('before noon') });
     expect(await recall(there)).toMatchObject({ text: first.text, isRepeated: true });

@@ -21,6 +21,8 @@ export interface NearLine {
   text: string;
   /** The higher, the nearer. */
   score: number;
+  /** What it shares with the prompt. */
+  shares: string[];
 }
 
 /** Of so many topics the lines are compared. */
@@ -75,13 +77,13 @@ export async function nearTo(
         heading: `### ${topic.path}${topic.type ? ` (${topic.type})` : ''}\n`,
         said: text,
         text: `${sayNewer(newerThan(text))}- ${mark}${text}${sayDay(line)}\n`,
-        score: nearness(asked, text, { about: aboutOf(topic), subject, isSubject, isRare }),
+        ...nearness(asked, text, { about: aboutOf(topic), subject, isSubject, isRare }),
       };
     }),
   );
   const ofLogs = unsorted.map((entry): NearLine => {
     const { text: said } = entry;
-    return { heading: UNSORTED, said, text: sayUnsorted(entry), score: nearness(asked, said, { ...NO_TOPIC, isRare }) };
+    return { heading: UNSORTED, said, text: sayUnsorted(entry), ...nearness(asked, said, { ...NO_TOPIC, isRare }) };
   });
   const near = [...ofTopics, ...ofLogs];
   // Measured by what was shown, too: else a session that asks again is told what is less and less near.
@@ -146,18 +148,19 @@ function rarityOf(rare: ReadonlySet<string>, topics: Topic[]): (word: string) =>
 
 const NO_TOPIC = { about: '', subject: '', isSubject: () => false };
 
-/** 0 for what is not near: by a rare word, a path or another value, a name, or what its topic is named for. */
+/** A score of 0 for what is not near: by a rare word, a path or another value, a name, or what its topic is named for. */
 function nearness(
   { words, values, names }: Asked,
   line: string,
   of: { about: string; subject: string; isSubject(word: string): boolean; isRare(word: string): boolean },
-): number {
+): Pick<NearLine, 'score' | 'shares'> {
   const [ofLine, ofTopic, ofSubject] = [wordsIn(line), wordsIn(of.about), wordsIn(of.subject)];
   const [shared, others] = [words.filter((word) => has(ofLine, word)), words.filter((word) => !has(ofLine, word))];
   const inTopic = others.filter((word) => has(ofTopic, word)).length;
-  const named = values.filter((value) => containsLiteral(value, line)).length;
+  const named = values.filter((value) => containsLiteral(value, line));
   const isOfSubject = shared.some((word) => has(ofSubject, word) && of.isSubject(word));
   const isOfName = names.some((name) => line.includes(name) && has(ofLine, name.toLowerCase()));
-  if (!shared.some(of.isRare) && named === 0 && !isOfSubject && !isOfName) return 0;
-  return shared.length + OF_TOPIC * inTopic + OF_VALUE * named;
+  if (!shared.some(of.isRare) && named.length === 0 && !isOfSubject && !isOfName) return { score: 0, shares: [] };
+  const score = shared.length + OF_TOPIC * inTopic + OF_VALUE * named.length;
+  return { score, shares: [...new Set([...named, ...shared])] };
 }

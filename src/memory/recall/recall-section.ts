@@ -62,6 +62,10 @@ export interface RecalledPart {
   topics: RecalledTopic[];
   /** Oldest first. */
   entries: Omit<UnsortedEntry, 'isPrograms'>[];
+  /** How many lines that agents found out are told. */
+  lessons: number;
+  /** What found no room: topics by path, how many more, and how many entries. */
+  left: { topics: string[]; more: number; entries: number };
 }
 
 export interface RecalledTopic {
@@ -75,6 +79,8 @@ export interface RecalledTopic {
   isPrograms: boolean;
   /** It holds words of the query. */
   matches: boolean;
+  /** Why it is told before others, for a person. */
+  why: string;
 }
 
 /** How much of the part each of its sections may take while the others want some too. */
@@ -94,15 +100,20 @@ export interface LaidPart {
   lessons: string[];
   /** Topics that found no room. */
   leftOut: string;
+  left: RecalledPart['left'];
 }
 
-const NOTHING: LaidPart = { index: null, topics: [], entries: [], lessons: [], leftOut: '' };
+const NO_MORE = { topics: [], more: 0, entries: 0 };
+const NOTHING: LaidPart = { index: null, topics: [], entries: [], lessons: [], leftOut: '', left: NO_MORE };
+export const NOTHING_TOLD: RecalledPart = { index: null, topics: [], entries: [], lessons: 0, left: NO_MORE };
 
-export function foundIn({ index, topics, entries }: LaidPart): RecalledPart {
+export function foundIn({ index, topics, entries, lessons, left }: LaidPart): RecalledPart {
   return {
     index: index && { lines: index.lines, shownLines: index.shownLines },
     topics: topics.map(({ found }) => found),
     entries: entries.map(({ found }) => found),
+    lessons: lessons.length,
+    left,
   };
 }
 
@@ -141,14 +152,19 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
 
   let misses = 0;
   // The newest entries win, and are told in the order in which they were said.
-  for (const unsorted of await source.unsorted()) {
+  const waiting = await source.unsorted();
+  let quoted = 0;
+  for (const unsorted of waiting) {
     if (misses === MOST_MISSES) break;
     const changes = unsorted.changes && (await clean(unsorted.changes));
     const { isPrograms, ...known } = unsorted;
     const found = { ...known, text: await clean(unsorted.text), ...(changes && { changes }) };
     const newer = newerAmong([found.text], foundIn(part).entries)(found.text);
     // What a newer one quotes as what it changes is told there.
-    if (newer.some(({ changes: known = '' }) => known.includes(found.text))) continue;
+    if (newer.some(({ changes: known = '' }) => known.includes(found.text))) {
+      quoted += 1;
+      continue;
+    }
     const text = sayNewer(newer) + sayUnsorted({ ...found, isPrograms });
     const entries = [{ found, text }, ...part.entries];
     if (isWithin(entries.map(({ text }) => text).join(''), SHARES.entries) && fits(bodyOf({ ...part, entries }))) {
@@ -202,6 +218,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       isCut: false,
       isPrograms,
       matches: topic.matches > 0,
+      why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
     const block = topicBlock(topic, { marks, now }, (text) => {
@@ -234,6 +251,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     part.topics.some(({ found }) => found.path === path) || part.lessons.some((line) => line.includes(` (${path}; `));
   const left = ranked.flatMap(({ path }) => (isTold(path) ? [] : path));
   part.leftOut = leftOutOf(left, (leftOut) => fits(bodyOf({ ...part, leftOut })));
+  part.left = { topics: left, more: others, entries: waiting.length - part.entries.length - quoted };
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
   return fits(bodyOf(part)) ? part : NOTHING;
 }

@@ -23,6 +23,8 @@ export interface RankedTopic extends ReadFile {
   matches: number;
   /** Of which sort it is, of those that are told one behind the other. */
   sort: number;
+  /** Why it is told before others, for a person. */
+  why: string;
 }
 
 /** What a session is about. */
@@ -73,7 +75,11 @@ export async function rankTopics(source: RecallSource, index: string, { query = 
       type === 'feedback' ? 0 : type === 'user' ? 1 : OPEN.test(text) ? 2 : near.has(path) ? 3 : 4,
       -(near.get(path) ?? 0),
     ];
-    return { ...file, path, type, matches, order, sort: order[3] as number, usedAt: usedAt.get(path) ?? '' };
+    const [pin, name, , sort = 0] = order;
+    const used = usedAt.get(path) ?? '';
+    const rest = SORTS[sort] ?? (used === '' ? 'changed lately' : 'it was used before');
+    const why = pin === 0 ? 'pinned' : name === 0 || matches > 0 ? 'it has words that were asked for' : rest;
+    return { ...file, path, type, matches, order, sort, why, usedAt: used };
   });
   const sorted = topics.sort((a, b) => {
     const differs = a.order.findIndex((value, at) => value !== b.order[at]);
@@ -86,6 +92,14 @@ export async function rankTopics(source: RecallSource, index: string, { query = 
   const ranked = [...new Set([...asked, ...sorted])].slice(0, MOST_TOPICS);
   return { ranked, others: sorted.length - ranked.length };
 }
+
+/** What is told first, sort by sort. */
+const SORTS = [
+  'how you want things done',
+  'about you',
+  'something in it is open',
+  'near to this place or to what was last worked on',
+];
 
 /** What is not decided, or goes on. */
 const OPEN = /^[-*] Open: /m;

@@ -10,6 +10,7 @@ import { isWithinTokens } from '../../transcript/excerpt/tokens.ts';
 import {
   foundIn,
   type LaidPart,
+  NOTHING_TOLD,
   type RecalledPart,
   recallPart,
   statementsIn,
@@ -107,7 +108,7 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const text = section(bodyOf(body));
   // Nothing but the frame, or not even room for that.
   if (body + besideText + notes === '' || !isWithin(text, 1)) {
-    return { text: '', index: null, topics: [], entries: [], beside: [] };
+    return { text: '', ...NOTHING_TOLD, beside: [] };
   }
   const dreamed = body + besideText === '' ? null : await source.lastDream(now);
   const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);

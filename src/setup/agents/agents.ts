@@ -18,6 +18,8 @@ export type AgentName = (typeof AGENT_NAMES)[number];
 export interface Agent {
   name: AgentName;
   title: string;
+  /** Its hook asks what to tell a session with a prompt. */
+  asksWithPrompt: boolean;
   file(config: Config): string;
   /**
    * The text with nocturne's part at the end of its lists; `rules`: permissions to add, only where the agent has such.
@@ -123,13 +125,14 @@ function geminiHooks({ node, hook, nocturne }: Programs, { prompts, failures }: 
 }
 
 function hookedAgent(
-  made: Omit<Agent, 'add' | 'remove' | 'find'> & {
+  made: Omit<Agent, 'add' | 'remove' | 'find' | 'asksWithPrompt'> & {
     hooks(programs: Programs, wants: Wants): Hook[];
   },
 ): Agent {
   const isOurs = (value: unknown, path: Path) => isOurHook(value, path, made.name);
   return {
     ...made,
+    asksWithPrompt: true,
     add(text, { programs, rules }, config) {
       const file = made.file(config);
       const hooks = made.hooks(programs, { prompts: config.recallPrompts, failures: config.recallFailures });
@@ -195,6 +198,7 @@ const AGENTS: Record<AgentName, Agent> = {
   opencode: {
     name: 'opencode',
     title: 'opencode',
+    asksWithPrompt: false,
     file: ({ environment }) => join(configDirectory(environment), 'opencode', 'plugins', 'nocturne.js'),
     add(text, { programs }, config) {
       if (text === '' || isOpencodePlugin(text)) return opencodePlugin({ programs, home: config.home });

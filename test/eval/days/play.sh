@@ -21,9 +21,9 @@ n=0
 while read -r day file; do
   n=$((n + 1)); next=$(date -u -d "$day + 1 day" +%F)
   NOCTURNE_NOW=${day}T22:30:00Z nocturne learn "$file" --json > "$out/extract-$n.json" 2> "$out/extract-$n.err" || true
-  NOCTURNE_NOW=${day}T22:40:00Z nocturne recall > "$out/recall-evening-$n.txt" 2>&1 || true
+  NOCTURNE_NOW=${day}T22:40:00Z nocturne next > "$out/recall-evening-$n.txt" 2>&1 || true
   NOCTURNE_NOW=${next}T03:30:00Z nocturne dream --json > "$out/dream-$n.json" 2> "$out/dream-$n.err" || true
-  NOCTURNE_NOW=${next}T08:00:00Z nocturne recall > "$out/recall-morning-$n.txt" 2>&1 || true
+  NOCTURNE_NOW=${next}T08:00:00Z nocturne next > "$out/recall-morning-$n.txt" 2>&1 || true
   cp -r "$out/memory" "$out/memory-after-$n"
 done << END
 2026-04-30 $real/88db7fea-797f-49be-9036-c762ae804ce0.jsonl

@@ -1,0 +1,153 @@
+// next: what the next session will be told, word for word, with why, and what is left out. It asks what the hooks ask, and notes
+// nothing. Also the door of the hook that agents call where a session begins: `nocturne recall --hook`, as it is installed.
+
+import { join } from 'node:path';
+import type { Config } from '../base/config/config.ts';
+import { describeError } from '../base/errors.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { isOld } from '../db/old-database.ts';
+import { readHookJson } from '../hook/hook-input.ts';
+import { promptNext } from '../hook/prompt-recall.ts';
+import { answerHook, type RecallResult, recallFor } from '../hook/start-recall.ts';
+import type { RecalledPart } from '../memory/recall/recall-section.ts';
+import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
+import { note, print, printRaw, printTable } from '../terminal/output.ts';
+import { fromHome, plainly } from '../terminal/phrases.ts';
+import { type CommonOptions, configFor, MEMORY } from './cli-options.ts';
+import type { CommandSpec } from './spec.ts';
+
+interface Given extends CommonOptions {
+  agent: AgentName;
+  prompt?: string;
+  definition?: string;
+  hook?: boolean;
+}
+
+type Prompted = Awaited<ReturnType<typeof promptNext>>;
+
+const next: CommandSpec<Given> = {
+  name: 'next',
+  about: 'what the next session will be told, word for word, and why',
+  options: [
+    ['--agent <name>', 'which agent the session is of', { choices: AGENT_NAMES, default: 'claude-code' }],
+    ['--prompt <text>', 'what the session is asked first: also what it is told with that'],
+    [
+      '--definition <file>',
+      'a file that defines a subagent: what that is told, of the memory that it declares',
+      { conflicts: 'prompt' },
+    ],
+    ['--hook', 'as a hook', { isHidden: true }],
+    ...MEMORY,
+  ],
+  json: '{ memory, standing, text, index, topics, entries, lessons, left, beside: [{ scope, memory, index, topics, entries, lessons, left }], prompt: { text, lines, known, leftOut } | null, trouble? }',
+  more: 'Asking counts as nothing told.',
+  examples: ['next', 'next --agent codex --prompt "how do we deploy"'],
+  async run({ options: given, wrong }) {
+    if (given.hook) return answerAgent(given);
+    if (given.prompt !== undefined && given.scope !== undefined && given.scope !== 'project')
+      wrong("with a prompt a session is told of its project's memory: --prompt goes with no other --scope");
+    const { agent, prompt, definition, scope: memory } = given;
+    const config = await settledFor(given);
+    const cwd = process.cwd();
+    const { isRepeated: _, ...told } = await recallFor(config, {
+      ...{ cwd, memory, definition, isOnlyAsked: true },
+      // Claude Code loads the index for the session, not for its subagents.
+      agent: definition === undefined ? agent : undefined,
+    });
+    const asked = prompt !== undefined && findAgent(agent).asksWithPrompt;
+    const prompted = asked ? await promptNext(config, { cwd, prompt, told: told.text }) : null;
+    if (given.json) return print({ ...told, prompt: prompted });
+    if (told.trouble !== undefined) return note(`nocturne: ${told.trouble}.`);
+    if (!told.standing.enabled)
+      return note(`A session here is told nothing: ${plainly(told.standing.reason, config)}.`);
+    sayStart(told, { ...given, config });
+    if (prompt !== undefined) sayPrompt(prompted, { ...given, config });
+  },
+};
+
+function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, definition, config }: Given & { config: Config }) {
+  const { title } = findAgent(agent);
+  const [who, itself] = definition === undefined ? [title, agent === 'claude-code'] : ['a subagent', false];
+  const memory = fromHome(told.memory, config);
+  if (told.text === '') note(`At its start a session of ${who} is told nothing: nothing is remembered in ${memory}.`);
+  else printRaw(`At its start a session of ${who} is told, word for word:\n\n${told.text}\n\n`);
+  const parts = [{ part: told, of: '' }, ...told.beside.map((part) => ({ part, of: ` (${OF_SCOPE[part.scope]})` }))];
+  tell(
+    'Told',
+    parts.flatMap(({ part, of }) => whysOf(part).map(([why = '', what = '']) => [why, what + of])),
+  );
+  if (itself && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
+  const limit = `no room in ${config.recallTokens} tokens (recallTokens)`;
+  tell(
+    'Left out',
+    parts.flatMap(({ part, of }) => leftOf(part).map((what) => [limit, what + of])),
+  );
+}
+
+const OF_SCOPE = { user: 'yours in all projects', local: 'of the working tree' };
+
+function tell(heading: string, rows: string[][]): void {
+  if (rows.length > 0) printTable(['Why', heading], rows);
+}
+
+function whysOf({ index, topics, entries, lessons }: RecalledPart): string[][] {
+  const list = index && `list of topics, ${index.shownLines} of ${sayCount(index.lines, 'line')}`;
+  return [
+    ...(list ? [[list, 'MEMORY.md']] : []),
+    ...topics.map(({ path, why }) => [why, path]),
+    ...entries.map(({ text }) => ['new, in no topic yet', text]),
+    ...(lessons > 0 ? [['an agent found it out', sayCount(lessons, 'line')]] : []),
+  ];
+}
+
+function leftOf({ topics, left }: RecalledPart): string[] {
+  return [
+    ...topics.flatMap(({ path, isCut }) => (isCut ? [`the end of ${path}`] : [])),
+    ...left.topics,
+    ...(left.more > 0 ? [sayCount(left.more, 'more topic')] : []),
+    ...(left.entries > 0 ? [`${left.entries} of what is in no topic yet`] : []),
+  ];
+}
+
+function sayPrompt(prompted: Prompted, { agent, config }: Given & { config: Config }) {
+  const { title, asksWithPrompt } = findAgent(agent);
+  if (!asksWithPrompt) return print(`With a prompt it is told nothing: ${title} does not ask then.`);
+  if (!config.recallPrompts) return print('With a prompt it is told nothing: recallPrompts is off.');
+  const { text = '', lines = [], leftOut = [], known = [] } = prompted ?? {};
+  if (text !== '') printRaw(`With the prompt it is told, word for word:\n\n${text}\n\n`);
+  else print('With the prompt it is told nothing more: nothing else that is remembered is near to it.');
+  tell(
+    'Told',
+    lines.map(({ said, shares }) => [`shares ${shares.join(', ')}`, said]),
+  );
+  tell('Left out', [
+    ...known.map((said) => ['told at the start', said]),
+    ...leftOut.map(({ said }) => ['no room, or a secret in it', said]),
+  ]);
+}
+
+/** At the first start what people have of an earlier nocturne is taken in, so that it is recalled. */
+async function settledFor(given: Given): Promise<Config> {
+  const config = await configFor(given);
+  if (config.databaseUrl === undefined && isOld(join(config.home, 'home.db'))) {
+    const { openApp } = await import('../worker/compose.ts');
+    await (await openApp(config)).close();
+  }
+  return config;
+}
+
+/** An agent that starts must not be kept from it: what goes wrong is said on stderr, and the answer is nothing. */
+async function answerAgent(given: Given): Promise<void> {
+  try {
+    const input = await readHookJson(process.stdin);
+    if (!input) return;
+    const config = await settledFor(given);
+    const { agent, definition, scope: memory } = given;
+    const answer = await answerHook(config, { input, options: { agent, definition, memory } });
+    if (answer !== '') print(answer);
+  } catch (error) {
+    note(`nocturne: ${describeError(error)}`);
+  }
+}
+
+export const commands: CommandSpec[] = [next];
