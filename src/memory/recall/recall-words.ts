@@ -219,3 +219,18 @@ function withoutStructure(text: string): string {
   const lines = text.split('\n').map((line) => (BEGINS_WITH_TAG.test(line) ? line.replace(ANY_TAG, '&lt;') : line));
   return lines.join('\n').replace(STRUCTURE, '&lt;');
 }
+
+// And what is told in it.
+
+/** Where lines are told: those of an index only name them. */
+const TOLD =
+  /^## (?:Changed since the topics were written|Topics|Not sorted into topics yet|Found out by agents, said by nobody)\n\n([\s\S]*?)(?=^## |^<\/?nocturne-|(?![\s\S]))/gm;
+/** What nocturne says itself among them; `Newer` says one twice. */
+const OWN_WORDS =
+  /^(?:> .*|\(cut here: read .*\)|### .*|- Newer, \d.*|Memory was last sorted on .*|<\/?nocturne-.*|# .*)$/gm;
+
+/** How many lines of what is remembered a text tells. */
+export function countLines(text: string): number {
+  const told = [...text.matchAll(TOLD)].map(([, lines = '']) => lines.replace(OWN_WORDS, ''));
+  return told.reduce((sum, lines) => sum + locateLines(`\n${lines}`).length, 0);
+}
