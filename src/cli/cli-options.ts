@@ -47,8 +47,13 @@ export const INSTRUCTIONS: OptionSpec = [
 
 /** The settings with what a command was given of them. */
 export async function configFor({ memory, model, scope }: CommonOptions): Promise<Config> {
-  const { loadConfig } = await import('../base/config/config.ts');
+  const [{ loadConfig }, { sayFormer }] = await Promise.all([
+    import('../base/config/config.ts'),
+    import('../base/config/settings.ts'),
+  ]);
   const config = await loadConfig({ memoryDir: memory, model });
+  const former = sayFormer(config.former);
+  if (former) note(`config.json: ${former}`);
   if (memory !== undefined && statNow(memory)?.isFile) {
     throw new AppError('bad-input', `--memory ${memory} is a file.`, { remedy: 'Give the memory directory.' });
   }

@@ -1,7 +1,7 @@
 // config: shows the settings that are not as by default, or one, and sets them.
 
 import { homeOfUser, loadConfig } from '../base/config/config.ts';
-import { settingsPath } from '../base/config/settings.ts';
+import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { onAppError } from '../base/errors.ts';
 import { dayOf } from '../base/time.ts';
 import { readSettingsOf, type Setting, writeSettings, writeTyped } from '../setup/settings-file.ts';
@@ -54,10 +54,13 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   const read = readSettingsOf(home, name === undefined ? [] : [name]);
   const settings = await (isWritten ? read.catch(onAppError(({ message }) => note(message) ?? [])) : read);
   if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
+  const nothing = { environment: {} as Record<string, string>, former: [] };
+  const { environment, former } = await loadConfig().catch(onAppError(() => nothing));
+  const gone = sayFormer(former);
+  if (gone) note(`config.json: ${gone}`);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
   else if (name === undefined) print('All settings are as by default. docs/settings.md lists them.');
-  const { environment } = await loadConfig().catch(onAppError(() => ({ environment: {} as Record<string, string> })));
   for (const { name } of settings) {
     const variable = WINNING[name] ?? '';
     if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);

@@ -141,11 +141,11 @@ function show(text: string): void {
 
 /** What keeps sessions from being learned from, as doctor finds it. */
 async function checkSetup(config: Config): Promise<Checked[]> {
-  const { checkHooks, checkKey, checkNight } = await import('../setup/checks.ts');
+  const { checkHooks, checkKey, checkSettings } = await import('../setup/checks.ts');
   const { problem, path } = config.agentMemory.settings;
   // Of settings that cannot be read it is told once, with what waits for them.
   const isTold = (check: Checked) => problem !== undefined && check.found.includes(path);
-  const found = [...checkNight(config), ...checkHooks(config), ...(await checkKey(config))];
+  const found = [...checkSettings(config), ...checkHooks(config), ...(await checkKey(config))];
   return found.filter((check) => check.state === 'fail' && !isTold(check));
 }
 

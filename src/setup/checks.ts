@@ -7,6 +7,7 @@ import { type AgentPorts, needsKey, OFFLINE_MODEL, type RunAgent } from '../agen
 import { explainFailure, openModel } from '../agent/model.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
+import { sayFormer, settingsPath } from '../base/config/settings.ts';
 import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../base/files/files.ts';
@@ -78,9 +79,13 @@ export function failed(what: string): (error: AppError) => Checked[] {
   return (error) => [fail(what, error.message, error.remedy ?? 'Mend it.')];
 }
 
-/** A pattern that gives no night keeps every worker from starting. */
-export function checkNight(config: Config): Checked[] {
-  return attempt(() => void nextNightly(config, config.clock.now()), failed('settings')) ?? [];
+/** A pattern that gives no night keeps every worker from starting; what is no setting any more is not read. */
+export function checkSettings(config: Config): Checked[] {
+  const former = sayFormer(config.former);
+  return [
+    ...(attempt(() => void nextNightly(config, config.clock.now()), failed('settings')) ?? []),
+    ...(former ? [warn('settings', former, `Take it out of ${settingsPath(config.home)}.`)] : []),
+  ];
 }
 
 /** The hooks of every agent that nocturne was installed for, or is found in. */

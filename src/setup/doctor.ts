@@ -34,9 +34,9 @@ import {
   checkHooks,
   checkKey,
   checkModel,
-  checkNight,
   checkNode,
   checkProgram,
+  checkSettings,
   checkSpool,
   fail,
   failed,
@@ -66,7 +66,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(url === undefined && isOnNetwork(home)
         ? [warn('home', `${home} is on a network file system`, NETWORK_RISK)]
         : []),
-      ...checkNight(config),
+      ...checkSettings(config),
       ...checkHooks(config),
       ...checkAgentSettings(config),
       ...(await of(async ({ standing }) => checkEnablement(await standing(at)))),

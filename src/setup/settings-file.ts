@@ -4,16 +4,16 @@
 // written; what was wrong before keeps nobody from mending it piece by piece.
 
 import { z } from 'zod';
-import { timesFrom } from '../base/config/config.ts';
 import {
   defaultSettings,
+  FORMER,
   newProblem,
-  parseSettings,
   readSettings,
+  sayFormer,
   settingsPath,
   settingsSchema,
 } from '../base/config/settings.ts';
-import { AppError, attempt } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { replaceText } from '../base/files/directories.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
 import { isObject, parseJson } from '../base/text/json.ts';
@@ -36,7 +36,7 @@ export async function planSettings(home: string, changes: NewSettings) {
   const file = settingsPath(home);
   const from = readTextNow(file) ?? '';
   const to = Object.entries(changes).reduce((text, [name, value]) => changed(text, { name, value, file }), from);
-  const problem = await problemOf(file, { from, to });
+  const problem = await newProblem(file, { from, to });
   if (problem) throw problem;
   return { file, from, to };
 }
@@ -55,7 +55,7 @@ export async function writeTyped(home: string, name: string, typed: string): Pro
   const json = parseJson(typed) as Json | undefined;
   const problems: AppError[] = [];
   for (const value of json === undefined ? [typed] : [json, typed]) {
-    const problem = await problemOf(file, { from, to: changed(from, { name, value, file }) });
+    const problem = await newProblem(file, { from, to: changed(from, { name, value, file }) });
     if (!problem) return writeSettings(home, { [name]: value });
     problems.push(problem);
   }
@@ -66,17 +66,6 @@ export async function writeTyped(home: string, name: string, typed: string): Pro
   throw new AppError('bad-input', `${message.replace(/\.$/, '')}; nothing was changed.`, {
     remedy: allowed ? `${name} takes: ${allowed}. ${about}`.trimEnd() : remedy,
   });
-}
-
-/** What is wrong with the new text and was not with the old one. */
-async function problemOf(file: string, { from, to }: { from: string; to: string }): Promise<AppError | undefined> {
-  const problem = await newProblem(file, { from, to });
-  const { settings } = await parseSettings(to, file);
-  if (problem || !settings) return problem;
-  return attempt(
-    () => void timesFrom(settings, { path: file, baseURL: settings.baseUrl }),
-    (error) => error,
-  );
 }
 
 function changed(text: string, { name, value, file }: { name: string; value: Json | undefined; file: string }): string {
@@ -95,7 +84,7 @@ export async function readSettingsOf(home: string, names: string[] = []) {
     const path = pathOf(name);
     if (!path) {
       const remedy = didYouMean(name, known.keys(), 'docs/settings.md lists the settings.');
-      throw new AppError('bad-input', `${name} is no setting.`, { remedy });
+      throw new AppError('bad-input', sayFormer(FORMER[name] ? [name] : []) ?? `${name} is no setting.`, { remedy });
     }
     const [value = null, standard = null] = [settings, defaults].map((root) =>
       path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), root),

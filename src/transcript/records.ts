@@ -97,8 +97,7 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
           'bad-input',
           `${path} holds more than ${mostDecompressedBytes} bytes once it is decompressed.`,
           {
-            remedy:
-              'If it is a transcript, decompress it and give that file, or raise decompressedBytes in config.json.',
+            remedy: 'If it is a transcript, decompress it and give that file.',
           },
         );
       }

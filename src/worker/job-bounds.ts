@@ -29,7 +29,7 @@ export interface Parts {
 export function wallOf(jobWallMs: number): AbortSignal {
   const wall = new AbortController();
   const reason = new AppError('job-ceiling', `The job's wall time of ${jobWallMs} ms is over.`, {
-    remedy: 'What it committed stays and the rest waits. Raise jobWallMs in config.json of the nocturne home.',
+    remedy: 'What it committed stays and the rest waits. Raise requestMs in config.json of the nocturne home.',
   });
   setTimeout(() => wall.abort(reason), jobWallMs).unref();
   return wall.signal;

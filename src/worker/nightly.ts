@@ -77,12 +77,11 @@ export async function shutGate(app: App, memory: MemoryRow): Promise<string | nu
   if (isCheckedIn(memory.dir) && app.memoryDirOf() !== memory.dir) {
     return "a team's memory: only its index is kept up to date";
   }
-  const { at, news } = await dreamedLast(db, memory.id, clock.now());
+  const at = await dreamedLastAt(db, memory.id, clock.now());
   if (at !== null && clock.now().getTime() - Date.parse(at) < config.dreamMinHours * HOUR_MS) {
     return `too soon: dreamed less than ${config.dreamMinHours} hours before`;
   }
-  if (news === 0 || news >= config.dreamMinEntries) return null;
-  return `too few entries: fewer than ${config.dreamMinEntries} are new or changed`;
+  return null;
 }
 
 /** When the last night began; a database that had none begins with now, and so does one whose clock was ahead. */
@@ -130,15 +129,11 @@ export async function skippedNights(sql: Sql, memory: string) {
   return [...reasons].map(([reason, of]) => ({ kind: 'dream', reason, times: of.length, at: of[0]?.at ?? '' }));
 }
 
-/** When a memory was dreamed over last, and how many entries wait for a dream. */
-export async function dreamedLast(sql: Sql, memory: string, now: Date): Promise<{ at: string | null; news: number }> {
+/** When a memory was dreamed over last. */
+async function dreamedLastAt(sql: Sql, memory: string, now: Date): Promise<string | null> {
   const last = await sql.get<{ at: string | null }>(
     `select max(ended_at) as at from job where memory = ? and kind = 'dream' and outcome in ('dreamed', 'proposed') and ended_at <= ?`,
     ...[memory, now.toISOString()],
   );
-  const waiting = await sql.get<{ count: number }>(
-    "select count(*) as count from entry where memory = ? and state = 'new'",
-    memory,
-  );
-  return { at: last?.at ?? null, news: waiting?.count ?? 0 };
+  return last?.at ?? null;
 }

@@ -45,7 +45,7 @@ export async function makeWorld(options: WorldOptions, random: Random) {
   const home = chaosHouse.homeIn(options.root);
   const transcripts = join(options.root, 'transcripts');
   for (const dir of [home, transcripts]) mkdirSync(dir, { recursive: true });
-  const settings = { concurrency: options.concurrency, wallMs: 20_000, requestMs: 15_000, userScope: true };
+  const settings = { concurrency: options.concurrency, requestMs: 15_000, userScope: true };
   writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
   const environment: Environment = {
     PATH: process.env.PATH,

@@ -7,7 +7,7 @@ import type { Argument, Command, Option } from 'commander';
 import { z } from 'zod';
 import { OFFLINE_DESCRIPTION } from '../../src/agent/offline-model.ts';
 import { LIST_PRICES } from '../../src/base/config/prices.ts';
-import { settingsSchema } from '../../src/base/config/settings.ts';
+import { FORMER, settingsSchema } from '../../src/base/config/settings.ts';
 import { programFor } from '../../src/cli/cli.ts';
 import { EXIT, EXIT_MEANINGS } from '../../src/terminal/output.ts';
 
@@ -203,7 +203,7 @@ function settingsPage(): string {
       comments.get(name) ?? '',
     ]);
   const all = rows(schema);
-  const { forgetDays, maxWaitingSessions, mcpStores } = schema.properties ?? {};
+  const { forgetDays, mcpStores } = schema.properties ?? {};
   return `${[
     '# Settings',
     GENERATED,
@@ -212,8 +212,6 @@ function settingsPage(): string {
     '## Advanced',
     'Few ever need these: how jobs are paced and bounded, queues, and what is kept how long.',
     table(all.filter(([name]) => !isForEveryDay(name))),
-    '## maxWaitingSessions',
-    table(rows(maxWaitingSessions ?? {})),
     '## forgetDays',
     table(rows(forgetDays ?? {})),
     '## Each of mcpStores',
@@ -222,6 +220,11 @@ function settingsPage(): string {
     '## prices',
     'Each value is `{ "input", "cacheRead", "cacheWrite", "output" }`, in US dollars per million tokens. Built in are:',
     pricesTable(),
+    '## No settings any more',
+    'A `config.json` that still has one of these works, and is told what counts instead.',
+    Object.entries(FORMER)
+      .map(([name, is]) => `- ${name}: ${is}`)
+      .join('\n'),
   ].join('\n\n')}\n`;
 }
 

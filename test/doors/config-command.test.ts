@@ -47,14 +47,14 @@ test('it shows what is not as by default, and of one setting value, default and 
     ['excludedPaths', ['~/a'], []],
     ['forgetDays.project', 30, 365],
   ]);
-  const one = await runHere(['config', 'holdDays'], environment);
+  const one = await runHere(['config', 'quietMs'], environment);
   expect(one).toMatchObject({ code: 0, stderr: '' });
   expect(one.stdout).toMatch(
-    /^holdDays: 30 \(default\)\n {2}A line that only one session showed .*\n {2}Takes: integer, at least 1\.\n$/,
+    /^quietMs: 1800000 \(default\)\n {2}A transcript that was quiet .*\n {2}Takes: integer, at least 0\.\n$/,
   );
   expect((await runHere(['config'], aHome().environment)).stdout).toContain('All settings are as by default.');
-  const mistyped = await runHere(['config', 'holdDay'], environment);
-  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean holdDays?') });
+  const mistyped = await runHere(['config', 'quietM'], environment);
+  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean quietMs?') });
 });
 
 test('the password of an address is not shown', async () => {
@@ -82,7 +82,7 @@ test.each([
   ['concurrency', 'two', 'expected number', 'concurrency takes: integer, 1 to 64.'],
   ['team', 'all', 'invalid option', 'team takes: off, read, write.'],
   ['zone', '5', 'zone: not a time zone', 'IANA time zone'],
-  ['wallMs', '1000', 'a request to the model may take requestMs', ''],
+  ['dreamHours', '3', 'dreamHours is no setting any more: it is always 24; nothing', ''],
   ['excludedPaths', '~/a', 'expected array', 'takes: list, like ["one", "two"]'],
   ['forgetDays.projct', '5', 'projct is no setting', ''],
   ['modle', 'x', 'modle is no setting', 'Did you mean model?'],

@@ -21,13 +21,14 @@ test('a worker tells what waits and since when, what the day spent and what is w
     return { text: 'Nothing.', usage: { input_tokens: 9_000, output_tokens: 1_000 } };
   });
   const prices = { 'test-model': { input: 1, cacheRead: 1, cacheWrite: 1, output: 1 } };
-  const settings = { telemetry: true, concurrency: 1, prices };
-  const testing = await testApp({ server, settings, now: '2026-11-21T01:58:30Z' });
+  const variables = { OTEL_SERVICE_NAME: 'test' };
+  const settings = { concurrency: 1, prices };
+  const testing = await testApp({ server, settings, variables, now: '2026-11-21T01:58:30Z' });
   await workSession(testing, aSession(['Always water the trees.'], { id: idOf(0) }).path);
   const enqueue = (app: typeof testing.app, n: number) =>
     enqueueExtract(app, { transcript: aSession(['Always water the trees.'], { id: idOf(n) }).path, ended: true });
   for (const n of [1, 2]) await enqueue(testing.app, n);
-  const now = await laterApp(testing, '2026-11-21T02:00:00Z', { server, settings });
+  const now = await laterApp(testing, '2026-11-21T02:00:00Z', { server, settings, variables });
   await enqueue(now.app, 3);
   const worker = await workerHere(now.environment);
   await until(async () => asked === 2);

@@ -53,7 +53,7 @@ function spans() {
 
 test('a job, its run of the agent and each request are spans within each other, without a word of the session', async () => {
   const model = await testModel([calls('memory', { command: 'view', path: '/memories' }), says('Nothing.')]);
-  const { app, dir } = await testApp({ server: model, settings: { telemetry: true } });
+  const { app, dir } = await testApp({ server: model, variables: { OTEL_SERVICE_NAME: 'test' } });
   await app.extract({ transcript: aSession().path, ended: true });
   const found = spans();
   expect(found.map(({ name, parent }) => [name, parent])).toEqual([
@@ -77,7 +77,7 @@ test('a job, its run of the agent and each request are spans within each other, 
 
 test('a failure is told by its code alone', async () => {
   const model = await testModel([error(401, 'invalid x-api-key')]);
-  const { app } = await testApp({ server: model, settings: { telemetry: true } });
+  const { app } = await testApp({ server: model, variables: { OTEL_SERVICE_NAME: 'test' } });
   await app.extract({ transcript: aSession().path, ended: true });
   for (const name of ['nocturne agent', 'nocturne extract']) {
     expect(spans().find((span) => span.name === name)).toMatchObject({

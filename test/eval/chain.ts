@@ -151,7 +151,7 @@ async function tellAll(
 }
 
 /** A reader may stand behind the model's API, and take their time. */
-const PATIENT = { requestMs: 21_600_000, wallMs: 43_200_000, jobWallMs: 43_200_000 };
+const PATIENT = { requestMs: 21_600_000 };
 
 async function configOf(
   { out, model, now }: { out: string; model: string; now: string },

@@ -188,7 +188,7 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
 });
 
 test('a session comes in any form that is read here, grows by what follows, and keeps nothing that is private or secret', async () => {
-  const at = await served({ app: { settings: { sessionBytes: 4_096 } } });
+  const at = await served({ app: { fixed: { sessionBytes: 4_096 } } });
   const client = await at.client();
   const { id: store } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
   const key = `ghp_${'x7Q2mZ9kLp4RtV8wB3nC'.repeat(2).slice(0, 36)}`;
@@ -238,13 +238,13 @@ test('a session comes in any form that is read here, grows by what follows, and 
 });
 
 test('a dream that is not done in time fails with a timeout, and a session that is kept no more fails it, too', async () => {
-  const at = await served({ app: { settings: { dreamHours: 1, sessionDays: 1 } } });
+  const at = await served({ app: { settings: { sessionDays: 1 } } });
   const client = await at.client();
   const { id: store } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
   const { body } = await send(at, client, store, TALK);
   const late = await client.sdk.beta.dreams.create(asking(store, [body.id]));
   const later = await served({
-    app: { home: at.home, dir: at.dir, now: '2026-11-23T02:00:00Z', settings: { dreamHours: 1, sessionDays: 1 } },
+    app: { home: at.home, dir: at.dir, now: '2026-11-23T02:00:00Z', settings: { sessionDays: 1 } },
   });
   const then = clientOf({ url: later.url, key: client.key, id: client.id }).sdk.beta;
   expect(await then.dreams.retrieve(late.id)).toMatchObject({

@@ -12,7 +12,7 @@ test('with telemetry on each request is a span with its route, status and id, an
   onTestFinished(() => {
     trace.disable();
   });
-  const at = await served({ app: { settings: { telemetry: true } } });
+  const at = await served({ app: { variables: { OTEL_SERVICE_NAME: 'test' } } });
   const { key } = await at.client();
   const answer = await fetch(`${at.url}/v1/memory_stores/memstore_secret`, { headers: { 'x-api-key': key } });
   const spans = exporter.getFinishedSpans().filter(({ name }) => name === 'nocturne request');

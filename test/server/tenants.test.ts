@@ -47,7 +47,7 @@ test('keys create --tenant is shown where keys are listed, and takes only letter
 });
 
 test('while too many sessions of a tenant wait, or of all, further ones are refused until later; what was sent is answered', async () => {
-  const at = await served({ app: { settings: { maxWaitingSessions: { all: 5, each: 2 } } } });
+  const at = await served({ app: { fixed: { maxWaitingSessions: { all: 5, each: 2 } } } });
   const [acme, sister, nobody, other] = await Promise.all([
     at.client({ tenant: 'acme' }),
     at.client({ tenant: 'acme' }),

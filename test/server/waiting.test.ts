@@ -13,7 +13,7 @@ const TALK = [
 /** A server whose model answers, a store, and dreams over a session of its own each. */
 async function world(settings: object) {
   const model = await testModel(obey({}));
-  const app = { server: model, settings: { dreamHours: 24, ...settings } };
+  const app = { server: model, settings };
   const at = await served({ app });
   const ask = async ({ sdk, key }: Client, session: string) => {
     const { id: store } = await sdk.beta.memoryStores.create({ name: session });
@@ -62,7 +62,7 @@ test.each([
     // Then nothing is taken up: what holds it is told of the breaker alone.
     null,
   ],
-] as const)('a dream waits %s, and has failed with a timeout after dreamHours', async (_, settings, hold, why) => {
+] as const)('a dream waits %s, and has failed with a timeout after a day', async (_, settings, hold, why) => {
   const { at, model, ask, later } = await world(settings);
   await hold(at);
   const client = await at.client();

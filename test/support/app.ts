@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import type { FIXED } from '../../src/base/config/settings.ts';
 import { openApp, storeOf } from './doors.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { ownDatabase } from './own-database.ts';
@@ -20,6 +21,8 @@ export interface TestAppOptions {
   server?: MessagesServer;
   now?: string;
   settings?: object;
+  /** In the place of what no setting changes. */
+  fixed?: Partial<typeof FIXED>;
   dir?: string;
   home?: string;
   /** The agent runs in a process of its own, as it does for users; for tests of that. Default: in this one. */
@@ -57,7 +60,8 @@ export async function testApp(options: TestAppOptions = {}) {
     ...options.variables,
   });
   const runAgent = options.isForked ? undefined : loopInProcess;
-  const app = await openApp(await loadConfig({}, environment), { runAgent });
+  const config = { ...(await loadConfig({}, environment)), ...options.fixed };
+  const app = await openApp(config, { runAgent });
   (options.whenDone ?? onTestFinished)(async () => {
     await app.close();
     await database?.drop();

@@ -104,7 +104,7 @@ test('compressed rollouts are found, and not beside the plain one', () => {
 });
 
 test('a compressed transcript that holds more than it may is not read on, and says what to do', async () => {
-  const { app } = await testApp({ settings: { decompressedBytes: 1_000_000 } });
+  const { app } = await testApp({ fixed: { decompressedBytes: 1_000_000 } });
   onTestFinished(() => boundDecompression(4 * 2 ** 30));
   const text = readFileSync(join(fixtures, 'codex.jsonl'), 'utf8');
   for (const compress of [zstdCompressSync, gzipSync]) {
@@ -113,6 +113,6 @@ test('a compressed transcript that holds more than it may is not read on, and sa
     const bomb = transcriptOf(compress(`${text}${'\n'.repeat(5_000_000)}`));
     const report = await app.extract({ transcript: bomb, session: 'bomb', ended: true });
     expect(report.error?.code).toBe('bad-input');
-    expect(report.error?.message).toMatch(/more than 1000000 bytes.*raise decompressedBytes/);
+    expect(report.error?.message).toMatch(/more than 1000000 bytes.*decompress it/);
   }
 });

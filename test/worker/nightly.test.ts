@@ -100,42 +100,37 @@ test('a night that a resident worker did is not done again by one that ends', as
   expect(await dreams()).toBe(1);
 });
 
-test('too few entries or too short a time keep a nightly dream shut, counted and shown; a person passes', async () => {
-  const settings = { dreamMinEntries: 2, dreamMinHours: 30 };
-  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings });
+test('too short a time keeps a nightly dream shut, counted and shown; a person passes', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
-  await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
-  expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream skipped']);
   await extractSession(first, 'I prefer short answers.', UUIDS[1]);
-  expect(await work(await at('2026-11-22T04:00:00Z', first))).toEqual(['dream dreamed']);
+  const before = await at('2026-11-20T20:00:00Z', first);
+  expect(await runJsonHere(['dream'], before.environment)).toMatchObject({ values: [{ outcome: 'dreamed' }] });
   await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
-  await extractSession(first, 'Never mock the database in tests.', UUIDS[3]);
-  expect(await work(await at('2026-11-23T04:00:00Z', first))).toEqual(['dream skipped']);
-  expect((await first.store.work.skips()).map(({ reason, times }) => [reason, times])).toEqual([
-    ['too soon: dreamed less than 30 hours before', 1],
-    ['too few entries: fewer than 2 are new or changed', 1],
-  ]);
-  const now = await at('2026-11-23T05:00:00Z', first);
+  expect(await work(await at('2026-11-21T03:59:00Z', first))).toEqual(['dream skipped']);
+  const now = await at('2026-11-21T05:00:00Z', first);
   const { stdout } = await now.nocturne('--verbose');
-  expect(stdout).toContain('too few entries: fewer than 2 are new or changed, 1 time');
-  expect(stdout).toContain('next at 2026-11-24T03:30:00.000Z');
+  expect(stdout).toContain('too soon: dreamed less than 8 hours before, 1 time');
+  expect(stdout).toContain('next at 2026-11-22T03:30:00.000Z');
   expect(await runJsonHere(['dream'], now.environment)).toMatchObject({
     code: 0,
     values: [{ outcome: 'dreamed' }],
   });
 });
 
-test('a person’s enqueued dream passes the gates too, and no night replaces it', async () => {
-  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
+test('a person’s enqueued dream passes that too, and no night replaces it', async () => {
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
   await extractSession(first, 'Always use pnpm instead of npm.', UUIDS[0]);
+  await runJsonHere(['dream'], (await at('2026-11-20T23:00:00Z', first)).environment);
+  await extractSession(first, 'I prefer short answers.', UUIDS[1]);
   await first.nocturne('dream', '--later', '--instructions', 'Be brief.');
   expect(await work(await at('2026-11-21T04:00:00Z', first))).toEqual(['dream dreamed']);
   expect((await first.rows('jobs'))[0]).toMatchObject({ kind: 'dream', outcome: 'dreamed' });
 });
 
 test('without any news the night still brings the index up to what a person wrote', async () => {
-  const first = await testApp({ now: '2026-11-20T12:00:00Z', settings: { dreamMinEntries: 5 } });
+  const first = await testApp({ now: '2026-11-20T12:00:00Z' });
   await work(first);
   const topic = '---\nname: editor\ndescription: Which editor\ntype: user\n---\nVim.\n';
   await first.store.write({ actor: 'user' }, { path: 'editor.md', text: topic });

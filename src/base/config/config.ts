@@ -11,7 +11,7 @@ import { readMemoryNow, statNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { hasMovedUp, moveUp } from './former-home.ts';
-import { readSettings, type Settings, settingsPath } from './settings.ts';
+import { FIXED, readSettings, type Settings, settingsPath } from './settings.ts';
 
 /**
  * How to reach the Messages API: what the official SDK would read from the environment, as data. Of key and token, the key
@@ -26,9 +26,11 @@ export interface ModelAccess {
   headers?: Record<string, string>;
 }
 
-export interface Config extends Omit<Settings, 'zone' | 'telemetry' | keyof Times>, Times {
-  /** Directory of `home.db` and logs. */
+export interface Config extends Omit<Settings, 'zone' | keyof Times>, Times, Fixed {
+  /** Directory of the database and logs. */
   home: string;
+  /** What config.json has that is no setting any more. */
+  former: string[];
   /** Set where one memory directory serves every session: as it was given, not checked yet. */
   memoryDir?: string;
   /** What `memoryDir` was given by, for messages. */
@@ -51,6 +53,8 @@ export interface Config extends Omit<Settings, 'zone' | 'telemetry' | keyof Time
   /** What child processes may be given of. */
   environment: Environment;
 }
+
+type Fixed = typeof FIXED;
 
 /** How long things may take, each with room for what it is made of. */
 interface Times {
@@ -94,14 +98,14 @@ export async function loadConfig(
   const userDir = userDirectory(env);
   const home = homeOfUser(env);
   await moveUp(home);
-  const path = settingsPath(home);
-  const file = await readSettings(path);
+  const file = await readSettings(settingsPath(home));
   const zone = zoneFrom(env.NOCTURNE_ZONE) ?? file.zone;
   const databaseUrl = env.NOCTURNE_DATABASE_URL || file.databaseUrl;
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
+    ...FIXED,
     ...file,
-    ...timesFrom(file, { path, baseURL: file.baseUrl ?? env.ANTHROPIC_BASE_URL }),
+    ...timesFrom(file, file.baseUrl ?? env.ANTHROPIC_BASE_URL),
     ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
     home,
     userDir,
@@ -128,7 +132,7 @@ export async function loadConfig(
       return zone ?? machineZone();
     },
     clock: clockFrom(env.NOCTURNE_NOW),
-    telemetry: env.OTEL_SDK_DISABLED !== 'true' && (file.telemetry ?? setsTelemetry(env)),
+    telemetry: env.OTEL_SDK_DISABLED !== 'true' && setsTelemetry(env),
     editor: env.VISUAL || env.EDITOR || undefined,
     // Address and key belong together.
     access: file.baseUrl
@@ -146,17 +150,10 @@ export async function loadConfig(
 const MINUTE_MS = 60_000;
 
 /** A model on this machine may think for many minutes, and costs nothing by it. */
-export function timesFrom(settings: Settings, { path, baseURL }: { path: string; baseURL?: string }): Times {
-  const requestMs = settings.requestMs ?? (isLocal(baseURL) ? 20 * MINUTE_MS : 4 * MINUTE_MS);
-  const wallMs = settings.wallMs ?? settings.maxTurns * requestMs + MINUTE_MS;
-  const jobWallMs = settings.jobWallMs ?? Math.max(30 * MINUTE_MS, wallMs);
-  if (wallMs > requestMs) return { requestMs, wallMs, jobWallMs };
-  const usual = settings.requestMs === undefined ? ' by default' : '';
-  throw new AppError(
-    'bad-input',
-    `${path}: wallMs is ${wallMs}, but a request to the model may take requestMs, which is ${requestMs}${usual}.`,
-    { remedy: 'Raise wallMs or leave it out, or lower requestMs.' },
-  );
+function timesFrom({ requestMs: given }: Settings, baseURL?: string): Times {
+  const requestMs = given ?? (isLocal(baseURL) ? 20 * MINUTE_MS : 4 * MINUTE_MS);
+  const wallMs = FIXED.maxTurns * requestMs + MINUTE_MS;
+  return { requestMs, wallMs, jobWallMs: Math.max(30 * MINUTE_MS, wallMs) };
 }
 
 export function isLocal(url = ''): boolean {

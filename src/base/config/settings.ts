@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError, describeError } from '../errors.ts';
 import { readTextNow } from '../files/files.ts';
-import { parseWithComments } from '../text/json.ts';
+import { isObject, parseWithComments } from '../text/json.ts';
 import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
 
@@ -64,15 +64,6 @@ export const settingsSchema = z
     databaseUrl: z.string().optional(),
     /** When a resident worker dreams: a cron pattern in `zone`. */
     dreamCron: z.string().default('30 3 * * *'),
-    /** The nightly dream leaves a directory alone that has news, but less than so many new or changed entries. */
-    dreamMinEntries: z.int().min(1).default(1),
-    /** The nightly dream leaves a directory alone in which a dream ended less than so many hours ago. */
-    dreamMinHours: z.number().min(0).default(8),
-    /**
-     * A line that only one session showed and that was never stated (`Seen once, …`) waits so many days for a second
-     * session, then goes to the archive.
-     */
-    holdDays: z.int().min(1).default(30),
     /** After a session's last news its extraction waits so long: the transcript may lag behind. */
     debounceMs: z.int().min(0).default(10_000),
     /** News of a session that goes on are extracted no more often than this. */
@@ -81,18 +72,12 @@ export const settingsSchema = z
     leaseMs: z.int().min(1_000).default(60_000),
     /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
     concurrency: z.int().min(1).max(64).default(2),
-    /** Model calls with their tool results, per excerpt and per request of a dream. */
-    maxTurns: z.int().min(1).max(5).default(5),
     /** Output tokens per model call. */
     maxOutputTokens: z.int().min(256).default(8_000),
     /** Tokens of transcript that one extraction is shown; longer sessions are split. */
     excerptTokens: z.int().min(500).default(12_000),
     /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
     fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
-    /** Wall time of one run of the forked agent, longer than `requestMs`; default: a minute and `maxTurns` requests. */
-    wallMs: z.int().min(100).optional(),
-    /** Wall time of one job, all its runs together; default: 1,800,000, or `wallMs` where that is longer. */
-    jobWallMs: z.int().min(100).optional(),
     /** Tokens one job may send and receive, all its requests together. */
     jobTokens: z.int().min(1).default(1_000_000),
     /** Tokens all jobs of all memories may use in a day: input, cached and output. */
@@ -122,49 +107,18 @@ export const settingsSchema = z
      * (`ANTHROPIC_BASE_URL` on `localhost`, `127.0.0.1` or `[::1]`) 1,200,000.
      */
     requestMs: z.int().min(100).max(86_400_000).optional(),
-    /** Size at which the log starts over; three older ones are kept. */
-    logBytes: z.int().min(1_000).default(5_000_000),
-    /** OpenTelemetry spans and metrics; default: where the environment sets OTEL_*. Needs an SDK that you register. */
-    telemetry: z.boolean().optional(),
     /** A transcript that was quiet so long has ended. */
     quietMs: z.int().min(0).default(1_800_000),
     /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
     nonInteractive: z.boolean().default(false),
-    /** Bytes that a compressed transcript may hold; one with more is not read. */
-    decompressedBytes: z
-      .int()
-      .min(1_024)
-      .default(4 * 1024 ** 3),
-    /** A sweep looks at sessions that changed within so many days. */
-    sweepDays: z.int().min(1).default(7),
     /** Models that a dream over HTTP may ask for; default: the configured one. */
     serverModels: z.array(z.string().min(1)).min(1).optional(),
-    /** A dream over HTTP that is not done after so many hours fails. */
-    dreamHours: z.number().positive().default(24),
-    /** Bytes of a session sent over HTTP, once it is decompressed. */
-    sessionBytes: z.int().min(1_024).default(67_108_864),
     /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
     sessionDays: z.int().min(1).default(30),
-    /**
-     * While so many sessions that were sent over HTTP wait to be learned from, further ones are refused until later: of all
-     * keys together (503), and of `each` tenant, or key without one (429).
-     */
-    maxWaitingSessions: z
-      .strictObject({ all: z.int().min(1).default(10_000), each: z.int().min(1).default(1_000) })
-      .prefault({}),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
-    /** So many of the newest versions of each file, logs and reports apart, are kept, however old they are. */
-    versionsKept: z.int().min(1).default(10),
     /** Bytes that one memory may grow to; daily logs and the index are not counted. */
     memoryBytes: z.int().min(1_024).default(102_400),
-    /** So many memories there may be in one directory. */
-    maxMemories: z.int().min(1).default(20_000),
-    /** Bytes that all memories of one directory may grow to. */
-    totalMemoryBytes: z
-      .int()
-      .min(1_024)
-      .default(100 * 1024 * 1024),
     /** A program and its arguments that print the model's key, where neither the environment nor the key file has one. */
     keyCommand: z.array(z.string().min(1)).min(1).optional(),
     /**
@@ -198,8 +152,6 @@ export const settingsSchema = z
      * or `~/`) or a scope; none: the project's, read-only.
      */
     mcpStores: z.array(mcpStoreSchema).default([]),
-    /** Memory of the forked agent. */
-    childMemoryMb: z.int().min(64).default(256),
     /**
      * Tokens that one recall may cost, all of it, by an estimate that leaves room for its error.
      */
@@ -225,6 +177,43 @@ export const settingsSchema = z
   })
   .describe('config.json');
 
+/** What were settings once and nobody changed: a config.json that has one still is read without it, and that is told. */
+export const FIXED = {
+  /** The nightly dream leaves a memory alone in which a dream ended less than so many hours ago. */
+  dreamMinHours: 8,
+  /** A line that only one session showed waits so many days for a second one, then goes to the archive. */
+  holdDays: 30,
+  /** Model calls with their tool results, per excerpt and per request of a dream. */
+  maxTurns: 5,
+  childMemoryMb: 256,
+  /** Size at which the log starts over. */
+  logBytes: 5_000_000,
+  /** What a compressed transcript may hold; one with more is not read. */
+  decompressedBytes: 4 * 1024 ** 3,
+  /** A sweep looks at sessions that changed within so many days. */
+  sweepDays: 7,
+  /** A dream over HTTP that is not done after so many hours fails. */
+  dreamHours: 24,
+  /** Bytes of a session sent over HTTP, once it is decompressed. */
+  sessionBytes: 67_108_864,
+  /** While so many sent sessions wait, further ones are refused: of all keys together, and of each tenant. */
+  maxWaitingSessions: { all: 10_000, each: 1_000 },
+  /** So many of the newest versions of each file are kept, however old they are. */
+  versionsKept: 10,
+  /** In one directory. */
+  maxMemories: 20_000,
+  totalMemoryBytes: 100 * 1024 * 1024,
+};
+
+/** By the name of what is no setting any more: what counts instead. */
+export const FORMER: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(FIXED).map(([name, value]) => [name, `always ${JSON.stringify(value)}`])),
+  dreamMinEntries: 'always 1',
+  wallMs: 'a minute and five times requestMs',
+  jobWallMs: 'half an hour, or wallMs where that is longer',
+  telemetry: 'on where the environment sets OTEL_*',
+};
+
 // Written so, a published declaration spells them out and needs no zod.
 export const defaultSettings = () => settingsSchema.parse({});
 export type Settings = ReturnType<typeof defaultSettings>;
@@ -235,10 +224,10 @@ export function settingsPath(home: string): string {
   return join(home, 'config.json');
 }
 
-/** Reads a settings file; without one all is as by default. */
-export async function readSettings(path: string): Promise<Settings> {
-  const { settings, issues } = await parseSettings(readTextNow(path) ?? '{}', path);
-  if (settings) return settings;
+/** Reads a settings file; without one all is as by default. `former`: what it has that is no setting any more. */
+export async function readSettings(path: string): Promise<Settings & { former: string[] }> {
+  const { settings, former, issues } = await parseSettings(readTextNow(path) ?? '{}', path);
+  if (settings) return { ...settings, former };
   throw new AppError('bad-input', `${path}: ${issues.map(sayIssue).join('; ')}.`, { remedy: remedyFor(issues) });
 }
 
@@ -250,8 +239,17 @@ export async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
     throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });
   });
-  const { data, error } = settingsSchema.safeParse(found);
-  return { settings: data, issues: error?.issues ?? [] };
+  const isFormer = (name: string) => Object.hasOwn(FORMER, name);
+  const all = isObject(found) ? Object.entries(found) : [];
+  const known = Object.fromEntries(all.filter(([name]) => !isFormer(name)));
+  const { data, error } = settingsSchema.safeParse(isObject(found) ? known : found);
+  return { settings: data, former: all.map(([name]) => name).filter(isFormer), issues: error?.issues ?? [] };
+}
+
+/** What is said of settings that are none any more; undefined where there are none. */
+export function sayFormer(former: string[]): string | undefined {
+  const said = former.map((name) => `${name} is no setting any more: it is ${FORMER[name]}`);
+  return said.length > 0 ? `${said.join('; ')}.` : undefined;
 }
 
 /** The error of the first thing that is wrong with one text of a settings file and is not with another; else undefined. */
@@ -259,8 +257,11 @@ export async function newProblem(
   path: string,
   { from, to }: { from: string; to: string },
 ): Promise<AppError | undefined> {
-  const known = (await parseSettings(from, path)).issues.map(sayIssue);
-  const issue = (await parseSettings(to, path)).issues.find((each) => !known.includes(sayIssue(each)));
+  const [before, after] = [await parseSettings(from, path), await parseSettings(to, path)];
+  const former = sayFormer(after.former.filter((name) => !before.former.includes(name)));
+  if (former) return new AppError('bad-input', former);
+  const known = before.issues.map(sayIssue);
+  const issue = after.issues.find((each) => !known.includes(sayIssue(each)));
   return issue && new AppError('bad-input', `${sayIssue(issue)}.`, { remedy: remedyFor([issue]) });
 }
 

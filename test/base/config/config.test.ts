@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
+import { FIXED, FORMER } from '../../../src/base/config/settings.ts';
+import { runHere } from '../../support/run-here.ts';
 import { tempDir } from '../../support/temp.ts';
 
 const PLAIN = { HOME: '/nowhere' };
@@ -24,7 +26,7 @@ test('NOCTURNE_QUEUE_URL wins over REDIS_URL, and an empty one asks for none', a
 });
 
 test.each([
-  ['{ "maxTurns": 6 }', 'maxTurns'],
+  ['{ "concurrency": 65 }', 'concurrency'],
   ['{ "dayTokens": "many" }', 'dayTokens'],
   ['{ "modell": "x" }', 'modell'],
   ['{ not json', 'config.json'],
@@ -37,9 +39,9 @@ test.each([
 
 test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
   const home = tempDir();
-  writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "maxTurns": 9, "forgetDays": { "projekt": 1 } }');
+  writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
-    message: `${join(home, 'config.json')}: maxTurns: too big: expected number to be <=5; forgetDays: projekt is no setting; throttelMs is no setting.`,
+    message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is no setting; throttelMs is no setting.`,
     remedy: 'Did you mean throttleMs? Mend or remove it.',
   });
 });
@@ -70,25 +72,31 @@ test.each([
   [{}, 'http://127.0.0.1:11434', { requestMs: 1_200_000, wallMs: 6_060_000, jobWallMs: 6_060_000 }],
   [{}, 'http://localhost:1234/v1', { requestMs: 1_200_000 }],
   [{}, 'http://[::1]:1234', { requestMs: 1_200_000 }],
-  [{ maxTurns: 2 }, 'http://localhost:1234', { wallMs: 2_460_000, jobWallMs: 2_460_000 }],
   [{ requestMs: 600_000 }, 'http://localhost:1234', { requestMs: 600_000, wallMs: 3_060_000 }],
-  [{ wallMs: 300_000, jobWallMs: 500 }, undefined, { requestMs: 240_000, wallMs: 300_000, jobWallMs: 500 }],
 ])('%j with the model at %s: a request has its time, and what holds it has room for it', async (given, url, times) => {
   const home = tempDir();
   writeFileSync(join(home, 'config.json'), JSON.stringify(given));
   expect(await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home, ANTHROPIC_BASE_URL: url })).toMatchObject(times);
 });
 
-test.each([
-  [{ requestMs: 300_000, wallMs: 300_000 }, undefined, 'wallMs is 300000, but', 'requestMs, which is 300000.'],
-  [{ wallMs: 300_000 }, 'http://localhost:1234', 'wallMs is 300000, but', 'requestMs, which is 1200000 by default.'],
-])('%j with the model at %s: a run that would end before its request is refused by both names', async (...given) => {
-  const [settings, url, ...words] = given;
+test('a config.json with what is no setting any more works with what counts instead, and each is named', async () => {
   const home = tempDir();
-  writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
-  const loading = loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home, ANTHROPIC_BASE_URL: url });
-  await expect(loading).rejects.toMatchObject({ code: 'bad-input', remedy: expect.stringContaining('Raise wallMs') });
-  for (const each of words) await expect(loading).rejects.toThrow(each);
+  const before = Object.fromEntries(Object.keys(FORMER).map((name) => [name, 'whatever']));
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ ...before, dayTokens: 7 }));
+  const config = await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home });
+  expect(config).toMatchObject({
+    ...FIXED,
+    dayTokens: 7,
+    wallMs: 1_260_000,
+    telemetry: false,
+    former: Object.keys(FORMER),
+  });
+  expect(config).not.toHaveProperty('dreamMinEntries');
+  const environment = { ...PLAIN, PATH: process.env.PATH, NOCTURNE_HOME: home };
+  const said = 'dreamHours is no setting any more: it is always 24; ';
+  expect(await runHere(['list'], environment)).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
+  expect((await runHere(['doctor'], environment)).stdout).toContain(said);
+  expect((await runHere(['config'], environment)).stderr).toContain(said);
 });
 
 test('~/ in NOCTURNE_HOME is the user’s directory, as no shell expands it in a settings file', async () => {

@@ -76,7 +76,7 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
     };
     const settings = {
-      ...{ dayTokens: PLENTY, breakerAfter: 1_000, wallMs: 20_000, requestMs: 15_000, maxOutputTokens: 2_000 },
+      ...{ dayTokens: PLENTY, breakerAfter: 1_000, requestMs: 15_000, maxOutputTokens: 2_000 },
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
     };
     const home = await homeOf(databaseUrl, root);

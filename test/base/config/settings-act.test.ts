@@ -1,0 +1,94 @@
+// Settings that no test of a feature sets in config.json: that each does what its line says.
+
+import { expect, test } from 'vitest';
+import { insert, newId } from '../../../src/db/sql.ts';
+import { type TestApp, testApp, testModel } from '../../support/app.ts';
+import { workUntilIdle } from '../../support/doors.ts';
+import { laterApp } from '../../support/due-work.ts';
+import { says } from '../../support/messages-server.ts';
+import { aSession } from '../../support/session-file.ts';
+import { transcriptOf } from '../../support/transcripts.ts';
+
+const NOTE = (name: string, text: string) => `---\nname: ${name}\ndescription: A note\ntype: project\n---\n${text}\n`;
+
+test('maxOutputTokens is what a request may answer with', async () => {
+  const server = await testModel([says('Nothing.')]);
+  const { app } = await testApp({ server, settings: { maxOutputTokens: 321 } });
+  await app.extract({ transcript: aSession().path, ended: true });
+  expect(server.requests.map((each) => each.max_tokens)).toEqual([321]);
+});
+
+test('memoryBytes is what one file may hold', async () => {
+  const { app } = await testApp({ settings: { memoryBytes: 1_024 } });
+  const files = app.files(await app.memoryFor());
+  const by = { job: newId('job'), actor: { kind: 'api', id: null } } as const;
+  const write = (bytes: number) => files.write(by, { path: 'note.md', text: NOTE('note', 'x'.repeat(bytes)) });
+  await write(500);
+  await expect(write(1_000)).rejects.toThrow('a memory may have 1024');
+});
+
+test('recallTokens is what a session is told at most', async () => {
+  const lines = Array.from({ length: 60 }, (_, n) => `- The shed number ${n} is painted in a colour of its own.`);
+  const told = async (settings: object) => {
+    const { store, nocturne } = await testApp({ settings });
+    await store.write({ actor: 'user' }, { path: 'sheds.md', text: NOTE('sheds', lines.join('\n')) });
+    return (await nocturne('recall')).stdout.length;
+  };
+  expect(await told({ recallTokens: 500 })).toBeLessThan((await told({})) / 2);
+});
+
+test('databaseUrl is where memory is looked for', async () => {
+  const settings = { databaseUrl: 'postgres://127.0.0.1:1/none' };
+  const opening = testApp({ settings, variables: { NOCTURNE_DATABASE_URL: '' } });
+  await expect(opening).rejects.toThrow('The database at postgres://127.0.0.1:1/none');
+});
+
+test('fork: a transcript that holds its request is continued in its own words', async () => {
+  const server = await testModel([says('Nothing.')]);
+  const { app } = await testApp({ server, settings: { fork: 'prefix' } });
+  const messages = [
+    { role: 'user', content: 'Always use pnpm.' },
+    { role: 'assistant', content: 'Noted.' },
+  ];
+  const body = { model: 'test-model', max_tokens: 100, system: 'You are a gardener.', messages };
+  await app.extract({ transcript: transcriptOf(JSON.stringify(body), 'request.json'), ended: true });
+  expect(server.requests[0]?.system).toBe('You are a gardener.');
+});
+
+/** What the night does in four days. */
+async function nightLater(first: TestApp, settings: object): Promise<TestApp> {
+  const then = await laterApp(first, '2026-11-25T04:00:00Z', { settings });
+  await workUntilIdle(then.app, { onResult: () => {}, onError: (message) => expect.unreachable(message) });
+  return then;
+}
+
+test('versionDays is how long all versions are kept', async () => {
+  const kept = async (settings: object) => {
+    const first = await testApp({ now: '2026-11-21T12:00:00Z' });
+    await workUntilIdle(first.app, { onResult: () => {}, onError: () => {} });
+    for (let n = 0; n < 12; n++)
+      await first.store.write({ actor: 'user' }, { path: 'note.md', text: NOTE('note', `It is ${n}.`) });
+    const { app, store } = await nightLater(first, settings);
+    const { items } = await app.files(await app.memoryFor()).versions({ limit: 100 });
+    return items.filter(({ path }) => path === 'note.md' && store.dir !== '').length;
+  };
+  expect([await kept({}), await kept({ versionDays: 1 })]).toEqual([12, 10]);
+});
+
+test('forgetDays is how long a topic waits unused before it is put away', async () => {
+  const first = await testApp({ now: '2026-11-21T12:00:00Z' });
+  await first.app.extract({ transcript: aSession(['Always use pnpm.']).path, ended: true });
+  const memory = await first.app.memoryFor();
+  await first.app.dream(memory, {});
+  const [topic = ''] = (await first.store.list()).filter((path) => !/MEMORY|logs/.test(path));
+  const use = { shown: 0, used: 1, used_at: '2026-11-21T12:00:00Z' };
+  await insert(first.app.db, 'topic_use', [{ memory: memory.id, file: 'mem_other', ...use }]);
+  expect(await (await nightLater(first, {})).store.list()).toContain(topic);
+  const second = await laterApp(first, '2026-11-26T04:00:00Z', { settings: { forgetDays: { feedback: 1 } } });
+  await second.app.extract({
+    transcript: aSession(['I prefer short answers.'], { id: '20000000-2222-4333-8444-555555555555' }).path,
+    ended: true,
+  });
+  await second.app.dream(memory, {});
+  expect(await second.store.list()).toContain(`archive/${topic}`);
+});
