@@ -1,13 +1,15 @@
 // What an agent is told at a call that failed: the way that is known, once, of this repository, and nothing that does harm.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/base/config/config.ts';
+import { type Environment, loadConfig } from '../../src/base/config/config.ts';
+import { answerFailure } from '../../src/hook/failure-recall.ts';
+import { failureOf } from '../../src/hook/hook-input.ts';
 import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
 import { testApp } from '../support/app.ts';
-import { hookLog, runHook, SILENT } from '../support/hook.ts';
+import { hookLog, runHook } from '../support/hook.ts';
 import { placeWay, type Way } from '../support/recalling.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -20,33 +22,38 @@ async function world(ways: Partial<Way>[] = [{}], settings: object = {}) {
   execFileSync('git', ['init', '-q', root]);
   mkdirSync(join(root, 'services/api'), { recursive: true });
   for (const way of ways) await placeWay(testing, { ...KNOWN, line: LINE, cwd: root, ...way });
+  const shellCall = (command: string, output: string) => ({
+    ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: root, hook_event_name: 'PostToolUseFailure' },
+    ...{ tool_name: 'Bash', tool_input: { command }, error: `Exit code 1\n${output}`, is_interrupt: false },
+  });
+  /** What the hook answers, as Claude Code calls it; in this process, which saves the start of one. */
+  const fails = (command: string, output: string, more: object = {}) =>
+    answered({ ...shellCall(command, output), ...more }, testing.environment);
+  return { ...testing, root, fails, shellCall };
+}
+
+async function answered(input: Record<string, unknown>, environment: Environment): Promise<string> {
+  const failure = failureOf(input, (path) => readFileSync(path, 'utf8'));
+  if (!failure) return '';
+  const said = await answerFailure(await loadConfig({}, environment), { input, failure, isOver: () => false });
+  return said === '' ? '' : JSON.parse(said).hookSpecificOutput.additionalContext;
+}
+
+/** As an agent calls it, in a process. */
+async function hooked(input: { hook_event_name: string }, environment: Environment, ...args: string[]) {
   // Tests run on a machine that is busy with others.
-  const environment = { ...testing.environment, NOCTURNE_PROMPT_MS: '60000' };
-  /** What the hook answers, as Claude Code calls it. */
-  const fails = async (command: string, output: string, more: object = {}) => {
-    const { printed, ...ended } = await runHook(
-      {
-        ...{ session_id: 's1', transcript_path: '/x.jsonl', cwd: root, hook_event_name: 'PostToolUseFailure' },
-        ...{
-          tool_name: 'Bash',
-          tool_input: { command },
-          error: `Exit code 1\n${output}`,
-          is_interrupt: false,
-          ...more,
-        },
-      },
-      environment,
-      { isOpen: true },
-    );
-    expect(ended).toMatchObject({ code: 0, signal: null });
-    return printed === '' ? '' : (JSON.parse(printed).hookSpecificOutput.additionalContext as string);
-  };
-  return { ...testing, environment, root, fails };
+  const inTime = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
+  const { printed, ...ended } = await runHook(input, inTime, { isOpen: true, args });
+  expect(ended).toMatchObject({ code: 0, signal: null });
+  const { hookEventName, additionalContext } = JSON.parse(printed).hookSpecificOutput;
+  expect(hookEventName).toBe(input.hook_event_name);
+  return additionalContext as string;
 }
 
 test('a call of the same program, or with the same error, is told the way that worked, once in a session', async () => {
-  const { fails, home, root } = await world();
-  const said = await fails('CI=1 pnpm test --run', 'something else', { cwd: join(root, 'services/api') });
+  const { fails, shellCall, environment, home, root } = await world();
+  const first = { ...shellCall('CI=1 pnpm test --run', 'something else'), cwd: join(root, 'services/api') };
+  const said = await hooked(first, environment);
   expect(said).toMatch(/^<nocturne-memory>\n[\s\S]*\n<\/nocturne-memory>$/);
   expect(said).toContain(`- ${LINE} (found by the agent, 2026-11-20)\n`);
   expect(await fails('pnpm test', 'No projects matched the filters')).toBe('');
@@ -118,29 +125,19 @@ test('Codex tells of every call, and its session’s file how it ended: one that
     ...{ session_id: 's1', turn_id: 't', transcript_path: rollout, cwd: root, hook_event_name: 'PostToolUse' },
     ...{ tool_name: 'Bash', tool_input: { command: 'pnpm test' }, tool_response: 'x\n' },
   };
-  const asks = (more: object) => runHook({ ...input, ...more }, environment, { isOpen: true, args: ['codex'] });
-  expect(await asks({ tool_use_id: 'call_2' })).toMatchObject(SILENT);
-  expect(await asks({ tool_use_id: 'call_4' })).toMatchObject(SILENT);
-  const { printed } = await asks({ tool_use_id: 'call_1' });
-  expect(JSON.parse(printed).hookSpecificOutput).toMatchObject({
-    hookEventName: 'PostToolUse',
-    additionalContext: expect.stringContaining(LINE),
-  });
-  expect(await asks({ tool_use_id: 'call_3' })).toMatchObject(SILENT);
+  const asks = (more: object) => answered({ ...input, ...more }, environment);
+  expect(await asks({ tool_use_id: 'call_2' })).toBe('');
+  expect(await asks({ tool_use_id: 'call_4' })).toBe('');
+  expect(await hooked({ ...input, tool_use_id: 'call_1' }, environment, 'codex')).toContain(LINE);
+  expect(await asks({ tool_use_id: 'call_3' })).toBe('');
 });
 
 test('Gemini CLI tells of every call: one that failed is answered, one that went well is not', async () => {
   const { environment, root } = await world();
-  const asks = (session_id: string, llmContent: string) =>
-    runHook(
-      {
-        ...{ session_id, cwd: root, hook_event_name: 'AfterTool', tool_name: 'run_shell_command' },
-        ...{ tool_input: { command: 'pnpm test' }, tool_response: { llmContent, returnDisplay: 'x' } },
-      },
-      environment,
-      { isOpen: true, args: ['gemini'] },
-    );
-  const { printed } = await asks('s1', 'Output: x\nExit Code: 1');
-  expect(JSON.parse(printed).hookSpecificOutput.additionalContext).toContain(LINE);
-  expect(await asks('s2', 'Output: x\nExit Code: 0')).toMatchObject(SILENT);
+  const ended = (llmContent: string) => ({
+    ...{ session_id: 's1', cwd: root, hook_event_name: 'AfterTool', tool_name: 'run_shell_command' },
+    ...{ tool_input: { command: 'pnpm test' }, tool_response: { llmContent, returnDisplay: 'x' } },
+  });
+  expect(await answered(ended('Output: x\nExit Code: 0'), environment)).toBe('');
+  expect(await hooked(ended('Output: x\nExit Code: 1'), environment, 'gemini')).toContain(LINE);
 });
