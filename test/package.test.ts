@@ -19,14 +19,15 @@ const { checkPackage, createPackageFromTarballData }: typeof import('@arethetype
 );
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const MB = 1024 * 1024;
+const packages = tempDir();
 const npm = (args: string[], cwd = root) =>
   execFileSync('npm', [...args, '--ignore-scripts'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 
+let packed: string | undefined;
 /** The tarball that would be published, of the build that is there. */
 function pack(): string {
-  const dir = tempDir();
-  npm(['pack', '--pack-destination', dir]);
-  return join(dir, readdirSync(dir)[0] ?? '');
+  packed ??= npm(['pack', '--pack-destination', packages]).trim().split('\n').at(-1) ?? '';
+  return join(packages, packed);
 }
 
 test('the tarball is under 1.9 MB, its entries resolve with their types, and it names what it took in', async () => {

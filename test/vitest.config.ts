@@ -36,10 +36,9 @@ const ON_POSTGRES = readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').split('\
 const isDeepOnly = (line: string) => line.startsWith('deep ');
 
 /**
- * `fast` computes, `system` starts processes and queues and waits more than it computes: so there are twice as many files
- * at once as there are cores, two. Both run in one group, `system` first: what it waits for passes while others compute.
- * The files of a project share the modules that are loaded: loading them was a fourth of what a run costs. No module of
- * ours holds state that a test changes.
+ * Some files compute, others start processes and queues and wait more than they compute: so there are twice as many at once as
+ * there are cores, two. All files of a project share the modules that are loaded: loading them was a fourth of what a run costs.
+ * No module of ours holds state that a test changes. `FAST=1`: only files that compute.
  */
 export function projects(of: string[], { isDeep = false } = {}) {
   const shared = {
@@ -57,33 +56,12 @@ export function projects(of: string[], { isDeep = false } = {}) {
     ? ON_POSTGRES.filter((line) => isDeepOnly(line) || of.includes(line)).map((line) => line.replace('deep ', ''))
     : ON_POSTGRES.filter((line) => !isDeepOnly(line));
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
-  return [
-    {
-      extends: true as const,
-      test: {
-        ...shared,
-        name: 'fast',
-        include: include(of.filter((path) => !isSystem(path))),
-      },
-    },
-    {
-      extends: true as const,
-      test: {
-        ...shared,
-        name: 'system',
-        include: include(of.filter(isSystem)),
-      },
-    },
-    {
-      extends: true as const,
-      test: {
-        ...shared,
-        name: 'postgres',
-        include: include(onPostgres),
-        env: { ...shared.env, NOCTURNE_TEST_ENGINE: 'postgres' },
-      },
-    },
-  ];
+  const isMeant = process.env.FAST ? (path: string) => !isSystem(path) : () => true;
+  const onEngine = (name: string, paths: string[], env = {}) => ({
+    extends: true as const,
+    test: { ...shared, name, include: include(paths.filter(isMeant)), env: { ...shared.env, ...env } },
+  });
+  return [onEngine('sqlite', of), onEngine('postgres', onPostgres, { NOCTURNE_TEST_ENGINE: 'postgres' })];
 }
 
 /** These wait more than they compute, for locks, leases, browsers and processes. */
@@ -91,7 +69,7 @@ const WAITING =
   /\/(?:chaos|crash|ended-programs|fleet|forked|hook|hostile|kept-children|killed|live|model-programs|once|outage|page|queues|turns|worker)\.test\.ts$/;
 
 /** One after the other: a worker that is done ends where the next file is another project's, and what it loaded with it. */
-const PROJECTS = ['postgres', 'system', 'fast'];
+const PROJECTS = ['postgres', 'sqlite'];
 
 /** Files that wait are spread over those of their project that compute: at once, they would leave both cores idle. */
 export class WaitingSpread extends BaseSequencer {

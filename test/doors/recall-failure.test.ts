@@ -40,7 +40,11 @@ async function answered(input: Record<string, unknown>, environment: Environment
 }
 
 /** As an agent calls it, in a process. */
-async function hooked(input: { hook_event_name: string }, environment: Environment, ...args: string[]) {
+async function hooked(
+  input: { hook_event_name: string; tool_use_id?: string },
+  environment: Environment,
+  ...args: string[]
+) {
   // Tests run on a machine that is busy with others.
   const inTime = { ...environment, NOCTURNE_PROMPT_MS: '60000' };
   const { printed, ...ended } = await runHook(input, inTime, { isOpen: true, args });

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { testApp, testModel } from '../support/app.ts';
 import { contextOf, type SeenCall, type SeenContext } from '../support/context-editing.ts';
+import { sized } from '../support/depth.ts';
 import { calls, type MessagesRequest, type ModelReply, says } from '../support/messages-server.ts';
 import { tempDir } from '../support/temp.ts';
 
@@ -67,66 +68,71 @@ function startAgent({ environment }: { environment: NodeJS.ProcessEnv }, directo
 const reads = (contexts: SeenContext[]) => contexts.flatMap(({ calls: seen }) => named(seen.at(-1)));
 const named = (call: SeenCall | undefined) => (call?.tool === 'read_file' ? [String(call.input.name)] : []);
 
-test('the agent works with an edited context, and after a kill goes on from memory', async () => {
-  const [compactsAt, diesAt] = [20, 26];
-  const contexts: SeenContext[] = [];
-  const server = await testModel((request, call) => {
-    const context = contextOf(request, call === compactsAt ? 4 : 1);
-    contexts.push(context);
-    if (call === diesAt) return 'hang';
-    return {
-      ...nextStep(context),
-      first: context.compaction ? [context.compaction] : [],
-      contextManagement: { applied_edits: context.appliedEdits },
-    };
-  });
-  const testing = await testApp({ server });
-  const directory = join(tempDir(), 'chapters');
-  mkdirSync(directory);
-  for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);
-  const checklist = () => readFileSync(join(testing.dir, 'feature-checklist.md'), 'utf8');
-
-  const first = startAgent(testing, directory);
-  await server.received(diesAt);
-  first.kill();
-  const killed = await first.ended;
-  expect(killed.signal).toBe('SIGKILL');
-  expect(killed.stderr).toMatch(/cleared of \d+ tool results: \d{5,} tokens[\s\S]*The context was compacted/);
-  const done = FILES.filter((name) => checklist().includes(`- [x] ${name}: This is ${name}.`));
-  expect(done.length).toBeGreaterThan(7);
-  expect(done.length).toBeLessThan(FILES.length);
-
-  const second = await startAgent(testing, directory).ended;
-  expect(second).toMatchObject({ code: 0, stdout: 'All files are gone through.\n' });
-  for (const name of FILES)
-    expect(checklist().match(new RegExp(`- \\[.\\] ${name}.*`, 'g'))).toEqual([`- [x] ${name}: This is ${name}.`]);
-
-  // Each request asks for both edits, and never for memory to be cleared; nor was it.
-  for (const [at, request] of server.requests.entries()) {
-    expect(server.betas[at]).toEqual(expect.arrayContaining(['context-management-2025-06-27', 'compact-2026-01-12']));
-    expect(request.context_management).toMatchObject({
-      edits: [{ type: 'clear_tool_uses_20250919', exclude_tools: ['memory'] }, { type: 'compact_20260112' }],
+test.skipIf(sized({ quick: true, deep: false }))(
+  'the agent works with an edited context, and after a kill goes on from memory',
+  async () => {
+    const [compactsAt, diesAt] = [20, 26];
+    const contexts: SeenContext[] = [];
+    const server = await testModel((request, call) => {
+      const context = contextOf(request, call === compactsAt ? 4 : 1);
+      contexts.push(context);
+      if (call === diesAt) return 'hang';
+      return {
+        ...nextStep(context),
+        first: context.compaction ? [context.compaction] : [],
+        contextManagement: { applied_edits: context.appliedEdits },
+      };
     });
-  }
-  const all = contexts.flatMap(({ calls: seen }) => seen);
-  expect(all.filter(({ tool, result }) => tool === 'read_file' && result === null)).not.toEqual([]);
-  expect(all.filter(({ tool, result }) => tool === 'memory' && result === null)).toEqual([]);
+    const testing = await testApp({ server });
+    const directory = join(tempDir(), 'chapters');
+    mkdirSync(directory);
+    for (const name of FILES) writeFileSync(join(directory, name), `This is ${name}.\n${'Words. '.repeat(2_200)}`);
+    const checklist = () => readFileSync(join(testing.dir, 'feature-checklist.md'), 'utf8');
 
-  // The compaction block goes back as it came, and what it stood for is looked up in memory.
-  const [compacted, next] = [contexts[compactsAt - 1], server.requests[compactsAt]];
-  expect(compacted?.compaction).toMatchObject({ type: 'compaction' });
-  const sentBack = next?.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-  expect(sentBack?.filter(({ type }) => type === 'compaction')).toEqual([compacted?.compaction]);
-  expect(contexts[compactsAt]?.calls).toMatchObject([{ tool: 'memory', input: { command: 'view', path: CHECKLIST } }]);
+    const first = startAgent(testing, directory);
+    await server.received(diesAt);
+    first.kill();
+    const killed = await first.ended;
+    expect(killed.signal).toBe('SIGKILL');
+    expect(killed.stderr).toMatch(/cleared of \d+ tool results: \d{5,} tokens[\s\S]*The context was compacted/);
+    const done = FILES.filter((name) => checklist().includes(`- [x] ${name}: This is ${name}.`));
+    expect(done.length).toBeGreaterThan(7);
+    expect(done.length).toBeLessThan(FILES.length);
 
-  // The second session begins with an empty conversation, is told how the memory is kept, and repeats nothing.
-  const [begun, then] = server.requests.slice(diesAt) as [MessagesRequest, MessagesRequest];
-  expect(begun.messages).toEqual([{ role: 'user', content: TASK }]);
-  expect(begun.system[0]?.text).toContain('Take one feature at a time');
-  expect(JSON.stringify(then.messages)).toContain(`[x] ${done[0]}`);
-  expect(reads(contexts.slice(diesAt)).filter((name) => done.includes(name))).toEqual([]);
-  expect(new Set(reads(contexts))).toEqual(new Set(FILES));
-});
+    const second = await startAgent(testing, directory).ended;
+    expect(second).toMatchObject({ code: 0, stdout: 'All files are gone through.\n' });
+    for (const name of FILES)
+      expect(checklist().match(new RegExp(`- \\[.\\] ${name}.*`, 'g'))).toEqual([`- [x] ${name}: This is ${name}.`]);
+
+    // Each request asks for both edits, and never for memory to be cleared; nor was it.
+    for (const [at, request] of server.requests.entries()) {
+      expect(server.betas[at]).toEqual(expect.arrayContaining(['context-management-2025-06-27', 'compact-2026-01-12']));
+      expect(request.context_management).toMatchObject({
+        edits: [{ type: 'clear_tool_uses_20250919', exclude_tools: ['memory'] }, { type: 'compact_20260112' }],
+      });
+    }
+    const all = contexts.flatMap(({ calls: seen }) => seen);
+    expect(all.filter(({ tool, result }) => tool === 'read_file' && result === null)).not.toEqual([]);
+    expect(all.filter(({ tool, result }) => tool === 'memory' && result === null)).toEqual([]);
+
+    // The compaction block goes back as it came, and what it stood for is looked up in memory.
+    const [compacted, next] = [contexts[compactsAt - 1], server.requests[compactsAt]];
+    expect(compacted?.compaction).toMatchObject({ type: 'compaction' });
+    const sentBack = next?.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    expect(sentBack?.filter(({ type }) => type === 'compaction')).toEqual([compacted?.compaction]);
+    expect(contexts[compactsAt]?.calls).toMatchObject([
+      { tool: 'memory', input: { command: 'view', path: CHECKLIST } },
+    ]);
+
+    // The second session begins with an empty conversation, is told how the memory is kept, and repeats nothing.
+    const [begun, then] = server.requests.slice(diesAt) as [MessagesRequest, MessagesRequest];
+    expect(begun.messages).toEqual([{ role: 'user', content: TASK }]);
+    expect(begun.system[0]?.text).toContain('Take one feature at a time');
+    expect(JSON.stringify(then.messages)).toContain(`[x] ${done[0]}`);
+    expect(reads(contexts.slice(diesAt)).filter((name) => done.includes(name))).toEqual([]);
+    expect(new Set(reads(contexts))).toEqual(new Set(FILES));
+  },
+);
 
 test('without a directory and a task it says how it is called', async () => {
   const child = spawn(process.execPath, [EXAMPLE], { stdio: ['ignore', 'ignore', 'pipe'] });

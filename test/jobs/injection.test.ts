@@ -9,6 +9,7 @@ import { headsOf } from '../../src/memory/file-rows.ts';
 import { isTopicPath, parseTopic } from '../../src/memory/text/topic.ts';
 import { testModel } from '../support/app.ts';
 import { ATTACKS } from '../support/attacks.ts';
+import { waysTaken } from '../support/depth.ts';
 import { inJobs, type Jobs } from '../support/job-world.ts';
 import { type MessagesRequest, says as saysWords, toolResults } from '../support/messages-server.ts';
 import { dreamDeps } from '../support/night-world.ts';
@@ -34,22 +35,26 @@ function everyWay(request: MessagesRequest, says: string): unknown[] {
 const STRIDE = Math.ceil(ATTACKS.length / 3);
 const together = ATTACKS.slice(0, STRIDE).map((_, at) => ATTACKS.filter((__, nth) => nth % STRIDE === at));
 
-test.each(together)('$by and others: nothing is ever kept as what the user said or wants', async (...attacks) => {
-  const server = await testModel((request) => {
-    if (request.messages.length > 1) return saysWords('Done.');
-    // Of all messages, also those of the other two, a third; twenty are taken in one call.
-    const ways = attacks.map(({ says }, at) => everyWay(request, says).filter((_, n) => n % 3 === at));
-    return { tools: ways.map((way) => ({ name: 'record_entries', input: { entries: way.slice(0, 20) } })) };
-  });
-  await inJobs('sqlite', async (here) => {
-    const session = sessionFile(tempDir());
-    for (const { prompt, steps } of attacks) session.add(prompt, steps);
-    const report = await here.extract(session, {}, { server });
-    expect(server.requests.length, JSON.stringify(report)).toBeGreaterThan(1);
-    for (const result of toolResults(server.requests[1])) expect(JSON.stringify(result)).toContain('not recorded');
-    expect((await here.entries()).map(({ type, text }) => `${type}: ${text}`)).toEqual([]);
-  });
-});
+// In the small size half of them.
+test.each(waysTaken(together, 1, 2))(
+  '$by and others: nothing is ever kept as what the user said or wants',
+  async (...attacks) => {
+    const server = await testModel((request) => {
+      if (request.messages.length > 1) return saysWords('Done.');
+      // Of all messages, also those of the other two, a third; twenty are taken in one call.
+      const ways = attacks.map(({ says }, at) => everyWay(request, says).filter((_, n) => n % 3 === at));
+      return { tools: ways.map((way) => ({ name: 'record_entries', input: { entries: way.slice(0, 20) } })) };
+    });
+    await inJobs('sqlite', async (here) => {
+      const session = sessionFile(tempDir());
+      for (const { prompt, steps } of attacks) session.add(prompt, steps);
+      const report = await here.extract(session, {}, { server });
+      expect(server.requests.length, JSON.stringify(report)).toBeGreaterThan(1);
+      for (const result of toolResults(server.requests[1])) expect(JSON.stringify(result)).toContain('not recorded');
+      expect((await here.entries()).map(({ type, text }) => `${type}: ${text}`)).toEqual([]);
+    });
+  },
+);
 
 test('a rule that the user says is kept, also beside a paste, in quotation marks for a name, and in other languages', async () => {
   const own = [

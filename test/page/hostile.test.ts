@@ -11,21 +11,22 @@ import { fillMemory } from './filled.ts';
 
 const browser = useBrowser();
 
-test.skipIf(!hasBrowser)(
+// In the small size scripts.test.ts looks at what is sent, without a browser.
+test.skipIf(!hasBrowser || sized({ quick: true, deep: false }))(
   'hostile strings wherever strangers can write do nothing, and nothing is wider than the view or over a button',
   async () => {
     const world = await served();
-    const strings = hostileStrings(sized({ quick: 18, deep: 90 }));
+    const strings = hostileStrings(90);
     const { url } = world;
     const at = (n: number) => strings[n % strings.length] as string;
     const count = strings.length;
-    // Each string stands in a list; of what the list leads to every so many is opened, from which one on by the seed: in the
-    // deep size some of each kind.
-    const every = sized({ quick: 9, deep: 5 });
+    // Each string stands in a list; of what the list leads to every so many is opened, from which one on by the seed: some
+    // of each kind.
+    const every = 5;
     const first = SEED % (every - 1);
     const isOpened = (n: number) => n % every === first;
     /** Also what it leads to, and its forms. */
-    const isWhole = (n: number) => n % sized({ quick: 2 * every, deep: 9 * every }) === first;
+    const isWhole = (n: number) => n % (9 * every) === first;
     // Each is a line, an entry, a quote, the words around one, a description, a reason, a session's id and a file's name.
     await fillMemory(world, {
       ...{ topics: count, lines: 1, sessions: count, nights: 2, proposals: 18, transcripts: tempDir() },
@@ -44,9 +45,7 @@ test.skipIf(!hasBrowser)(
     const look = async (path: string) => {
       await go(path);
       // It is as wide as the last one left it.
-      widths.reverse();
-      // The quick size looks at every other one.
-      for (const width of sized({ quick: widths.slice(0, 1), deep: widths })) {
+      for (const width of widths.reverse()) {
         await page.setViewportSize({ width, height: 800 });
         const told = (await page.evaluate(LOOK)) as {
           wide: number;

@@ -20,7 +20,7 @@ import { fillMemory } from './filled.ts';
 const WAYS = sized({ quick: 100, deep: 800 });
 
 /** How many pages are looked at, at most. */
-const PAGES = sized({ quick: 180, deep: 700 });
+const PAGES = sized({ quick: 100, deep: 700 });
 
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
@@ -133,7 +133,14 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
       .trim()}`.replace(/\.+$/, '');
   const count = WAYS / 4;
   await fillMemory(world, {
-    ...{ topics: count, lines: 4, sessions: 100, nights: 3, proposals: 60, transcripts: tempDir() },
+    ...{
+      topics: count,
+      lines: 4,
+      sessions: sized({ quick: 40, deep: 100 }),
+      nights: 3,
+      proposals: sized({ quick: 20, deep: 60 }),
+      transcripts: tempDir(),
+    },
     says: (kind, n) =>
       at(n + { line: 0, entry: 1, quote: 2, description: 3, reason: 5, answer: 7 }[kind]).slice(0, 900),
     topic: name,

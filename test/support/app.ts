@@ -14,6 +14,7 @@ import { rowsOf } from './rows.ts';
 import { COMPILED } from './run.ts';
 import { jsonHere, runHere } from './run-here.ts';
 import { asking, scriptedModel } from './scripted-model.ts';
+import { giveTables } from './tables.ts';
 import { ON_POSTGRES, tempDir } from './temp.ts';
 
 export interface TestAppOptions {
@@ -46,6 +47,7 @@ const databases = new Map<string, string>();
 
 export async function testApp(options: TestAppOptions = {}) {
   const [home, dir] = [options.home ?? tempDir(), options.dir ?? tempDir()];
+  if (!ON_POSTGRES && options.home === undefined) await giveTables(home);
   if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
   const isOwn = ON_POSTGRES && !databases.has(home);
   const database = isOwn ? await ownDatabase() : undefined;

@@ -11,6 +11,7 @@ import { addMemory, Memories, type MemoryRow } from '../../src/memory/memories.t
 import { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { sized } from './depth.ts';
 import { noPostgres, ownDatabase } from './own-database.ts';
+import { giveTables } from './tables.ts';
 import { tempDir } from './temp.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
@@ -82,6 +83,8 @@ export async function openWorld(
   const top = tempDir();
   const home = join(top, 'home');
   const database = engine === 'postgres' ? await ownDatabase() : undefined;
+  mkdirSync(home);
+  if (!database) await giveTables(home);
   const clock = of.clock ?? fixedClock(NOW);
   const opened: { db: Db; memories: Memories }[] = [];
   const open = async () => {

@@ -1,4 +1,4 @@
-// node test/chaos/fleet/main.ts [--seed N] [--queue redis|polling] [--plan quick|deep|whole] …: a chaos run of a fleet; ends with 1
+// node test/chaos/fleet/main.ts [--seed N] [--queue redis|polling] [--plan deep|whole] …: a chaos run of a fleet; ends with 1
 // where a promise was broken. `nocturne` is run as it was built.
 
 import { parseArgs } from 'node:util';

@@ -1,12 +1,8 @@
-// The sizes of a fleet's chaos run: those of the suites, and the whole, which `main.ts` takes and docs/fleet.md tells of.
+// The sizes of a fleet's chaos run: that of the deep suite, and the whole, which `main.ts` takes and docs/fleet.md tells of.
 
 import type { FleetPlan } from './chaos.ts';
 
 export const PLANS = {
-  quick: {
-    ...{ workers: 2, servers: 2, stores: 2, sessions: 4, dreams: 1, beyond: 3 },
-    ...{ everyMs: 900, disturbForMs: 2_000, leaseMs: 1_500, restarts: 1, limitMs: 200_000 },
-  },
   deep: {
     ...{ workers: 4, servers: 2, stores: 12, sessions: 45, dreams: 4, beyond: 8 },
     ...{ everyMs: 2_500, disturbForMs: 20_000, leaseMs: 3_000, restarts: 2, limitMs: 400_000 },

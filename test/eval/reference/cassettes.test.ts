@@ -2,7 +2,7 @@
 // by today's checks, and what must not be kept is not.
 
 import { describe, expect, test } from 'vitest';
-import { waysTaken } from '../../support/depth.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { hasReal } from '../../support/transcripts.ts';
 import { type CassetteLine, cassetteNames, mapStrings, readCassette, wholeCassette } from './cassette.ts';
 import { hideWords } from './hidden-words.ts';
@@ -41,7 +41,7 @@ const QUOTED_IN_PART: Record<string, string[]> = {
   'after-2/12f1f541': ['CipherBox phase 14 supports read-only', 'CipherBox sharing UI follows design'],
 };
 
-/** In the small size one of all the plays, and another of excerpts of the default size and repeated sentences. */
+/** In the small size three sessions of one of the plays, and another of excerpts of the default size and repeated sentences. */
 const PLAYED = waysTaken(cassetteNames(), 1);
 
 /** The default of the setting `excerptTokens`. */
@@ -77,7 +77,7 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   });
 
   const isPlayed = PLAYED.includes(name);
-  test.skipIf(!hasReal || !isPlayed).each(sessions)(
+  test.skipIf(!hasReal || !isPlayed).each(sized({ quick: sessions.slice(0, 3), deep: sessions }))(
     'of session %s: what was recorded then is recorded today',
     async (session, lines) => {
       const { refused, partly, leftOver } = await played(session, lines);
@@ -101,7 +101,7 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   );
 
   const judgement = judgements().find(({ play }) => play === name);
-  test.skipIf(!hasReal || !judgement || !isPlayed)(
+  test.skipIf(!hasReal || !judgement || sized({ quick: true, deep: false }))(
     'covers today what its play covered, and takes nothing of the traps',
     async () => {
       const all = [];

@@ -7,6 +7,7 @@ import { finishedCalls } from '../../../src/transcript/own-writes.ts';
 import { openSession } from '../../../src/transcript/session.ts';
 import { readTurns } from '../../../src/transcript/turns.ts';
 import { testApp } from '../../support/app.ts';
+import { waysTaken } from '../../support/depth.ts';
 import { takeIn } from '../../support/recalling.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
@@ -60,7 +61,8 @@ const adds = (file: string) => appendFileSync(file, `${DANA}\n`);
 const LATER = new Date('2026-11-20T15:00:00Z');
 
 describe('a turn is left to the main agent where a call names a file and holds what was added there', () => {
-  test.each(WRITES)('by $calls $input', async (step) => {
+  // In the small size every third.
+  test.each(waysTaken(WRITES, 0, 3))('by $calls $input', async (step) => {
     expect(await turnOf(step, { change: adds, at: LATER })).toBe('own-write');
   });
 
@@ -76,11 +78,14 @@ describe('a turn is left to the main agent where a call names a file and holds w
 });
 
 // What kinds of calls there are is asked above, in one format.
-test.each(Object.entries(FORMATS))('in %s the agent’s own write is not extracted again', async (_, transcript) => {
-  const step = bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`);
-  expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
-  expect(await turnOf(step, { transcript })).not.toContain('own-write');
-});
+test.each(waysTaken(Object.entries(FORMATS), 1, 3))(
+  'in %s the agent’s own write is not extracted again',
+  async (_, transcript) => {
+    const step = bash(`cat >> DIR/rules.md <<'EOF'\n${DANA}\nEOF`);
+    expect(await turnOf(step, { change: adds, at: LATER, transcript })).toBe('own-write');
+    expect(await turnOf(step, { transcript })).not.toContain('own-write');
+  },
+);
 
 describe('a turn is extracted', () => {
   test.each([
