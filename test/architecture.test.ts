@@ -23,11 +23,7 @@ const sources: Source[] = ['src', 'jobs'].flatMap((dir) =>
 function read(path: string): Source {
   const text = readFileSync(join(root, path), 'utf8');
   const named = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] as string);
-  return {
-    path,
-    text,
-    imports: named.map((name) => (name.startsWith('.') ? join(dirname(path), name) : name)),
-  };
+  return { path, text, imports: named.map((name) => (name.startsWith('.') ? join(dirname(path), name) : name)) };
 }
 
 /** The rooms, from the ground up; each looks down on those before it. */

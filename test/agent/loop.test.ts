@@ -71,13 +71,8 @@ test('the tools of one reply run one after another in the order the model wrote 
       return { text: 'no', isError: which.includes('1') };
     },
   });
-  const view = {
-    name: 'memory',
-    input: { command: 'view', path: '/memories' },
-  };
-  const reply = {
-    tools: [{ name: 'record_entries', input: 1 }, view, { name: 'record_entries', input: 2 }],
-  };
+  const view = { name: 'memory', input: { command: 'view', path: '/memories' } };
+  const reply = { tools: [{ name: 'record_entries', input: 1 }, view, { name: 'record_entries', input: 2 }] };
   await run([reply, says('Done.')], ports);
   expect(events).toEqual([
     'start record_entries 1',
@@ -94,18 +89,10 @@ test('every request carries the whole conversation, with the stable parts marked
   for (const request of server.requests) {
     expect(request.thread).toBeUndefined();
     expect(request.system).toEqual([
-      {
-        type: 'text',
-        text: 'You keep what matters.',
-        cache_control: { type: 'ephemeral' },
-      },
+      { type: 'text', text: 'You keep what matters.', cache_control: { type: 'ephemeral' } },
     ]);
     expect(request.messages[0]?.content).toEqual([
-      {
-        type: 'text',
-        text: 'The session so far.',
-        cache_control: { type: 'ephemeral' },
-      },
+      { type: 'text', text: 'The session so far.', cache_control: { type: 'ephemeral' } },
     ]);
     expect(request.tools.map((tool) => tool.type ?? tool.name)).toEqual(['memory_20250818', 'record_entries']);
     expect(JSON.stringify(request).match(/cache_control/g)).toHaveLength(2);

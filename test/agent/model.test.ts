@@ -93,10 +93,7 @@ test.each([
   ['retry-after-ms', '3600000'],
   ['retry-after', 'Fri, 31 Dec 2100 23:59:59 GMT'],
 ])('a server that asks for a long pause by %s: %s is not waited for', async (header, value) => {
-  const answer = {
-    ...error(429, 'rate limited'),
-    headers: { [header]: value },
-  };
+  const answer = { ...error(429, 'rate limited'), headers: { [header]: value } };
   expect(await failureOf(run([answer]))).toMatchObject({ code: 'overloaded' });
   expect(server.requests).toHaveLength(1);
 });
@@ -241,12 +238,7 @@ test.each([301, 302, 303, 307, 308])('an address that sends on by %s is not left
 });
 
 test('a reply that calls itself text is read all the same', async () => {
-  const body = {
-    id: 'm',
-    content: [{ type: 'text', text: 'Done.' }],
-    stop_reason: 'end_turn',
-    usage: {},
-  };
+  const body = { id: 'm', content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn', usage: {} };
   expect(await run([{ status: 200, headers: { 'content-type': 'text/plain' }, body }])).toBe('done');
 });
 
@@ -259,11 +251,7 @@ test('the key, the token and the headers given are the ones sent', async () => {
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const baseURL = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const headers = { 'x-team': 'night' };
-  await failureOf(
-    run([], undefined, {
-      access: { apiKey: 'key', authToken: 'token', baseURL, headers },
-    }),
-  );
+  await failureOf(run([], undefined, { access: { apiKey: 'key', authToken: 'token', baseURL, headers } }));
   await failureOf(run([], undefined, { access: { authToken: 'token', baseURL } }));
   expect(sent).toEqual(['Bearer key', 'night', 'Bearer token', undefined]);
   http.close();

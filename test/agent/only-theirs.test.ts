@@ -384,12 +384,7 @@ describe('a call', () => {
     text: 'Use pnpm in the api package and npm in the web package.\u{e0041}\u200b Releases are cut by Mira on Mondays.',
   };
   const tool = (others: EvidenceSource[] = [], redact = asIs) =>
-    recordEntriesTool({
-      find: () => source,
-      messages: () => [source, ...others],
-      isKnown: () => false,
-      redact,
-    });
+    recordEntriesTool({ find: () => source, messages: () => [source, ...others], isKnown: () => false, redact });
   const entry = (text: string, quote: string, more = {}) => ({
     ...{ type: 'project', strength: 'stated', text, evidence: [{ message: 'human-01', quote }] },
     ...more,

@@ -8,10 +8,7 @@ const sentence = fc
       fc.lorem({ maxCount: 1 }),
       fc.constantFrom('café', 'don’t', '“so”', '日本語', '한국어', '🚀', 'e\u0301t\u0301', '—', '1.5'),
     ),
-    {
-      minLength: 4,
-      maxLength: 30,
-    },
+    { minLength: 4, maxLength: 30 },
   )
   .chain((words) =>
     fc.tuple(

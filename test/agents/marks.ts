@@ -77,9 +77,7 @@ export const MARKS: Record<ProgramName, (home: string) => Marks> = {
         [`${plugin}/hooks/hooks.json`]: { hooks: { SessionStart: hook('echo mark-plugin-hook') } },
         '.claude/plugins/installed_plugins.json': {
           version: 2,
-          plugins: {
-            'gadget@shop': [{ scope: 'user', installPath: join(home, plugin), version: '1.0.0', ...at }],
-          },
+          plugins: { 'gadget@shop': [{ scope: 'user', installPath: join(home, plugin), version: '1.0.0', ...at }] },
         },
       },
     };

@@ -53,9 +53,7 @@ execFileSync('git', ['init', '-q', tree]);
 execFileSync('git', ['-C', tree, 'add', '.']);
 // Twice, with the time between in which a file counts as just written: the database then knows how every file looks.
 const home = join(root, 'home');
-const environment = {
-  ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir },
-};
+const environment = { ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: home, NOCTURNE_MEMORY_DIR: dir } };
 const config = await loadConfig({}, environment);
 await takeIn(dir);
 await new Promise((resolve) => setTimeout(resolve, 2_100));

@@ -34,11 +34,7 @@ const areaOf = (n: number) => AREAS[n % AREAS.length] ?? '';
 
 const environmentOn = (memory: string) => ({
   ...{ PATH: process.env.PATH, HOME: root, NOCTURNE_HOME: join(root, 'home'), NOCTURNE_MEMORY_DIR: memory },
-  ...{
-    NOCTURNE_MODEL: 'offline',
-    NOCTURNE_ZONE: 'UTC',
-    NODE_COMPILE_CACHE: join(root, 'compiled'),
-  },
+  ...{ NOCTURNE_MODEL: 'offline', NOCTURNE_ZONE: 'UTC', NODE_COMPILE_CACHE: join(root, 'compiled') },
 });
 
 function runMs(args: string[], memory: string): number {
@@ -71,11 +67,7 @@ function npx(): { seconds: number; files: number; packages: number } {
   const items = readdirSync(join(cache, '_npx'), { recursive: true, withFileTypes: true });
   const lock = items.find(({ name }) => name === '.package-lock.json');
   const installed = JSON.parse(readFileSync(join(lock?.parentPath ?? '', '.package-lock.json'), 'utf8')).packages;
-  return {
-    seconds,
-    files: items.filter((each) => each.isFile()).length,
-    packages: Object.keys(installed).length,
-  };
+  return { seconds, files: items.filter((each) => each.isFile()).length, packages: Object.keys(installed).length };
 }
 
 function passMs(): number {

@@ -58,11 +58,7 @@ export function supervise<P extends Program>(
     environment,
     isUp = isWorking,
     isAway = () => false,
-  }: {
-    environment: Environment;
-    isUp?(slot: Slot<P>): boolean | Promise<boolean>;
-    isAway?(said: string): boolean;
-  },
+  }: { environment: Environment; isUp?(slot: Slot<P>): boolean | Promise<boolean>; isAway?(said: string): boolean },
 ): Supervised<P> {
   const counts: Record<string, number> = {};
   const deaths: string[] = [];

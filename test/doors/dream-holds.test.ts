@@ -83,9 +83,7 @@ test('status tells of an entry once no dream could place it for three nights, an
     const text = isRight ? 'The harvest runs on crates.' : 'The harvest runs on port 9000.';
     const topic = { topic: 'harvest', type: 'project', description: 'The harvest' };
     const lines = [{ text, entries: [entry.id] }];
-    return calls('propose_operations', {
-      operations: [{ kind: 'put', reason: 'New.', ...topic, in: lines }],
-    });
+    return calls('propose_operations', { operations: [{ kind: 'put', reason: 'New.', ...topic, in: lines }] });
   });
   const testing = await testApp({ server });
   const { environment } = testing;

@@ -18,10 +18,7 @@ const program = join(checkout, 'src/cli/start.ts');
 /** As a process. */
 function start(words: string[]) {
   const env = { ...aPerson().environment, TMPDIR: tempDir() };
-  return promisify(execFile)(process.execPath, [program, ...words], {
-    cwd: checkout,
-    env,
-  });
+  return promisify(execFile)(process.execPath, [program, ...words], { cwd: checkout, env });
 }
 
 function startHere(...given: Parameters<typeof startWith>) {

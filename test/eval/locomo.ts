@@ -100,11 +100,7 @@ function factsOf(
     name,
     people,
     prompts,
-  }: {
-    name: string;
-    people: string[];
-    prompts: Map<string, { session: string; turn: number; startsAt: string }>;
-  },
+  }: { name: string; people: string[]; prompts: Map<string, { session: string; turn: number; startsAt: string }> },
 ): Fact[] {
   if (!READ_CATEGORIES.includes(category) || answer === undefined) return [];
   const where = [...new Set(evidence.flatMap(lineIds))].flatMap((id) => prompts.get(id) ?? []);

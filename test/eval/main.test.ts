@@ -24,12 +24,7 @@ function evaluate(
   environment = {},
   interrupt?: AbortSignal,
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = {
-    PATH: process.env.PATH,
-    HOME: tempDir(),
-    NODE_COMPILE_CACHE: COMPILED,
-    ...environment,
-  };
+  const env = { PATH: process.env.PATH, HOME: tempDir(), NODE_COMPILE_CACHE: COMPILED, ...environment };
   return new Promise((resolve) => {
     const program = `import { evaluate } from ${urlOf('main.ts')};
       import { runAgent } from ${urlOf('../../src/agent/loop.ts')};

@@ -38,12 +38,7 @@ interface Given {
 function given({ entries = [], lines = [] }: Given, sample = SAMPLE) {
   const rows = entries.map((entry, at) => {
     const more = typeof entry === 'string' ? { text: entry } : entry;
-    return {
-      id: `e_${at}`,
-      state: 'placed',
-      evidence: [{ message: 'p1', quote: more.text ?? '' }],
-      ...more,
-    } as Entry;
+    return { id: `e_${at}`, state: 'placed', evidence: [{ message: 'p1', quote: more.text ?? '' }], ...more } as Entry;
   });
   const observed: Observed = {
     entries: rows,

@@ -297,10 +297,7 @@ describe.each(ENGINES)('on %s', (engine) => {
   it('the index follows: it is built again where the job built it, else its lines change with their topics', async (here) => {
     const { db, row, read } = here;
     const build = (files: FileChange[]) =>
-      act(here, row.id, {
-        kind: 'dream',
-        plan: (sql) => withBuiltIndex(sql, row, files),
-      });
+      act(here, row.id, { kind: 'dream', plan: (sql) => withBuiltIndex(sql, row, files) });
     const topic = (name: string, description: string) => ({
       path: `${name}.md`,
       make: () => newTopic({ name, description, type: 'project', lines: ['x'] }),

@@ -127,9 +127,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
             : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
         const { violations } = (await page.evaluate(
           `axe.run(${JSON.stringify({ ...only, resultTypes: ['violations'], selectors: false, preload: false })})`,
-        )) as {
-          violations: { id: string; impact: string; nodes: { html: string }[] }[];
-        };
+        )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
         for (const { id, impact, nodes } of violations) {
           if (['serious', 'critical'].includes(impact)) found.push(`${path}, ${colorScheme}: ${id}: ${nodes[0]?.html}`);
         }

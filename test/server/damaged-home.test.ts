@@ -47,9 +47,7 @@ test('where the database is damaged, the newest copy has stores, memories, sessi
   const found = await memoryStores.memories.retrieve(memory.id, { memory_store_id: store });
   expect(found).toMatchObject({ content: 'Kept.\n', content_sha256: memory.content_sha256 });
   expect((await dreams.retrieve(dream.id)).status).toBe('pending');
-  const session = await fetch(`${restored.url}/nocturne/v1/sessions/sesn_a`, {
-    headers: { 'x-api-key': client.key },
-  });
+  const session = await fetch(`${restored.url}/nocturne/v1/sessions/sesn_a`, { headers: { 'x-api-key': client.key } });
   expect(session.status).toBe(200);
   expect((await runHere(['stores', 'list', '--removed'], at.environment)).stdout).toContain(gone);
 });

@@ -214,9 +214,7 @@ test('the permission rules let the memory files be written and nothing else, and
   );
   const { config: later } = await aPerson(user);
   install(later, 'claude-code', { allowMemoryWrites: true });
-  expect(rules()).toEqual({
-    allow: ['Edit(~/my \\[notes\\]/*.md)', 'Edit(~/my \\[notes\\]/logs/**/*.md)'],
-  });
+  expect(rules()).toEqual({ allow: ['Edit(~/my \\[notes\\]/*.md)', 'Edit(~/my \\[notes\\]/logs/**/*.md)'] });
   write(file, '{}');
   install({ ...config, memoryDir: '~/mem' }, 'claude-code', { allowMemoryWrites: true });
   expect(rules()).toEqual({ allow: ['Edit(~/mem/*.md)', 'Edit(~/mem/logs/**/*.md)'] });

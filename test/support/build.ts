@@ -29,10 +29,7 @@ function buildOnce(): void {
   const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = ['src', 'jobs', 'package.json'].map((name) => join(root, name));
   if (sources.every((path) => newestIn(path) < builtMs)) return;
-  execFileSync(process.execPath, ['src/checkout/build.js'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  execFileSync(process.execPath, ['src/checkout/build.js'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 function newestIn(path: string): number {

@@ -118,11 +118,7 @@ export function calls(name: string, input: unknown): ModelReply {
 /** An error as the API words it. The SDK's pause before it tries again is cut to a millisecond. */
 export function error(status: number, message: string, headers: Record<string, string> = {}): HttpAnswer {
   const type = status === 429 ? 'rate_limit_error' : status >= 500 ? 'api_error' : 'invalid_request_error';
-  return {
-    status,
-    headers: { 'retry-after-ms': '1', ...headers },
-    body: { type: 'error', error: { type, message } },
-  };
+  return { status, headers: { 'retry-after-ms': '1', ...headers }, body: { type: 'error', error: { type, message } } };
 }
 
 /** The tool results of the last message of a request. */
@@ -157,11 +153,7 @@ function cut(outgoing: ServerResponse, { call, isSilent }: { call: number; isSil
 }
 
 function message(reply: ModelReply, call: number): object {
-  const tools = (reply.tools ?? []).map((tool, at) => ({
-    type: 'tool_use',
-    id: `toolu_${call}_${at}`,
-    ...tool,
-  }));
+  const tools = (reply.tools ?? []).map((tool, at) => ({ type: 'tool_use', id: `toolu_${call}_${at}`, ...tool }));
   return {
     id: `msg_${call}`,
     type: 'message',

@@ -112,10 +112,7 @@ test('too short a time keeps a nightly dream shut, counted and shown; a person p
   const { stdout } = await now.nocturne('--verbose');
   expect(stdout).toContain('too soon: dreamed less than 8 hours before, 1 time');
   expect(stdout).toContain('next at 2026-11-22T03:30:00.000Z');
-  expect(await runJsonHere(['dream'], now.environment)).toMatchObject({
-    code: 0,
-    values: [{ outcome: 'dreamed' }],
-  });
+  expect(await runJsonHere(['dream'], now.environment)).toMatchObject({ code: 0, values: [{ outcome: 'dreamed' }] });
 });
 
 test('a person’s enqueued dream passes that too, and no night replaces it', async () => {

@@ -13,10 +13,7 @@ for (const queue of ['redis', 'polling'] as const) {
     `workers and servers that die, hang and lose PostgreSQL and the queue (${queue}) keep everything once and stay below the ceiling ${lacking ?? ''}`,
     { timeout: 900_000 },
     async () => {
-      const { violations, ...report } = await runFleetChaos({
-        ...PLANS.deep,
-        ...{ seed: SEED % 1_000_000, queue },
-      });
+      const { violations, ...report } = await runFleetChaos({ ...PLANS.deep, ...{ seed: SEED % 1_000_000, queue } });
       console.log(`${queue}: ${JSON.stringify(report)}`);
       expect(violations).toEqual([]);
       expect(report).toMatchObject({ lost: 0, doubled: 0, entries: report.turns });

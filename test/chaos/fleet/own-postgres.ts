@@ -51,11 +51,7 @@ export async function ownServer() {
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-N', '-A', 'trust', '-U', 'test', '-E', 'UTF8', '--no-locale'],
-    {
-      ...as,
-      cwd: dir,
-      encoding: 'utf8',
-    },
+    { ...as, cwd: dir, encoding: 'utf8' },
   );
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
   const url = `postgres://test@127.0.0.1:${port}/postgres`;

@@ -21,11 +21,7 @@ describe('the score of judgements', () => {
     const first = judged('one', [entry('A.', ['a']), entry('A and C.', ['a', 'c']), entry('B.', ['b'])]);
     const second = judged('two', [entry('D.', ['d']), entry('X.', [], 'invented'), entry('Y.', [], 'trap')]);
     const score = scoreJudgements([first, second], FACTS);
-    expect(score.recall).toEqual({
-      must: { count: 1, of: 2 },
-      should: { count: 1, of: 2 },
-      may: { count: 1, of: 2 },
-    });
+    expect(score.recall).toEqual({ must: { count: 1, of: 2 }, should: { count: 1, of: 2 }, may: { count: 1, of: 2 } });
     expect(score.mustAndShould).toEqual({ count: 2, of: 4 });
     expect(score).toMatchObject({ precision: { count: 4, of: 6 }, invented: 1, traps: 1 });
     expect(score.missed).toEqual({ one: [], two: ['a', 'c'] });

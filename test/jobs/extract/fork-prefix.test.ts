@@ -223,12 +223,7 @@ describe('the slim excerpt is shown instead', () => {
   test('where the request is refused', async () => {
     const refuses: Answer = { status: 400, body: { error: { message: 'prompt is too long' } } };
     const { app, model } = await forked((sent) => (sent.model === 'main-model' ? refuses : says('Nothing.')));
-    const report = await app.extract({
-      transcript: fileOf(request()),
-      ended: true,
-      fork: 'prefix',
-      attempts: 2,
-    });
+    const report = await app.extract({ transcript: fileOf(request()), ended: true, fork: 'prefix', attempts: 2 });
     expect(report).toMatchObject({ outcome: 'nothing-worth-keeping', fork: { by: 'excerpt' } });
     expect(report.fork?.why).toContain('prompt is too long');
     expect(model.requests.map((sent) => sent.model)).toEqual(['main-model', 'test-model']);

@@ -94,11 +94,7 @@ describe('readFrontmatter', () => {
     const { data, body, problem } = readFrontmatter(
       '---\nname: "a: a"\ndescription: Cache: keep it local # really\nmetadata:\n  type: user\n---\nBody\n',
     );
-    expect(data).toEqual({
-      name: 'a: a',
-      description: 'Cache: keep it local # really',
-      metadata: { type: 'user' },
-    });
+    expect(data).toEqual({ name: 'a: a', description: 'Cache: keep it local # really', metadata: { type: 'user' } });
     expect(body).toBe('Body\n');
     expect(problem).toMatch(/^The frontmatter is not valid YAML: .*[^:.]\.$/);
   });

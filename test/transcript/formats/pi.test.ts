@@ -13,11 +13,7 @@ const readLines = async (...records: unknown[]): Promise<string[]> => (await mes
 describe('a pi session', () => {
   test('is read along the branch that was gone on with, each by the one who said it; the other is marked', async () => {
     const session = await openSession(fixture);
-    expect(session).toMatchObject({
-      format: 'pi',
-      id: '5b8f6a52-2f0e-4b8c-9d55-6a1c7d2e9f10',
-      cwd: '/home/ada/acme',
-    });
+    expect(session).toMatchObject({ format: 'pi', id: '5b8f6a52-2f0e-4b8c-9d55-6a1c7d2e9f10', cwd: '/home/ada/acme' });
     const messages = await collect(session.messages());
     expect(messages.map(messageLine)).toMatchInlineSnapshot(`
       [
