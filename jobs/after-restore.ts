@@ -13,6 +13,7 @@ import { parseJson } from '../src/base/text/json.ts';
 import { dayOf } from '../src/base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
 import { lookInto } from '../src/memory/commit.ts';
+import { entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
 import { takeInHistory } from '../src/memory/log-history.ts';
@@ -140,9 +141,20 @@ async function replaceHead(sql: Sql, id: string, now: Date): Promise<void> {
 // What was said in these messages is not learned again, where the rows that knew it are lost.
 
 const KEPT = 'marks';
+type Sums = Pick<Mark, 'salt' | 'sums'>;
 
-async function keepMarks(sql: Sql, marks: readonly Mark[]): Promise<void> {
-  await keepSetting(sql, KEPT, JSON.stringify(marks.map(({ salt, sums }) => ({ salt, sums }))));
+export async function keepMarks(sql: Sql, marks: readonly Sums[]): Promise<void> {
+  const kept: Sums[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
+  const all = new Map([...kept, ...marks].map(({ salt, sums }) => [salt, { salt, sums }]));
+  await keepSetting(sql, KEPT, JSON.stringify([...all.values()]));
+}
+
+/** Marks of what was forgotten in a memory, for whoever carries it elsewhere: they hold nothing of it. */
+export async function forgottenMarks(sql: Sql, memory: string): Promise<Sums[]> {
+  const gone = await entriesWhere(sql, memory, "and state = 'gone' and reason = 'forgotten'");
+  const salt = randomBytes(16).toString('hex');
+  const sums = gone.flatMap(({ evidence }) => evidence.slice(0, 1).map(({ message }) => sumOf(salt, markOf(message))));
+  return sums.length === 0 ? [] : [{ salt, sums }];
 }
 
 /** The mark of a message. */
@@ -152,7 +164,7 @@ export function markOf(message: string): string {
 
 /** Tells of a message whether something that was said in it was forgotten or redacted before a restore. */
 export async function markedMessages(sql: Sql): Promise<(message: string) => boolean> {
-  const kept: { salt: string; sums: string[] }[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
+  const kept: Sums[] = JSON.parse((await settingOf(sql, KEPT)) ?? '[]');
   const known = kept.map(({ salt, sums }) => ({ salt, sums: new Set(sums) }));
   return (message) => known.some(({ salt, sums }) => sums.has(sumOf(salt, markOf(message))));
 }

@@ -19,11 +19,15 @@ import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { forgottenMarks, keepMarks } from './after-restore.ts';
 
 type CarryDeps = { memories: Memories; memory: MemoryRow };
 
 /** What is known of entries, beside the files. */
 const HISTORY = '.nocturne/history.json';
+
+/** `forgotten`: marks, so that it is not learned again elsewhere from the same source. */
+type Carried = KnownHistory & { forgotten?: Awaited<ReturnType<typeof forgottenMarks>> };
 
 /** What may be carried of these files, without secrets; all else is skipped. */
 async function fitting(files: { path: string; bytes: Buffer | null }[]) {
@@ -43,7 +47,11 @@ export async function exportMemory(directory: string, { memories, memory }: Carr
   const heads = await headsOf(memories.db, memory.id);
   const { texts, skipped } = await fitting(heads.map(({ path, content }) => ({ path: path ?? '', bytes: content })));
   for (const [path, text] of texts) writeWhole(join(directory, path), text);
-  writeWhole(join(directory, HISTORY), `${JSON.stringify(await knownHistory(memories.db, memory.id))}\n`);
+  const history: Carried = {
+    ...(await knownHistory(memories.db, memory.id)),
+    forgotten: await forgottenMarks(memories.db, memory.id),
+  };
+  writeWhole(join(directory, HISTORY), `${JSON.stringify(history)}\n`);
   return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
 }
 
@@ -68,7 +76,7 @@ export async function importMemory(
   const { texts, skipped } = await fitting(
     found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })),
   );
-  const known = (parseJson(readTextNow(join(directory, HISTORY)) ?? '') ?? undefined) as KnownHistory | undefined;
+  const known = (parseJson(readTextNow(join(directory, HISTORY)) ?? '') ?? undefined) as Carried | undefined;
   const memory = await openMemory();
   const report: ImportReport = { outcome: 'unchanged', added: [], changed: [], differing: [], skipped, job: null };
   const job = newId('job');
@@ -99,6 +107,7 @@ export async function importMemory(
     return {
       files: [...files.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path)), { path: INDEX, make }],
       async rows(change) {
+        await keepMarks(change.sql, known?.forgotten ?? []);
         if (!isChanged()) return;
         await takeInLogs(change, memory.id, known);
         const of = { id: job, kind: 'import', memory: memory.id, outcome: 'imported', at: change.at } as const;

@@ -27,6 +27,8 @@ import { addMark, markOf } from './after-restore.ts';
 export interface ForgetRequest {
   /** A topic's name, a line of it (`name:7`), an id of an entry, a line or a session, or words as they stand in what is meant. */
   target: string;
+  /** What stood at the line that is named, as it was shown: where another stands there by now, nothing is meant. */
+  said?: string;
   /** Take everything that a text may mean. */
   all?: boolean;
   /** Contract: nothing is changed unless it answers true. */
@@ -60,7 +62,7 @@ export type ForgetReport = ForgetEnd & Meant & { candidates: Candidate[] };
 /** Something that can be forgotten by itself. */
 export interface Candidate {
   kind: 'topic' | 'line' | 'entry';
-  /** What names it on the command line: the topic's name, the line's eight digits, the entry's id. */
+  /** What names it on the command line: the topic's name, `TOPIC:LINE`, the entry's id. */
   id: string;
   /** The file that holds it. */
   path: string;
@@ -79,7 +81,7 @@ export async function forget(request: ForgetRequest, deps: ForgetDeps): Promise<
   const read = (sql: Sql) => Promise.all(both.map((each) => readRemembered(sql, each, memory)));
   // 1.
   const remembered = await read(memories.db);
-  const candidates = remembered.map((each) => findCandidates(target, each));
+  const candidates = remembered.map((each) => findCandidates({ target, said: request.said }, each));
   const all = candidates.flat();
   const nothing = { job: null, topics: [], lines: [], entries: [], candidates: [] };
   if (all.length === 0) return { ...nothing, outcome: 'unknown' };
@@ -163,16 +165,24 @@ async function readRemembered(sql: Sql, memory: MemoryRow, of: MemoryRow): Promi
 }
 
 /** What the words of a person may mean: a name or an id one thing, other words everything that holds them. */
-function findCandidates(target: string, { topics: all, entries: known, tellers, names }: Remembered): Candidate[] {
+function findCandidates(
+  { target, said: shown }: { target: string; said?: string },
+  { topics: all, entries: known, tellers, names }: Remembered,
+): Candidate[] {
   const topics = tellers ? new Map<string, Line[]>() : all;
   const entries = [...known.values()].filter(({ session }) => !tellers || tellers.has(session ?? ''));
   const entryOf = ({ id, day, text }: EntryRow): Candidate => {
     return { kind: 'entry', id, path: logPath(day), text, ...(tellers && { scope: 'user' }) };
   };
-  const lineOf = ({ id, path, text }: Line): Candidate => ({ kind: 'line', id, path, text });
+  // Equal lines of a file are one thing: they go together.
+  const linesOf = (those: Line[]): Candidate[] =>
+    those
+      .filter(({ id, path }, at) => those.findIndex((each) => each.id === id && each.path === path) === at)
+      .map(({ path, first, text }) => ({ kind: 'line', id: `${path.replace(/\.md$/i, '')}:${first}`, path, text }));
   const named = entries.filter(({ id }) => id === target || (/^e_[0-9a-f]{4,}$/.test(target) && id.startsWith(target)));
   if (named.length > 0) return named.map(entryOf);
-  const pathOf = (name: string) => [name, `${name}.md`, archivePath(`${name}.md`)].find((each) => topics.has(each));
+  const pathOf = (name: string) =>
+    [name, `${name}.md`, archivePath(name), archivePath(`${name}.md`)].find((each) => topics.has(each));
   const path = pathOf(target);
   if (path !== undefined) {
     const text = sayCount(topics.get(path)?.length ?? 0, 'line');
@@ -185,14 +195,14 @@ function findCandidates(target: string, { topics: all, entries: known, tellers, 
   const isAt = (line: Line) =>
     line.path === pathOf(name) && line.first <= Number(number) && Number(number) <= line.last;
   const told = lines.filter((line) => line.id === target || isAt(line));
-  if (told.length > 0) return told.map(lineOf);
+  if (told.length > 0) return linesOf(told.filter(({ text }) => shown === undefined || text === shown));
   if (!/[\p{L}\p{N}]/u.test(target)) return [];
   const found = lines.filter((line) => holdsWords(line.text, target));
   // An entry that a found line rests on, or that says the same, goes with the line.
   const said = new Set(found.map((line) => plain(line.text)));
   const resting = new Set(found.flatMap(({ sources }) => sources));
   const isLoose = ({ id, text }: EntryRow) => holdsWords(text, target) && !said.has(plain(text)) && !resting.has(id);
-  return [...found.map(lineOf), ...entries.filter(isLoose).map(entryOf)];
+  return [...linesOf(found), ...entries.filter(isLoose).map(entryOf)];
 }
 
 interface Going {
@@ -215,10 +225,10 @@ function everythingOf(candidates: Candidate[], { memory, topics, entries, teller
   const all = [...topics.values()].flat();
   const lines = new Set<Line>();
   const gone = new Set<string>();
-  for (const { kind, id, path } of candidates) {
+  for (const { kind, id, path, text } of candidates) {
     if (kind === 'entry') gone.add(id);
     for (const line of topics.get(path) ?? []) {
-      if (kind === 'entry' || (kind === 'line' && line.id !== id)) continue;
+      if (kind === 'entry' || (kind === 'line' && line.text !== text)) continue;
       lines.add(line);
       for (const row of entries.values()) if (plain(row.text) === plain(line.text)) gone.add(row.id);
     }

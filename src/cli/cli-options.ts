@@ -73,6 +73,8 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
     const { redact } = await import('../base/secrets/redact-text.ts');
     options.instructions = (await redact(options.instructions)).text;
   }
+  if (options.instructions !== undefined && config.model === 'offline')
+    note('nocturne: --instructions does nothing here: the offline model follows fixed rules.');
   const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
   const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
   if (app.db.engine === 'sqlite' && isOnNetwork(config.home))

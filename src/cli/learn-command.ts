@@ -6,7 +6,7 @@ import type { Fork } from '../../jobs/extract/shown-turns.ts';
 import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
 import { requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -55,7 +55,7 @@ async function extractNow(app: App, transcripts: string[], options: LearnOptions
     outcomes.push(report.outcome);
     if (report.memory) memories.add(report.memory);
   }
-  process.exitCode = exitFor(outcomes);
+  process.exitCode ||= exitFor(outcomes);
   return Promise.all([...memories].map((id) => app.memories.of(id)));
 }
 
@@ -71,12 +71,13 @@ async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: C
   };
   const { instructions } = options;
   try {
-    for (const request of requests) await app.learnAgain(memory, { ...request, instructions }, { onReport });
+    for (const request of requests)
+      await amongSeveral(requests, app.learnAgain(memory, { ...request, instructions }, { onReport }));
   } finally {
     bar.stop();
     await Promise.all(reports);
   }
-  process.exitCode = exitFor(outcomes);
+  process.exitCode ||= exitFor(outcomes);
 }
 
 interface DreamOptions extends CommonOptions {
@@ -264,17 +265,31 @@ async function whatAgain(given: string[], { day, all, live }: LearnOptions): Pro
   return [...sessions.map((session) => ({ session, ended })), ...(isMore ? [{ day, all, ended }] : [])];
 }
 
+/** Of several, what is not there is named, and the rest done. */
+function amongSeveral<T>(several: readonly unknown[], work: Promise<T>): Promise<T | undefined> {
+  if (several.length < 2) return work;
+  const name = (error: AppError) => {
+    note(`nocturne: ${describeError(error)}`);
+    process.exitCode = EXIT.failed;
+    return undefined;
+  };
+  return work.catch(onAppError(name, 'bad-input'));
+}
+
 /** Files as they are given; an id, or what it begins with, is looked up. */
-function filesOf({ db }: App, given: string[]): Promise<string[]> {
-  return Array.fromAsync(given, async (what) => {
-    if (/[\\/]|\.jsonl?$/.test(what) || statNow(what)?.isFile) return what;
-    const session = await findId(db, 'session', what);
-    const select = 'select path from session where name = ? and path is not null';
-    const found = session === undefined ? undefined : await db.get<{ path: string }>(select, session);
-    if (found) return found.path;
-    throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
-      remedy: 'Give its file, or an id that nocturne list --sessions names.',
-    });
+async function filesOf(app: App, given: string[]): Promise<string[]> {
+  const files = await Array.fromAsync(given, (what) => amongSeveral(given, fileOf(app, what)));
+  return files.flatMap((file) => file ?? []);
+}
+
+async function fileOf({ db }: App, what: string): Promise<string> {
+  if (/[\\/]|\.jsonl?$/.test(what) || statNow(what)?.isFile) return what;
+  const session = await findId(db, 'session', what);
+  const select = 'select path from session where name = ? and path is not null';
+  const found = session === undefined ? undefined : await db.get<{ path: string }>(select, session);
+  if (found) return found.path;
+  throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
+    remedy: 'Give its file, or an id that nocturne list --sessions names.',
   });
 }
 

@@ -5,7 +5,7 @@ import { AppError } from '../base/errors.ts';
 import { canonicalPath } from '../base/files/directories.ts';
 import { didYouMean } from '../base/text/wording.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { isTopicFile, isTopicPath } from '../memory/text/topic.ts';
+import { archivePath, isTopicFile, isTopicPath } from '../memory/text/topic.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
@@ -16,10 +16,10 @@ export async function topicNames({ db }: App, { id }: Pick<MemoryRow, 'id'>): Pr
   return rows.flatMap(({ path }) => (isTopicPath(path) ? path.replace(/\.md$/i, '') : []));
 }
 
-/** The file of a topic, by its name or its path; undefined where there is none. What was put away is found by its path. */
+/** The file of a topic, by its name or its path; undefined where there is none. One in the archive is found where no other is. */
 export async function findTopic(app: App, memory: MemoryRow, given: string): Promise<string | undefined> {
   const path = pathIn(memory, given);
-  for (const each of [path, `${path}.md`]) {
+  for (const each of [path, `${path}.md`, archivePath(path), archivePath(`${path}.md`)]) {
     if (!isTopicFile(each)) continue;
     const found = await app.files(memory).read({ path: each });
     if (found) return found.path;

@@ -105,7 +105,7 @@ const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [str
   args: [
     [
       '<what...>',
-      'name of a topic, TOPIC:LINE, id of an entry, a line or a session, or words as they stand in what is meant',
+      'name of a topic, TOPIC:LINE, id of an entry or a session, or words as they stand in what is meant',
     ],
   ],
   options: [
@@ -115,7 +115,7 @@ const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [str
   ],
   json: '{ outcome, topics, lines, entries, candidates: [{ kind, id, path, text }], job }',
   more: `Versions of what goes are kept for nocturne undo; nocturne redact takes a text out of these too.
-Words that may mean several things change nothing: exit code 2, and the candidates are listed with their ids.`,
+Words that may mean several things change nothing: exit code 2, and what they may mean is listed, each with its name.`,
   examples: ['forget "use pnpm"'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -174,7 +174,7 @@ async function describeForgotten(
     return `  ${name.padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`;
   });
   return [
-    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one by its id, or take --all:`,
+    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one as it is listed, or take --all:`,
     ...(await Promise.all(told)),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ].join('\n');

@@ -98,10 +98,11 @@ function topicOf({ field }: Asked): string {
 
 async function editLine(asked: Asked): Promise<Done> {
   const { at, memory, field } = asked;
-  const edit = { path: topicOf(asked), line: field('line'), shown: field('shown'), text: field('text') };
+  const [line, index, shown, text] = [field('line'), Number(field('index')), field('shown'), field('text')];
+  const edit = { path: topicOf(asked), line, index, shown, text };
   return saved(asked, edit.path, {
     make: (current) => withLine(current ?? '', edit),
-    conflict: () => lineConflict(at, memory, { ...edit, index: Number(field('index')) }),
+    conflict: () => lineConflict(at, memory, edit),
   });
 }
 
@@ -148,7 +149,8 @@ async function pinTopic(asked: Asked): Promise<Done> {
 }
 
 async function forgetIt({ at, memory, field }: Asked): Promise<Done> {
-  const report = await at.app.forget(memory.row, { target: field('target'), confirm: async () => true });
+  const [target, said] = [field('target'), field('said') || undefined];
+  const report = await at.app.forget(memory.row, { target, said, confirm: async () => true });
   if (report.outcome === 'forgotten') {
     const { lines, entries, topics, job } = report;
     const [one] = [

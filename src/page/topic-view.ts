@@ -7,7 +7,15 @@ import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { explainLines } from '../memory/rests.ts';
 import type { LocatedLine } from '../memory/text/topic.ts';
-import { isTopicFile, isTopicPath, locateLines, parseTopic, shownLine, shownTopic } from '../memory/text/topic.ts';
+import {
+  isTopicFile,
+  isTopicPath,
+  lineNumbers,
+  locateLines,
+  parseTopic,
+  shownLine,
+  shownTopic,
+} from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';
 import { evidenceOfLine } from './evidence-view.ts';
 import { inlineMarkdown, markdown } from './markdown-html.ts';
@@ -73,7 +81,7 @@ async function lineItem(at: At, memory: Place, { path, raw, line, index, isTopic
   const body = line.kind === 'fence' || shown.includes('\n') ? markdown(shown) : inlineMarkdown(line.text);
   const open = hrefWith(url, { line: isOpen ? null : id, edit: null, around: null });
   const of = html`<span class="hidden">: ${line.text.slice(0, 60)}</span>`;
-  const fields = { memory: memory.id, target: id };
+  const fields = { memory: memory.id, target: `${path}:${lineNumbers(raw)[index]?.first}`, said: line.text };
   const [explained] = isOpen ? await explainLines(at.app.db, { memory: memory.id, path, line: id }) : [];
   return html`<li id="l-${id}" class="line ${isOpen ? 'open' : ''}"><div class="what">${body}</div>
 <div class="actions"><a class="button quiet swap" href="${open}#l-${id}" aria-expanded="${String(isOpen)}">${isOpen ? 'Close' : 'Why'}${of}</a>${

@@ -92,10 +92,10 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
   }
 }
 
-/** Counts a request that belongs to no job of a memory. */
+/** Counts a request that belongs to no job of a memory; `nocturne cost` does not tell of it. */
 export function countingIn(db: Db, config: Config): Pick<AgentPorts, 'reserve' | 'settle'> {
   const { clock, model, prices } = config;
-  const spend = spendOf({ db, clock, ceilings: config, model, prices }, newId('job'));
+  const spend = spendOf({ db, clock, ceilings: config, model, prices }, newId('check'));
   return {
     reserve: (tokens, outputTokens, paid) => spend.reserve(tokens, outputTokens, { paid }),
     settle: (reservation, usage) => spend.settle(reservation, usage),

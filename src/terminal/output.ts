@@ -121,11 +121,11 @@ function lengthOf(text: string): number {
 
 /**
  * Rows in columns under their names, the last one wrapped to the terminal, below the others where there is no room for
- * it; without names and padding where stdout is no terminal, one tab between.
+ * it; without padding where stdout is no terminal, one tab between.
  */
 export function printTable(names: string[], rows: string[][]): void {
   if (!process.stdout.isTTY) {
-    for (const row of rows) print(row.join('\t'));
+    for (const row of [names, ...rows]) print(row.join('\t'));
     return;
   }
   const all = [names.map((name) => name && style('bold', name)), ...rows];

@@ -51,6 +51,18 @@ test('an export brings an empty memory to the same files, and nothing is extract
   expect(await importFrom(other, out)).toMatchObject({ added: [], changed: [] });
 });
 
+test('what was forgotten goes along as marks without its words, and is not learned elsewhere from the same session', async () => {
+  const { nocturne, session } = await exported();
+  await nocturne('forget', 'pnpm', '--yes');
+  const out = join(tempDir(), 'again');
+  await nocturne('export', out);
+  expect(readFileSync(join(out, '.nocturne/history.json'), 'utf8')).not.toContain('pnpm');
+  const other = await testApp();
+  await importFrom(other, out);
+  const { entries } = await other.json<{ entries: { text: string }[] }>('learn', session);
+  expect(entries.map(({ text }) => text).join()).not.toContain('pnpm');
+});
+
 test('an import is taken back by undo, and done again it is whole again', async () => {
   const { out } = await exported();
   const other = await testApp();

@@ -1,6 +1,6 @@
 // Forgetting: what goes, what stays, and that it is not learned again from the same source.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { insert } from '../../src/db/sql.ts';
@@ -121,6 +121,18 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.remember({ text: PNPM, type: 'feedback' })).toMatchObject({ outcome: 'remembered' });
     await here.dream();
     expect(told(here)).toContain(`- ${PNPM}`);
+  });
+
+  it('a line is named by its place and by what was shown there; equal ones of a topic are one thing; an archived topic by its file', async (here) => {
+    writeFileSync(join(here.dir, 'own.md'), '- Plums.\n- Pears.\n- Plums.\n');
+    mkdirSync(join(here.dir, 'archive'));
+    writeFileSync(join(here.dir, 'archive/old.md'), '- Plums.\n');
+    expect(await here.forget('own:2', { said: 'Plums.' })).toMatchObject({ outcome: 'unknown', job: null });
+    const { candidates } = await here.forget('plums');
+    expect(candidates.map(({ id }) => id).sort()).toEqual(['archive/old:1', 'own:1']);
+    expect(await here.forget('own:3', { said: 'Plums.' })).toMatchObject({ outcome: 'forgotten', lines: [{}, {}] });
+    expect(here.file('own.md')).toBe('- Pears.\n');
+    expect(await here.forget('old.md')).toMatchObject({ outcome: 'forgotten', topics: ['archive/old.md'] });
   });
 
   it('a text that may mean several things changes nothing, unless all of them are asked for', async (here) => {

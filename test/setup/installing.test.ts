@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -227,7 +228,7 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
   const { config } = await aPerson();
   for (const agent of HOOKED) install(config, agent);
   const { node, hook, nocturne } = PROGRAMS;
-  const whileThere = ['-c', 'test -f "$1" || exit 0; exec "$0" "$@"', node];
+  const whileThere = ['-c', 'test -x "$0" && test -f "$1" || exit 0; exec "$0" "$@"', node];
   const claude = { type: 'command', command: 'sh', args: [...whileThere, hook, 'claude-code'] };
   expect(handlersOf(config, 'claude-code')).toEqual([
     { event: 'SessionEnd', ...claude, timeout: 10 },
@@ -254,7 +255,7 @@ test('each agent gets what its contract asks for: seconds or milliseconds, a pro
     ['UserPromptSubmit', 2],
     ['PostToolUse', 2],
   ]);
-  const guard = `sh -c 'test -f "$1" || exit 0; exec "$0" "$@"'`;
+  const guard = `sh -c 'test -x "$0" && test -f "$1" || exit 0; exec "$0" "$@"'`;
   expect(codex[0]?.command).toBe(String.raw`${guard} /opt/node/bin/node '/opt/it'\''s/nocturne/dist/hook.js' codex`);
   const gemini = handlersOf(config, 'gemini');
   expect(gemini.map(({ event, timeout }) => [event, timeout])).toEqual([
@@ -274,12 +275,14 @@ test('the programs that agents are told to start are there, in a checkout too', 
 });
 
 test.each(HOOKED)(
-  '%s: a hook runs as it is written, and once its file is gone it says nothing and ends with 0',
+  '%s: a hook runs as it is written, and once its file or its Node is gone it says nothing and ends with 0',
   async (agent) => {
     const { user, config } = await aPerson();
     const hook = join(user, "it's nocturne", 'dist', 'hook.js');
     write(hook, 'process.stdin.pipe(process.stdout); console.error(process.argv.slice(2)); process.exitCode = 3;');
-    install(config, agent, { programs: { node: process.execPath, hook, nocturne: join(user, 'gone', 'nocturne.js') } });
+    const node = join(user, 'node');
+    symlinkSync(process.execPath, node);
+    install(config, agent, { programs: { node, hook, nocturne: join(user, 'gone', 'nocturne.js') } });
     const run = ({ command, args }: { command: string; args?: string[] }) => {
       const { status, stdout, stderr } = args
         ? spawnSync(command, args, { input: 'told', encoding: 'utf8' })
@@ -293,6 +296,9 @@ test.each(HOOKED)(
       handlers.map((handler) => (isRecall(handler) ? null : run(handler))).filter((each) => each !== null);
     expect(handlers.filter(isRecall).map(run)).toEqual(handlers.filter(isRecall).map(() => [0, '', '']));
     for (const ran of runs()) expect(ran).toEqual([3, 'told', `[ '${agent}' ]\n`]);
+    renameSync(node, `${node}-gone`);
+    for (const ran of runs()) expect(ran).toEqual([0, '', '']);
+    renameSync(`${node}-gone`, node);
     rmSync(hook);
     for (const ran of runs()) expect(ran).toEqual([0, '', '']);
   },

@@ -324,16 +324,18 @@ export function shownLine(raw: string, { from, to }: Pick<LocatedLine, 'from' | 
 }
 
 /**
- * The file with `text` in the place of the line with this id, bullet marker and all; empty takes it out. Null where the line is
- * not as it was shown any more.
+ * The file with `text` in the place of the line with this id, of equal ones the one at this index, bullet marker and all; empty
+ * takes it out. Null where the line is not as it was shown any more.
  */
 export function withLine(
   raw: string,
-  { line, shown, text }: { line: string; shown: string; text: string },
+  { line, index, shown, text }: { line: string; index: number; shown: string; text: string },
 ): string | null {
   const [was, now] = [shown, text].map((each) => withUnixEnds(each).trimEnd()) as [string, string];
   if (now === was) return raw;
-  const place = locateLines(raw).find((each) => each.id === line && shownLine(raw, each) === was);
+  const lines = locateLines(raw);
+  const isMeant = (each?: LocatedLine) => each?.id === line && shownLine(raw, each) === was;
+  const place = isMeant(lines[index]) ? lines[index] : lines.find(isMeant);
   if (!place) return null;
   const { from, to } = place;
   const end = lineEndOf(raw);

@@ -51,10 +51,11 @@ export function findAgent(name: AgentName): Agent {
 }
 
 /**
- * Settings stay when nocturne's files are removed without them: a hook whose file is gone then says nothing and ends with 0.
+ * Settings stay when nocturne's files, or the Node that it was set up with, are removed without them: a hook says nothing then and ends with 0.
  * Whatever shell an agent runs, it only hands these words to `sh`. Windows has none.
  */
-const WHILE_THERE = process.platform === 'win32' ? [] : ['sh', '-c', 'test -f "$1" || exit 0; exec "$0" "$@"'];
+const WHILE_THERE =
+  process.platform === 'win32' ? [] : ['sh', '-c', 'test -x "$0" && test -f "$1" || exit 0; exec "$0" "$@"'];
 
 /** What is asked within a session: with each prompt, and at a call that failed. */
 interface Wants {

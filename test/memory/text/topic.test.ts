@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { editLines, isTopicName, isTopicPath, lineId, newTopic, parseTopic } from '../../../src/memory/text/topic.ts';
+import {
+  editLines,
+  isTopicName,
+  isTopicPath,
+  lineId,
+  newTopic,
+  parseTopic,
+  withLine,
+} from '../../../src/memory/text/topic.ts';
 import { anyText } from '../../support/any-text.ts';
 
 const ids = (...texts: string[]) => new Set(texts.map(lineId));
@@ -172,4 +180,11 @@ test('topics lie at the top of the memory directory', () => {
   expect(
     ['a.md', 'My Notes.MD', 'MEMORY.md', 'logs/2026/11/2026-11-21.md', 'index/user.md', 'a.txt'].filter(isTopicPath),
   ).toEqual(['a.md', 'My Notes.MD']);
+});
+
+test('of two equal lines the one at its place is changed, and none where another stands by now', () => {
+  const raw = '- Plums.\n- Pears.\n- Plums.\n';
+  const edit = { line: lineId('Plums.'), index: 2, shown: '- Plums.', text: '- Figs.' };
+  expect(withLine(raw, edit)).toBe('- Plums.\n- Pears.\n- Figs.\n');
+  expect(withLine('- Pears.\n- Figs.\n', edit)).toBe(null);
 });
