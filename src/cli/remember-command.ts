@@ -103,10 +103,7 @@ const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [str
   name: 'forget',
   about: 'take something out; it is not learned again from there',
   args: [
-    [
-      '<what...>',
-      'name of a topic, TOPIC:LINE, id of an entry or a session, or words as they stand in what is meant',
-    ],
+    ['<what...>', 'name of a topic, TOPIC:LINE, id of an entry or a session, or words as they stand in what is meant'],
   ],
   options: [
     ['--all', 'everything that holds the words, or was said in the session'],
