@@ -3,6 +3,7 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type TestApp, type TestAppOptions, testApp, testModel } from '../support/app.ts';
+import { waysTaken } from '../support/depth.ts';
 import { enqueueExtract } from '../support/doors.ts';
 import { laterApp, workDue, workSession } from '../support/due-work.ts';
 import { type Answer, calls, error, says } from '../support/messages-server.ts';
@@ -22,7 +23,7 @@ const cutCall: Answer = { ...calls('record_entries', { entries: [{ type: 'fee' }
 const truncated: Answer = { status: 200, body: '{"id":"msg_1","content":[{"type":"tool_use","input":{"entr' };
 const refusal: Answer = { text: 'No.', stop: 'refusal' };
 
-test.each<[string, Answer, { code: string; requests: number; attempts: number; from?: number; to: number }]>([
+const FAILURES: [string, Answer, { code: string; requests: number; attempts: number; from?: number; to: number }][] = [
   ['429 with a pause', pause(90, 429), { code: 'overloaded', requests: 1, attempts: 0, from: 90_000, to: 150_000 }],
   ['529', error(529, 'Overloaded'), { code: 'overloaded', requests: 3, attempts: 0, to: MINUTE + 1 }],
   ['500', error(500, 'internal'), { code: 'server-error', requests: 3, attempts: 1, to: MINUTE + 1 }],
@@ -46,7 +47,10 @@ test.each<[string, Answer, { code: string; requests: number; attempts: number; f
     { code: 'quota', requests: 1, attempts: 0, to: 5 * MINUTE },
   ],
   ['an unknown model', error(404, 'model: test-model'), { code: 'no-model', requests: 1, attempts: 0, to: 5 * MINUTE }],
-])(
+];
+
+// In the small size a third; of what class each is tells agent/model.test.ts.
+test.each(waysTaken(FAILURES, 0, 3))(
   '%s: its class, its requests, its tries, its wait',
   async (_, answer, { code, requests, attempts, from = 0, to }) => {
     const model = await testModel(() => answer);

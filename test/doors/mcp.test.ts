@@ -158,10 +158,10 @@ test('a read-only store cannot be changed by any tool, whatever paths, links, ca
   expect(readFileSync(join(own, 'own.md'), 'utf8')).toBe('- own\n');
 });
 
-test('a read-only store shows what another process writes to it, and stays out of its way', async () => {
+test('a read-only store shows what another client writes to it, and stays out of its way', async () => {
   const dir = dirWith({ 'hosts.md': HOSTS });
   const { environment } = world();
-  const { call } = await connect(['--store', `kept=${dir}`], environment);
+  const { call } = await connectHere([`kept=${dir}`], environment);
   const path = 'hosts.md';
   // Before anybody has worked in it.
   expect((await call<Output<'read'>>('memory_read', { path })).data.content).toBe(HOSTS);

@@ -52,10 +52,12 @@ function entry(session: SessionFile, quote = RULE) {
 const learn = ({ app }: TestApp, { path }: SessionFile) => app.extract({ transcript: path, ended: true });
 const spendOf = ({ app }: TestApp) => app.home.days.spendOf(DAY);
 
-test.each([
+const PROGRAMS = [
   ['claude', 'claude-code', 'claude-code/sonnet', claudeSays],
   ['codex', 'codex', 'codex/gpt-5.5', codexSays],
-] as const)(
+] as const;
+
+test.each(waysTaken(PROGRAMS))(
   '%s learns a session and sorts it at night, in a process without any tool of ours',
   async (name, program, model, says) => {
     const fake = fakeProgram(name);

@@ -1,5 +1,5 @@
 // The dream alone: every fact of the set is recorded as the set words it, in six languages, with look-alikes, changes
-// and things said several times. In the small size one of its three English samples is asked, and three others of five.
+// and things said several times. In the small size one of its three English samples is asked, and one of the five others.
 
 import { expect, onTestFinished, test } from 'vitest';
 import { sized, waysTaken } from '../support/depth.ts';
@@ -14,8 +14,7 @@ import { inEnglish, OWN } from './sets.ts';
 
 const english = inEnglish(OWN).samples;
 const others = OWN.samples.filter((sample) => !english.includes(sample));
-const asked = new Set([0, 1, 2].flatMap((at) => waysTaken(others, at)));
-const samples = [...asked, ...waysTaken(english)];
+const samples = [...waysTaken(others), ...waysTaken(english)];
 
 /** Too few of their words are in what was said, and with its words they are not told from each other. */
 const IN_OTHER_WORDS = ['hafen/h-du', 'household/r-ada', 'household/r-alma'];
@@ -37,7 +36,7 @@ test('of everything that could be recorded the dream loses nothing, says nothing
   expect(evidence.of - evidence.count).toBe(missed.length);
   expect(ratio(figures.retention)).toBe(1);
   expect(ratio(figures.memory.beside)).toBe(1);
-  expect(figures.retention.of).toBeGreaterThan(sized({ quick: 50, deep: 130 }));
+  expect(figures.retention.of).toBeGreaterThan(sized({ quick: 20, deep: 130 }));
 });
 
 async function scoreOf(sample: Sample): Promise<ReturnType<typeof score>> {

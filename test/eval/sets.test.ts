@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/transcript/messages.ts';
 import { openSession } from '../../src/transcript/session.ts';
+import { waysTaken } from '../support/depth.ts';
 import { tempDir } from '../support/temp.ts';
 import { collect, lines } from '../support/transcripts.ts';
 import { recognise, says as saysFact } from './recognise.ts';
@@ -13,7 +14,8 @@ import { HELD_OUT, OWN } from './sets.ts';
 
 const factsOf = ({ samples }: EvalSet) => samples.flatMap((sample) => sample.facts);
 
-describe.each([OWN, HELD_OUT])('the matcher, over the whole set $name', (set) => {
+// In the small size one of them.
+describe.each(waysTaken([OWN, HELD_OUT], 1))('the matcher, over the whole set $name', (set) => {
   const facts = factsOf(set);
   const statements = facts.flatMap((fact) =>
     [fact.text, fact.also].filter((text) => text !== undefined).map((text) => ({ fact, text })),
@@ -45,7 +47,7 @@ test.each([
   expect(createHash('sha256').update(JSON.stringify(samples)).digest('hex').slice(0, 16)).toBe(written);
 });
 
-test.each([OWN, HELD_OUT])(
+test.each(waysTaken([OWN, HELD_OUT]))(
   '$name is read from its transcripts as it was written: every prompt is of a human, and begins a turn unless it is a command',
   async ({ samples }) => {
     for (const sample of samples) {

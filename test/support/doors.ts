@@ -15,7 +15,6 @@ import { openSession } from '../../src/transcript/session.ts';
 import { type App, openApp as open } from '../../src/worker/compose.ts';
 import { announceSession as announce, ingestSpool as ingest } from '../../src/worker/ingest.ts';
 import type { Parts } from '../../src/worker/job-bounds.ts';
-import { putWork } from '../../src/worker/work-item.ts';
 import { runWorker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { rowsOf } from './rows.ts';
 import type { SessionFile } from './session-file.ts';
@@ -50,7 +49,6 @@ export function withHome(app: App) {
     breaker: { read: () => breakerOf(db, { after: config.breakerAfter, now: clock.now() }) },
     decline: (until: Date) => declineBefore(db, until),
     lastNightAt: () => setting('night'),
-    addStore: async () => {},
     async stores() {
       const rows = await db.all<{ place: string }>(
         'select coalesce(dir, id) as place from memory where deleted_at is null',
@@ -81,17 +79,6 @@ export function storeOf(app: App, memory: MemoryRow) {
     list: async () => (await files().list()).items.flatMap((file) => ('path' in file ? [file.path] : [])),
     read: async (path: string) => (await files().read({ path }))?.text ?? null,
     write: (_: object, file: { path: string; text: string }) => files().write(USER, file),
-    work: {
-      /** Why nights passed it by, the latest first, and how often. */
-      async skips() {
-        const rows = await app.db.all<{ output: string; at: string }>(
-          "select output, ended_at as at from job where memory = ? and outcome = 'skipped' order by ended_at desc",
-          memory.id,
-        );
-        const reasons = Map.groupBy(rows, ({ output }) => JSON.parse(output).reason as string);
-        return [...reasons].map(([reason, of]) => ({ reason, times: of.length }));
-      },
-    },
   });
 }
 
@@ -122,10 +109,6 @@ export async function ranIn({ db, machine }: App, { id: memory }: MemoryRow, cwd
   const at = '2026-11-20T09:00:00Z';
   const session = { id: cwd, cwd, path: '/gone', format: 'claude-code', sizeBytes: 0, modifiedAt: at } as const;
   await db.write((sql) => enterSession(sql, { memory, machine, at }, session));
-}
-
-export async function enqueueDream(app: App, memory: MemoryRow): Promise<void> {
-  await putWork(app, { kind: 'dream', key: memory.id, memory, payload: {} });
 }
 
 /** Another process is at work on a session of it; default: on any. */

@@ -4,8 +4,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 
 const ENVIRONMENT = { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' };
 
-export type GitTree = ReturnType<typeof gitIn>;
-
 /** A working tree, or a directory that becomes one, whose commits `name` makes. */
 export function gitIn(dir: string, name = 'Ann Bo') {
   const settings = { 'user.name': name, 'user.email': 'ann@example.org', 'commit.gpgsign': 'false', 'gc.auto': '0' };

@@ -10,7 +10,6 @@ import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { dayOf } from '../../src/base/time.ts';
 import { insert, newId } from '../../src/db/sql.ts';
 import { commit } from '../../src/memory/commit.ts';
-import { headAt } from '../../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import type { Entry, MemoryType } from '../../src/memory/memory-types.ts';
@@ -225,8 +224,3 @@ export const put = (id: string | undefined, text: string, more: object = {}) => 
 
 /** What code said of what a request follows. */
 export const told = (request: MessagesRequest | undefined) => JSON.stringify(toolResults(request));
-
-/** A file of a memory as its head says. */
-export async function headText({ db }: Place, memory: string, path: string): Promise<string | null> {
-  return (await headAt(db, memory, path))?.content?.toString() ?? null;
-}

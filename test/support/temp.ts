@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const made: string[] = [];
-const opened: (() => void)[] = [];
 
 if (!process.env.VITEST) process.once('exit', removeTempDirs);
 
@@ -30,12 +29,6 @@ export function dirWith(files: Record<string, string | Buffer>, dir = tempDir())
   return dir;
 }
 
-/** Is called before the directories are removed. */
-export function closeBefore(close: () => void): void {
-  opened.push(close);
-}
-
 export function removeTempDirs(): void {
-  for (const close of opened.splice(0)) close();
   for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,4 +1,4 @@
-// Directories as a system may have them until the test is done: nobody can write there, or it is a file system of its own.
+// A directory in which nobody can write until the test is done.
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
@@ -15,17 +15,8 @@ export function makeUnwritable(dir: string): boolean {
     });
     return true;
   }
-  return mount(dir, ['--bind', '-o', 'ro', dir]);
-}
-
-/** Answers whether it could be made so. */
-export function makeFileSystem(dir: string): boolean {
-  return mount(dir, ['-t', 'tmpfs', 'tmpfs']);
-}
-
-function mount(dir: string, how: string[]): boolean {
   try {
-    execFileSync('mount', [...how, dir], { stdio: 'ignore' });
+    execFileSync('mount', ['--bind', '-o', 'ro', dir, dir], { stdio: 'ignore' });
   } catch {
     return false;
   }

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { asSeen, sayCount } from '../../../src/base/text/wording.ts';
 import { containsLiteral, containsLiteralTail, distinctValues, literals } from '../../../src/rules/literals.ts';
 import { segmentWords } from '../../../src/rules/words.ts';
-import { SEED, waysTaken } from '../../support/depth.ts';
+import { SEED, sized, waysTaken } from '../../support/depth.ts';
 
 test.each([
   [1, 'line', '1 line'],
@@ -80,10 +80,13 @@ test('half a million of one sign are cut into words, and seen, at once', () => {
   }
 });
 
-test('ten megabytes are seen and cut into words, ASCII or nearly so', () => {
+const MEGABYTES = sized({ quick: 3, deep: 10 });
+
+test(`${MEGABYTES} megabytes are seen and cut into words, ASCII or nearly so`, () => {
+  const bytes = MEGABYTES * 1_000_000;
   for (const end of waysTaken(['', 'é'])) {
-    expect(asSeen(`${'a '.repeat(5_000_000)}${end}`).length).toBe(10_000_000 - (end ? -1 : 1));
-    expect(segmentWords(`${'a'.repeat(10_000_000)}${end}`)).toHaveLength(1);
+    expect(asSeen(`${'a '.repeat(bytes / 2)}${end}`).length).toBe(bytes - (end ? -1 : 1));
+    expect(segmentWords(`${'a'.repeat(bytes)}${end}`)).toHaveLength(1);
   }
 });
 

@@ -26,8 +26,8 @@ async function readWhole(path: string): Promise<Session> {
   return session;
 }
 
-const LINES = sized({ quick: 200, deep: 2_000 });
-const COPIES = sized({ quick: 15, deep: 60 });
+const LINES = sized({ quick: 100, deep: 2_000 });
+const COPIES = sized({ quick: 8, deep: 60 });
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 type Line = Record<string, unknown>;
 /** What is a record of the format, where not every object is. */
