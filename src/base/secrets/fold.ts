@@ -10,14 +10,14 @@ export interface Folded {
 
 const UNSEEN = String.raw`\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff`;
 const BEGINS = new RegExp(
-  String.raw`[\\%&\x1b\x9b${UNSEEN}\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ff\ufb00-\ufb06\uff01-\uff5e\ud835]|["'\x60](?=[ \t\r\n+.&|\\])`,
+  String.raw`[\\%&^\x1b\x9b${UNSEEN}\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ff\ufb00-\ufb06\uff01-\uff5e\ud835]|["'\x60](?=[ \t\r\n+.&|\\])`,
   'g',
 );
 const NEXT_LINE = String.raw`(?:\r?\n|\\{1,4}n)[ \t]{0,40}`;
 /** Each way in which a part of a text stands for something else. */
 const FOLDED = new RegExp(
   [
-    String.raw`(?<unseen>[${UNSEEN}]+|(?:\x1b|\x9b|\\(?:u001[bB]|x1[bB]|033|e))\[[\d;]{0,20}[A-Za-z])`,
+    String.raw`(?<unseen>[${UNSEEN}]+|(?:\x1b|\x9b|\^\[|\\(?:u001[bB]|x1[bB]|033|e))\[[\d;]{0,20}[A-Za-z])`,
     String.raw`(?<joined>\\\r?\n[ \t]{0,40}|(?<!\\)\\{3}n[ \t]{0,40}|(?<=[^\s,:=([{\\])(\\{0,4}["'\x60])[ \t]{0,9}(?:(?:${NEXT_LINE})?(?:[+.&]|\|\||\.\.)[ \t]{0,9}(?:${NEXT_LINE})?\3|${NEXT_LINE}(?<=[ \t])\3(?=[^\s,:}\])\\])))`,
     String.raw`\\{1,8}(?<sign>["'\x60/]|(?<!(?<![A-Za-z])[A-Za-z]:\\[\w\\.-]{0,60})[nrt])`,
     String.raw`(?:\\{1,4}(?:u\{?|U0000|x)|&#[xX])(?<hex>[\da-fA-F]{2,4})[;}]?|%(?<percent>2[1-9A-Fa-f]|[3-7][\da-fA-F]|0[aA])`,

@@ -3,10 +3,11 @@
 
 import { type Found, isMachineMade } from './rule.ts';
 import { findTokens, withNextLines } from './vendors.ts';
+import { findWalletKeys } from './wallets.ts';
 
 const KEY_BEGINS = /-----BEGIN[ \w-]{0,60}PRIVATE KEY(?: BLOCK)?-----/g;
 const KEY_ENDS = /-----END[ \w-]{0,60}(?:PRIVATE KEY(?: BLOCK)?|KEY)-----/g;
-const AROUND = String.raw`[ \t>|+#*\d:│→"',;-]{0,20}`;
+const AROUND = String.raw`(?:[\w.-]{1,30}[ \t]{0,9}\|)?[ \t>|+#*\d:│→"',;-]{0,20}`;
 /** A line of a key, whatever stands before it: its own letters, a heading, or nothing. */
 const KEY_LINE = new RegExp(
   String.raw`(?:\s|^)${AROUND}?(?:[A-Za-z0-9+/=]{16,200}|[A-Za-z0-9+/]{1,15}={1,2}|(?:Proc-Type|DEK-Info|Comment|Version): [^\n]{1,100})?${AROUND}(?=\s|$)`,
@@ -138,7 +139,11 @@ export function findBlocks(text: string): Found[] {
   const found = [...findPrivateKeys(text), ...findKubernetesSecrets(text)];
   for (const run of runsOf(text)) {
     const padding = /^={0,2}/.exec(text.slice(run.end, run.end + 2))?.[0].length ?? 0;
-    found.push(...findJwts(text, run), ...findEncoded(text.slice(run.start, run.end + padding), run.start));
+    found.push(
+      ...findWalletKeys(text, run),
+      ...findJwts(text, run),
+      ...findEncoded(text.slice(run.start, run.end + padding), run.start),
+    );
     const lines = run.end - run.start < 64 ? undefined : keyLinesAt(text, run);
     if (lines) found.push(lines);
   }

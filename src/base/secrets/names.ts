@@ -5,47 +5,63 @@
 
 import { needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { type Found, PLACEHOLDER } from './rule.ts';
+import { type Found, isShuffled, PLACEHOLDER } from './rule.ts';
 import { cellsBelow } from './tables.ts';
-import { isGiven, type Kind, type Way } from './values.ts';
+import { CURSOR, isGiven, type Kind, type Way } from './values.ts';
+import { withNextLines } from './vendors.ts';
 
-/** What secrets are called, and the letters with which that begins. */
-const CUES = needlesOf(own.cues.split(' ').map((word) => [word.replaceAll('·', ' '), true] as const));
-const NAMES = own.names.map(({ kind, names, isWord = false }) => ({
-  ...{ kind: kind as Kind, isWord },
-  pattern: new RegExp(names, 'y'),
-}));
+/** What secrets are called, by languages; each is looked for where the letters stand with which it begins. */
+const NAMES = needlesOf(
+  own.names.flatMap(({ kind, names, isWord = false }) =>
+    (names.match(/(?:\((?:[^()]|\([^()]*\))*\)|[^|])+/g) ?? []).map(
+      (name) => [beginOf(name), { kind: kind as Kind, isWord, pattern: new RegExp(name, 'y') }] as const,
+    ),
+  ),
+);
+
+/** The letters with which a name begins, as long as they are sure. */
+function beginOf(name: string): string {
+  const letters = /^[^()[\]\\.?*+]+/.exec(name)?.[0] ?? '';
+  return /^[?*]/.test(name.slice(letters.length)) ? letters.slice(0, -1) : letters;
+}
 
 /** What a name may go on with and still name a secret: `DB_PASSWORD_PROD`, `secret_key_base`, `пароль1`. */
-const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24}){0,3}/y;
+const MORE = /(?:s|en|si|es)?(?:[ _-]?\d{1,2}(?![\w.]))?(?:[_-][A-Za-z\d]{1,24}){0,3}/iy;
 const HARMLESS_MORE =
   /file|path|commit|checksum|hash|digest|len|min|max|policy|reset|ur[il]|name|id$|type|ttl|expir|hint|label|placeholder|field|input|regex|pattern|manager|service|provider|encoder|count|limit|error|required|enabled|confirm|ref|timeout|encryption|algo|size|version|prefix|format|stdin|public/i;
 
 const CLOSE = String.raw`["'\x60\])}*]{0,4}`;
 // `const apiKey: string = `, `char password[] = `: the type is not what is given.
 const TYPED = String.raw`(?:\[\d{0,4}\][ \t]{0,9})?(?::[ \t]{0,9}(?:string|str|String|&(?:'static )?str)[ \t]{0,9}(?==))?`;
-const BLOCK = String.raw`(?:[|>][-+]?[ \t]{0,9}\n[ \t]{1,40}|\n[ \t]{1,40}(?=["'\x60])|base64:|[\[({]{1,3}\s{0,40}|q\{|(?:N|[bBrRu]|[$@])(?=["']))?`;
+const BLOCK = String.raw`(?:[|>][-+]?[ \t]{0,9}\n[ \t]{1,40}|\n[ \t]{1,40}(?=["'\x60])|\n[ \t]{1,40}-[ \t]{1,4}|!{1,2}[\w-]{1,12}[ \t]|&\w{1,20}[ \t]|<!\[CDATA\[|(?:base64|hex2bin):|\s{1,9}string\(\d{1,4}\)\s|[\[({]{1,3}\s{0,40}|q{1,2}[{(]|(?:N|[bBrRu]|[$@])(?=["']))?`;
 /** How a value follows a name in what programs read. */
 const GAPS = String.raw`
-joint ¦ ${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|[?+]?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}
-joint ¦ (?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?|</[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}</)
-joint ¦ ["'][,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?(?=["'])
-joint ¦ ["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:\d{1,5}[:|\t]\s{0,40})?(?:["']?(?:type|sensitive|description|encrypted|nullable|secret)["']?\s{0,20}[=:]\s?[^\n]{0,60}\n\s{0,40}){0,4}["']?(?:value|Value|default|string|plaintext)["']?\s{0,9}[:=]\s{0,20}
-beside ¦ ${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])
-beside ¦ ${CLOSE}(?:[ \t]{1,9}(?:is |as |by |BY )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`
+joint ¦  ¦ ${CLOSE}[ \t]{0,20}${TYPED}(?<joint>:=|=>|->|→|⇒|:-|<-|(?:\|\||[?+])?=(?![=~>])|[:：](?![:/=?+-]))[ \t]{0,40}${BLOCK}
+joint ¦ > ¦ (?:["']?(?:\s[^<>\n]{0,80})?>(?:\s{0,40}<value>)?(?:<!\[CDATA\[)?|</[\w:.-]{1,40}>\s{0,80}<[\w:.-]{1,40}[^<>\n]{0,80}>)\s{0,80}(?=[^\s<][^<\n]{0,400}\s{0,80}</)
+joint ¦ alue content default ;s: ¦ ["'](?:[,;]?\s{1,80}(?:[\w:-]{1,20}=["'][^"'\n]{0,60}["']\s{1,20}){0,3}(?:value|content|default)\s?=\s?|;s:\d{1,4}:)(?=["'])
+joint ¦ alue efault string plain text content ¦ ["']?:?\s{0,9}[,{]?\s{0,80}(?<=[\s{,])(?:\d{1,5}[:|\t]\s{0,40})?(?:["']?(?!(?:[Nn]ame|[Kk]ey)\b)\w{1,20}["']?\s{0,20}[=:]\s?[^\n{}]{0,60}?[,\n]\s{0,40}){0,4}["']?(?:[Pp]arameter)?(?:[Vv]alue|[Dd]efault|string|plain\w{0,4}|text|content)["']?\s{0,9}[:=]\s{0,20}
+beside ¦  ¦ ${CLOSE}\s{0,9}[,(]\s{0,40}(?=["'\x60])
+beside ¦ ( ¦ ${CLOSE}\)?[ \t]{0,4}(?:=>|[:=]|\.(?=\w{1,20}\())[ \t]{0,4}(?:await |new )?(?:[\w.:$]{1,40}|\[\]byte)\([ \t]{0,4}(?:\[\]byte\()?[bN]?(?=["'\x60])
+beside ¦ || ?? or ¦ [^\n"'|]{0,80}?(?:\]["']?\s?|["']\)?\s?)?(?:\|\||\?\?|\bor\b)[ \t]{0,4}(?=["'\x60])
+beside ¦ --body -b value secret-string ¦ [^\n]{0,80}?[ \t]-{1,2}(?:value|secret-string|body|b)[ =]?(?=["'\x60\w])
+beside ¦ < ¦ ${CLOSE}[: \t]{0,4}(?:</?\w{1,10}(?: [^<>\n]{0,60})?>[: \t]{0,4}){1,4}(?=[^\s<][^<\n]{3,100})
+beside ¦  ¦ ${CLOSE}(?:[ \t]{1,9}(?:is |as |by |BY )?(?=["'\x60“„«])|(?=[「『])|[ \t]{1,20}\|[ \t]{1,9}(?=\S))`
   .split('\n')
   .slice(1)
-  .map((row) => row.split(' ¦ ') as [Way, string])
-  .map(([way, gap]) => ({ way, gap: new RegExp(gap, 'y') }));
+  .map((row) => row.split(' ¦ ') as [Way, string, string])
+  .map(([way, needed, gap]) => ({ way, needed: needed === '' ? [] : needed.split(' '), gap: new RegExp(gap, 'y') }));
 /** After a flag, or where a line is only a name and its value. */
 const SPACE = /["']?[ \t]{1,20}(?:[057][ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;
 const IS_SETTING =
-  /^[ \t>|+\d:]*(?:(?:set\w*|env|arg|export|aws configure set|-\w+|static|#?define)[ \t]+)*(?:.*[ \t](?:login|user|username|account|privilege)[ \t]+\S+[ \t]+)?[\w.-]*$/i;
+  /^[ \t>|+\d:]*(?:(?:set\w*|env|arg|export|aws configure set|-\w+|static|#?define)[ \t]+)*(?:.*[ \t](?:config|set)[ \t]+\S*|.*[ \t](?:login|user|username|account|privilege)[ \t]+\S+[ \t]+)?[\w.-]*$/i;
 
 /** What leads to a value in a sentence: a word, an arrow, a colon. In lower case. */
-const SAID =
-  /[ \t](?:is|was|are|be|to|ist|war|sei|lautet|heißt|war früher|c'est|est|sera|es|será|é|è|sarà|jest|это|olarak|now|stands?|sind|sont|son|sono)(?::|[ \t]now|[ \t]set[ \t]to|[ \t]still|[ \t]nu)?[ \t]|[ \t]{0,3}(?:[:=]|->|→|=>|—|–|-(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:```\w{0,10}\n[ \t]{0,9})?)?|[は是为為][ \t]?/g;
+const WORDS = `is|was|are|be|remains|to|as|ist|war|sei|sind|lautet|heißt|wird|nun|jetzt|c'est|est|sera|maintenant|es|será|son|com[eo]|é|è|sarà|sono|wordt|nu|är|er|je|jest|это|как|теперь|такой|olarak|on|este|είναι|là|है|هي|now|still|again|stands?|set|changed|value|but`;
+const SAID = new RegExp(
+  String.raw`[ \t](?:${WORDS}|a|in|auf|na|на|para|with)(?::?[ \t](?:${WORDS})){0,2}:?[ \t]|[ \t]{0,3}(?:[:=]|[-~]>|=>|>>?|➜|👉|→|—|–|,|\(|-{1,2}(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:\x60\x60\x60\w{0,10}\n[ \t]{0,9})?)?|(?:[はをが是为為成]|[은는을를이가])[ \t]?`,
+  'g',
+);
 const QUOTED =
   /(?:"(?<double>[^"\n]{1,4000})(?="|$)|'(?<single>[^'\n]{1,4000})(?='|$)|`(?<tick>[^`\n]{1,4000})(?=`|$)|“(?<curly>[^”\n]{1,400})|„(?<low>[^“”\n]{1,400})|«[ \u00a0\u202f]?(?<angle>[^»\n]{1,400}?)(?=[ \u00a0\u202f]?»)|「(?<corner>[^」\n]{1,400}))/y;
 const BARE = /[^\s"'`“”„«»「」]{1,120}/y;
@@ -63,8 +79,8 @@ interface Name {
 
 export function findNamed(text: string, lower: string): Found[] {
   const names: Name[] = [];
-  scan(CUES, lower, (_, at) => {
-    const name = at < (names.at(-1)?.end ?? 0) ? undefined : nameAt(text, lower, at);
+  scan(NAMES, lower, (asked, at) => {
+    const name = at < (names.at(-1)?.end ?? 0) ? undefined : nameAt(text, lower, at, asked);
     if (name !== undefined) names.push(name);
   });
   for (let at = names.length - 1, next = text.length; at >= 0; at--) {
@@ -99,25 +115,30 @@ export function findNamed(text: string, lower: string): Found[] {
   return found;
 }
 
-function nameAt(text: string, lower: string, at: number): Name | undefined {
-  for (const { kind, pattern, isWord } of NAMES) {
-    pattern.lastIndex = at;
-    if (!pattern.test(lower)) continue;
-    const end = pattern.lastIndex;
-    if (isWord && !standsAlone(text, at, end, kind)) continue;
-    // What a test of Go's says.
-    if (text.startsWith('PASS:', at) && text.startsWith('--- ', at - 4)) continue;
-    const line = text.slice(Math.max(0, at - 160), at);
-    return { kind, name: text.slice(at, end), start: at, end, before: line.slice(line.lastIndexOf('\n') + 1), next: 0 };
-  }
-  return undefined;
+function nameAt(
+  text: string,
+  lower: string,
+  at: number,
+  { kind, isWord, pattern }: { kind: Kind; isWord: boolean; pattern: RegExp },
+): Name | undefined {
+  pattern.lastIndex = at;
+  if (!pattern.test(lower)) return undefined;
+  const end = pattern.lastIndex;
+  if (isWord && !standsAlone(text, at, end, kind)) return undefined;
+  // What a test of Go's says.
+  if (text.startsWith('PASS:', at) && text.startsWith('--- ', at - 4)) return undefined;
+  const line = text.slice(Math.max(0, at - 160), at);
+  return { kind, name: text.slice(at, end), start: at, end, before: line.slice(line.lastIndexOf('\n') + 1), next: 0 };
 }
 
 function standsAlone(text: string, at: number, end: number, kind: Kind): boolean {
   const before = text[at - 1] ?? ' ';
   const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
   // Of chips and boards there are pins in lower case, too.
-  const isOurs = /(?:my|card|sim|phone|door|bank|alarm)[ -]$/i.test(text.slice(Math.max(0, at - 8), at));
+  const isOurs =
+    /\b(?:my|your|his|her|our|card|sim|phone|door|bank|alarm|device|voicemail|lock|ledger|trezor|visa|el|il|o|code|user|[a-z]'s)[ -]$|["']$/i.test(
+      text.slice(Math.max(0, at - 14), at),
+    );
   if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase() && !isOurs) return false;
   return (isBegun || kind === 'key') && !/\p{L}/u.test(text[end] ?? ' ');
 }
@@ -132,10 +153,13 @@ function structured(text: string, name: Name): Span | undefined {
   const more = MORE.exec(text)?.[0] ?? '';
   if (HARMLESS_MORE.test(more)) return undefined;
   const end = name.end + more.length;
-  for (const { way, gap } of GAPS) {
+  if (/[\p{L}\d]/u.test(text[end] ?? ' ')) return undefined;
+  const near = text.slice(end, end + 160);
+  for (const { way, needed, gap } of GAPS) {
+    if (needed.length > 0 && !needed.some((word) => near.includes(word))) continue;
     gap.lastIndex = end;
     const match = gap.exec(text);
-    if (match === null || (match[0].includes('|') && !/^\s*[\w.-]*$/.test(name.before))) continue;
+    if (match === null || (/(?<!\|)\|(?!\|)/.test(match[0]) && !/^[\s|\\*]*[\w.-]*$/.test(name.before))) continue;
     const value = valueAt(text, gap.lastIndex, { ...name, way, joint: (match.groups?.joint ?? '').trim() });
     if (value !== undefined) return value;
   }
@@ -166,10 +190,13 @@ function valueAt(text: string, from: number, { kind, name, before, way, joint }:
     BARE.lastIndex = start;
     value = trimmed(BARE.exec(text)?.[0] ?? '', way);
   }
+  if (quoted !== null) value = value.replace(/(?<=[^.]{6})(?:\.{3}|…)$/, '');
   if (value.includes(PLACEHOLDER) || value === '') return undefined;
   const end = start + value.length;
   const given = { value, kind, name, way, joint, isQuoted: quoted !== null, before, behind: text.slice(end, end + 20) };
   if (!isGiven(given)) return undefined;
+  if (quoted === null && kind !== 'password' && way === 'joint' && isShuffled(value))
+    return { start, end: withNextLines(text, end) };
   REST.lastIndex = end;
   return { start, end: quoted === null && value.length === 120 && REST.test(text) ? REST.lastIndex : end };
 }
@@ -184,25 +211,36 @@ function trimmed(value: string, way: Way): string {
 }
 
 const WINDOW = 110;
+/** What follows a name with nothing between, or words alone before a number. */
+const BESIDE = {
+  pin: /^(?:[ \t(:"]{1,3}[\p{L}'\d]{1,14}){0,4}?(?<!\b(?:in|of|since|until|by|port|line|error|room|bis|seit|от|[vв]))[ \t(:"）：)]{1,4}(?!(?:19|20)\d\d(?!\d))(?=\d)/u,
+  other: /^(?:[ \t][\u0430-\u044f]{1,14}){0,3}[ \t]{1,3}\(?(?=\S)/,
+};
+/** Digits and letters of both cases, as no word is spelled. */
+const MADE =
+  /^[^"{}\\<>[\]|]{0,90}?(?<![\w+/=.:-])(?<made>(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[A-Za-z\d][\w-]{17,99})(?![\w+/=(:-]|\.\w)/;
 
 function said(text: string, lower: string, name: Name): Span | undefined {
   const window = lower.slice(name.end, Math.min(name.end + WINDOW, name.next));
-  if (!/^(?:e?s|n|si)?["'\x60*_)\]]{0,3}(?:[\s:,(（は是为為—→]|$)/.test(window)) return undefined;
+  if (!/^(?:e?s|n|si|et|en)?["'\x60*_)\]]{0,3}(?:[\s:,.(（はをがは是为為改设設成은는—→]|$)/.test(window))
+    return undefined;
   if (name.kind === 'key' && !/\p{L} $/u.test(name.before)) return undefined;
-  const stop = /[.!?](?=\s)|\n|[。！？]/.exec(window)?.index ?? window.length;
+  const stop = /(?<!\d)[.!?](?=\s)|\n|[。！？]/.exec(window)?.index ?? window.length;
   const given = (at: number, joint: string) => valueAt(text, name.end + at, { ...name, way: 'prose', joint });
   SAID.lastIndex = 0;
   for (let match = SAID.exec(window); match !== null && match.index <= stop; match = SAID.exec(window)) {
-    const value = /[@/\\<>{}|]|sha-?\d{1,3}$/.test(window.slice(0, match.index))
-      ? undefined
-      : given(SAID.lastIndex, match[0]);
+    const isApart = name.kind !== 'password' && match.index > 0 && /[(,]/.test(match[0]);
+    const value =
+      isApart || /[\\<>{}|]|sha-?\d{1,3}$/.test(window.slice(0, match.index))
+        ? undefined
+        : given(SAID.lastIndex, match[0]);
     if (value !== undefined) return value;
     SAID.lastIndex = Math.max(match.index + 1, SAID.lastIndex - 1);
   }
-  const isPin = name.kind === 'pin';
-  const beside = (
-    isPin ? /^(?:[ \t]\p{L}{1,12}){0,3}[ \t]{1,3}(?=\d)/u : /^(?:[ \t][\u0430-\u044f]{1,14}){0,3}[ \t]{1,3}\(?(?=\S)/
-  ).exec(window);
+  const beside = BESIDE[name.kind === 'pin' ? 'pin' : 'other'].exec(window);
+  const [said = '', made = ''] =
+    (name.kind === 'secret' && !CURSOR.test(name.before) && MADE.exec(text.slice(name.end, name.end + stop))) || [];
+  if (isShuffled(made)) return { start: name.end + said.length - made.length, end: name.end + said.length };
   const below = name.kind === 'key' ? undefined : lineBelow(text, name.end);
   return (beside ? given(beside[0].length, '') : undefined) ?? (below ? given(below - name.end, ':') : undefined);
 }
@@ -226,24 +264,19 @@ function lineBelow(text: string, from: number): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** `hunter2 is the password`, `use “hunter2” as password`. */
-const PAIR = /"value"\s?:\s?"(?<value>[^"\s]{5,200})"\s?,\s?"(?:name|key)"\s?:\s?"[\w-]*$/;
+/** `hunter2 is the password`, `use “hunter2” as password`, `enter hunter2 at the password prompt`. */
+const PAIR =
+  /"value"\s?:\s?"(?<value>[^"\s]{5,200})"\s?,\s?(?:"[\w-]{1,20}"\s?:\s?(?:"[^"\n]{0,40}"|\w{1,8})\s?,\s?){0,3}"(?:name|key)"\s?:\s?"[\w-]*$/;
 const BEFORE =
-  /(?<value>[^\s"'`“”„«»]{5,100})["'`”»“*]?[ \t](?:is|as|als|ist|como|comme|come|jako|как|es|est|è|é)[ \t](?:[\p{L}']{1,12}[ \t]){0,3}[\p{L}-]*$/u;
+  /(?:(?:^|[ \t])(?:enter|type|use|try|give|with|nimm|gib|usa|pon|mets|utilise|gebruik|użyj|wpisz|введи|используй)[ \t]["'\x60“„«]?(?<given>[^\s"'\x60“”„«»]{4,100})["'\x60”»“]?[ \t][^.\n]{0,50}|(?<value>[^\s"'\x60“”„«»…]{4,100})["'\x60”»“*]?[ \t](?:is|as|als|ist|com[eo]|comme|jako|jest|to|это|как|es|est|è|é|[-–—](?=[ \t])|<-|(?=\())[ \t]?\(?(?:[\p{L}'’]{1,12}[ \t]){0,4}[\p{L}-]*)$/u;
 
 function saidBefore(name: Name): Span | undefined {
   if (name.kind === 'key') return undefined;
   const isPair = name.before.includes('"value"');
-  if (
-    !isPair &&
-    !/ (?:is|as|als|ist|com[eo]|comme|jako|как|es|est|è|é) (?:[\p{L}']{1,12} ){0,3}[\p{L}-]*$/u.test(
-      name.before.slice(-45),
-    )
-  )
-    return undefined;
-  const before = isPair ? name.before : name.before.slice(-80);
+  const before = isPair ? name.before : name.before.slice(-90);
+  if (!/\d|[A-Za-z][!#$%&*+?]/.test(before)) return undefined;
   const match = (isPair ? PAIR : BEFORE).exec(before);
-  const value = match?.groups?.value;
+  const value = match?.groups?.value ?? match?.groups?.given;
   if (match === null || value === undefined) return undefined;
   const start = name.start - before.length + match.index + match[0].indexOf(value);
   const way = { way: 'prose', joint: '', isQuoted: false, before: '', behind: '' } as const;

@@ -6,10 +6,11 @@
 import { fold } from './fold.ts';
 import { findBlocks } from './key-blocks.ts';
 import { findNamed } from './names.ts';
+import { findPasswords } from './passwords.ts';
 import { type Found, PLACEHOLDER } from './rule.ts';
 import { findInPlaces } from './secret-places.ts';
 import { findTokens } from './vendors.ts';
-import { findWalletKeys } from './wallets.ts';
+import { findSeedPhrases } from './wallets.ts';
 
 export interface Redaction {
   text: string;
@@ -22,7 +23,7 @@ const FINDERS: ((text: string, lower: string) => Found[])[] = [
   findTokens,
   findBlocks,
   findInPlaces,
-  findWalletKeys,
+  findSeedPhrases,
   findNamed,
 ];
 
@@ -56,7 +57,11 @@ function findSecrets(text: string): Found[] {
       last.end = Math.max(last.end, span.end);
     }
   }
-  return found
+  const free = findPasswords(folded.text).filter(
+    (span) => !found.some(({ start, end }) => span.start < end && start < span.end),
+  );
+  return [...found, ...free]
+    .sort((a, b) => a.start - b.start)
     .map(({ rule, start, end }) => {
       const [from, to] = folded.original(start, end);
       return { rule, start: from, end: to };

@@ -48,7 +48,7 @@ const TYPE_WORD =
 const PLACEHOLDER_WORD =
   /(?:^|[^a-z])(?:your|example|placeholder|change[-_ ]?(?:me|it)|insert|replace|dummy|todo|masked|hidden|redacted|filtered)(?:$|[^a-z])/i;
 const ALGORITHM =
-  /^(?:sha-?\d{1,3}|md5|base64|utf-?8|oauth2?|bcrypt|argon2|aes-?\d{1,3}|rsa|[hre]s\d{3}|ed25519|scram-sha-\d+|x509)(?![a-z\d]{3}|~)/i;
+  /^(?:sha-?\d{1,3}|md5|base64(?:url)?|utf-?8|oauth2?|bcrypt|argon2|aes-?\d{1,3}|rsa|[hre]s\d{3}|ed25519|scram-sha-\d+|x509)(?![a-z\d]{3}|~)/i;
 
 /** Whether the value stands for one: a variable, a template, stars, a type, `your-key-here`; or is a version. */
 export function isPlaceholder(value: string): boolean {
@@ -64,7 +64,7 @@ export function isPlaceholder(value: string): boolean {
 /** Whether the value, bare, is an expression, a path, an image with its digest, or the name of an algorithm. */
 export function isCode(value: string): boolean {
   if (
-    /[(]|=>|^&?[A-Za-z_][\w.]*\{|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(
+    /[(]|=>|^!\w+\.|^&?[A-Za-z_][\w.]*\{|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(
       value,
     )
   )
@@ -79,6 +79,7 @@ export function isCode(value: string): boolean {
 }
 
 export function isPath(value: string): boolean {
+  if (value.length >= 32 && isShuffled(value) && !/[.\\]/.test(value)) return false;
   return /^(?:\.{0,2}|~|[A-Za-z]:)[/\\]{1,2}[\w.-]+(?:[/\\.]|$)|^https?:/.test(value);
 }
 

@@ -3,7 +3,8 @@
 
 import { needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { type Found, isCode, isMachineMade, isPlaceholder, PLACEHOLDER } from './rule.ts';
+import { isSpelledAsPassword } from './passwords.ts';
+import { type Found, isCode, isMachineMade, isPlaceholder, isShuffled, PLACEHOLDER } from './rule.ts';
 import { isPassword } from './values.ts';
 import { withNextLines } from './vendors.ts';
 
@@ -11,7 +12,7 @@ import { withNextLines } from './vendors.ts';
 const argument = (before = '') =>
   String.raw`(?:"${before}(?<double>[^"\n]{1,200})"|'${before}(?<single>[^'\n]{1,200})'|${before}(?<bare>[^\s"'\x60|;<>)]{1,200}))`;
 /** What reads a password from what is piped into it. */
-const READS = String.raw`(?:--password-stdin|-S\b|chpasswd|passwd|cryptsetup|passphrase-fd|htpasswd|kinit|openssl|pass insert|--with-token|login|gpg|ssh-add|secret|keepassxc|--stdin|su\b|base64 -d|wpa_passphrase)`;
+const READS = String.raw`(?:--password-stdin|-S\b|chpasswd|passwd|cryptsetup|passphrase-fd|htpasswd|kinit|openssl|pass insert|env add|--with-token|login|gpg|ssh-add|secret|keepassxc|--stdin|su\b|base64 -d|wpa_passphrase)`;
 /** A program and what may stand before the option that is meant. */
 const PROGRAM = String.raw`(?<![\w-])[\w-]{2,20}\b(?:\.exe)?[^\n|;]{0,160}?[ \t"']`;
 
@@ -29,6 +30,16 @@ const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
   password: isPassword,
   machine: isMachineMade,
+  long: (value) => value.length >= 16 && isMachineMade(value) && !isPlaceholder(value) && !isCode(value),
+  made: (value) =>
+    !isPlaceholder(value) &&
+    !isCode(value) &&
+    (!/^[A-Z][a-z]+\w*$/.test(value) || isShuffled(value)) &&
+    ((value.length >= 16 && isMachineMade(value)) || isPassword(value)),
+  spelled: (value) =>
+    !isPlaceholder(value) && ((value.length >= 16 && isMachineMade(value)) || isSpelledAsPassword(value)),
+  shuffled: (value) => value.length >= 16 && isShuffled(value),
+  codes: (value) => /\d/.test(value) && !/^\d{4}$/.test(value),
   digit: (value) => any(value) && !isCode(value) && /\d|={1,2}$/.test(value),
   sign: (value) => any(value) && /\d|[!#$%&*]/.test(value),
   cookie: (value) => value.split(/;[ \t]?/).some(isTellingCookie),

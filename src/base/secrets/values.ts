@@ -22,7 +22,7 @@ export interface Given {
 }
 
 /** Before `token`: where a list goes on. */
-const CURSOR =
+export const CURSOR =
   /(?:page|next|prev|previous|continuation|continue|cursor|sync|resume|pagination|scroll|offset|checkpoint|iterator|watch|pad|eos|bos|max|csrf)[_-]?$/i;
 const SPEAKS =
   /passw|passphrase|pwd|secret|token|api[ _-]?key|kennwort|mot de passe|contrase|senha|wachtwoord|пароль|credential/i;
@@ -34,7 +34,7 @@ const NO_PASSWORD = new RegExp(
     String.raw`\d+(?:st|nd|rd|th|px|[kKmMgG]i?[bB]|ms|[smhdwxyk]|bits?|er|te[rn]?)?`,
     String.raw`[A-Za-z]{1,3}\d{1,2}|[a-z]\d{1,2}[a-z]|v\d.*|\d+-[a-z]+|[A-Za-z]{2,5}-\d{1,4}|[\d:.,/TZ+-]+`,
     String.raw`[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?|[A-Z][A-Z\d]*_[A-Z\d_]+|[a-z]+(?:_[a-z\d]+)+`,
-    String.raw`[A-Za-z_.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
+    String.raw`[\w./-]+\.\w+:\d[\d:-]*|[A-Za-z_.-]+=[^=].*|--?[\w-]+|[\w.-]*[a-z]/\S*|\d+/\S*|\W*|&?\w+;|.*[()<>[\]{}|].*`,
     String.raw`(?:OAuth|SHA|sha|AES|aes|TLS|tls|md|MD|ip|IP|http|HTTP|utf|UTF|ed|x|s|ec|k|p)-?\w?\d[\d.]*\w?`,
   ]
     .map((each) => `^(?:${each})$`)
@@ -51,7 +51,8 @@ const isDotted = (value: string) =>
 /** Whether a word of a sentence can only be a password. */
 export function isPassword(written: string): boolean {
   const value = written.replace(/^["'`]+|["'`]+$/g, '');
-  if (value.length < 5 || value.length > 100 || isPlaceholder(value)) return false;
+  if (value.length < 5 || value.length > 100 || isPlaceholder(value) || /[\u3040-\u9fff\uac00-\ud7af]/.test(value))
+    return false;
   if (isCode(value) && !isDotted(value)) return false;
   if (SPEAKS.test(value) && !/[!@#$%^&*+~?]/.test(value)) return false;
   const hasSign = /[A-Za-z\d][!@#$%^&*+~?=.,_-]+[A-Za-z\d]|[A-Za-z\d][!#$%&*+?]+$/.test(value);
@@ -67,11 +68,16 @@ export function isGiven(given: Given): boolean {
   const { value, kind, name, way, joint, isQuoted, before, behind } = given;
   if (isPlaceholder(value)) return false;
   const isPhrase = /\s/.test(value);
-  if (kind === 'pin') return /^\d{4,8}#?$/.test(value) && !UNIT.test(behind);
+  if (kind === 'pin') {
+    const isYear =
+      way === 'prose' && /^(?:19|20)\d\d$/.test(value) && !/[:=]|\b(?:is|ist|lautet|est|es|é|è)\b/.test(joint);
+    return /^\d{4,8}#?$/.test(value) && !isYear && !UNIT.test(behind);
+  }
   if (kind === 'key') return !isPhrase && isKeyOfSomeone(given);
   if (/^token/i.test(name) && CURSOR.test(before)) return false;
   const letters = value.replace(/[^a-z]/gi, '').toLowerCase();
-  if (letters !== '' && letters === name.replace(/[^a-z]/gi, '').toLowerCase()) return false;
+  const own = name.replace(/[^a-z]/gi, '').toLowerCase();
+  if (letters !== '' && (letters === own || (own !== '' && !/\d/.test(value) && letters.startsWith(own)))) return false;
   const isOfPassword = kind === 'password';
   if (isPhrase) return false;
   if (way === 'prose') {
@@ -85,7 +91,7 @@ export function isGiven(given: Given): boolean {
   if (way === 'beside') {
     if (isOfPassword) return isPassword(value);
     return /^identified/i.test(name)
-      ? value.length >= 4
+      ? value.length >= 4 && !behind.startsWith('`')
       : isMachineMade(value) && value.length >= 12 && (hasDigit || value.length >= 20) && !isCode(value);
   }
   if (!/[a-z]/i.test(value)) return isOfPassword ? value.length >= 5 && hasDigit : /^\d{15,}$/.test(value);
@@ -115,9 +121,9 @@ function isMixedInOrder(value: string): boolean {
 
 /** Keys that are no secrets. */
 const HARMLESS_KEY =
-  /(?:primary|foreign|public|pub|publishable|cache|partition|sort|hash|range|idempotency|dedupe?|object|row|group|query|storage|map|lookup|index|routing|translation|message|etag|composite|natural|unique|react|item|node|site|job|lock|redis|memo|file|blob|bucket|content|event|trace|host|verif(?:y|ication)|answer|artifact|asset|build|column|config|context|data|entity|entry|field|image|layer|module|package|parent|product|record|ref|registry|render|request|resource|restore|s3|snapshot|source|state|store|symbol|tag|task|thread|turbo|type|version|session)[_-]?$/i;
+  /(?:primary|foreign|public|pub|publishable|cache|partition|sort|hash|range|idempotency|dedupe?|object|row|group|query|storage|map|lookup|index|routing|translation|message|etag|composite|natural|unique|react|item|node|site|job|lock|redis|memo|file|blob|bucket|content|event|trace|host|verif(?:y|ication)|answer|artifact|asset|build|column|config|context|entity|entry|field|image|layer|module|package|parent|product|record|ref|registry|render|request|resource|restore|s3|snapshot|source|state|store|symbol|tag|task|thread|turbo|type|version)[_-]?$/i;
 const PROTECTS =
-  /api|secret|auth|access|private|passw|token|cred|master|admin|hmac|encr|decr|crypt|sign|unseal|fernet|shared|account|valid|logged|nonce|salt|pepper|app|machine/i;
+  /api|secret|auth|access|private|passw|token|cred|master|admin|hmac|encr|decr|crypt|sign|unseal|fernet|shared|account|valid|logged|nonce|salt|pepper|app|machine|session|cookie|data|cipher|aes|csrf|otp|db_|base|iv_/i;
 
 /** `OPENAI_KEY`, `const stripeKey`, `DEPLOY_AUTH`: what only a machine would write, given to someone's key. */
 function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean {
@@ -127,8 +133,9 @@ function isKeyOfSomeone({ value, name, before, isQuoted, way }: Given): boolean 
     if (namesVendor(whose)) return isMachineMade(value);
     return isMixed(value) && isShuffled(value) && !HARMLESS_KEY.test(whose.trim());
   }
-  if (isPath(value) || (way !== 'joint' && !isQuoted)) return false;
-  const isSalt = /salt|pepper/i.test(name);
+  if (isPath(value) || /^\w+=[^=]/.test(value) || (way !== 'joint' && !isQuoted)) return false;
+  const isSalt =
+    /salt|pepper|cookie|cipher|encrypt/i.test(name) || (/^(?:\s*KEY|.*_auth)$/.test(before + name) && way === 'joint');
   if (!isSalt && (whose === '' || HARMLESS_KEY.test(whose.trim()))) return false;
   // `monkey` and `turkey`: the name must begin there, by a sign or a capital.
   if (!isSalt && !/[_ -]$/.test(whose) && !/^[A-Z]/.test(name)) return false;

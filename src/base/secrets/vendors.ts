@@ -36,7 +36,7 @@ const RUN = /[\w~+/=.@-]{12,300}/y;
 const REST = /[\w~+/=-]+/y;
 /** A line that nothing but the rest of a token stands on. */
 const NEXT_LINE =
-  /\n(?:[>|+][ \t]?|[ \t]{0,6}\d{1,5}[:|\t])?[ \t]{0,40}(?<rest>[\w+/=-]{8,4000})(?:(?<alone>["'`,;]{0,3}(?=\n|$))|(?=[\s.,;]|$))/y;
+  /\n(?:[>|+][ \t]?|[ \t]{0,6}\d{1,5}[:|\t])?[ \t]{0,40}(?<rest>[\w+/=.-]{8,4000}?)(?:(?<alone>["'`,;]{0,3}(?=\n|$))|(?=[\s,;]|\.(?!\w)|$))/y;
 
 function headVisit(id: string, head: string): Visit {
   return (text, at, found, reached) => {
@@ -65,12 +65,15 @@ function isMadeBy(head: string, run: string): boolean {
   const isOnePiece = head.length > 3 && /\d/.test(run) && /^[A-Za-z\d]{30,}/.test(run);
   return (
     bitsOf(run) >= 2 &&
-    ((run.length >= 16 && isMachineMade(run)) || isOnePiece || (run.length >= 30 && isMixedCase(run)))
+    ((run.length >= 16 && isMachineMade(run)) ||
+      isOnePiece ||
+      (run.length >= 30 && isMixedCase(run, head.length > 3 ? 4 : 3)))
   );
 }
 
 /** Letters of both cases in an order that no word has. */
-const isMixedCase = (value: string) => (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / 3;
+const isMixedCase = (value: string, share: number) =>
+  (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / share;
 
 export function withNextLines(text: string, from: number): number {
   for (let end = from; ; ) {

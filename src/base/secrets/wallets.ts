@@ -1,5 +1,5 @@
-// What opens a wallet: phrases of the published lists of words (seed-words.json), extended keys and keys to import. Each is told by
-// its own checksum; a phrase with none only beside what it is called.
+// What opens a wallet: phrases of the published lists of words (seed-words.json), whatever stands between the words, extended keys
+// and keys to import. Each is told by its own checksum; what has none only beside what it is called.
 
 import { hash } from 'node:crypto';
 import type { Found } from './rule.ts';
@@ -8,27 +8,49 @@ import lists from './seed-words.json' with { type: 'json' };
 const LISTS = [lists.english, lists.french, lists.spanish].map(
   (list) => new Map(list.split(' ').map((word, at) => [word, at] as const)),
 );
+/** In which lists a word stands, and as which of them. */
+const WORDS = new Map(
+  LISTS.flatMap((list) => [...list.keys()]).map((word) => [word, LISTS.map((list) => list.get(word))]),
+);
 const COUNTS = [24, 21, 18, 15, 12];
-const WORD = '[a-zà-ÿ]{3,11}';
-const BETWEEN = String.raw`(?:[ \t\n,;|"'.]{1,9}(?:\d{1,2}[.):]?[ \t]{0,3})?)`;
-const WORDS = new RegExp(String.raw`(?<![A-Za-zà-ÿ\d])${WORD}(?:${BETWEEN}${WORD}){11,60}(?![A-Za-zà-ÿ])`, 'g');
+/** Between two words of a phrase, in a list or a table, but not in code. */
+const BETWEEN = 20;
+const CODE = /[;{}$=`<?&/\\]/;
 const CALLED =
-  /seed|mnemonic|recovery|backup|wallet|passphrase|phrase|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
+  /seed|mnemonic|recover|backup|wallet|passphrase|phrase|words|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
+
+interface Word {
+  start: number;
+  end: number;
+  number: number;
+}
 
 const sha256 = (bytes: Uint8Array) => hash('sha256', bytes, 'buffer');
+const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 0xe0 && code <= 0xff);
 
-export function findWalletKeys(text: string): Found[] {
+export function findSeedPhrases(text: string, lower: string): Found[] {
   const found: Found[] = [];
   const asked = { left: MOST_ASKED };
-  for (const run of text.matchAll(WORDS)) {
-    const words = [...run[0].matchAll(/[a-zà-ÿ]+/g)].map((word) => ({ word: word[0], at: run.index + word.index }));
-    // Words said again and again are no phrase.
-    if (new Set(words.slice(0, 12).map(({ word }) => word)).size < 6) continue;
-    for (const list of LISTS) found.push(...phrasesOf(words, list, text, asked));
+  const runs: Word[][] = LISTS.map(() => []);
+  let behind = -1;
+  for (let start = 0, end = 0; start < lower.length; start = end + 1) {
+    for (end = start; isLetter(lower.charCodeAt(end)); ) end++;
+    const length = end - start;
+    if (length === 0) continue;
+    const numbers = length < 3 || length > 11 ? undefined : WORDS.get(lower.slice(start, end));
+    if (numbers === undefined && behind < 0) continue;
+    const isApart = start - behind > BETWEEN || CODE.test(lower.slice(behind, start));
+    for (const [nth, run] of runs.entries()) {
+      const number = numbers?.[nth];
+      if (number === undefined || isApart) {
+        if (run.length >= 12) found.push(...phraseOf(run, text, asked));
+        run.length = 0;
+      }
+      if (number !== undefined) run.push({ start, end, number });
+    }
+    behind = numbers === undefined ? -1 : end;
   }
-  for (const key of text.matchAll(KEYS)) {
-    if (isChecked(key[0])) found.push({ rule: 'wallet-key', start: key.index, end: key.index + key[0].length });
-  }
+  for (const run of runs) if (run.length >= 12) found.push(...phraseOf(run, text, asked));
   return found;
 }
 
@@ -37,31 +59,21 @@ const MOST_ASKED = 4000;
 /** How many words of a sentence before and behind a phrase may be of the list, too. */
 const STRAY = 3;
 
-function phrasesOf(
-  words: { word: string; at: number }[],
-  list: Map<string, number>,
-  text: string,
-  asked: { left: number },
-): Found[] {
-  const found: Found[] = [];
-  for (let from = 0; from + 12 <= words.length; ) {
-    let to = from;
-    while (to < words.length && list.has(words[to]?.word as string)) to++;
-    const own = words.slice(from, to);
-    from = to + 1;
-    if (own.length < 12) continue;
-    const numbers = own.map(({ word }) => list.get(word) as number);
-    const place = own[0]?.at as number;
-    const [first, count] = phraseIn(numbers, CALLED.test(text.slice(Math.max(0, place - 90), place)), asked);
-    const last = own[first + count - 1];
-    if (count > 0 && last)
-      found.push({ rule: 'seed-phrase', start: own[first]?.at as number, end: last.at + last.word.length });
-  }
-  return found;
+function phraseOf(run: Word[], text: string, asked: { left: number }): Found[] {
+  // Words said again and again are no phrase.
+  if (new Set(run.slice(0, 12).map(({ number }) => number)).size < 6) return [];
+  const own = run.findIndex(({ start, end }) => !CALLED.test(text.slice(start, end)));
+  const place = run[own]?.start ?? 0;
+  const isCalled = CALLED.test(text.slice(Math.max(0, place - 90), place));
+  const numbers = run.map(({ number }) => number);
+  const [first, count] =
+    phraseIn(numbers, asked) ?? (isCalled && run.length - own >= 12 ? [own, Math.min(24, run.length - own)] : [0, 0]);
+  const last = run[first + count - 1];
+  return count > 0 && last ? [{ rule: 'seed-phrase', start: run[first]?.start ?? place, end: last.end }] : [];
 }
 
 /** At which word of a run a phrase begins, and how many it has; none where no checksum is right. */
-function phraseIn(numbers: number[], isCalled: boolean, asked: { left: number }): [first: number, count: number] {
+function phraseIn(numbers: number[], asked: { left: number }): [first: number, count: number] | undefined {
   for (const count of COUNTS) {
     const spare = numbers.length - count;
     for (let first = 0; first <= spare; first++) {
@@ -69,7 +81,7 @@ function phraseIn(numbers: number[], isCalled: boolean, asked: { left: number })
       if (asked.left-- > 0 && hasChecksum(numbers.slice(first, first + count))) return [first, count];
     }
   }
-  return [0, isCalled ? (COUNTS.find((count) => count <= numbers.length) ?? 0) : 0];
+  return undefined;
 }
 
 function hasChecksum(numbers: number[]): boolean {
@@ -82,11 +94,26 @@ function hasChecksum(numbers: number[]): boolean {
 }
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+/** Extended, though cut; to import, protected or not; Ripple's, Stellar's, Solana's. */
 const KEYS =
-  /(?<![A-Za-z0-9])(?:[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{107,108}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?![A-Za-z0-9])/g;
+  /(?<![A-Za-z0-9+/])(?:[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{40,108}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56}|(?=\w{0,60}\d)(?:s[1-9A-HJ-NP-Za-km-z]{27,28}|S[A-Z2-7]{55}|[1-9A-HJ-NP-Za-km-z]{86,88}))(?![A-Za-z0-9])/g;
+const KEY_CALLED = /wif|priv|secret|seed|solana|phantom|stellar|ripple|xrp|wallet|keypair|import/i;
+
+/** Keys in a run of letters. */
+export function findWalletKeys(text: string, run: { start: number; end: number }): Found[] {
+  if (run.end - run.start < 28) return [];
+  const found: Found[] = [];
+  for (const { 0: key, index } of text.slice(run.start, run.end).matchAll(KEYS)) {
+    const start = run.start + index;
+    if (/^.prv/.test(key) || isChecked(key) || KEY_CALLED.test(text.slice(Math.max(0, start - 60), start)))
+      found.push({ rule: 'wallet-key', start, end: start + key.length });
+  }
+  return found;
+}
 
 /** Whether its last four bytes are those of its hash, as Bitcoin writes keys. */
 function isChecked(key: string): boolean {
+  if (!/^[56KLc9]/.test(key)) return false;
   let number = 0n;
   for (const letter of key) number = number * 58n + BigInt(BASE58.indexOf(letter));
   const hex = number.toString(16);
