@@ -56,6 +56,15 @@ test('a prompt is given what is near to it, under its topic, and nothing else', 
   expect(await ask('Write me a poem about the sea.')).toBe('');
 });
 
+test('a prompt is given what an agent found out, sorted or not, and is told who found it', async () => {
+  const found = 'Found by the agent, 2026-11-12: The license check in mise-tasks/lint fails at the module root.';
+  const { ask, testing } = await promptWorld({ files: { ...FILES, 'lint.md': topic('Lint', 'project', [found]) } });
+  const text = 'Bugbot writes into review comments, not into the review.';
+  await recordIn(testing, '2026-11-20T09:00:00Z', { type: 'project', strength: 'implied', found: 'place', text });
+  expect(await ask('Look into what bugbot says')).toContain(`- ${text} (found by the agent, 2026-11-20)\n`);
+  expect(await ask('why does the license check fail?')).toContain(`- ${found}`);
+});
+
 test('a short order is given the rules of topics that are about it, not what is only worded like it', async () => {
   const files = {
     'pulls.md': topic('Before opening a PR', 'feedback', [

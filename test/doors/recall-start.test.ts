@@ -105,6 +105,66 @@ test('what is not certain stays with its topic, the newest first, and a topic of
   expect(topics.map(({ path }) => path).sort()).toEqual(['a.md', 'b.md']);
 });
 
+test('of what agents found a session is told what is near and what is newest first, then what there is room for, and where the rest is', async () => {
+  const found = (day: string, line: string) =>
+    `Found by the agent, ${day}: ${line} ${'and so on, at length '.repeat(8)}`;
+  const lines = Array.from({ length: 60 }, (_, n) => found(`2026-11-${10 + (n % 9)}`, `Finding ${n}.`));
+  const { ask } = await world({
+    'MEMORY.md': '- old [old.md]\n- many [many.md]\n- rules [rules.md]\n',
+    'old.md': topic('Old', 'project', [
+      found('2026-09-01', 'The invoice parser needs LC_ALL.'),
+      found('2026-08-01', 'Plums.'),
+    ]),
+    'many.md': topic('Many', 'project', [...lines, found('2026-11-20', 'The newest.')]),
+    'rules.md': topic('Rules', 'feedback', ['Answers are short.']),
+  });
+  const root = tempDir();
+  execFileSync('git', ['init', '-q', '-b', 'fix/invoice-parser', root]);
+  const { text } = await ask({ cwd: root, agent: 'claude-code' });
+  const part = text.split('## Found out by agents, said by nobody\n\n')[1] ?? '';
+  const told = [...part.matchAll(/^- (\S+ \S+)/gm)].map(([, words]) => words);
+  expect(told.slice(0, 3)).toEqual(['The invoice', 'The newest.', 'Finding 8.']);
+  expect(told.length).toBeGreaterThan(30);
+  expect(told).not.toContain('Plums. and');
+  expect(text).toContain('- Answers are short.');
+  expect(text.length).toBeLessThanOrEqual(10_000);
+  expect(text).toMatch(/^## Not told here: read what is needed\n\n(?=.*old\.md)(?=.*many\.md)/m);
+});
+
+test('what an agent found out is told before a night has sorted it, and what was only shown is not', async () => {
+  const { ask, testing } = await world();
+  const said = { type: 'project', strength: 'implied' } as const;
+  await recordIn(testing, '2026-11-20T09:00:00Z', {
+    ...said,
+    found: 'reason',
+    text: 'Lint with make check, as CI does.',
+  });
+  await recordIn(testing, '2026-11-10T09:00:00Z', { ...said, found: 'outcome', text: 'Branch feat/x is pushed.' });
+  await recordIn(testing, '2026-11-20T10:00:00Z', { ...said, text: 'Reads the diff first.' });
+  const { text } = await ask();
+  expect(text).toContain(
+    '## Found out by agents, said by nobody\n\n- Lint with make check, as CI does. (found by the agent, 2026-11-20)\n',
+  );
+  expect(text).not.toMatch(/Reads the diff|feat\/x/);
+});
+
+test('what was put away is not told beside the topic that it is of, which says where it is', async () => {
+  const { ask, dir, testing } = await world({
+    'MEMORY.md': '- plums [plums.md]\n- figs [figs.md]\n',
+    'plums.md': topic('Plums: ripeness, harvest', 'project', ['Plums are ripe.']),
+    'figs.md': topic('Figs', 'project', ['Figs are late.']),
+  });
+  mkdirSync(join(dir, 'archive'));
+  writeFileSync(join(dir, 'archive/plums.md'), topic('Plums', 'project', ['Harvest was on 2026-09-01.']));
+  await takeIn(testing);
+  for (const query of ['', 'plums harvest']) {
+    const { text } = await ask({ query });
+    expect(text).toMatch(/### plums\.md [^#]*\n> Lines that were past or unused are in archive\/plums\.md\.\n/);
+    expect(text.split('archive/')).toHaveLength(2);
+    expect(text).not.toContain('2026-09-01');
+  }
+});
+
 test('a topic is found by the words of its lines beyond what the index names, and one written by hand a moment ago too', async () => {
   const names = Array.from({ length: 260 }, (_, n) => `topic-${n}`);
   const { ask, dir } = await world({

@@ -16,6 +16,7 @@ export interface Said {
   changes?: string;
   /** The line that it says again. */
   again?: string;
+  found?: Entry['found'];
 }
 
 /** What was written by hand is taken in, as the next job does. */

@@ -8,6 +8,7 @@ import { mostThat } from '../../base/text/wording.ts';
 import type { MemoryType } from '../memory-types.ts';
 import { bodyStart } from '../text/frontmatter.ts';
 import {
+  archivePath,
   editLines,
   foundOn,
   lineId,
@@ -15,9 +16,9 @@ import {
   parseTopic,
   partSeenOnce,
   seenOnceOn,
-  withoutMark,
 } from '../text/topic.ts';
-import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
+import { lessonsIn } from './recall-lessons.ts';
+import type { RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
   type About,
   ageCaveat,
@@ -86,8 +87,6 @@ export interface RecalledTopic {
 /** How much of the part each of its sections may take while the others want some too. */
 const SHARES = { index: 0.5, entries: 0.25, topic: 0.4, sort: 0.5, found: 0.2, leftOut: 0.05 };
 const MOST_NAMES = 100;
-/** What a session left is told so long, and after that on its branch. */
-const FRESH_DAYS = 3;
 /** After so many that found no room, there is none. */
 const MOST_MISSES = 5;
 
@@ -152,13 +151,14 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
 
   let misses = 0;
   // The newest entries win, and are told in the order in which they were said.
-  const waiting = await source.unsorted();
+  const unsorted = await source.unsorted();
+  const waiting = unsorted.filter(({ found }) => !found);
   let quoted = 0;
-  for (const unsorted of waiting) {
+  for (const entry of waiting) {
     if (misses === MOST_MISSES) break;
-    const changes = unsorted.changes && (await clean(unsorted.changes));
-    const { isPrograms, ...known } = unsorted;
-    const found = { ...known, text: await clean(unsorted.text), ...(changes && { changes }) };
+    const changes = entry.changes && (await clean(entry.changes));
+    const { isPrograms, ...known } = entry;
+    const found = { ...known, text: await clean(entry.text), ...(changes && { changes }) };
     const newer = newerAmong([found.text], foundIn(part).entries)(found.text);
     // What a newer one quotes as what it changes is told there.
     if (newer.some(({ changes: known = '' }) => known.includes(found.text))) {
@@ -172,26 +172,29 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     } else misses += 1;
   }
 
-  const { ranked, others } = await rankTopics(source, index, request.about);
-  const knownOf = await source.lines(ranked.map(({ path }) => path));
+  const { ranked, others, about } = await rankTopics(source, index, request.about);
+  const paths = ranked.map(({ path }) => path);
+  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
   const gone = await goneThings(ranked, request.tree);
   const newerThan = newerAmong(
     ranked.flatMap((raw) => locateLines(bodyOfTopic(raw.text)).map(({ text }) => text)),
     foundIn(part).entries,
   );
   misses = 0;
-  for (const line of await lessonsIn(ranked, knownOf, request)) {
-    const lessons = [...part.lessons, line];
-    if (isWithin(lessons.join(''), SHARES.found) && fits(bodyOf({ ...part, lessons }))) part.lessons = lessons;
-  }
+  const lessons = await lessonsIn({ ranked, knownOf, unsorted, about, branch: request.about.branch, now });
+  const toldOf = (most: number, leftOut: string) => {
+    for (const { line } of lessons) {
+      const more = [...part.lessons, line];
+      if (part.lessons.includes(line) || !isWithin(more.join(''), most)) continue;
+      if (fits(bodyOf({ ...part, lessons: more, leftOut }))) part.lessons = more;
+    }
+  };
+  toldOf(SHARES.found, '');
   const leftOutOf = (left: string[], hasRoom: (text: string) => boolean) => {
     const say = (count: number) => sayLeftOut(left.slice(0, count), others + left.length - count);
-    return say(mostThat((count) => isWithin(say(count), SHARES.leftOut) && hasRoom(say(count)), left.length));
+    return say(mostThat((count) => isWithin(say(count), SHARES.leftOut) && hasRoom(say(count)), left.length + 1));
   };
-  const room = leftOutOf(
-    ranked.map(({ path }) => path),
-    () => true,
-  );
+  const room = leftOutOf(paths, () => true);
   const place = async (raw: RankedTopic, isFull: (text: string) => boolean) => {
     const text = await clean(raw.text);
     const { description } = parseTopic(raw.path, text);
@@ -221,7 +224,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
-    const block = topicBlock(topic, { marks, now }, (text) => {
+    const block = topicBlock(topic, { marks, now, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
       const topics = [...part.topics, { found, text }];
       return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });
@@ -247,32 +250,18 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   for (const raw of later) if (misses < MOST_MISSES) await place(raw, () => false);
   const order = new Map(ranked.map(({ path }, at) => [path, at]));
   part.topics.sort((a, b) => (order.get(a.found.path) ?? 0) - (order.get(b.found.path) ?? 0));
-  const isTold = (path: string) =>
-    part.topics.some(({ found }) => found.path === path) || part.lessons.some((line) => line.includes(` (${path}; `));
-  const left = ranked.flatMap(({ path }) => (isTold(path) ? [] : path));
+  // What room is left tells more of what was found.
+  toldOf(1, room);
+  const isLeft = (path: string) => {
+    const found = lessons.filter((each) => each.path === path);
+    if (found.some(({ line }) => !part.lessons.includes(line))) return true;
+    return found.length === 0 && !part.topics.some((topic) => topic.found.path === path);
+  };
+  const left = paths.filter(isLeft);
   part.leftOut = leftOutOf(left, (leftOut) => fits(bodyOf({ ...part, leftOut })));
   part.left = { topics: left, more: others, entries: waiting.length - part.entries.length - quoted };
   // An index of which not even a line fits leaves its warning, for which there may be no room either.
   return fits(bodyOf(part)) ? part : NOTHING;
-}
-
-/** What agents found out, the newest first, each with its topic. */
-async function lessonsIn(
-  ranked: readonly RankedTopic[],
-  knownOf: Map<string, Map<string, KnownLine>>,
-  { about: { branch = '' }, now }: SectionRequest,
-): Promise<string[]> {
-  const found: { line: string; day: string }[] = [];
-  for (const { path, text } of ranked)
-    for (const line of text.includes('Found by the agent, ') ? locateLines(text) : []) {
-      const day = foundOn(line.text);
-      if (day === undefined) continue;
-      const isState = knownOf.get(path)?.get(line.id)?.found === 'outcome' && ageDays(new Date(day), now) > FRESH_DAYS;
-      if (isState && !(branch !== '' && line.text.includes(branch))) continue;
-      const said = await clean(withoutMark(line.text));
-      found.push({ day, line: `- ${said} (${path}; found by the agent, ${day})\n` });
-    }
-  return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0)).map(({ line }) => line);
 }
 
 function sayLeftOut(paths: string[], more: number): string {
@@ -337,7 +326,7 @@ function cutWarningRoom(index: string): string {
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
   topic: LaidTopic,
-  { marks, now }: { marks: string[]; now: Date },
+  { marks, now, isPutAway }: { marks: string[]; now: Date; isPutAway: boolean },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
   const { words, saidOn } = topic;
@@ -352,6 +341,7 @@ function topicBlock(
   const notes = [
     words.note && `> ${words.note}\n`,
     caveat && `> ${caveat}\n`,
+    isPutAway && `> Lines that were past or unused are in ${archivePath(topic.path)}.\n`,
     marks.length > 0 && `> Not found in the working tree now: ${names}.\n`,
   ];
   const said = notes.filter((note) => note).join('');

@@ -33,6 +33,8 @@ export interface UnsortedEntry {
   changes?: string;
   /** Nobody said it: a program put it into the log. */
   isPrograms: boolean;
+  /** An agent found it out: which kind it is. */
+  found?: Found;
 }
 
 export interface KnownLine {
@@ -251,13 +253,7 @@ export function sourceOfRows(
       for (const { id, at, output } of jobs) {
         const did = sayOperations(JSON.parse(output).operations);
         if (did === '') continue;
-        const topics = await sql.all<{ meta: string }>(
-          "select meta from file where memory = ? and meta is not null and path is not null and path not like '%/%'",
-          memory,
-        );
-        const lines = topics.reduce((sum, { meta }) => sum + Number(/"lines":(\d+)/.exec(meta)?.[1] ?? 0), 0);
-        const held = `${sayCount(lines, 'line')} in ${sayCount(topics.length, 'topic')}`;
-        return `Memory was last sorted on ${dayOf(at, zone)} (${did}). It holds ${held}; nocturne why ${id} tells more.`;
+        return `Memory was last sorted on ${dayOf(at, zone)} (${did}); nocturne why ${id} tells more.`;
       }
       return null;
     },
@@ -292,11 +288,11 @@ function unsortedIn(
   const items = days.flatMap(([, those]) => those.toReversed());
   return [...new Set(items.map(({ id }) => id))].flatMap((id) => {
     const entry = entries.get(id);
-    // What was only shown no session is told before a night has seen it.
-    if (entry?.state !== 'new' || entry.strength !== 'stated') return [];
-    const { day, type, text, changes, by, evidence } = entry;
+    // What was only shown no session is told before a night has seen it; what an agent found out rests on its calls.
+    if (entry?.state !== 'new' || (entry.strength !== 'stated' && !entry.found)) return [];
+    const { day, type, text, changes, by, evidence, found } = entry;
     const isPrograms = by === 'assistant' && evidence.length === 0;
-    return { id, day, type, text, isPrograms, ...(changes && { changes }) };
+    return { id, day, type, text, isPrograms, ...(changes && { changes }), ...(found && { found }) };
   });
 }
 

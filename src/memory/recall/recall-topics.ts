@@ -44,7 +44,7 @@ const MOST_OF_SORT = 12;
 /** Looked at for the names in them: more than ever fits. */
 const MOST_TOPICS = 40;
 
-/** The topics that may be told, the most useful first; `others`: how many more the index names. */
+/** The topics that may be told, the most useful first; `others`: how many more the index names; `about`: by which words. */
 export async function rankTopics(source: RecallSource, index: string, { query = '', here = '' }: About) {
   const words = wordsOf(query);
   const about = words.length > 0 ? words : tellingWords(`${here}\n${await source.lastSubject()}`);
@@ -58,7 +58,7 @@ export async function rankTopics(source: RecallSource, index: string, { query = 
     ...fresh.toSorted((a, b) => byName(a) - byName(b)).slice(0, INDEX_CAPS.lines),
   ]);
   const paths = [...candidates].filter(
-    (path) => isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:index|logs)\//.test(path),
+    (path) => isMemoryPath(path) && path.toLowerCase() !== 'memory.md' && !/^(?:archive|index|logs)\//.test(path),
   );
   const [files, usedAt] = await Promise.all([source.read(paths), source.usedAt(paths)]);
   const exact = new Set(namesIn(query));
@@ -90,7 +90,7 @@ export async function rankTopics(source: RecallSource, index: string, { query = 
   const first = [...Map.groupBy(sorted, ({ sort }) => sort).values()].flatMap((of) => of.slice(0, MOST_OF_SORT));
   const asked = sorted.filter((topic) => topic.matches > 0 || first.includes(topic));
   const ranked = [...new Set([...asked, ...sorted])].slice(0, MOST_TOPICS);
-  return { ranked, others: sorted.length - ranked.length };
+  return { ranked, others: sorted.length - ranked.length, about };
 }
 
 /** What is told first, sort by sort. */
@@ -138,7 +138,7 @@ function wordsOf(query: string): string[] {
 /** What it counts that a word begins another, or ends it. */
 const OF_PART = 0.5;
 
-function countMatches(text: string, words: string[]): number {
+export function countMatches(text: string, words: string[]): number {
   if (words.length === 0) return 0;
   // What a line names only as given up leads nobody to it.
   const folded = withoutGivenUp(text).toLowerCase().normalize('NFC');

@@ -11,7 +11,8 @@ import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts'
 
 /** An entry on its line. */
 export function sayUnsorted(entry: UnsortedEntry): string {
-  const { day, type, text, changes, isPrograms } = entry;
+  const { day, type, text, changes, isPrograms, found } = entry;
+  if (found) return `- ${text} (found by the agent, ${day})\n`;
   return `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`;
 }
 
