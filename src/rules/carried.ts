@@ -218,7 +218,7 @@ export function stands(value: string, text: string): boolean {
 
 /** Why a value is none that what the entry rests on says, or what the person typed: the first one; null for none. */
 export function unsaidValueFault(candidate: Candidate): string | null {
-  const { text, quoted, shown, options, isStrict } = candidate;
+  const { entry, text, quoted, shown, options, isStrict } = candidate;
   const [{ by }] = quoted;
   const typed = shown.flatMap((each) =>
     each.speaker === 'human' ? [ownWordsOf(each), ...promptsIn(typedOf(each))] : [],
@@ -228,7 +228,10 @@ export function unsaidValueFault(candidate: Candidate): string | null {
     if (each.by === 'human') return choiceOf(each) ?? each.quote;
     return each.source.speaker === 'assistant' ? answered(each, candidate) : '';
   });
-  const pool = [...typed, ...rests, ...(options.names ?? [])];
+  // What an agent found out rests on the calls of what it quotes, too.
+  const isQuoted = (id: string) => quoted.some(({ source }) => source.id === id);
+  const calls = (entry.found ? (options.tried?.() ?? []) : []).filter(({ result }) => isQuoted(result.message.id));
+  const pool = [...typed, ...rests, ...calls.map(({ act }) => act.does), ...(options.names ?? [])];
   const isProved = (value: string) =>
     UNPROVABLE.test(value) ||
     pool.some((each) => stands(value, each)) ||

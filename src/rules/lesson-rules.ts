@@ -141,7 +141,6 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
   const ran = [error.tried.act.does, good.tried.act.does];
   const said = [...ran, quote, ...own, ...(candidate.options.names ?? [])];
-  const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
   const unmade = literals(candidate.text).find(
     (value) => !(isCommand(value) ? ran : said).some((each) => stands(value, each)),
   );
@@ -155,6 +154,8 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
     return missing !== undefined && text.includes(missing) && nameIn(text, other.act);
   }
 }
+
+const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
 
 /** Whether a text names a file or a program of a call. */
 function nameIn(text: string, { files, programs }: Act): boolean {
@@ -201,11 +202,14 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
 
 /** What asks outside of this machine what others wrote. */
 const ASKS_OUTSIDE = /^(?:gh|glab)(?! (?:repo clone|auth))|^(?:curl|wget)\b|^(?:web|mcp__)|fetch/i;
-/** So much of a text must stand in what is quoted of a report. */
-const REPORTED_SHARE = 0.3;
+/** So much of a text must stand in what is quoted of a report, or of what an agent wrote for others. */
+const SAID_SHARE = 0.3;
 
 /** Whether a quoted result is an issue's, a review's or a page's that the text names: by its number, its address or its key. */
-function reportIn({ candidate: { text }, calls }: Lesson): boolean {
+function reportIn({ candidate: { text }, calls, tried }: Lesson): boolean {
+  // What others say is to be run was run by nobody here.
+  if (literals(text).some((value) => isCommand(value) && !tried.some(({ act }) => stands(value, act.does))))
+    return false;
   return calls.some(({ isResult, quoted: { quote }, tried: { act } }) => {
     if (!isResult || act.ended === undefined || !act.programs.some((program) => ASKS_OUTSIDE.test(program)))
       return false;
@@ -215,7 +219,7 @@ function reportIn({ candidate: { text }, calls }: Lesson): boolean {
       ...(act.does.match(/\b[A-Z][A-Z\d]+-\d+\b/g) ?? []),
     ];
     const isNamed = names.some((name) => containsLiteral(name, text));
-    return isNamed && carriedShare(text, [quote]) >= REPORTED_SHARE;
+    return isNamed && carriedShare(text, [quote]) >= SAID_SHARE;
   });
 }
 
@@ -238,8 +242,12 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   if (read)
     return `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`;
   if (answersTo(own.source, candidate).length > 0) return [];
+  // Said to others it is the agent's sentence, too.
   const isNoted = calls.some(
-    ({ quoted: each, isResult, tried: { act } }) => each === own && !isResult && act.ended === 'worked',
+    ({ quoted: { by, quote }, isResult, tried: { act } }) =>
+      (quote === own.quote || (by === 'assistant' && carriedShare(text, [quote]) >= SAID_SHARE)) &&
+      !isResult &&
+      act.ended === 'worked',
   );
   // What it was concluded from is as good as what came of it, where the person said nothing between.
   const since = messages.slice(0, order).findLastIndex(({ speaker }) => speaker === 'human');
