@@ -42,10 +42,6 @@ test('the tarball is under 1.9 MB, its entries resolve with their types, and it 
   expect(problems.filter((each) => !['CJSResolvesToESM', 'NoResolution'].includes(each.kind))).toEqual([]);
   const licences = readFileSync(join(root, 'dist/licences.txt'), 'utf8');
   expect(licences).toMatch(/^gray-matter [\d.]+ \(MIT\)$/m);
-  const { components } = JSON.parse(readFileSync(join(root, 'dist/sbom.json'), 'utf8'));
-  const names = components.map((each: { name: string }) => each.name);
-  expect(names).toEqual(expect.arrayContaining(['gray-matter', 'bullmq', 'better-sqlite3', 'msgpackr']));
-  expect(names).not.toContain('vitest');
 });
 
 test('its types are whole for a program that has nothing but what is installed with it', () => {
@@ -116,10 +112,6 @@ test.skipIf(isQuick)(
       expect([args, said.status, said.stderr]).toEqual([args, 1, expect.stringMatching(pg)]);
     }
     expect(run(['doctor'], database).stdout).toMatch(pg);
-    const board = /npm install --global "@bull-board\/api@[\d.]+" "@bull-board\/hono@[\d.]+"/;
-    const redis = { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1' };
-    expect(run(['open', '--board'], redis)).toMatchObject({ status: 1, stderr: expect.stringMatching(board) });
-    expect(run(['doctor'], redis).stdout).toMatch(board);
   },
 );
 

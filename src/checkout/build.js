@@ -114,7 +114,7 @@ function keepDeclarationsOf(entry) {
 
 /**
  * What of others is published with nocturne: the licences of the packages whose code the build took in, as their authors ask
- * (dist/licences.txt), and a bill of materials of these and of what is installed beside them (dist/sbom.json, CycloneDX).
+ * (dist/licences.txt).
  * @param {Iterable<string>} modules the paths of all modules that were built in
  */
 function writeThirdParties(modules) {
@@ -135,47 +135,6 @@ function writeThirdParties(modules) {
     const { from } = JSON.parse(readFileSync(`src/base/secrets/${name}.json`, 'utf8'));
     appendFileSync('dist/licences.txt', `\n---\n\n${from}\n\n${mit}`);
   }
-  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-  const installed = Object.entries(lock.packages)
-    .filter(
-      ([path, each]) =>
-        path.startsWith('node_modules/') && !each.dev && !each.optional && !each.devOptional && !each.peer,
-    )
-    .map(([path, each]) => ({
-      name: path.replace(/.*node_modules\//, ''),
-      version: each.version,
-      licence: each.license,
-    }));
-  const component =
-    (scope) =>
-    ({ name, version, licence }) => ({
-      type: 'library',
-      name,
-      version,
-      scope,
-      purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
-      ...(licence && { licenses: [/[ (]/.test(licence) ? { expression: licence } : { license: { id: licence } }] }),
-    });
-  const own = JSON.parse(readFileSync('package.json', 'utf8'));
-  const bom = {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    version: 1,
-    metadata: {
-      component: {
-        type: 'application',
-        name: own.name,
-        version: own.version,
-        purl: `pkg:npm/${own.name}@${own.version}`,
-      },
-    },
-    components: unique([...sorted.map(([, each]) => each), ...installed]).map(component('required')),
-  };
-  writeFileSync('dist/sbom.json', `${JSON.stringify(bom, null, 1)}\n`);
-}
-
-function unique(packages) {
-  return [...new Map(packages.map((each) => [`${each.name}@${each.version}`, each])).values()];
 }
 
 function packageAt(dir) {

@@ -7,12 +7,11 @@ import { AppError } from '../base/errors.ts';
 import { isDirectory, removeTree } from '../base/files/directories.ts';
 import { makeDirectory, readTextNow, writeNew } from '../base/files/files.ts';
 import { didYouMean } from '../base/text/wording.ts';
-import { toInstant } from '../base/time.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
-import type { ListVersions, Version } from '../memory/versions.ts';
+import type { Version } from '../memory/versions.ts';
 import { openEditor } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw, printTable } from '../terminal/output.ts';
 import { sayWhen } from '../terminal/phrases.ts';
@@ -22,40 +21,19 @@ import {
   type CommonOptions,
   countUpTo,
   MEMORY,
-  parsed,
   requirePerson,
   undoCommand,
   withApp,
   withMemory,
 } from './cli-options.ts';
 import { fileNamed, topicFile, topicNames } from './named-topics.ts';
-import type { Call, CommandSpec, OptionSpec } from './spec.ts';
+import type { Call, CommandSpec } from './spec.ts';
 
-const OPERATIONS = ['created', 'modified', 'deleted'] as const;
+const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }] }';
 
-/** As rows write instants, so that they can be compared as texts. */
-const instantFrom = parsed(
-  (text) => toInstant(text) || undefined,
-  'It is no ISO-8601 instant like 2026-11-21 or 2026-11-21T09:30:00Z.',
-);
-
-/** Which versions are listed. */
-const LISTED: OptionSpec[] = [
-  ['--limit <n>', 'so many versions', { default: 20, parse: countUpTo(1_000) }],
-  ['--page <cursor>', 'go on behind this version, the nextPage of --json'],
-  ['--operation <name>', 'only what was done so', { choices: OPERATIONS }],
-  ['--actor <actor>', 'job, person, external, or one of them: job:job_01234567'],
-  ['--since <instant>', 'not older, ISO-8601', { parse: instantFrom }],
-  ['--until <instant>', 'not newer, ISO-8601', { parse: instantFrom }],
-];
-const HISTORY_JSON = '{ versions: [{ id, memory, path, operation, actor, at, sha, sizeBytes, … }], nextPage }';
-
-interface ShowOptions extends CommonOptions, Pick<ListVersions, 'since' | 'until' | 'limit'> {
-  page?: string;
-  operation?: Version['op'];
-  actor?: string;
+interface ShowOptions extends CommonOptions {
+  limit: number;
   version?: string;
-  with?: string;
   history?: boolean;
   diff?: boolean;
   edit?: boolean;
@@ -73,19 +51,17 @@ const show: CommandSpec<ShowOptions, [string | undefined]> = {
     ['--version <id>', 'as it was in this version (memver_…); with --diff: from it on'],
     ['--history', 'its versions, newest first, or without a file those of all', { conflicts: ['diff', 'edit'] }],
     ['--diff', 'what changed in it (default: with the last change)', { conflicts: ['edit'] }],
-    ['--with <id>', 'with --diff: up to this version (default: the file as it is)'],
     ['--edit', 'open it, or without a file the memory, in your editor'],
     ['--pin', 'jobs leave the topic as it is', { conflicts: ['history', 'diff', 'edit', 'unpin'] }],
     ['--unpin', 'jobs may change the topic again', { conflicts: ['history', 'diff', 'edit'] }],
-    ...LISTED.map(([flags, about, more]): OptionSpec => [flags, `with --history: ${about}`, more]),
+    ['--limit <n>', 'with --history: so many versions', { default: 20, parse: countUpTo(1_000) }],
     ...MEMORY,
   ],
   json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin { path, pinned, changed }`,
   more: 'VISUAL or EDITOR names the editor. Without one, or piped, --edit prints the path.',
   examples: ['show working-agreements', 'show MEMORY.md --version memver_01234567', 'show working-agreements --diff'],
   run(call) {
-    const { history, diff, edit, with: upTo, pin, unpin } = call.options;
-    if (!history && !diff && !edit && upTo) call.wrong('--with goes with --diff');
+    const { history, diff, edit, pin, unpin } = call.options;
     if (edit) return openInEditor(call);
     const [topic] = call.args;
     if (pin || unpin) return setPinned(call, topic ?? call.wrong('name the topic'), !unpin);
@@ -117,17 +93,13 @@ async function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall)
 }
 
 async function listHistory(app: App, memory: MemoryRow, { args: [given], options }: ShowCall): Promise<void> {
-  const { limit, page, operation: op, actor, since, until, json } = options;
-  const files = app.files(memory);
+  const { limit, json } = options;
   const path = given === undefined ? undefined : await fileNamed(app, memory, given);
-  const asked = { path, op, since, until, limit, actor: await actorFrom(app, actor) };
-  const found = await files.versions({ ...asked, after: page && (await seqOf(app, memory, page)) });
   if (path !== undefined) await lastVersion(app, memory, path);
-  const last = found.items.at(-1)?.id;
-  const nextPage = found.next === null || last === undefined ? null : last;
-  if (json) return print({ versions: found.items.map(toldVersion), nextPage });
-  if (found.items.length === 0) note(`No version like that is kept in ${placeOf(memory)}.`);
-  const rows = found.items.map(async (version) => {
+  const { items, next } = await app.files(memory).versions({ path, limit });
+  if (json) return print({ versions: items.map(toldVersion) });
+  if (items.length === 0) note(`No version is kept in ${placeOf(memory)}.`);
+  const rows = items.map(async (version) => {
     const { at, op, path, size, redactedAt } = version;
     const where = redactedAt ? `(redacted ${sayWhen(redactedAt, app.config)})` : (path ?? '');
     const by = await sayActor(app, version.actor);
@@ -135,44 +107,18 @@ async function listHistory(app: App, memory: MemoryRow, { args: [given], options
     return [sayWhen(at, app.config), id, op, size === null ? '–' : String(size), by, where];
   });
   printTable(['when', 'version', 'what', 'bytes', 'by', 'file'], await Promise.all(rows));
-  if (nextPage) print(`… older ones: --page ${await shortId(app.db, 'version', nextPage)}`);
-}
-
-/** What `after` of a list of versions is for the page behind one. */
-async function seqOf(app: App, memory: MemoryRow, given: string): Promise<string> {
-  const id = await wholeId(app.db, 'version', given);
-  const row = await app.db.get<{ seq: number }>('select seq from version where memory = ? and id = ?', memory.id, id);
-  if (row) return String(row.seq);
-  throw new AppError('bad-input', `There is no page ${JSON.stringify(given)} of versions.`);
-}
-
-const KINDS: Actor['kind'][] = ['user', 'job', 'external', 'api', 'session'];
-
-function kindName(kind: Actor['kind']): string {
-  return kind === 'user' ? 'person' : kind;
+  if (next !== null) note('There are older ones; --limit shows more.');
 }
 
 function actorName({ kind, id }: Actor): string {
-  return id === null ? kindName(kind) : `${kindName(kind)}:${id}`;
+  const name = kind === 'user' ? 'person' : kind;
+  return id === null ? name : `${name}:${id}`;
 }
 
 /** `job:…` by what its id begins with. */
 async function sayActor(app: App, actor: Actor): Promise<string> {
   if (actor.kind !== 'job' || actor.id === null) return actorName(actor);
   return `job:${await shortId(app.db, 'job', actor.id)}`;
-}
-
-/** One job may be named by what its id begins with. */
-async function actorFrom(app: App, given: string | undefined): Promise<ListVersions['actor']> {
-  const [, name, id] = /^(\w+)(?::(.+))?$/.exec(given ?? '') ?? [];
-  const kind = KINDS.find((each) => kindName(each) === name);
-  if (given === undefined) return undefined;
-  if (!kind) {
-    throw new AppError('bad-input', `${JSON.stringify(given)} is no actor.`, {
-      remedy: `Name one of ${KINDS.map(kindName).join(', ')}, or one of them: job:job_01234567.`,
-    });
-  }
-  return { kind, id: kind === 'job' && id ? await wholeId(app.db, 'job', id) : id };
 }
 
 /** A version as JSON says it. */
@@ -232,7 +178,7 @@ function textOf({ id, text, op, redactedAt }: Version): string {
 }
 
 async function showDiff(app: App, memory: MemoryRow, { args, options }: ShowCall): Promise<void> {
-  const { version, with: upTo, json } = options;
+  const { version, json } = options;
   const path = await fileNamed(app, memory, args[0] ?? 'MEMORY.md');
   const side = async (given: string | null) => {
     if (given === null) return { name: '/dev/null', text: '' };
@@ -243,8 +189,7 @@ async function showDiff(app: App, memory: MemoryRow, { args, options }: ShowCall
   };
   // Null where the last change created the file.
   const from = await side(version ?? (await lastVersion(app, memory, path)).previous);
-  const standing = async () => ({ name: path, text: (await app.files(memory).read({ path }))?.text ?? '' });
-  const to = await (upTo ? side(upTo) : standing());
+  const to = { name: path, text: (await app.files(memory).read({ path }))?.text ?? '' };
   const diff = unifiedDiff(from, to);
   return json ? print({ path, from: from.name, to: to.name, diff }) : printRaw(diff);
 }

@@ -1,6 +1,6 @@
 // What answers until it is told to end. serve: memory stores over HTTP, and the worker beside the server, a process of its own, which does
 // what clients ask a model for; either outlives the other. open: the page in a browser, on a server that runs on this machine, else
-// served by this command; what it prints opens the page once, within a minute. With --board it is the queue's board.
+// served by this command; what it prints opens the page once, within a minute.
 // Promises: no worker is started where one of this home lives; one that ended is started again while the server lives. What others can
 // reach is refused in the clear before anything is opened.
 
@@ -11,7 +11,7 @@ import { openLog, readTextNow } from '../base/files/files.ts';
 import { isDead } from '../base/process.ts';
 import { checkQueueUrl } from '../db/drivers.ts';
 import { makeTicket, servedAt } from '../page/visits.ts';
-import { allWorkers, queueNamespace } from '../queue/workers.ts';
+import { allWorkers } from '../queue/workers.ts';
 import type { Running, ServeOptions as ServingOptions } from '../server/serve.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
@@ -150,7 +150,6 @@ function keepWorker(app: App, door: string): () => void {
 
 interface OpenOptions extends CommonOptions {
   browser: boolean;
-  board?: boolean;
 }
 
 const PORT = 4114;
@@ -159,20 +158,17 @@ const ANSWER_MS = 2_000;
 const open: CommandSpec<OpenOptions> = {
   name: 'open',
   about: 'the memory in your browser: look, decide, undo',
-  options: [
-    ['--no-browser', 'only print the address'],
-    ['--board', 'the queue on Redis instead (bull-board), read-only'],
-  ],
+  options: [['--no-browser', 'only print the address']],
   json: '{ url }',
   more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
-  examples: ['open', 'open --no-browser', 'open --board'],
+  examples: ['open', 'open --no-browser'],
   run: ({ options, parts, version }) =>
     withApp({ options: {}, parts }, async (app) => {
-      const addressOf = async (url: string) => (options.board ? url : `${url}/#${await makeTicket(app)}`);
-      const running = options.board ? null : await findServer(app);
+      const addressOf = async (url: string) => `${url}/#${await makeTicket(app)}`;
+      const running = await findServer(app);
       if (running !== null) return tell(await addressOf(running), options);
       const ended = untilEnded();
-      const server = await (options.board ? startBoardHere(app) : startHere(app, version));
+      const server = await startHere(app, version);
       try {
         tell(await addressOf(server.url), options);
         note('Ctrl-C ends it.');
@@ -195,11 +191,6 @@ async function findServer({ db }: App): Promise<string | null> {
 /** On the usual port, or where another program has that one, on a free one. */
 function startHere(app: App, version: string): Promise<Running> {
   return startServing(app, { version, port: PORT }).catch(() => startServing(app, { version, port: 0 }));
-}
-
-async function startBoardHere({ config, db }: App) {
-  const { startBoard } = await import('../queue/board.ts');
-  return startBoard({ url: config.queueUrl || undefined, namespace: await queueNamespace(db, config.home) });
 }
 
 function tell(address: string, { browser, json }: OpenOptions): void {

@@ -1,6 +1,6 @@
 // What `nocturne` alone shows: what was learned since one last looked, what waits for one, what it costs, when the next night is,
 // and the one next step. For a person: times as one speaks of them, projects by where they are, and each thing that waits with the
-// command that deals with it. By exit code whether a person is needed; with --verbose what is kept, waits, failed, who works.
+// command that deals with it. By exit code whether a person is needed; with --json also what is kept, waits, failed, who works.
 // Where nothing is set up, what nocturne is and how to begin.
 
 import type { Config } from '../base/config/config.ts';
@@ -9,97 +9,41 @@ import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { databasePath } from '../db/open-database.ts';
 import { pauseEnd } from '../memory/paths.ts';
-import { sayOffer } from '../memory/text/team-topic.ts';
 import type { Checked } from '../setup/checks.ts';
 import { EXIT, print, style, wrap } from '../terminal/output.ts';
 import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type Learned, readStatus, type Status } from '../worker/memory-status.ts';
 import type { Need } from '../worker/overview.ts';
-import { noteLook, sayBreaker } from '../worker/overview.ts';
+import { noteLook } from '../worker/overview.ts';
 import { type CommonOptions, configFor, MEMORY, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
-const alone: CommandSpec<CommonOptions & { verbose?: boolean }> = {
+const alone: CommandSpec<CommonOptions> = {
   name: '',
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
-  options: [
-    ['--verbose', 'what is kept, waits, failed, was spent and who works, with the ids and times of logs'],
-    ...MEMORY,
-  ],
+  options: MEMORY,
   json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
-    const { json, verbose } = call.options;
-    const isForPerson = !json && !verbose;
+    const { json } = call.options;
     const config = await configFor(call.options);
     // Asking makes no home.
     const isNew = config.databaseUrl === undefined && statNow(databasePath(config.home)) === null;
-    if (isForPerson && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
+    if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
     await withApp(call, async (app) => {
       const read = await readStatus(app);
-      if (isForPerson) return showHome(app, read);
+      if (!json) return showHome(app, read);
       const found = withKey(read, await checkSetup(app.config));
       const { learned, ...own } = found;
       const counts = learned.map(({ memory, whose, count: entries }) => ({ memory, project: whose.name, entries }));
-      print(json ? { ...own, learned: counts } : describe(found));
+      print({ ...own, learned: counts });
       if (found.attention.length > 0) process.exitCode = EXIT.attention;
     });
   },
 };
-
-function describe(status: Status): string {
-  const { all, spendToday: spend } = status;
-  const jobs = status.lastJobs.map(
-    ({ createdAt, id, kind, outcome, status, error }) =>
-      `  ${createdAt} ${id} ${kind} ${outcome ?? status}${error ? `: ${error}` : ''}`,
-  );
-  const waiting = status.waiting.map(
-    ({ kind, key, notBefore, failure }) => `  ${kind} ${key} from ${notBefore}${failure ? `: ${failure}` : ''}`,
-  );
-  const oldest = all.oldestPending;
-  const usd = (amount: number) => `$${amount.toFixed(4)}`;
-  const full = spend.fullFrom ? `; full since ${spend.fullFrom}` : '';
-  const ceiling = spend.ceilingUsd === null ? 'no limit' : usd(spend.ceilingUsd);
-  return [
-    ...status.attention.map((reason) => `attention  ${reason}`),
-    `memory     ${status.memory}`,
-    ...(status.standing.enabled ? [] : [`off        nothing is done unasked here: ${status.standing.reason}`]),
-    `entries    ${sayCounts(status.entries)}`,
-    `turns      ${sayCounts(status.turns)}`,
-    `topics     ${status.topics}; index ${sayCount(status.index.lines, 'line')}, ${sayCount(status.index.bytes, 'byte')}`,
-    ...(status.snapshot
-      ? [`snapshot   ${sayOffer(status.snapshot)}; nocturne snapshot check tells what is in it`]
-      : []),
-    `spend      ${spend.usedTokens} tokens used today, ${spend.reservedTokens} reserved, of ${spend.ceilingTokens}; ${sayCount(spend.calls, 'call')}${full}`,
-    `money      ${usd(spend.usedUsd)} used today, ${usd(spend.reservedUsd)} reserved, of ${ceiling}`,
-    ...(spend.planRequests ? [`plan       ${sayPlan(spend)}`] : []),
-    `breaker    ${sayBreaker(status.breaker)}`,
-    `workers    ${status.workers.map(({ process, seenAt }) => `${process} (seen ${seenAt})`).join(', ') || 'none'}`,
-    `success    ${all.lastSuccessAt ?? 'none yet'}`,
-    `dream      next at ${status.nextDreamAt}`,
-    ...status.dreamHolds.map(({ why }) => `held back  ${why}`),
-    `pending    ${all.pending} in ${sayCount(all.directories, 'memory')}${oldest ? `, the oldest from ${oldest.notBefore}: ${oldest.kind} ${oldest.key}` : ''}`,
-    `proposals  ${all.proposals} ${all.proposals === 1 ? 'waits' : 'wait'} for your word`,
-    `failures   ${sayCounts(all.failures)}`,
-    ...all.failed.map(({ at, kind, key, code, message }) => `  ${at} ${kind} ${key} given up, ${code}: ${message}`),
-    ...status.skipped.map(
-      ({ kind, reason, times, at }) => `skipped    ${kind}: ${reason}, ${sayCount(times, 'time')}, last ${at}`,
-    ),
-    `waiting    ${status.waiting.length} here`,
-    ...waiting,
-    `jobs       ${status.lastJobs.length === 0 ? 'none yet' : 'newest first'}`,
-    ...jobs,
-    ...(status.database ? [`database   ${status.database.server}: ${sayCount(status.database.stores, 'memory')}`] : []),
-  ].join('\n');
-}
-
-function sayCounts(counts: Record<string, number>): string {
-  const said = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-  return said.join(', ') || 'none';
-}
 
 /** Lines of what was learned, of one project and of all. */
 const SHOWN_OF_PROJECT = 3;

@@ -1,4 +1,4 @@
-// What is said of a queue, a database and the board before anything of them is loaded: whether a URL can be a queue's, how a
+// What is said of a queue and a database before anything of them is loaded: whether a URL can be a queue's, how a
 // URL may be shown, and which packages are not installed with nocturne.
 // Promises: loads neither BullMQ nor a driver: who only keeps memory in PostgreSQL needs no queue.
 
@@ -46,14 +46,6 @@ export function checkQueueUrl(url: string): void {
   throw new AppError('bad-input', `The queue URL ${protocol ? `begins with ${protocol}` : 'is not a URL'}.`, {
     remedy: 'Give one that begins with redis: or rediss:, or none: a worker needs none.',
   });
-}
-
-export function loadBoard() {
-  return optionalPackage(['@bull-board/api', '@bull-board/hono'], 'the board', async () => ({
-    ...(await import('@bull-board/api')),
-    ...(await import('@bull-board/api/bullMQAdapter')),
-    ...(await import('@bull-board/hono')),
-  }));
 }
 
 /** The URL as it may be shown: without its password and options. */

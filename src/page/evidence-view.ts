@@ -76,9 +76,7 @@ async function entryItem(at: At, memory: Place, of: { entry: ExplainedEntry; sai
 ${text === of.said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${quotes.map(({ quote }) => quoted(quote))}
 <p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
-    session
-      ? html`, in session <a href="/sessions/${memory.id}/${encodeURIComponent(session)}">${session.slice(0, 8)}</a>`
-      : ''
+    session ? html`, in session <span class="said">${session.slice(0, 8)}</span>` : ''
   }${canBeAround && !isAround ? html` · <a class="swap" href="${hrefWith(at.url, { around: id })}">In the conversation</a>` : ''}</p>
 ${canBeAround && isAround ? await surroundings(at, memory, { session, ...first }) : ''}
 ${await nightsOf(at, memory, id)}
@@ -111,7 +109,7 @@ async function nightsOf({ app: { db }, config }: At, memory: Place, entry: strin
 }
 
 /** Opens a session of a memory, where it is or as it was kept. Errors: those of its transcript. */
-export async function openNamed({ app, config }: At, memory: Place, name: string): Promise<Session> {
+async function openNamed({ app, config }: At, memory: Place, name: string): Promise<Session> {
   const row = await sessionNamed(app.db, memory.id, name);
   if (!row) throw new AppError('bad-input', 'There is no such session any more.');
   const copiesDir = join(config.home, 'copies');
@@ -151,7 +149,7 @@ async function surroundings(
 }
 
 /** One message of a conversation, without what is secret; the quoted words stand out. */
-export async function messageItem(message: Message, { at, quote }: { at: At; quote?: string }): Promise<Html> {
+async function messageItem(message: Message, { at, quote }: { at: At; quote?: string }): Promise<Html> {
   const { text } = await redact(textOf(message));
   const where = quote ? text.indexOf(quote) : -1;
   const shown = where > MOST_SAID / 2 ? `…${text.slice(where - MOST_SAID / 4)}` : text;
@@ -164,7 +162,7 @@ export async function messageItem(message: Message, { at, quote }: { at: At; quo
   return html`<li class="message ${message.speaker}"><p class="meta">${SPEAKERS[message.speaker] ?? message.speaker}${message.at ? html`, ${when(message.at, at)}` : ''}</p><p class="text said" dir="auto">${said}</p></li>`;
 }
 
-export function textOf({ parts, isPrivate }: Message): string {
+function textOf({ parts, isPrivate }: Message): string {
   if (isPrivate) return '(private)';
   return parts
     .map((part) => {

@@ -39,7 +39,7 @@ ${
           html`<li><a class="row" href="/memory/${memory}/entry/${id}">${inlineMarkdown(text)}</a><p class="meta"><span class="said">${placeCalled(places, memory)?.title}</span> · ${when(learnedAt, at)}</p></li>`,
       )}</ol>`
 }
-${count > newest.length ? html`<p><a href="/sessions">All that sessions taught</a></p>` : ''}
+${count > newest.length ? html`<p class="dim">${count - newest.length} more: <code>nocturne list --sessions</code></p>` : ''}
 ${count > 0 ? form(at, { action: '/do/seen', fields: {} }, html`<button>Mark all as seen</button>`) : ''}
 </section>
 </div>

@@ -154,7 +154,7 @@ async function logs(at: At, { id, row }: Place, asked: string): Promise<Html> {
   const states = new Map(known.map((entry) => [`${entry.id} ${entry.text}`, entry.state]));
   const { items, others } = paged(at.url, all, SIZE);
   return html`<h1>Logs <small>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM yyyy')}</small></h1>
-${calendar({ id, day, days })}
+${daysBeside({ id, day, days })}
 ${all.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` : ''}
 <ul class="plain list">${items.map((item) => {
     const said = item.kind === 'own' ? html`${timeOf(item.at, config.zone)} · ` : '';
@@ -163,22 +163,10 @@ ${all.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` :
   })}</ul>${others}`;
 }
 
-/** The month of a day; those that have a log lead to it. */
-function calendar({ id, day, days }: { id: string; day: string; days: string[] }): Html {
-  const month = day.slice(0, 7);
-  const has = new Set(days);
-  const first = new Date(`${month}-01T12:00:00Z`);
-  const count = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
-  const lead = (first.getUTCDay() + 6) % 7;
-  const before = days.findLast((each) => each < `${month}-01`);
-  const after = days.find((each) => each > `${month}-31`);
-  const step = (to: string | undefined, text: string) =>
-    to ? html`<a class="button" href="/memory/${id}/logs/${to}">${text}</a>` : html`<span></span>`;
-  const cells = Array.from({ length: count }, (_, at) => {
-    const each = `${month}-${String(at + 1).padStart(2, '0')}`;
-    if (!has.has(each)) return html`<li class="dim">${at + 1}</li>`;
-    return html`<li><a href="/memory/${id}/logs/${each}" ${each === day ? html`aria-current="date"` : ''}>${at + 1}</a></li>`;
-  });
-  return html`<div class="calendar"><div class="bar">${step(before, 'Earlier')}<strong>${formatIn(first, 'UTC', 'MMMM yyyy')}</strong>${step(after, 'Later')}</div>
-<ol class="plain days" aria-label="Days with a log">${Array.from({ length: lead }, () => html`<li aria-hidden="true"></li>`)}${cells}</ol></div>`;
+/** The days with a log before and after a day. */
+function daysBeside({ id, day, days }: { id: string; day: string; days: string[] }): Html {
+  const [before, after] = [days.findLast((each) => each < day), days.find((each) => each > day)];
+  const link = (to: string | undefined, text: string) =>
+    to ? html`<a class="button" href="/memory/${id}/logs/${to}">${text} (${to})</a>` : '';
+  return html`<nav class="pager" aria-label="Days with a log">${link(after, 'Newer')}${link(before, 'Older')}</nav>`;
 }

@@ -1,7 +1,6 @@
 // What a person does on the page: each by the same job as the command of that name. Answers where to go then, with a word that
 // says what was done and takes it back; or a view, where a person must look before it is done.
 
-import { html } from 'hono/html';
 import type { Word } from '../../jobs/review.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
@@ -11,8 +10,6 @@ import { retry } from '../queue/waiting-work.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
-import { putWork } from '../worker/work-item.ts';
-import { markdown } from './markdown-html.ts';
 import { type At, type Place, thePlace, type View } from './page-shell.ts';
 import { lineConflict, readTopic, topicConflict } from './topic-view.ts';
 import { type Flash, keepFlash } from './visits.ts';
@@ -34,10 +31,6 @@ const ACTIONS: Record<string, (asked: Asked) => Promise<Done>> = {
   share: shareTopic,
   undo: undoJob,
   review: decide,
-  again: learnAgain,
-  preview: async ({ field }) => {
-    return { title: 'Preview', part: 'memory', body: html`<div id="preview">${markdown(field('text'))}</div>` };
-  },
 };
 
 /** What concerns no memory alone. */
@@ -219,11 +212,4 @@ async function decide({ at, memory, field }: Asked): Promise<Done> {
   ].join(' ');
   const undo = first?.job && done.length === 1 ? { undo: { memory: memory.id, job: first.job } } : {};
   return { text: text || 'Nothing waits.', ...undo, isProblem: done.length === 0 };
-}
-
-async function learnAgain({ at: { app }, memory, field }: Asked): Promise<Done> {
-  const session = field('session');
-  const of = { kind: 'reprocess', key: session, memory: memory.row } as const;
-  await putWork(app, { ...of, payload: { session, ended: true } });
-  return { text: 'The next worker learns from it again.' };
 }

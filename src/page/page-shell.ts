@@ -41,7 +41,6 @@ const PARTS = [
   ['memory', '/memory', 'Memory'],
   ['nights', '/nights', 'Nights'],
   ['review', '/review', 'Review'],
-  ['sessions', '/sessions', 'Sessions'],
   ['search', '/search', 'Search'],
   ['cost', '/cost', 'Cost'],
 ] as const;

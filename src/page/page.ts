@@ -18,7 +18,6 @@ import { act } from './page-actions.ts';
 import { type At, enterPage, type Html, type Place, shell, type View } from './page-shell.ts';
 import { reviewView } from './review-view.ts';
 import { searchView } from './search-view.ts';
-import { sessionsView } from './sessions-view.ts';
 import { isToken, noteEnded, noteServed, takeTicket, type Visit, Visits } from './visits.ts';
 
 const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
@@ -26,7 +25,6 @@ const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
   memory: memoryView,
   nights: nightsView,
   review: reviewView,
-  sessions: sessionsView,
   search: searchView,
   cost: costView,
 };

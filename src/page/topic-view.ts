@@ -107,7 +107,7 @@ function editForm(at: At, memory: Place, { path, line, index, shown, text = show
     at,
     { action: '/do/edit', fields, to, className: 'edit' },
     html`<label for="t-${line}">The line as it stands in the file</label><textarea id="t-${line}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
-${text}</textarea>${previewAndButtons(to)}`,
+${text}</textarea>${saveAndCancel(to)}`,
   );
 }
 
@@ -131,7 +131,7 @@ function topicForm(at: At, memory: Place, { path, raw, typed }: { path: string; 
 <label for="topic-description">Description, one line</label><textarea id="topic-description" name="description" rows="${rowsFor(description, { least: 2, most: 4 })}" dir="auto">
 ${description}</textarea>
 <label for="topic-body">Text, in Markdown</label><textarea id="topic-body" name="text" rows="${rowsFor(body, { least: 8, most: 30 })}" dir="auto">
-${body}</textarea>${previewAndButtons(to)}`,
+${body}</textarea>${saveAndCancel(to)}`,
   )}</section>`;
 }
 
@@ -144,8 +144,8 @@ function rowsFor(text: string, { least, most }: { least: number; most: number })
   return Math.min(most, Math.max(least, Math.ceil(text.length / 70) + text.split('\n').length - 1));
 }
 
-function previewAndButtons(back: string): Html {
-  return html`<div class="preview" aria-live="polite" hidden></div><div class="actions"><button class="primary">Save</button><button type="button" class="show-preview" hidden>Preview</button><a class="button swap" href="${back}">Cancel</a></div>`;
+function saveAndCancel(back: string): Html {
+  return html`<div class="actions"><button class="primary">Save</button><a class="button swap" href="${back}">Cancel</a></div>`;
 }
 
 /** What standing at the same place counts, in words in common. */

@@ -8,12 +8,11 @@ import { explainFailure, openModel } from '../agent/model.ts';
 import { programNamed, programOf } from '../agent/programs/programs.ts';
 import { type Config, loadConfig } from '../base/config/config.ts';
 import { sayFormer, settingsPath } from '../base/config/settings.ts';
-import { type AppError, attempt, describeError, isAppError, onAppError, ruleOf } from '../base/errors.ts';
+import { type AppError, attempt, describeError, isAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory, listNames, readDirectory } from '../base/files/directories.ts';
 import { isPrivate, readTextNow, statFile, statNow } from '../base/files/files.ts';
 import { keyPath, keySource, readAccess } from '../base/key.ts';
 import { localTime } from '../base/time.ts';
-import { loadBoard } from '../db/drivers.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { namesInSpool, spoolDir } from '../queue/spool.ts';
 import { directoryOf, findProgram, withPrograms } from '../worker/model-programs.ts';
@@ -280,13 +279,6 @@ export async function tryModel(config: Config, spend: Counting): Promise<unknown
   } catch (error) {
     return explainFailure(error, config);
   }
-}
-
-/** What is not installed with nocturne, for those that could use it. */
-export async function checkBoard({ queueUrl }: Config): Promise<Checked[]> {
-  if (!queueUrl) return [];
-  const missing = (error: AppError) => [ok('board', describeError(error))];
-  return loadBoard().then(() => [], onAppError(missing, 'bad-input'));
 }
 
 /** The agent's own settings, where they tell where memory lives and whether it is on. */

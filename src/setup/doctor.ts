@@ -28,7 +28,6 @@ import {
   asAtNight,
   type Checked,
   checkAgentSettings,
-  checkBoard,
   checkEnablement,
   checkHome,
   checkHooks,
@@ -79,7 +78,6 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
           })
         : []),
       ...(await checkQueue(config)),
-      ...(await checkBoard(config)),
       ...(await of(checkWorker)),
       ...(await of(checkSchedule)),
       await checkSpool(config),

@@ -130,7 +130,6 @@ function needsOfWork({
 }
 
 export function sayBreaker({ state, failures, until, code, reason }: BreakerState): string {
-  if (state === 'closed') return failures === 0 ? 'closed' : `closed, ${failures} failures in a row`;
   const when = state === 'open' ? `tries again at ${until}` : 'one job tries now';
   return `the breaker is open after ${failures} failures in a row (${code}), ${when}: ${reason}`;
 }

@@ -110,14 +110,12 @@ test('after five jobs in a row without progress no model is asked; then one trie
   expect(results.map(({ outcome }) => outcome)).toEqual([...Array(5).fill('failed'), ...breaker(3)]);
   expect(await testing.rows('waiting')).toHaveLength(8);
   expect(model.requests).toHaveLength(5);
-  const status = await testing.nocturne('--verbose');
+  const status = await testing.nocturne('--json');
   expect(status.code).toBe(3);
-  expect(status.stdout).toMatch(
-    /^attention {2}The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
+  expect(JSON.parse(status.stdout).attention.join('\n')).toMatch(
+    /^The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
   );
-  expect(status.stdout).toMatch(
-    /^breaker {4}the breaker is open after 5 failures in a row \(auth\), tries again at 2026-11-21T02:05:00.000Z/m,
-  );
+  expect(JSON.parse(status.stdout).breaker).toMatchObject({ state: 'open', failures: 5, code: 'auth' });
   // The pause is over: one asks, and fails again.
   const later = await laterApp(testing, NOW + 11 * MINUTE, { server: model });
   const again = await workDue(later);

@@ -1,11 +1,8 @@
-// With a queue or without, and whatever becomes of it: the same memory. And its board, as a browser sees it.
+// With a queue or without, and whatever becomes of it: the same memory.
 
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { openWake } from '../../src/queue/wake.ts';
-import { forget, missing, REDIS, stopwatch } from '../queue/backends.ts';
+import { missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
@@ -164,56 +161,3 @@ async function onRedis() {
   });
   return { testing, forget };
 }
-
-function get(url: string, { host, method }: { host?: string; method?: string } = {}) {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
-    request(url, { method, headers: host ? { host } : {} }, async (reply) => {
-      resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: await text(reply) });
-    })
-      .once('error', reject)
-      .end();
-  });
-}
-
-async function openBoard({ environment }: TestApp, queueUrl: string) {
-  const board = start(['open', '--board', '--no-browser'], { ...environment, NOCTURNE_QUEUE_URL: queueUrl });
-  await until(() => /^http/.test(board.stdout()));
-  return { board, url: board.stdout().trim() };
-}
-
-test('it shows the queue, on this machine alone, asks nobody else, and changes nothing', async () => {
-  const testing = await testApp();
-  const options = { ...(await wakeQueueOptions(testing.app)), url: REDIS };
-  const now = () => new Date();
-  const wake = openWake({ ...options, now, onError: (message) => expect.fail(message) });
-  onTestFinished(async () => {
-    await wake.close();
-    await forget(REDIS, options.namespace);
-  });
-  await wake.ring({ kind: 'extract', key: 'session', at: new Date(now().getTime() + 3_600_000), news: 1 });
-  const { board, url } = await openBoard(testing, REDIS);
-  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui$/);
-  const page = await get(url);
-  expect(page.status).toBe(200);
-  expect(page.body).not.toMatch(/(href|src)="(https?:)?\/\//);
-  expect(page.headers['content-security-policy']).toContain("default-src 'self'");
-  const script = /src="(static\/js\/[^"]+)"/.exec(page.body)?.[1];
-  expect((await get(`${url}/${script}`)).status).toBe(200);
-  expect((await get(`${url}/`)).status).toBe(302);
-  const queues = JSON.parse((await get(`${url}/api/queues?activeQueue=${options.namespace}&page=1`)).body).queues;
-  expect(queues).toMatchObject([{ name: options.namespace, readOnlyMode: true, counts: { delayed: 1 } }]);
-  const cleaned = await get(`${url}/api/queues/${options.namespace}/empty`, { method: 'PUT' });
-  expect(cleaned.status).toBeGreaterThanOrEqual(400);
-  const after = JSON.parse((await get(`${url}/api/queues?activeQueue=${options.namespace}&page=1`)).body).queues;
-  expect(after).toMatchObject([{ counts: { delayed: 1 } }]);
-  expect((await get(url, { host: 'attacker.example' })).status).toBe(403);
-  expect(await stop(board)).toMatchObject({ code: 0 });
-});
-
-test('without a queue it says why not, and what to do', async () => {
-  const { nocturne } = await testApp();
-  expect(await nocturne('open', '--board')).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/no queue to show.*\n.*nocturne shows.*NOCTURNE_QUEUE_URL/),
-  });
-});

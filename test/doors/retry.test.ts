@@ -195,7 +195,7 @@ test('why, transcript and status tell the parts of a turn apart, and which write
     count: 2,
     why: expect.stringContaining('main agent itself'),
   });
-  expect(await tell('--verbose')).toMatch(/^turns +2 main-agent, 1 recorded$/m);
+  expect(await testing.json('--json')).toMatchObject({ turns: { 'main-agent': 2, recorded: 1 } });
 });
 
 /** A session where Claude Code keeps them, of a project without a memory directory set for it. */

@@ -53,8 +53,8 @@ test('what is about the user waits while there can be no user scope, is named, a
   writeFileSync(user, 'in the way');
   await nocturne('learn', '--later', transcript);
   await nocturne('worker', '--once');
-  const { stdout } = await nocturne('--verbose');
-  expect(stdout).toMatch(/^attention .*\.claude\/memory/m);
+  const { stdout } = await nocturne('--json');
+  expect(JSON.parse(stdout).attention.join('\n')).toMatch(/\.claude\/memory/);
   rmSync(user);
   await nocturne('retry', '--failed');
   await runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: '2026-11-22T02:00:00Z' });

@@ -29,7 +29,7 @@ test('what only looks works where nothing can be written, and says what it says 
     ['why', id],
     ['show', '--history'],
     ['show', 'project-facts.md', '--diff'],
-    ['--verbose'],
+    ['--json'],
   ];
   const before = [];
   for (const look of looks) before.push(await run(...look));
@@ -62,7 +62,7 @@ test('files in which nocturne never worked are shown where nothing can be writte
 test('what only looks makes nothing where nothing is', async () => {
   const { nocturne } = await testApp();
   const dir = join(tempDir(), 'memory');
-  const looks = [['list'], ['search', 'x'], ['show'], ['show', '--history'], ['list', '--day'], ['why'], ['--verbose']];
+  const looks = [['list'], ['search', 'x'], ['show'], ['show', '--history'], ['list', '--day'], ['why'], ['--json']];
   const more = [
     ['why', 'a:1'],
     ['why', 'x'],

@@ -71,13 +71,7 @@ test.skipIf(!hasBrowser || sized({ quick: true, deep: false }))(
     for (const path of ['/', '/review', '/cost', `/search?q=${encodeURIComponent(at(0))}`, '/search?q=hacked'])
       await look(path);
     for (const night of await lookThrough('/nights', '.timeline a.card')) await look(night);
-    const shown = { topics: 0, around: 0, sessions: 0 };
-    for (const [n, session] of (await lookThrough('/sessions', '.list a.row')).entries()) {
-      if (!isOpened(n)) continue;
-      await look(session);
-      shown.sessions += await page.locator('.message mark').count();
-      if (isWhole(n)) for (const entry of await hrefs('.taught a.row')) await look(entry);
-    }
+    const shown = { topics: 0, around: 0 };
     for (const [n, topic] of (await lookThrough(`/memory/${memory}`, '.list a.row')).entries()) {
       if (!isOpened(n)) continue;
       await look(topic);
@@ -89,7 +83,8 @@ test.skipIf(!hasBrowser || sized({ quick: true, deep: false }))(
       shown.around += await page.locator('.talk mark').count();
       if (isWhole(n)) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
     }
-    await lookThrough(`/memory/${memory}/logs`, '.list a.row');
+    const entries = await lookThrough(`/memory/${memory}/logs`, '.list a.row');
+    for (const [n, entry] of entries.entries()) if (isWhole(n)) await look(entry);
     // What no file system or session takes as a name is not among them.
     for (const shows of Object.values(shown)) expect(shows).toBeGreaterThanOrEqual(Math.floor((count / every) * 0.6));
     expect(problems).toEqual([]);

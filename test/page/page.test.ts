@@ -52,9 +52,6 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.getByRole('link', { name: 'project-facts' }).click();
     expect(await page.locator('.line').innerText()).toContain('The orchard demo is due');
     expect(await page.locator('.line').getByRole('link').allInnerTexts()).toEqual([expect.stringContaining('Why')]);
-    await go('/sessions');
-    await page.locator('.list a.row').last().click();
-    expect(await page.locator('.legend').innerText()).toMatch(/recorded/);
     await go('/search');
     await page.locator('#q').pressSequentially('pnpm');
     await page.locator('#found .list').waitFor();
@@ -106,9 +103,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
     const topic = `/memory/${memory}/topic/working-agreements.md`;
     const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
     const found: string[] = [];
-    paths.push('/sessions', '/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none');
+    paths.push('/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none');
     // The quick size looks at one, by the seed.
-    const isMeant = sized({ quick: (at: number) => (at + SEED) % 12 === 0, deep: () => true });
+    const isMeant = sized({ quick: (at: number) => (at + SEED) % 11 === 0, deep: () => true });
     for (const path of paths.filter((_, at) => isMeant(at))) {
       await go(path);
       const why = page.getByRole('link', { name: /^Why/ }).first();
@@ -174,8 +171,6 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const line = page.locator('.line', { hasText: 'pnpm' });
       await line.getByRole('link', { name: /^Edit/ }).click();
       await page.locator('textarea').fill('- Always use **pnpm** here.');
-      await page.getByRole('button', { name: 'Preview' }).click();
-      expect(await page.locator('.preview strong').innerText()).toBe('pnpm');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.locator('.toast').waitFor();
       expect(await file()).toContain('- Always use **pnpm** here.\n');
@@ -220,8 +215,6 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await page.keyboard.press('Tab');
       await page.keyboard.press('ControlOrMeta+End');
       await page.keyboard.type('\n- Written by **hand**.');
-      await page.getByRole('button', { name: 'Preview' }).press('Enter');
-      expect(await page.locator('.preview strong').last().innerText()).toBe('hand');
       expect(await file()).toBe(before);
       await page.getByRole('button', { name: 'Save' }).press('Enter');
       await page.getByText('Saved.').waitFor();

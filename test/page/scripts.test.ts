@@ -156,7 +156,6 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
     '/memory',
     '/nights',
     '/review',
-    '/sessions',
     '/cost',
     `/memory/${memory.id}/logs`,
     `/memory/${memory.id}/archive`,

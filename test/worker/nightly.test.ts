@@ -109,9 +109,10 @@ test('too short a time keeps a nightly dream shut, counted and shown; a person p
   await extractSession(first, 'Never commit to main directly.', UUIDS[2]);
   expect(await work(await at('2026-11-21T03:59:00Z', first))).toEqual(['dream skipped']);
   const now = await at('2026-11-21T05:00:00Z', first);
-  const { stdout } = await now.nocturne('--verbose');
-  expect(stdout).toContain('too soon: dreamed less than 8 hours before, 1 time');
-  expect(stdout).toContain('next at 2026-11-22T03:30:00.000Z');
+  expect(await now.json('--json')).toMatchObject({
+    skipped: [{ reason: 'too soon: dreamed less than 8 hours before', times: 1 }],
+    nextDreamAt: '2026-11-22T03:30:00.000Z',
+  });
   expect(await runJsonHere(['dream'], now.environment)).toMatchObject({ code: 0, values: [{ outcome: 'dreamed' }] });
 });
 

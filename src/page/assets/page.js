@@ -132,16 +132,6 @@ document.addEventListener('input', (event) => {
   }, 120);
 });
 
-document.addEventListener('click', async (event) => {
-  if (!event.target.classList?.contains('show-preview')) return;
-  const form = event.target.closest('form');
-  const preview = form.querySelector('.preview');
-  const fields = new URLSearchParams(new FormData(form));
-  const { page } = await read('/do/preview', { method: 'POST', body: fields });
-  preview.replaceChildren(...page.getElementById('preview').childNodes);
-  preview.hidden = false;
-});
-
 /** Review by keys. */
 document.addEventListener('keydown', (event) => {
   const list = [...main.querySelectorAll('.proposal')];
@@ -179,7 +169,6 @@ function choose(list, at) {
 
 /** After every change of the main part. */
 function ready() {
-  for (const button of main.querySelectorAll('.show-preview')) button.hidden = false;
   main.querySelector('.proposal')?.classList.add('current');
 }
 
