@@ -39,7 +39,6 @@ interface SetupOptions extends KeyOptions {
   yes?: boolean;
   dryRun?: boolean;
   json?: boolean;
-  allowMemoryWrites?: boolean;
   schedule: string;
   model?: string;
   learn?: boolean;
@@ -61,7 +60,6 @@ const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
     ['--learn', 'learn the sessions of the last days, too', { conflicts: 'remove' }],
     ['--remove', 'take it all out again; memory and the key stay'],
     ['--dry-run', 'show all that would be changed, and change nothing'],
-    ['--allow-memory-writes', 'let the agent write its memory files without asking (Claude Code)'],
     [
       '--schedule <which>',
       "what starts the nightly run: the system's scheduler, or nothing but sessions",
@@ -183,14 +181,13 @@ function isHere(name: AgentName, config: Config): boolean {
 }
 
 function summary({ changes, scheduler }: Plan, { config, model }: { config: Config; model: string }): string {
-  const said = changes.map(({ agent, file, from, to, receipt }) => {
-    const rules = receipt?.rules.length ? ', and may write its memory unasked' : '';
+  const said = changes.map(({ agent, file, from, to }) => {
     const what =
       from === to
         ? 'is in place'
         : agent === 'opencode'
           ? 'a plugin'
-          : `hooks${config.recallPrompts ? ', one with each prompt' : ''}${rules}`;
+          : `hooks${config.recallPrompts ? ', one with each prompt' : ''}`;
     return row(findAgent(agent).title, `${what}: ${fromHome(file, config)}`);
   });
   const { memoryDir, agentMemory, claudeDir } = config;

@@ -167,7 +167,7 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
   const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
   const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
-  if (month.tokens === 0) return 'nothing this month';
+  if (month.tokens === 0) return `nothing this month${plan}`;
   if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${plan}${full}`;
   return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${plan}${full}`;
 }

@@ -109,7 +109,7 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     const programs = findPrograms(config.environment);
     const found = parts.map(withoutNode).join('\n');
     const isAsWith = (other: Partial<Config> = {}) => {
-      const wanted = agent.add('', { programs, rules: [] }, { ...config, ...other });
+      const wanted = agent.add('', programs, { ...config, ...other });
       return agent.find(wanted, file).map(withoutNode).join('\n') === found;
     };
     // Another Node is as good, as long as it is there.

@@ -29,16 +29,16 @@ export interface Plan {
 
 export async function planFor(
   config: Config,
-  { agents, options }: { agents: AgentName[]; options: KeyOptions & { schedule: string; allowMemoryWrites?: boolean } },
+  { agents, options }: { agents: AgentName[]; options: KeyOptions & { schedule: string } },
 ): Promise<Plan> {
   const programs = findPrograms(config.environment);
   refusePassing(programs);
-  const { keyCommand, schedule, allowMemoryWrites = false } = options;
+  const { keyCommand, schedule } = options;
   // The key first: the scheduler brings more of the environment where a command gives the key.
   const keyed = { ...config, keyCommand: keyCommand ? commandWords(keyCommand) : config.keyCommand };
   const scheduler = schedule === 'none' ? null : await schedulerHere(config.environment);
   return {
-    changes: agents.map((agent) => planInstall(keyed, { agent, programs, allowMemoryWrites })),
+    changes: agents.map((agent) => planInstall(keyed, { agent, programs })),
     scheduler,
     night: scheduler && nightOf(keyed, programs),
   };

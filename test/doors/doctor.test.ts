@@ -33,7 +33,7 @@ async function makeRows(home: string): Promise<void> {
 
 async function installed(person: Person, agent: AgentName): Promise<Config> {
   const config = await loadConfig({}, person.environment);
-  const change = planInstall(config, { agent, programs: findPrograms(person.environment), allowMemoryWrites: false });
+  const change = planInstall(config, { agent, programs: findPrograms(person.environment) });
   makeDirectory(config.home);
   applyChange(config, change);
   keepKey(config, 'sk-ant-x1');

@@ -42,8 +42,8 @@ async function aPerson(user = tempDir()): Promise<{ user: string; config: Config
   return { user, config };
 }
 
-function install(config: Config, agent: AgentName, more: { programs?: Programs; allowMemoryWrites?: boolean } = {}) {
-  const change = planInstall(config, { agent, programs: PROGRAMS, allowMemoryWrites: false, ...more });
+function install(config: Config, agent: AgentName, more: { programs?: Programs } = {}) {
+  const change = planInstall(config, { agent, programs: PROGRAMS, ...more });
   if (change.from !== change.to) applyChange(config, change);
   return change;
 }
@@ -79,11 +79,11 @@ test('install and uninstall leave any settings file to the byte as it was, whate
     fc.property(
       wildSettings,
       fc.constantFrom(...HOOKED),
-      ...[fc.boolean(), fc.boolean(), fc.boolean()],
-      (settings, agent, writes, twice, isEdited) => {
+      ...[fc.boolean(), fc.boolean()],
+      (settings, agent, twice, isEdited) => {
         const file = findAgent(agent).file(config);
         write(file, settings.text);
-        install(config, agent, { allowMemoryWrites: writes });
+        install(config, agent);
         if (twice) install(config, agent, { programs: { ...PROGRAMS, hook: '/elsewhere/nocturne/dist/hook.js' } });
         expect(Object.keys(readSettings(readFileSync(file, 'utf8'), file))).toEqual(
           expect.arrayContaining(Object.keys(settings.value)),
@@ -108,17 +108,17 @@ test.each(AGENT_NAMES)(
     const { user, config } = await aPerson();
     const file = findAgent(agent).file(config);
     const text = () => readFileSync(file, 'utf8');
-    install(config, agent, { allowMemoryWrites: true });
+    install(config, agent);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const first = text();
-    expect(install(config, agent, { allowMemoryWrites: true })).toMatchObject({ from: first, to: first });
+    expect(install(config, agent)).toMatchObject({ from: first, to: first });
     install(config, agent, { programs: { ...PROGRAMS, hook: '/new/nocturne/dist/hook.js' } });
     expect(text()).toContain('/new/nocturne/dist/hook.js');
     expect(text()).not.toContain(PROGRAMS.hook);
     uninstall(config, agent);
     expect(readdirSync(user)).toEqual(['.nocturne']);
     // A receipt that is lost changes nothing of that.
-    install(config, agent, { allowMemoryWrites: true });
+    install(config, agent);
     rmSync(join(config.home, 'installed'), { recursive: true });
     install(config, agent);
     expect(text()).toBe(first);
@@ -193,35 +193,23 @@ test('a file that changes between the look and the write is not written', async 
   const { config } = await aPerson();
   const file = findAgent('codex').file(config);
   write(file, '{}');
-  const change = planInstall(config, { agent: 'codex', programs: PROGRAMS, allowMemoryWrites: false });
+  const change = planInstall(config, { agent: 'codex', programs: PROGRAMS });
   writeFileSync(file, '{ "hooks": {} }');
   expect(() => applyChange(config, change)).toThrow('changed meanwhile');
   expect(readFileSync(file, 'utf8')).toBe('{ "hooks": {} }');
 });
 
-test('the permission rules let the memory files be written and nothing else, and come only when they are asked for', async () => {
-  const { user, config } = await aPerson();
+test('permission rules that an earlier nocturne gave go with the next set-up; the person’s own stay', async () => {
+  const { config } = await aPerson();
   const file = findAgent('claude-code').file(config);
-  const rules = () => readSettings(readFileSync(file, 'utf8'), file).permissions;
   install(config, 'claude-code');
-  expect(rules()).toBeUndefined();
-  install(config, 'claude-code', { allowMemoryWrites: true });
-  const projects = `/${join(user, '.claude', 'projects')}/*/memory`;
-  expect(rules()).toEqual({ allow: [`Edit(${projects}/*.md)`, `Edit(${projects}/logs/**/*.md)`] });
-  uninstall(config, 'claude-code');
-  write(
-    file,
-    JSON.stringify({ autoMemoryDirectory: '~/my [notes]', permissions: { allow: ['Edit(~/my \\[notes\\]/*.md)'] } }),
-  );
-  const { config: later } = await aPerson(user);
-  install(later, 'claude-code', { allowMemoryWrites: true });
-  expect(rules()).toEqual({ allow: ['Edit(~/my \\[notes\\]/*.md)', 'Edit(~/my \\[notes\\]/logs/**/*.md)'] });
-  write(file, '{}');
-  install({ ...config, memoryDir: '~/mem' }, 'claude-code', { allowMemoryWrites: true });
-  expect(rules()).toEqual({ allow: ['Edit(~/mem/*.md)', 'Edit(~/mem/logs/**/*.md)'] });
-  expect(() => install({ ...config, memoryDir: 'mem' }, 'claude-code', { allowMemoryWrites: true })).toThrow(
-    'relative',
-  );
+  const given = ['Edit(~/mem/*.md)', 'Edit(~/mem/logs/**/*.md)'];
+  const settings = JSON.parse(readFileSync(file, 'utf8'));
+  write(file, JSON.stringify({ ...settings, permissions: { allow: ['Bash(ls)', ...given] } }));
+  const receipt = join(config.home, 'installed', 'claude-code.json');
+  write(receipt, JSON.stringify({ ...JSON.parse(readFileSync(receipt, 'utf8')), rules: given }));
+  install(config, 'claude-code');
+  expect(readSettings(readFileSync(file, 'utf8'), file).permissions).toEqual({ allow: ['Bash(ls)'] });
 });
 
 test('each agent gets what its contract asks for: seconds or milliseconds, a program or a shell’s words', async () => {

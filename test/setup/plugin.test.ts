@@ -25,9 +25,11 @@ test('the plugin has the same hooks as install, with paths that move with it', (
   const root = '$' + '{CLAUDE_PLUGIN_ROOT}';
   const hooks: Record<string, object[]> = {};
   const programs = { node: 'node', hook: `${root}/dist/hook.js`, nocturne: `${root}/dist/nocturne.js` };
-  for (const { event, handler, ...matcher } of claudeCodeHooks(programs, {
-    ...{ prompts: true, failures: true, isPlugin: true },
-  })) {
+  for (const { event, handler, ...matcher } of claudeCodeHooks(
+    programs,
+    { recallPrompts: true, recallFailures: true },
+    { isPlugin: true },
+  )) {
     hooks[event] = [...(hooks[event] ?? []), { ...matcher, hooks: [handler] }];
   }
   expect(json('.claude-plugin/hooks.json').hooks).toEqual(hooks);

@@ -7,9 +7,8 @@
 import { delimiter, join, resolve } from 'node:path';
 import { type Config, type Environment, userDirectory } from '../../base/config/config.ts';
 import { AppError } from '../../base/errors.ts';
-import { canonicalPath, realPath } from '../../base/files/directories.ts';
+import { realPath } from '../../base/files/directories.ts';
 import { packagePath, readTextNow } from '../../base/files/files.ts';
-import { memoryDirFor } from '../../memory/places.ts';
 import { type Json, type Path, readSettings, setValue, takeOut } from './settings-text.ts';
 
 export const AGENT_NAMES = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
@@ -22,16 +21,16 @@ export interface Agent {
   asksWithPrompt: boolean;
   file(config: Config): string;
   /**
-   * The text with nocturne's part at the end of its lists; `rules`: permissions to add, only where the agent has such.
-   * Throws `bad-input` for a text that it cannot change.
+   * The text with nocturne's part at the end of its lists. Throws `bad-input` for a text that it cannot change.
    */
-  add(text: string, part: { programs: Programs; rules: string[] }, config: Config): string;
-  /** The text without nocturne's part; `before` is what it was made from, where that is known. Null: nothing is left. */
+  add(text: string, programs: Programs, config: Config): string;
+  /**
+   * The text without nocturne's part, and without permission rules that it gave once; `before` is what it was made from, where that
+   * is known. Null: nothing is left.
+   */
   remove(text: string, at: { file: string; rules: string[]; before: string | null }): string | null;
   /** What of nocturne's is in the text: the same words for the same part. */
   find(text: string, file: string): string[];
-  /** Rules that let the agent write its memory without asking, and nothing else. */
-  rules(config: Config): string[];
   /** What is left for the person to do. */
   afterwards: string[];
 }
@@ -43,8 +42,13 @@ interface Hook {
   handler: { [key: string]: Json };
 }
 
-/** The hook itself ends far sooner. */
-const PROMPT_S = 2;
+/** Which events of an agent tell nocturne of a session, with the seconds that it may take, and which ask it something. */
+interface Events {
+  records: Record<string, number>;
+  recalls: string[];
+  prompt: string;
+  failure: Pick<Hook, 'event' | 'matcher'>;
+}
 
 export function findAgent(name: AgentName): Agent {
   return AGENTS[name];
@@ -57,92 +61,78 @@ export function findAgent(name: AgentName): Agent {
 const WHILE_THERE =
   process.platform === 'win32' ? [] : ['sh', '-c', 'test -x "$0" && test -f "$1" || exit 0; exec "$0" "$@"'];
 
-/** What is asked within a session: with each prompt, and at a call that failed. */
-interface Wants {
-  prompts: boolean;
-  failures: boolean;
-}
-const ALL: Wants = { prompts: true, failures: true };
+/** What is asked within a session: with each prompt, and at a call that failed. The hook itself ends far sooner. */
+type Wants = Pick<Config, 'recallPrompts' | 'recallFailures'>;
+const ASKED_S = 2;
+const RECALL_S = 15;
 
-/** The hooks of Claude Code, as its settings and the plugin have them. */
-export function claudeCodeHooks(
-  { node, hook, nocturne }: Programs,
-  { prompts, failures, isPlugin = false }: Wants & { isPlugin?: boolean } = ALL,
-): Hook[] {
-  const run = (program: string, more: string[], rest: { [key: string]: Json }) => {
-    // A plugin is gone with its files, and is the same on every platform.
-    const [command = node, ...args] = [...(isPlugin ? [] : WHILE_THERE), node, program, ...more];
-    return { type: 'command', command, args, ...rest };
-  };
-  const record = (more: { [key: string]: Json }) => run(hook, ['claude-code'], more);
-  const recall = run(nocturne, ['recall', '--hook', '--agent', 'claude-code'], { timeout: 15 });
+/** The handler of an event, as the agent has it. */
+type HandlerOf = (words: string[], seconds: number, of: { event: string; isRecall?: boolean }) => Hook['handler'];
+
+function hooksOf(
+  events: Events,
+  handler: HandlerOf,
+  { hook, nocturne, name }: Programs & { name: string },
+  wants: Wants,
+) {
+  const { records, recalls, prompt, failure } = events;
+  const record = (event: string, seconds: number) => handler([hook, name], seconds, { event });
+  const recall = [nocturne, 'recall', '--hook', '--agent', name];
   return [
-    // The longest timeout here is what all SessionEnd hooks together are given; without one that is 1.5 s.
-    { event: 'SessionEnd', handler: record({ timeout: 10 }) },
-    { event: 'Stop', handler: record({ timeout: 30, async: true }) },
-    { event: 'PreCompact', handler: record({ timeout: 30, async: true }) },
-    { event: 'SessionStart', handler: record({ timeout: 30, async: true }) },
-    { event: 'SessionStart', handler: recall },
-    { event: 'SubagentStart', handler: recall },
-    ...(prompts ? [{ event: 'UserPromptSubmit', handler: record({ timeout: PROMPT_S }) }] : []),
-    ...(failures ? [{ event: 'PostToolUseFailure', matcher: 'Bash', handler: record({ timeout: PROMPT_S }) }] : []),
+    ...Object.entries(records).map(([event, seconds]): Hook => ({ event, handler: record(event, seconds) })),
+    ...recalls.map((event): Hook => ({ event, handler: handler(recall, RECALL_S, { event, isRecall: true }) })),
+    ...(wants.recallPrompts ? [{ event: prompt, handler: record(prompt, ASKED_S) }] : []),
+    ...(wants.recallFailures ? [{ ...failure, handler: record(failure.event, ASKED_S) }] : []),
   ];
 }
 
-function codexHooks({ node, hook, nocturne }: Programs, { prompts, failures }: Wants): Hook[] {
-  const run = (words: string[], timeout: number) => {
-    return { type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
+/** The longest timeout of SessionEnd is what all its hooks together are given; without one that is 1.5 s. */
+const CLAUDE_CODE: Events = {
+  records: { SessionEnd: 10, Stop: 30, PreCompact: 30, SessionStart: 30 },
+  recalls: ['SessionStart', 'SubagentStart'],
+  prompt: 'UserPromptSubmit',
+  failure: { event: 'PostToolUseFailure', matcher: 'Bash' },
+};
+/** Codex cuts SessionEnd to three seconds and says so at every start where more is asked for. */
+const CODEX: Events = {
+  records: { SessionEnd: 3, Stop: 10, PreCompact: 10, SessionStart: 10 },
+  recalls: ['SessionStart'],
+  prompt: 'UserPromptSubmit',
+  failure: { event: 'PostToolUse', matcher: 'Bash' },
+};
+const GEMINI: Events = {
+  records: { SessionEnd: 10, AfterAgent: 10, PreCompress: 10, SessionStart: 10 },
+  recalls: ['SessionStart'],
+  prompt: 'BeforeAgent',
+  failure: { event: 'AfterTool', matcher: 'run_shell_command' },
+};
+
+/** The hooks of Claude Code, as its settings and the plugin have them: a plugin is gone with its files. */
+export function claudeCodeHooks(programs: Programs, wants: Wants, { isPlugin = false } = {}): Hook[] {
+  const handler: HandlerOf = (words, timeout, { event, isRecall }) => {
+    const [command = '', ...args] = [...(isPlugin ? [] : WHILE_THERE), programs.node, ...words];
+    const isWaitedFor = isRecall || timeout === ASKED_S || event === 'SessionEnd';
+    return { type: 'command', command, args, timeout, ...(!isWaitedFor && { async: true }) };
   };
-  const record = (timeout: number) => run([hook, 'codex'], timeout);
-  return [
-    // Codex cuts this one to three seconds and says so at every start where more is asked for.
-    { event: 'SessionEnd', handler: record(3) },
-    { event: 'Stop', handler: record(10) },
-    { event: 'PreCompact', handler: record(10) },
-    { event: 'SessionStart', handler: record(10) },
-    { event: 'SessionStart', handler: run([nocturne, 'recall', '--hook', '--agent', 'codex'], 15) },
-    ...(prompts ? [{ event: 'UserPromptSubmit', handler: record(PROMPT_S) }] : []),
-    ...(failures ? [{ event: 'PostToolUse', matcher: 'Bash', handler: record(PROMPT_S) }] : []),
-  ];
+  return hooksOf(CLAUDE_CODE, handler, { ...programs, name: 'claude-code' }, wants);
 }
 
-function geminiHooks({ node, hook, nocturne }: Programs, { prompts, failures }: Wants): Hook[] {
-  const run = (name: string, words: string[], timeout: number) => {
-    return { name, type: 'command', command: shellWords([...WHILE_THERE, node, ...words]), timeout };
-  };
-  const record = run('nocturne', [hook, 'gemini'], 10_000);
-  const recall = run('nocturne-recall', [nocturne, 'recall', '--hook', '--agent', 'gemini'], 15_000);
-  return [
-    { event: 'SessionEnd', handler: record },
-    { event: 'AfterAgent', handler: record },
-    { event: 'PreCompress', handler: record },
-    { event: 'SessionStart', handler: record },
-    { event: 'SessionStart', handler: recall },
-    ...(prompts ? [{ event: 'BeforeAgent', handler: { ...record, timeout: PROMPT_S * 1_000 } }] : []),
-    ...(failures
-      ? [{ event: 'AfterTool', matcher: 'run_shell_command', handler: { ...record, timeout: PROMPT_S * 1_000 } }]
-      : []),
-  ];
+function commandOf({ node }: Programs, words: string[]) {
+  return { type: 'command', command: shellWords([...WHILE_THERE, node, ...words]) };
 }
 
 function hookedAgent(
-  made: Omit<Agent, 'add' | 'remove' | 'find' | 'asksWithPrompt'> & {
-    hooks(programs: Programs, wants: Wants): Hook[];
-  },
+  made: Omit<Agent, 'add' | 'remove' | 'find' | 'asksWithPrompt'> & { hooks(programs: Programs, wants: Wants): Hook[] },
 ): Agent {
   const isOurs = (value: unknown, path: Path) => isOurHook(value, path, made.name);
   return {
     ...made,
     asksWithPrompt: true,
-    add(text, { programs, rules }, config) {
+    add(text, programs, config) {
       const file = made.file(config);
-      const hooks = made.hooks(programs, { prompts: config.recallPrompts, failures: config.recallFailures });
-      return [
-        ...hooks.map(({ event, handler, ...matcher }) => {
-          return { path: ['hooks', event, -1], value: { ...matcher, hooks: [handler] } };
-        }),
-        ...rules.map((value) => ({ path: ['permissions', 'allow', -1], value })),
-      ].reduce((into, { path, value }) => setValue(into, { path, value, file }), text);
+      return made.hooks(programs, config).reduce((into, { event, handler, ...matcher }) => {
+        return setValue(into, { path: ['hooks', event, -1], value: { ...matcher, hooks: [handler] }, file });
+      }, text);
     },
     remove(text, { file, rules, before }) {
       const kept = readSettings(before ?? '', file);
@@ -173,7 +163,6 @@ const AGENTS: Record<AgentName, Agent> = {
     title: 'Claude Code',
     file: (config) => join(config.claudeDir, 'settings.json'),
     hooks: claudeCodeHooks,
-    rules: memoryRules,
     afterwards: ['Claude Code has the hooks in sessions that start from now on.'],
   }),
   codex: hookedAgent({
@@ -181,8 +170,13 @@ const AGENTS: Record<AgentName, Agent> = {
     title: 'Codex',
     file: ({ environment }) =>
       join(resolve(environment.CODEX_HOME || join(userDirectory(environment), '.codex')), 'hooks.json'),
-    hooks: codexHooks,
-    rules: () => [],
+    hooks: (programs, wants) =>
+      hooksOf(
+        CODEX,
+        (words, timeout) => ({ ...commandOf(programs, words), timeout }),
+        { ...programs, name: 'codex' },
+        wants,
+      ),
     afterwards: [
       'Codex runs no hook that you have not trusted: start codex, type /hooks, and trust those of nocturne.',
     ],
@@ -192,8 +186,16 @@ const AGENTS: Record<AgentName, Agent> = {
     title: 'Gemini CLI',
     file: ({ environment }) =>
       join(resolve(environment.GEMINI_CLI_HOME || userDirectory(environment)), '.gemini', 'settings.json'),
-    hooks: geminiHooks,
-    rules: () => [],
+    hooks: (programs, wants) =>
+      hooksOf(
+        GEMINI,
+        (words, seconds, { isRecall }) => {
+          const name = isRecall ? 'nocturne-recall' : 'nocturne';
+          return { name, ...commandOf(programs, words), timeout: seconds * 1_000 };
+        },
+        { ...programs, name: 'gemini' },
+        wants,
+      ),
     afterwards: ['Gemini CLI before 0.26 has hooks switched off; a worker finds its sessions all the same.'],
   }),
   opencode: {
@@ -201,7 +203,7 @@ const AGENTS: Record<AgentName, Agent> = {
     title: 'opencode',
     asksWithPrompt: false,
     file: ({ environment }) => join(configDirectory(environment), 'opencode', 'plugins', 'nocturne.js'),
-    add(text, { programs }, config) {
+    add(text, programs, config) {
       if (text === '' || isOpencodePlugin(text)) return opencodePlugin({ programs, home: config.home });
       throw new AppError('bad-input', `${this.file(config)} is not nocturne's; nothing was changed.`, {
         remedy: 'Move it away, then run the same command again.',
@@ -209,7 +211,6 @@ const AGENTS: Record<AgentName, Agent> = {
     },
     remove: (text) => (isOpencodePlugin(text) ? null : text),
     find: (text) => (isOpencodePlugin(text) ? [text] : []),
-    rules: () => [],
     afterwards: ['opencode loads the plugin when it is started again.'],
   },
 };
@@ -322,23 +323,4 @@ export function opencodePlugin({ programs, home }: { programs: Programs; home: s
   const template = readTextNow(path);
   if (!template?.includes(INSTALLED)) throw new AppError('storage', `${path} is not the template it should be.`);
   return template.replace(INSTALLED, () => `const INSTALLED = ${JSON.stringify({ ...programs, home })};`);
-}
-
-/** The rules for where memory is kept: in one place, or in that of each project. Errors: those of the chain of places. */
-function memoryRules(config: Config): string[] {
-  const { memoryDir, agentMemory, claudeDir, userDir } = config;
-  const isOnePlace = (memoryDir ?? agentMemory.settings.autoMemoryDirectory) !== undefined;
-  const base = isOnePlace ? memoryDirFor(config, {}) : join(agentMemory.remoteDir ?? claudeDir, 'projects');
-  const below = isOnePlace ? '' : '/*/memory';
-  const places = [...new Set([base, canonicalPath(base)])].map((place) => anchored(place, userDir) + below);
-  return places.flatMap((place) => [`Edit(${place}/*.md)`, `Edit(${place}/logs/**/*.md)`]);
-}
-
-function anchored(path: string, user: string): string {
-  const isBelowHome = path.startsWith(`${user}/`) || path.startsWith(`${user}\\`);
-  const rest = (isBelowHome ? path.slice(user.length + 1) : path)
-    .replaceAll('\\', '/')
-    .replace(/^([A-Za-z]):\//, (_, drive: string) => `/${drive.toLowerCase()}/`)
-    .replace(/[[\]*?!#]/g, '\\$&');
-  return isBelowHome ? `~/${rest}` : `/${rest}`;
 }

@@ -22,8 +22,8 @@ const receiptSchema = z.strictObject({
   after: z.string(),
   /** Directories that were made for it, the innermost first. */
   made: z.array(z.string()),
-  /** Permission rules that were added. */
-  rules: z.array(z.string()),
+  /** Permission rules that an earlier nocturne added. */
+  rules: z.array(z.string()).optional(),
 });
 
 type Receipt = z.infer<typeof receiptSchema>;
@@ -40,26 +40,19 @@ export interface Change {
 }
 
 /** What installing changes; `from` and `to` are the same where all is in place. */
-export function planInstall(
-  config: Config,
-  ask: { agent: AgentName; programs: Programs; allowMemoryWrites: boolean },
-): Change {
+export function planInstall(config: Config, ask: { agent: AgentName; programs: Programs }): Change {
   const agent = findAgent(ask.agent);
   const file = agent.file(config);
   const from = readFile(file);
   const old = readReceipt(config, ask.agent);
   const known = old?.file === file ? old : null;
   const before = from === null ? null : withoutOurs(agent, { text: from, file, receipt: known });
-  const base = before ?? '';
-  const rules = wantedRules(agent, { config, base, known, allowMemoryWrites: ask.allowMemoryWrites });
-  const to = agent.add(base, { programs: ask.programs, rules }, config);
+  const to = agent.add(before ?? '', ask.programs, config);
   const made = from === null ? missingAbove(file) : (known?.made ?? []);
   const isInPlace =
-    from !== null &&
-    rules.every((rule) => known?.rules.includes(rule)) &&
-    agent.find(from, file).join('\n') === agent.find(to, file).join('\n');
+    from !== null && !known?.rules?.length && agent.find(from, file).join('\n') === agent.find(to, file).join('\n');
   if (isInPlace) return { agent: ask.agent, file, from, to: from, receipt: known };
-  return { agent: ask.agent, file, from, to, receipt: { file, before, after: digest(to), made, rules } };
+  return { agent: ask.agent, file, from, to, receipt: { file, before, after: digest(to), made } };
 }
 
 /** What uninstalling changes. */
@@ -118,16 +111,6 @@ function withoutOurs(
   if (receipt && digest(text) === receipt.after) return receipt.before;
   const { rules = [], before = '' } = receipt ?? {};
   return agent.remove(text, { file, rules, before });
-}
-
-/** Rules that are not there yet; those given once are given again. */
-function wantedRules(
-  agent: Agent,
-  ask: { config: Config; base: string; known: Receipt | null; allowMemoryWrites: boolean },
-): string[] {
-  const { base, config, known, allowMemoryWrites } = ask;
-  if (!allowMemoryWrites && !known?.rules.length) return [];
-  return agent.rules(config).filter((rule) => !base.includes(JSON.stringify(rule)));
 }
 
 function readFile(file: string): string | null {
