@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestAppOptions, testApp } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { sized, waysTaken } from '../support/depth.ts';
 import { claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
 import { areGone } from '../support/processes.ts';
 import { run, start, stop, until, whileRuns } from '../support/run.ts';
@@ -142,15 +142,21 @@ test('a child of it that left its group, and holds its pipes, keeps nobody waiti
   process.kill(pidsOf(fake).at(-1) ?? 0, 'SIGKILL');
 });
 
-test('of all workers of a home, in several directories, one asks a program at a time', async () => {
-  const { fake, environment, home } = await withProgram({ ...NOTHING, takesMs: 150 }, { settings: { concurrency: 3 } });
-  const others = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
-  for (const each of [environment, others]) {
-    for (const id of ['11111111', '22222222']) await runHere(['learn', '--later', aTranscript(id)], each);
-  }
-  const workers = await Promise.all([run(['worker', '--once'], environment), run(['worker', '--once'], others)]);
-  expect(workers.map(({ code }) => code)).toEqual([0, 0]);
-  expect(fake.starts()).toHaveLength(4);
-  expect(fake.hasOverlapped()).toBe(false);
-  expect(leftIn(home)).toEqual(['claude-code.json']);
-});
+test.skipIf(sized({ quick: true, deep: false }))(
+  'of all workers of a home, in several directories, one asks a program at a time',
+  async () => {
+    const { fake, environment, home } = await withProgram(
+      { ...NOTHING, takesMs: 150 },
+      { settings: { concurrency: 3 } },
+    );
+    const others = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
+    for (const each of [environment, others]) {
+      for (const id of ['11111111', '22222222']) await runHere(['learn', '--later', aTranscript(id)], each);
+    }
+    const workers = await Promise.all([run(['worker', '--once'], environment), run(['worker', '--once'], others)]);
+    expect(workers.map(({ code }) => code)).toEqual([0, 0]);
+    expect(fake.starts()).toHaveLength(4);
+    expect(fake.hasOverlapped()).toBe(false);
+    expect(leftIn(home)).toEqual(['claude-code.json']);
+  },
+);

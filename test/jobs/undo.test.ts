@@ -10,7 +10,7 @@ import type { MemoryFiles } from '../../src/memory/memory-files.ts';
 import { withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { newTopic } from '../../src/memory/text/topic.ts';
 import { act, DAY, dream, LOG, learn, stateOf } from '../support/acts.ts';
-import { ENGINES, inWorld, skipped, USER, type World } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, skipped, USER, type World } from '../support/memory-world.ts';
 
 const PNPM = 'Always use pnpm instead of npm.';
 const MAIN = 'Never commit to main directly.';
@@ -26,7 +26,7 @@ interface Here extends World {
   dream(topics: Record<string, string[]>): Promise<string>;
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (here: Here) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () =>
       inWorld(engine, async (world) => {

@@ -3,12 +3,12 @@
 import { describe, expect, test } from 'vitest';
 import { insert, type Sql } from '../../src/db/sql.ts';
 import { beginJob, endInterrupted, endJob } from '../../src/memory/job-rows.ts';
-import { ENGINES, inWorld, NOW, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, NOW, skipped } from '../support/memory-world.ts';
 
 const LATER = '2026-03-02T09:05:00.000Z';
 const rowOf = (sql: Sql, id: string) => sql.get('select * from job where id = ?', id);
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('a job ends with what its requests used, and ends once', () =>

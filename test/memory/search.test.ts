@@ -9,7 +9,7 @@ import { inOneCase, readQuery, standingAt, withSingleSpaces } from '../../src/me
 import { appendEntries } from '../../src/memory/text/daily-log.ts';
 import { lineId, newTopic } from '../../src/memory/text/topic.ts';
 import { DAY, entryOf, LOG } from '../support/acts.ts';
-import { ENGINES, inWorld, NOW, skipped, USER, type World } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, NOW, skipped, USER, type World } from '../support/memory-world.ts';
 
 const ENTRY = `- 09:00 **feedback** Deploy by hand on Fridays.
   > please, deploy by hand on Fridays
@@ -127,7 +127,7 @@ const FOUND: [string, Record<string, string>, string, string[]][] = [
   ],
 ];
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = (name: string, work: (here: Here) => Promise<void>) =>
     test.skipIf(skipped(engine) !== '')(name, () =>
       inWorld(engine, (world) =>

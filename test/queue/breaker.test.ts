@@ -6,7 +6,7 @@ import type { Db } from '../../src/db/sql.ts';
 import { beginJob, endJob } from '../../src/memory/job-rows.ts';
 import { breakerOf, closeBreaker, mayTry } from '../../src/queue/breaker.ts';
 import { spendOf } from '../../src/queue/spend.ts';
-import { ENGINES, inWorld, NOW, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, NOW, skipped } from '../support/memory-world.ts';
 
 const minute = (n: number) => new Date(Date.parse(NOW) + n * 60_000);
 const CEILINGS = { jobTokens: 1e9, dayTokens: 1e9, zone: 'UTC' };
@@ -26,7 +26,7 @@ async function ended(
   await endJob(db, job, { outcome: code ? 'failed' : 'extracted', error, progress, at });
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('it opens after so many failures in a row, tries again after five minutes, and waits twice as long each time up to an hour', () =>

@@ -14,7 +14,7 @@ import {
   spendOf,
   spentOn,
 } from '../../src/queue/spend.ts';
-import { ENGINES, inWorld, skipped } from '../support/memory-world.ts';
+import { ENGINE_TAKEN, inWorld, skipped } from '../support/memory-world.ts';
 
 const DAY = '2026-03-02';
 const START = Date.parse(`${DAY}T09:00:00.000Z`);
@@ -34,7 +34,7 @@ function spends(db: Db, of: Partial<Ceilings> = {}, more: Partial<SpendDeps> & {
   return spendOf({ db, clock, ceilings: { ...CEILINGS, ...of }, model: MODEL, ...more }, more.job ?? 'job_1');
 }
 
-describe.each(ENGINES)('on %s', (engine) => {
+describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   const it = test.skipIf(skipped(engine) !== '');
 
   it('what was reserved is replaced by what was used, and a request that never left is none', () =>

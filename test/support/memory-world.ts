@@ -16,7 +16,7 @@ import { tempDir } from './temp.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
-/** Of what asks no SQL of its own: SQLite in `npm test`, PostgreSQL in the deep run, which has the files that name this one. */
+/** Of most that is asked of memory: SQLite in `npm test`, PostgreSQL in the deep run, which has the files that name this one. */
 export const ENGINE_TAKEN: readonly Engine[] = [sized({ quick: 'sqlite', deep: 'postgres' })];
 /** Why an engine cannot be tried here; empty where it can. */
 export const skipped = (engine: Engine) => (engine === 'postgres' ? noPostgres : '');
