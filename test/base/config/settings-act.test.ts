@@ -32,7 +32,7 @@ test('recallTokens is what a session is told at most', async () => {
   const told = async (settings: object) => {
     const { store, nocturne } = await testApp({ settings });
     await store.write({ actor: 'user' }, { path: 'sheds.md', text: NOTE('sheds', lines.join('\n')) });
-    return (await nocturne('recall')).stdout.length;
+    return (await nocturne('next')).stdout.length;
   };
   expect(await told({ recallTokens: 500 })).toBeLessThan((await told({})) / 2);
 });
