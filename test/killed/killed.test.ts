@@ -11,7 +11,7 @@ import { Memories } from '../../src/memory/memories.ts';
 import { broken } from '../laws/laws.ts';
 import type { Lived } from '../laws/lived-plan.ts';
 import { SEED, sized } from '../support/depth.ts';
-import { ENGINES, skipped } from '../support/memory-world.ts';
+import { ENGINES, type Engine, skipped } from '../support/memory-world.ts';
 import type { MessagesServer } from '../support/messages-server.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
@@ -58,7 +58,7 @@ async function live({ home, dir, sessions, url }: Place, server: MessagesServer,
     .map((line): Told => JSON.parse(line));
 }
 
-const engines = process.env.KILLED_EVERY ? ENGINES : sized({ quick: ENGINES.slice(0, 1), deep: ENGINES });
+const engines = process.env.KILLED_EVERY ? ENGINES : sized<readonly Engine[]>({ quick: ['sqlite'], deep: ENGINES });
 
 test.each(engines.filter((engine) => skipped(engine) === ''))(
   'killed at any step, a job is done whole or not at all, and the next opening ends it, on %s',
