@@ -20,6 +20,7 @@ import { isArchivePath, isTopicPath, parseTopic } from '../memory/text/topic.ts'
 import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { type NamedSession, namesOf } from '../worker/session-names.ts';
 import { stateWord } from '../worker/session-ranges.ts';
 import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from './cli-options.ts';
@@ -58,7 +59,7 @@ const list: CommandSpec<ListOptions> = {
     ['--all', 'of all projects, these first', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
-  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
+  json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, name, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
   more: 'nocturne why SESSION says more of one.',
   examples: ['list --type feedback', 'list --day yesterday', 'list --all', 'list --sessions'],
   run(call) {
@@ -245,11 +246,18 @@ function listSessions(call: Call<ListOptions>): Promise<void> {
       .flat()
       .sort((a, b) => b.readAt.localeCompare(a.readAt))
       .slice(0, limit);
-    if (json) return print({ sessions: found.map(({ of: _, row: __, ...told }) => told) });
+    const names = await namesOf(
+      app,
+      found.map(({ row }) => row),
+    );
+    if (json)
+      return print({
+        sessions: found.map(({ of: _, row, ...told }) => ({ ...told, name: names.get(row)?.name ?? null })),
+      });
     if (found.length === 0) return print(`No session was read${all ? '' : ` into ${app.memoryDirOf()}`} yet.`);
     for (const [memory, those] of Map.groupBy(found, ({ of }) => of)) {
       if (all) print(style('bold', (await whoseMemory(app, memory)).name));
-      for (const each of those) print(await describeTaught(app, each));
+      for (const each of those) print(await describeTaught(app, each, names.get(each.row)));
     }
   });
 }
@@ -275,7 +283,11 @@ async function taughtIn({ db }: App, of: MemoryRow, limit: number) {
   }));
 }
 
-async function describeTaught({ db, config }: App, { row, session, readAt, entries }: TaughtSession): Promise<string> {
+async function describeTaught(
+  { db, config }: App,
+  { row, session, readAt, entries }: TaughtSession,
+  { name, about }: NamedSession = { name: null, about: '' },
+): Promise<string> {
   const states = await db.all<{ state: string }>(
     "select distinct case when state = 'skipped' then reason else state end as state from turn where session = ?",
     row,
@@ -284,7 +296,8 @@ async function describeTaught({ db, config }: App, { row, session, readAt, entri
   const fate = TOLD_FIRST.find((each) => fates.includes(each));
   const taught = entries.length > 0 ? sayCount(entries.length, 'entry') : sayFate(fate);
   return [
-    `${await shortId(db, 'session', session)}  ${sayWhen(readAt, config)}: ${taught}`,
+    style('bold', name ?? 'A session without a name'),
+    `  ${about}; read ${sayWhen(readAt, config)}: ${taught} (${await shortId(db, 'session', session)})`,
     ...entries.map(({ type, text, state }) => {
       const mark = state === 'new' || state === 'distilled' ? '' : ` (${state})`;
       return `  ${type.padEnd(9)}  ${text}${mark}`;

@@ -19,6 +19,7 @@ import { print, style } from '../terminal/output.ts';
 import { dayAmong, plainly, sayTime, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type SessionFate, sayProposals, sessionFates } from '../worker/session-fate.ts';
+import { saySession } from '../worker/session-names.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
@@ -162,7 +163,8 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
 }
 
 /** What became of a session, and what it taught. */
-async function describeSession({ db, config }: App, found: SessionFate): Promise<string> {
+async function describeSession(app: App, found: SessionFate): Promise<string> {
+  const { db, config } = app;
   const short = await shortId(db, 'session', found.session);
   const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
   const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
@@ -171,7 +173,7 @@ async function describeSession({ db, config }: App, found: SessionFate): Promise
     ? 'nothing new to read'
     : `new: ${sayCount(holds.offered.messages, 'message')}, about ${holds.offered.tokens} tokens`;
   return [
-    `session     ${short}`,
+    `session     ${(await saySession(app, found.session)).replace(/^session /, '')}`,
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
     `memory      ${found.memory}`,
     ...(holds ? [`holds       ${sayCount(total, 'turn')}; ${offered}`] : []),
@@ -232,7 +234,8 @@ function sayActor({ kind, id }: Actor): string {
 }
 
 /** `line`: what stands above it, and is not said again. */
-async function describeEntry({ db, config }: App, entry: ExplainedEntry, indent = '', line = ''): Promise<string> {
+async function describeEntry(app: App, entry: ExplainedEntry, indent = '', line = ''): Promise<string> {
+  const { db, config } = app;
   const { id, type, strength, state, reason, at, text, by, session, evidence, log, transcript, isInLog } = entry;
   const when = sayWhen(at, config);
   const gave = entry.gave?.join(' … ');
@@ -251,7 +254,7 @@ async function describeEntry({ db, config }: App, entry: ExplainedEntry, indent 
     ...evidence.map(({ quote }) => `  “${quote}”`),
     evidence.length === 0
       ? `  written by a ${by === 'assistant' ? 'program' : 'person'}, ${when}`
-      : `  said by ${by === 'human' ? 'you' : by}, ${when}${session ? `, in session ${await shortId(db, 'session', session)}` : ''}`,
+      : `  said by ${by === 'human' ? 'you' : by}, ${when}${session ? `, in ${await saySession(app, session)}` : ''}`,
     ...(session ? [`  transcript ${transcript ?? 'unknown'}`] : []),
   ];
   return lines.map((each) => `${indent}${each}`).join('\n');

@@ -11,6 +11,7 @@ import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, res
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
 import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
+import { saySession } from '../worker/session-names.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { type At, form, type Html, hrefWith, type Place, shortEntry, topicHref, when } from './page-shell.ts';
 
@@ -76,7 +77,7 @@ async function entryItem(at: At, memory: Place, of: { entry: ExplainedEntry; sai
 ${text === of.said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${quotes.map(({ quote }) => quoted(quote))}
 <p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
-    session ? html`, in session <span class="said">${session.slice(0, 8)}</span>` : ''
+    session ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
   }${canBeAround && !isAround ? html` · <a class="swap" href="${hrefWith(at.url, { around: id })}">In the conversation</a>` : ''}</p>
 ${canBeAround && isAround ? await surroundings(at, memory, { session, ...first }) : ''}
 ${await nightsOf(at, memory, id)}

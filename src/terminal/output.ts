@@ -125,7 +125,7 @@ function lengthOf(text: string): number {
  */
 export function printTable(names: string[], rows: string[][]): void {
   if (!process.stdout.isTTY) {
-    for (const row of [names, ...rows]) print(row.join('\t'));
+    for (const row of rows.length > 0 ? [names, ...rows] : []) print(row.join('\t'));
     return;
   }
   const all = [names.map((name) => name && style('bold', name)), ...rows];

@@ -32,7 +32,7 @@ test('a line, its words, its entry, its session, its job and its day all lead to
     expect({ words, code }).toEqual({ words, code: 0 });
     expect(stdout).toContain(`← ${entry.slice(0, 10)}, feedback`);
     expect(stdout).toContain('“Always use pnpm instead of npm.”');
-    expect(stdout).toContain('in session 11111111\n');
+    expect(stdout).toMatch(/in session “[^”]*” \(11111111\)\n/);
   }
   for (const what of [session.id, session.id.slice(0, 8), session.path]) {
     expect((await why(what)).stdout).toMatch(/^taught {6}feedback {3}Always use pnpm instead of npm\.$/m);
@@ -90,7 +90,7 @@ test('an id of a session without a digit is one, too', async () => {
   const { nocturne } = await testApp();
   const session = aSession(['Always use pnpm instead of npm.'], { id: 'deadbeef-cafe-4222-8333-444444444444' });
   await nocturne('learn', session.path);
-  expect((await nocturne('why', 'deadbeef')).stdout).toMatch(/^session {5}deadbeef$/m);
+  expect((await nocturne('why', 'deadbeef')).stdout).toMatch(/^session {5}“.*” \(deadbeef\)$/m);
 });
 
 test('what is nowhere is an error that says where to look', async () => {
@@ -110,5 +110,5 @@ test('the beginning of an id that two sessions have is refused with both, as lon
   const unclear = await why('11111111');
   expect(unclear).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('may mean 2 sessions') });
   expect(unclear.stderr).toMatch(/Say which: 11111111-22, 11111111-23\n/);
-  expect((await why('11111111-23')).stdout).toMatch(/^session {5}11111111-23$/m);
+  expect((await why('11111111-23')).stdout).toMatch(/^session {5}“.*” \(11111111-23\)$/m);
 });

@@ -83,9 +83,9 @@ test('a session of which all was declined is told as not read, not as one that w
   await announceSession(app, { transcript: session.path, cwd, ended: true, isDueNow: true });
   await runHere(['worker', '--once'], environment);
   const { stdout } = await runHere(['list', '--sessions'], environment);
-  expect(stdout).toMatch(/^11111111 {2}.*: from before set-up, not read$/m);
+  expect(stdout).toMatch(/^ {2}.*: from before set-up, not read \(11111111\)$/m);
   await runHere(['learn', session.path], environment);
-  expect((await runHere(['list', '--sessions'], environment)).stdout).toMatch(/^11111111 {2}.*: 1 entry$/m);
+  expect((await runHere(['list', '--sessions'], environment)).stdout).toMatch(/^ {2}.*: 1 entry \(11111111\)$/m);
 });
 
 test('learn takes what was declined, before and after a session went on, and no sweep calls it declined any more', async () => {

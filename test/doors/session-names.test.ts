@@ -1,0 +1,65 @@
+// Sessions by their names: whose words they are, what they never hold, and when they are gone.
+
+import { appendFileSync, rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { testApp } from '../support/app.ts';
+import { aSession } from '../support/session-file.ts';
+
+const PNPM = 'Always use pnpm instead of npm.';
+const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+
+async function world() {
+  const testing = await testApp();
+  const names = async () => {
+    const { sessions } = await testing.json<{ sessions: { session: string; name: string | null }[] }>(
+      'list',
+      '--sessions',
+    );
+    return sessions.map(({ name }) => name);
+  };
+  return { ...testing, names };
+}
+
+test('a session is called by what was said first, on one line of 80 characters, without secrets and what turns text around', async () => {
+  const { nocturne, names } = await world();
+  const said = `Use the token ${SECRET}\n\u202eand \u001b[31mthen ${'water the trees '.repeat(20)}`;
+  await nocturne('learn', aSession([said, PNPM, 'Thanks.']).path);
+  const [name = ''] = await names();
+  expect(name).toMatch(/^Use the token .*and \[31mthen water the trees.*…$/);
+  expect([...(name ?? '')].length).toBeLessThanOrEqual(80);
+  expect(name).not.toContain(SECRET.slice(0, 12));
+  const { stdout } = await nocturne('list', '--sessions');
+  expect(stdout).toMatch(
+    /^Use the token [^\n]*…\n {2}\w{3} \d+ \w{3} \d{4}, Claude Code, \d+ kB; read [^\n]*: 1 entry \([0-9a-f]{8}\)\n/,
+  );
+  expect((await nocturne('why', 'pnpm')).stdout).toContain(', in session “Use the token');
+});
+
+test('the title that the agent gave it comes before that, and a person’s own before both; two of one name have their times', async () => {
+  const { nocturne, names } = await world();
+  const session = aSession([PNPM, 'Thanks.']);
+  const title = (type: string, key: string, said: string) =>
+    appendFileSync(session.path, `${JSON.stringify({ type, [key]: said, sessionId: session.id })}\n`);
+  title('ai-title', 'aiTitle', 'Which package manager');
+  await nocturne('learn', session.path);
+  expect(await names()).toEqual(['Which package manager']);
+  title('custom-title', 'customTitle', 'pnpm');
+  expect(await names()).toEqual(['pnpm']);
+  const other = aSession(['pnpm', 'Thanks.'], { id: '22222222-2222-4333-8444-555555555555' });
+  await nocturne('learn', other.path);
+  for (const name of await names()) expect(name).toMatch(/^pnpm \(\d\d:\d\d\)$/);
+});
+
+test('without its transcript a session goes by the words that were kept of it, and by none once they are forgotten', async () => {
+  const { nocturne, names } = await world();
+  const session = aSession(['Hello there.', PNPM, 'Thanks.']);
+  await nocturne('learn', session.path);
+  expect(await names()).toEqual(['Hello there.']);
+  await nocturne('forget', 'pnpm', '--yes');
+  expect(await names()).toEqual([null]);
+  await nocturne('undo', '--last');
+  rmSync(session.path);
+  expect(await names()).toEqual([PNPM]);
+  await nocturne('redact', '--match', 'pnpm instead');
+  expect(JSON.stringify(await names())).not.toContain('pnpm');
+});
