@@ -11,6 +11,8 @@ export interface EvidenceSource {
   /** What the excerpt shows of it. */
   shownAs?: string;
   turn: string;
+  /** Counts the messages of the session, those that are not shown, too; default: nothing that is not shown is looked at. */
+  position?: number;
   speaker: string;
   at?: string;
   /** Its whole redacted text. */

@@ -232,13 +232,13 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const own = quoted.find(({ by }) => by === 'assistant');
   if (!own)
     return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
-  const order = messages.findIndex(({ id }) => id === own.source.id);
-  const places = new Map(messages.map(({ id }, at) => [id, at]));
-  const read = tried.find(({ act, result }) => {
-    // What a test or a build prints is no text that somebody finds where it stands.
+  const order = own.source.position ?? Number.NEGATIVE_INFINITY;
+  const isReadThere = ({ act, call, result }: TriedCall) => {
+    // What a test or a build prints, and what the agent itself wrote into the call, is no text that somebody finds where it stands.
     if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;
-    return (places.get(result.message.id) ?? -1) < order && isReadIn(text, own.quote, result.text);
-  });
+    return result.position < order && isReadIn(text, own.quote, result.text) && !isReadIn(text, own.quote, call.text);
+  };
+  const read = tried.find(isReadThere);
   if (read)
     return `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`;
   if (answersTo(own.source, candidate).length > 0) return [];
@@ -249,28 +249,28 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
       !isResult &&
       act.ended === 'worked',
   );
-  // What it was concluded from is as good as what came of it, where the person said nothing between.
-  const since = messages.slice(0, order).findLastIndex(({ speaker }) => speaker === 'human');
+  const before = messages.filter(({ speaker, position = order }) => speaker === 'human' && position < order);
+  const since = before.at(-1)?.position ?? Number.NEGATIVE_INFINITY;
   const said = `${text}\n${own.quote}`;
-  const faultOf = (call: QuotedCall): string | null => {
-    const { tried: of, isResult, quoted: each } = call;
-    // What is not shown cannot be quoted: there the call stands for it.
-    const isShown = places.has(of.result.message.id);
-    const at = places.get(isShown ? of.result.message.id : of.call.message.id) ?? -1;
-    if (of.act.ended === undefined) return 'was not run, or says nothing of its end';
-    if (of.act.ended === 'failed') return 'failed';
-    if (!isResult && isShown && of.act.ended === 'ran')
+  const quotesOf = (of: TriedCall) =>
+    calls.flatMap(({ tried: each, isResult, quoted: { quote } }) => (each === of && isResult ? quote : []));
+  // What it was concluded from is as good as what came of it, where the person said nothing between; neither need be quoted, as most
+  // of what tools said is not shown.
+  const faultOf = (of: TriedCall): string | null => {
+    const { act, result } = of;
+    const quotes = quotesOf(of);
+    if (act.ended === undefined) return 'was not run, or says nothing of its end';
+    if (act.ended === 'failed') return 'failed';
+    if (act.ended === 'ran' && quotes.length === 0)
       return 'hides its end behind a pipe or a later command: quote its result';
-    if (at <= order && !isResult && isShown) return 'came before the sentence: quote its result';
-    if (at <= since) return 'came before what the human said last';
-    const isAbout =
-      nameIn(said, of.act) || sharesSubject(text, isResult ? `${of.act.does}\n${each.quote}` : of.act.does);
+    if (result.position <= since) return 'came before what the human said last';
+    const isAbout = nameIn(said, act) || sharesSubject(text, [act.does, ...quotes].join('\n'));
     return isAbout ? null : 'names no file, program or value of the text';
   };
+  if (isNoted || tried.some((each) => faultOf(each) === null)) return [];
   const others = calls.filter(({ quoted: each }) => each !== own);
-  if (isNoted || others.some((call) => faultOf(call) === null)) return [];
-  const faults = others.map((call) => `${sayCall(call)} ${faultOf(call)}`);
-  return `evidence: a reason needs, beside that sentence, the result it was concluded from (since the human's last message), or a later call on the file or program it names that worked, or the words by which the human accepts it. ${faults.length === 0 ? 'No call is quoted' : faults.slice(0, 2).join('; ')}. Quote one, or leave it out.`;
+  const faults = others.map((call) => `${sayCall(call)} ${faultOf(call.tried)}`);
+  return `evidence: a reason needs, beside that sentence, a call on the file or program that it names that worked since the human's last message, or the words by which the human accepts it. ${faults.length === 0 ? 'There is none' : faults.slice(0, 2).join('; ')}. Quote one, or leave it out.`;
 }
 
 /** So many words of a text make what holds them one of its subject. */
@@ -312,7 +312,7 @@ function leaves({ does, programs, isCommand }: Act): boolean {
   return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
 }
 
-function outcomeProven({ candidate, calls }: Lesson): string | Proven[] {
+function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
   // What a person saw of it is as good as a call that tells how it ended.
   const isSeen = candidate.quoted.some(({ by }) => by === 'human');
@@ -320,7 +320,12 @@ function outcomeProven({ candidate, calls }: Lesson): string | Proven[] {
   const isMade = made.some(
     ({ tried: { act } }) => leaves(act) || (isSeen && act.programs.length + act.files.length > 0),
   );
-  if (!isMade)
+  // What is not shown cannot be quoted: there the branch, the commit or the number that the text names leads to it.
+  const isNamed = ({ act, call, result }: TriedCall) =>
+    act.ended === 'worked' &&
+    leaves(act) &&
+    literals(candidate.text).some((value) => stands(value, `${call.text}\n${result.text}`));
+  if (!isMade && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   const claim = CLAIMS.exec(candidate.text)?.[0];
   if (claim && !isSeen && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))

@@ -59,11 +59,18 @@ export interface Act {
   isFailureTold: boolean;
 }
 
+/** `position`: as that of a message that is shown. */
+interface TriedPart {
+  text: string;
+  position: number;
+  message: { id: string };
+}
+
 /** A call that was answered, as it stands in the transcript. */
 export interface TriedCall {
   act: Act;
-  call: { text: string; message: { id: string } };
-  result: { text: string; message: { id: string } };
+  call: TriedPart;
+  result: TriedPart;
 }
 
 /** What a call runs; its end is not known yet. */

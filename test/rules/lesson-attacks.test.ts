@@ -349,11 +349,16 @@ const ATTACKS: [kind: string, steps: Step[], entry: Proposed][] = [
     ]),
   ],
   [
-    'a reason whose call came before',
-    [ASKED, runs('node build.mjs'), { says: 'build.mjs runs tsc first since esbuild drops decorators.' }],
+    'a reason whose call came before what the human said last',
+    [
+      ASKED,
+      runs('node build.mjs'),
+      { human: 'And why?' },
+      { says: 'build.mjs runs tsc first since esbuild drops decorators.' },
+    ],
     reason(
       'build.mjs runs tsc first since esbuild drops decorators.',
-      ['m2', 'build.mjs runs tsc first since esbuild drops decorators'],
+      ['m3', 'build.mjs runs tsc first since esbuild drops decorators'],
       ['m1', 'node build.mjs'],
     ),
   ],

@@ -413,3 +413,39 @@ test('what a session was told and only repeats is no new evidence', async () => 
   const steps: Step[] = [{ human: 'Go on' }, { says: `As known, ${WHY}.` }, { run: 'node build.mjs', prints: 'built' }];
   expect(await proposed(steps, REASON, { told: [REASON.text] })).toContain('was told it');
 });
+
+test('a reason and an outcome rest on calls that are not quoted, where these name the same', async () => {
+  const steps: Step[] = [
+    { human: 'Why does the licence check fail?' },
+    { run: 'mise run lint:licenses', prints: 'orchard: Unknown', failed: true },
+    {
+      tool: 'Read',
+      input: { file_path: '/work/lint/licenses' },
+      prints: 'if [[ "$package" == orchard/* ]]; then continue',
+    },
+    { says: 'The filter in lint/licenses skips orchard/ with a slash, so that the bare module orchard is reported.' },
+    { run: 'git switch -c fix/licences', prints: "Switched to a new branch 'fix/licences'" },
+    { says: 'On fix/licences the filter takes the bare module, too; nothing is pushed.' },
+  ];
+  const reason = 'lint/licenses skips orchard/ with a slash, so that the bare module orchard is reported.';
+  const why: Proposed = {
+    found: 'reason',
+    text: reason,
+    evidence: [['m3', steps[3] && 'says' in steps[3] ? steps[3].says : '']],
+  };
+  expect(await proposed(steps, why)).toMatchObject({ found: 'reason' });
+  const left = 'The branch fix/licences holds the filter for the bare module; nothing is pushed.';
+  const what: Proposed = {
+    found: 'outcome',
+    text: left,
+    evidence: [['m5', 'On fix/licences the filter takes the bare module, too; nothing is pushed.']],
+  };
+  expect(await proposed(steps, what)).toMatchObject({ found: 'outcome' });
+  // Of another branch nothing was done.
+  const other = {
+    ...what,
+    text: left.replace('fix/licences', 'fix/others'),
+    evidence: [['m5', 'the filter takes the bare module, too; nothing is pushed']],
+  };
+  expect(await proposed(steps, other as Proposed)).toEqual(expect.any(String));
+});

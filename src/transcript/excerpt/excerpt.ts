@@ -113,7 +113,7 @@ export function redactOnce(redact: Redact): (segment: Segment) => Promise<string
 
 /** The message of a segment, for checking what is quoted from it. */
 export async function readSource(
-  { message, turn, siblings }: Segment,
+  { message, turn, position, siblings }: Segment,
   how: {
     offered: boolean;
     shortIds: Layout['shortIds'];
@@ -124,7 +124,8 @@ export async function readSource(
   const speaker = speakerOf(message);
   const said = siblings.filter((other) => other.speaker === speaker);
   const textOf = async (segments: Segment[]) => (await Promise.all(segments.map(how.redactSegment))).join('\n');
-  const source: SourceMessage = { id: message.id, turn, speaker, text: await textOf(said), offered: how.offered };
+  const place = { id: message.id, turn, position };
+  const source: SourceMessage = { ...place, speaker, text: await textOf(said), offered: how.offered };
   source.shownAs = how.shortIds.get(message.id);
   if (message.at) source.at = message.at;
   const inWords = said.filter((other) => other.kind === 'words');
