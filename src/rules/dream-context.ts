@@ -196,6 +196,21 @@ export function carrierOf(line: KnownLine, put: Put, context: DreamContext): New
 }
 
 /**
+ * The line that goes of which this one, that cites no entry, is what still holds: its words in their order, some left out. It
+ * rests on what that rested on.
+ */
+export function wholeOf<Line extends KnownLine>(line: NewLine, out: Iterable<Line>): Line | undefined {
+  if (line.entries.length > 0) return undefined;
+  const wordsOf = (text: string) => text.split(/[.,;:]*\s+|[.,;:]+$/);
+  return [...out].find(({ text, isPersons }) => {
+    const left = wordsOf(line.text).values();
+    let next = left.next();
+    for (const word of wordsOf(text)) if (word === next.value) next = left.next();
+    return next.done === true && !isPersons && !isOpposite(text, line.text);
+  });
+}
+
+/**
  * The topics that lose a line to an operation. What is no longer true is true nowhere: it goes from every topic where
  * nocturne may change it. Of a line that a new one carries one copy is changed, since the others still hold; what is
  * withdrawn takes the copies along that rest on nothing else.

@@ -29,6 +29,7 @@ import {
   sessionOf,
   topicOfLine,
   topicsLosing,
+  wholeOf,
   withAgain,
 } from './dream-context.ts';
 import { speaksToAgent } from './languages.ts';
@@ -244,6 +245,9 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
     if (known && (!isRule || from?.type === type)) out.set(id, known);
   }
   const taken = [...out.values()];
+  const whole = wholeOf(line, taken);
+  if (line.entries.length === 0 && !whole)
+    return yield `the line ${text} cites no entry: only what is left of a line in "out" may, its words in their order, without what changed.`;
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
@@ -256,7 +260,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const invented = missing(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
   if (invented.length > 0)
     yield `nothing that ${text} rests on says ${list(invented)}: cite what says it, or leave it out.`;
-  const carried = taken.filter((old) => carrierOf(old, put, context) === line);
+  const carried = whole ? [whole] : taken.filter((old) => carrierOf(old, put, context) === line);
   const { unsaid, unsure, isStated, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;
   else if (isCertain && unsure.length > 0) yield `of ${text} one session only showed ${list(unsure)}: ${APART}.`;

@@ -114,6 +114,13 @@ pinned x
 put Use pnpm.
 ! pinned
 
+a line that cites nothing is no rest of one that goes
+- Use npm in the api.
+~ Use pnpm in the api.
+put Use pnpm in the api.
+put Use yarn in the web.
+! cites no entry
+
 a line says a value that nothing says
 ~ Use pnpm.
 put Use pnpm 9.
@@ -322,6 +329,13 @@ drop duplicate l1
 
 test.each(
   casesIn(`
+what is left of a line of which a clause changed cites nothing
+- A rename touches README.md and CONTRIBUTING.md; the module path orchard/old is left as it is.
+~ The module path is orchard/new.
+~> the module path orchard/old is left as it is
+put The module path is orchard/new.
+put A rename touches README.md and CONTRIBUTING.md.
+
 a new statement
 ~ Use pnpm, not npm: the lockfile is pnpm's.
 put Use pnpm, not npm: the lockfile is pnpm's.

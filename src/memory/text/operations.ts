@@ -24,6 +24,7 @@ import {
   type Put,
   sessionOf,
   topicsLosing,
+  wholeOf,
   withAgain,
 } from '../../rules/dream-context.ts';
 import { operationFaults } from '../../rules/operation-rules.ts';
@@ -62,7 +63,7 @@ export const operationSchema = z.discriminatedUnion('kind', [
     description: description.optional(),
     out: ids.optional(),
     in: z
-      .array(z.strictObject({ text: lineText, entries: someIds }))
+      .array(z.strictObject({ text: lineText, entries: ids }))
       .max(500, 'must be at most 500 lines')
       .optional(),
     over: z.array(oneLine(1_000)).max(100).optional(),
@@ -253,9 +254,11 @@ function lineOf(
   line: NewLine,
   { put, gone, context }: { put: Put; gone: Map<string, DraftLine>; context: DreamContext<Draft> },
 ): TopicEdit['add'][number] {
+  const isOfModel = entryIds(put).length > 0;
+  const whole = isOfModel ? wholeOf(line, gone.values()) : undefined;
   // A person's own words, which no entry supports.
-  if (line.entries.length === 0) return line;
-  const carried = [...gone.values()].filter((known) => carrierOf(known, put, context) === line);
+  if (line.entries.length === 0 && !whole) return line;
+  const carried = whole ? [whole] : [...gone.values()].filter((known) => carrierOf(known, put, context) === line);
   const inherited = carried.flatMap(({ sources = [] }) => sources);
   const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));
