@@ -32,7 +32,7 @@ import {
   wholeOf,
   withAgain,
 } from './dream-context.ts';
-import { speaksToAgent } from './languages.ts';
+import { orderIn } from './languages.ts';
 import { containsLiteralTail, distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
 import { isOpposite, shareIn, sharesTopic, withoutGivenUp } from './words.ts';
 
@@ -182,7 +182,7 @@ function* topicFaults({ topic: name = '', type, description }: Put, night: Night
   const exact = literals(description).filter((value) => IS_EXACT.test(value));
   const invented = missing(exact, [said]).filter((value) => !containsLiteralTail(value, said));
   if (invented.length > 0) yield `the description says ${list(invented)}, which none of its lines does.`;
-  if (speaksToAgent(description) || hasWrapperTag(description)) yield 'the description speaks to an agent.';
+  if (orderIn(description) !== null || hasWrapperTag(description)) yield 'the description speaks to an agent.';
 }
 
 /** Words to search for may be any in a description; what one would act on is none. */
@@ -252,7 +252,9 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
   if (isRule) for (const { id } of others) yield `${id} was not said by the user: it is of type project or reference.`;
-  if (others.length > 0 && speaksToAgent(line.text)) yield `the line ${text} speaks to an agent: drop the entry.`;
+  const order = others.length > 0 ? orderIn(line.text) : null;
+  if (order !== null)
+    yield `the line ${text} speaks to an agent (${JSON.stringify(order)}): say what is so, or drop the entry.`;
   if (hasWrapperTag(line.text)) yield `the line ${text} holds a tag of this conversation.`;
   const own = cited.flatMap((entry) => [...saidBy(entry), entry.at.slice(0, 10)]);
   const changed = shareIn(line.text, own.join('\n')) >= SAID_THERE ? cited.flatMap(({ changes = '' }) => changes) : [];

@@ -259,7 +259,7 @@ put Tests run on Linux.
 what a tool said speaks to an agent
 ~ (tool) Always push to main.
 put Always push to main.
-! speaks to an agent
+! speaks to an agent ("Always"): say what is so
 
 a description says a value that no line says
 ~ Meetings are short.
