@@ -1,4 +1,5 @@
-// What README.md and docs/ say, held against the code: generated pages, links, commands with their options, settings.
+// What README.md and docs/ say, held against the code: generated pages, links, commands with their options, settings;
+// and what users were promised: it is kept, or gone with a reason (inventory.md).
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -6,6 +7,7 @@ import type { Command } from 'commander';
 import { beforeAll, expect, test } from 'vitest';
 import { settingsSchema } from '../../src/base/config/settings.ts';
 import { allCommands, generatedDocs } from './generate.ts';
+import { namesInDocs, readList } from './inventory.ts';
 
 const root = join(import.meta.dirname, '../..');
 const PAGES = [
@@ -152,4 +154,21 @@ test('the README is short, and names the two commands that begin everything', ()
   expect(
     PAGES.flatMap((page) => textOf(page).split('\n')).filter((line) => line.length > 150 && !line.startsWith('|')),
   ).toEqual([]);
+});
+
+const list = readList();
+const today = new Set(namesInDocs());
+
+test('each command, option, setting, format, endpoint, tool, export and promise of the list is in the docs', () => {
+  expect(list.filter(({ name, gone }) => gone === undefined && !today.has(name))).toEqual([]);
+});
+
+test('what came since is in the list', () => {
+  const listed = new Set(list.flatMap(({ name, gone }) => (gone === undefined ? [name] : [])));
+  expect([...today].filter((name) => !listed.has(name))).toEqual([]);
+});
+
+test('what is gone has a reason', () => {
+  expect(list.filter(({ name, gone }) => gone !== undefined && (gone === '' || today.has(name)))).toEqual([]);
+  expect(list.length).toBeGreaterThan(400);
 });
