@@ -91,28 +91,53 @@ export function findNamed(text: string, lower: string): Found[] {
   const found: Found[] = [];
   let done = 0;
   let tabled = 0;
-  for (const name of names) {
+  const asked = new Map<string, Span | undefined>();
+  for (const [nth, name] of names.entries()) {
     if (name.start < done) continue;
-    const value = structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
+    const isClose = name.start - (names[nth - 1]?.end ?? -CLOSE_BY) < CLOSE_BY;
+    const value = isClose ? askedOnce(text, lower, name, asked) : givenTo(text, lower, name);
     if (value !== undefined) {
       found.push({ rule: 'assignment', ...value });
       done = value.end;
     } else if (name.start >= tabled && name.kind !== 'key') {
       const { cells, end } = cellsBelow(text, name.start);
       tabled = end;
-      const asked = {
+      const own = {
         ...name,
         kind: name.kind === 'secret' ? 'password' : name.kind,
         way: 'beside',
         joint: '',
       } as const;
       for (const cell of cells) {
-        const below = valueAt(text, cell.start, asked, cell.end);
+        const below = valueAt(text, cell.start, own, cell.end);
         if (below) found.push({ rule: 'assignment', ...below });
       }
     }
   }
   return found;
+}
+
+const givenTo = (text: string, lower: string, name: Name) =>
+  structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
+
+const CLOSE_BY = 80;
+const MOST_BEFORE = 160;
+const MOST_BEHIND = 700;
+
+/** Names that stand close are looked at once for all places where the same is around them. */
+function askedOnce(text: string, lower: string, name: Name, asked: Map<string, Span | undefined>): Span | undefined {
+  const { start } = name;
+  const before = Math.min(start, MOST_BEFORE);
+  const around = `${before} ${text.slice(start - before, start + MOST_BEHIND)}`;
+  if (asked.has(around)) {
+    const span = asked.get(around);
+    return span && { start: start + span.start, end: start + span.end };
+  }
+  const value = givenTo(text, lower, name);
+  if (asked.size > 1000) asked.clear();
+  if (value === undefined || value.end < start + MOST_BEHIND)
+    asked.set(around, value && { start: value.start - start, end: value.end - start });
+  return value;
 }
 
 function nameAt(

@@ -27,20 +27,37 @@ const FINDERS: ((text: string, lower: string) => Found[])[] = [
   findNamed,
 ];
 
+const PASSWORDS = FINDERS.length;
+
 // A replacement can lay bare what it hid (a token glued to another). The bound is for texts that were built to be
 // peeled one layer at a time.
 const MAX_ROUNDS = 10;
+/** What was taken out changes what is found at most so far from it; what is nearer to an edge is left to the whole. */
+const REACH = 10_000;
+const EDGE = 1_000;
+
+type Piece = { start: number; end: number };
 
 /** Replaces every secret in `text` by `[redacted:<rule>]`. */
 export async function redact(text: string): Promise<Redaction> {
   const counts = new Map<string, number>();
   let current = text;
-  for (let round = 1, before = ''; current !== before && round <= MAX_ROUNDS; round++) {
-    before = current;
-    current = withoutSecrets(current, counts);
-  }
+  let pieces: Piece[] = [{ start: 0, end: text.length }];
+  for (let round = 1; pieces.length > 0 && round <= MAX_ROUNDS; round++)
+    ({ text: current, pieces } = withoutSecrets(current, secretsIn(current, pieces), counts));
   const found = [...counts].map(([rule, count]) => ({ rule, count })).sort((a, b) => (a.rule < b.rule ? -1 : 1));
   return { text: current, found };
+}
+
+function secretsIn(text: string, pieces: Piece[]): Found[] {
+  return pieces.flatMap((piece) =>
+    findSecrets(text.slice(piece.start, piece.end))
+      .map(({ rule, start, end }) => ({ rule, start: start + piece.start, end: end + piece.start }))
+      .filter(
+        ({ start, end }) =>
+          (piece.start === 0 || start >= piece.start + EDGE) && (piece.end === text.length || end <= piece.end - EDGE),
+      ),
+  );
 }
 
 /** Where secrets stand in a text, from the left to the right, none in another. */
@@ -48,25 +65,24 @@ function findSecrets(text: string): Found[] {
   const folded = fold(text);
   const lower = lowered(folded.text);
   const spans = FINDERS.flatMap((find, rank) => find(folded.text, lower).map((span) => ({ ...span, rank })));
+  spans.push(...findPasswords(folded.text).map((span) => ({ ...span, rank: PASSWORDS })));
   const found: (Found & { rank: number })[] = [];
   for (const span of spans.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = found.at(-1);
     if (last === undefined || span.start >= last.end) found.push(span);
-    else {
+    else if (last.rank === PASSWORDS) Object.assign(last, span);
+    else if (span.rank !== PASSWORDS) {
       if (span.rank < last.rank) Object.assign(last, { rule: span.rule, rank: span.rank });
       last.end = Math.max(last.end, span.end);
     }
   }
-  const free = findPasswords(folded.text).filter(
-    (span) => !found.some(({ start, end }) => span.start < end && start < span.end),
-  );
-  return [...found, ...free]
-    .sort((a, b) => a.start - b.start)
+  const isFirst = !text.includes(PLACEHOLDER);
+  return found
     .map(({ rule, start, end }) => {
       const [from, to] = folded.original(start, end);
       return { rule, start: from, end: to };
     })
-    .filter(({ start, end }) => !isWithinTaken(text, start) && !isWithinTaken(text, end));
+    .filter(({ start, end }) => isFirst || (!isWithinTaken(text, start) && !isWithinTaken(text, end)));
 }
 
 const TAKEN = /\[redacted:[\w-]+\]/g;
@@ -85,15 +101,21 @@ function lowered(text: string): string {
   return lower.length === text.length ? lower : text.replace(/[^\u0130]+/g, (part) => part.toLowerCase());
 }
 
-function withoutSecrets(text: string, counts: Map<string, number>): string {
+/** The text without them, and the pieces of it in which another may show now. */
+function withoutSecrets(text: string, found: Found[], counts: Map<string, number>): { text: string; pieces: Piece[] } {
   let out = '';
   let end = 0;
-  for (const span of findSecrets(text)) {
+  const pieces: Piece[] = [];
+  for (const span of found) {
     out += `${text.slice(end, span.start)}${PLACEHOLDER}${span.rule}]`;
     counts.set(span.rule, (counts.get(span.rule) ?? 0) + 1);
     end = span.end;
+    const last = pieces.at(-1);
+    if (last && last.end >= out.length - REACH) last.end = out.length + REACH;
+    else pieces.push({ start: Math.max(0, out.length - REACH), end: out.length + REACH });
   }
-  return out + text.slice(end);
+  out += text.slice(end);
+  return { text: out, pieces: pieces.map((piece) => ({ ...piece, end: Math.min(piece.end, out.length) })) };
 }
 
 /** Where the secrets of a text are: the line, from 1, in which each begins. */

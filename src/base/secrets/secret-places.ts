@@ -25,7 +25,7 @@ function isTellingCookie(pair: string): boolean {
   return !HARMLESS_COOKIE.test(name) && !isCode(value) && /[\w%+/=-]{12}/.test(value) && /\d/.test(value);
 }
 
-const any = (value: string) => !isPlaceholder(value) && !value.startsWith('-');
+const any = (value: string) => !isPlaceholder(value) && !value.startsWith('-') && /[\p{L}\d]/u.test(value);
 const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
   password: isPassword,
