@@ -11,7 +11,7 @@ import type { MemoryRow } from '../memory/memories.ts';
 import { MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
-import { EXIT, exitFor, note, print } from '../terminal/output.ts';
+import { EXIT, note, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
@@ -20,21 +20,14 @@ import type { CommandSpec } from './spec.ts';
 
 interface RememberOptions extends CommonOptions {
   type: MemoryType;
-  share?: boolean;
-  redacted?: boolean;
 }
 
 const remember: CommandSpec<RememberOptions, [string[]]> = {
   name: 'remember',
   about: 'keep something, in your own words',
   args: [['<words...>', 'what to remember; - reads it from stdin']],
-  options: [
-    ['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }],
-    ['--share', "put it into the team's memory too, .claude/memory in the working tree"],
-    ['--redacted', 'with --share: share secrets as placeholders; without it, they keep the words from being shared'],
-    ...MEMORY,
-  ],
-  json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate, shared? }',
+  options: [['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }], ...MEMORY],
+  json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate }',
   more: `Types: feedback (how to work), user (about you), project (facts), reference (where things are).
 In a shell that an agent started it is kept as what the agent found, as project or reference; what you typed yourself there
 becomes yours when the session is read.`,
@@ -45,18 +38,13 @@ becomes yours when the session is read.`,
     const text = words.length === 1 && words[0] === '-' ? await readStdin() : words.join(' ');
     await withApp(call, async (app) => {
       const agent = agentOfShell(app.config.environment);
-      if (options.share) requirePerson(app.config, 'remember --share');
       const type = agent && options.type !== 'reference' ? 'project' : options.type;
       const { memory, scope } = await placeFor(app, { ...options, type });
-      // Before anything is kept: who asks for what cannot be is not left with half of it.
-      const sharing = options.share
-        ? (await import('./share-command.ts')).beginSharing(app, { ...options, type, own: memory, words: text })
-        : undefined;
       const report = await app.remember(memory, { text, type, byAgent: agent !== undefined });
-      const { shared, lines = [] } = (await sharing?.()) ?? {};
-      const told = async () => [await describeKept(app, report, { ...options, scope, agent }), ...lines].join('\n');
-      print(options.json ? { ...report, memory: placeOf(memory), shared } : await told());
-      if (shared) process.exitCode = exitFor([shared.outcome]);
+      const told = options.json
+        ? { ...report, memory: placeOf(memory) }
+        : await describeKept(app, report, { ...options, scope, agent });
+      print(told);
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
       if (report.relativeDate)
         note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);

@@ -1,10 +1,10 @@
 // What leaves a memory for others, or comes from them. share: topics into the team's memory, which is committed with the repository, and
-// what the option --share of other commands does. snapshot: a memory that the repository hands to everybody who works there: made,
+// what dream --share says. snapshot: a memory that the repository hands to everybody who works there: made,
 // taken in, looked at. export, import: the Markdown of a memory as plain files in a directory, and back.
 
 import { join, resolve } from 'node:path';
 import { exportMemory, importMemory } from '../../jobs/carry.ts';
-import { orFailed, type ShareReport } from '../../jobs/share.ts';
+import type { ShareReport } from '../../jobs/share.ts';
 import {
   type ApplyReport,
   applyMemorySnapshot,
@@ -19,23 +19,19 @@ import { AppError } from '../base/errors.ts';
 import { readTextNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
-import type { MemoryRow } from '../memory/memories.ts';
-import type { MemoryType } from '../memory/memory-types.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { fold } from '../memory/text/blocks.ts';
-import { memorySnapshotDir, type ShareSource } from '../memory/text/team-topic.ts';
+import { memorySnapshotDir } from '../memory/text/team-topic.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
-import { refuseInDatabase, shareWithTeam, teamDirFor } from '../worker/sharing.ts';
+import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { type CommonOptions, MEMORY, printDone, requirePerson, withApp, withMemory } from './cli-options.ts';
 import { topicFile } from './named-topics.ts';
 import type { CommandSpec } from './spec.ts';
 
 interface ShareOptions extends CommonOptions {
   redacted?: boolean;
-  email?: boolean;
   dryRun?: boolean;
 }
 
@@ -45,7 +41,6 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   args: [['<topic...>', 'names or files of topics']],
   options: [
     ['--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared'],
-    ['--email', "write the address of git's user.email after your name"],
     ['--dry-run', 'say what would be shared; change nothing'],
     ...MEMORY,
   ],
@@ -54,7 +49,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
   examples: ['share project-facts'],
   run: (call) =>
     withApp(call, async (app) => {
-      const { redacted, dryRun, email, json } = call.options;
+      const { redacted, dryRun, json } = call.options;
       if (!dryRun) requirePerson(app.config, 'share');
       const cwd = process.cwd();
       refuseInDatabase(app.config);
@@ -65,7 +60,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
       const read = async (path: string) => (await app.files(own).read({ path }))?.text ?? '';
       const sources = await Array.fromAsync(paths, async (path) => ({ path, text: await read(path) }));
       const request = { sources, isRedacted: redacted, isDryRun: dryRun };
-      const report = await shareWithTeam(app, own, request, { cwd, withEmail: email });
+      const report = await shareWithTeam(app, own, request, { cwd });
       print(json ? report : (await sayShare(app, report, { dryRun })).join('\n'));
       process.exitCode = exitFor([report.outcome]);
     }),
@@ -90,44 +85,6 @@ export async function sayShare({ db }: App, report: ShareReport, { dryRun = fals
   const verb = dryRun ? 'would share' : 'shared';
   const undo = job ? [`nocturne undo ${await shortId(db, 'job', job)} --scope local takes it back.`] : [];
   return [`share: ${verb} with the team in ${memory}, as ${author}`, ...lines, ...warnings, ...undo];
-}
-
-/**
- * `nocturne remember --share`: what a person says, into one topic for each type. Throws at once what forbids it; what is answered shares
- * the words, once they are kept.
- */
-export function beginSharing(
-  app: App,
-  { own, words, type, redacted = false }: { own: MemoryRow; words: string; type: MemoryType; redacted?: boolean },
-): () => Promise<{ shared: ShareReport; lines: string[] }> {
-  const cwd = process.cwd();
-  teamDirFor(app.config, { own: own.dir, cwd });
-  return async () => {
-    const request = { sources: [sourceFor(type, words)], isRedacted: redacted };
-    const shared = await orFailed(shareWithTeam(app, own, request, { cwd }));
-    return { shared, lines: await sayShared(app, shared) };
-  };
-}
-
-/** The topics of a team for what no dream has sorted yet. */
-const TEAM_TOPICS: Record<MemoryType, { name: string; description: string }> = {
-  user: { name: 'people', description: 'Who is in the team' },
-  feedback: { name: 'working-agreements', description: 'How the team works' },
-  project: { name: 'project-facts', description: 'What holds for the project' },
-  reference: { name: 'references', description: 'Where things are' },
-};
-
-function sourceFor(type: MemoryType, words: string): ShareSource {
-  const { name, description } = TEAM_TOPICS[type];
-  return { path: `${name}.md`, text: `- ${fold(words)}\n`, described: { description, type } };
-}
-
-async function sayShared(app: App, shared: ShareReport): Promise<string[]> {
-  const said = await sayShare(app, shared);
-  if (shared.outcome === 'failed') return [...said, 'The words were kept; say it again to share them.'];
-  if (shared.outcome !== 'refused') return said;
-  const rules = [...new Set(shared.secrets.map(({ rule }) => rule))].join(', ');
-  return [`share: refused; the words hold a secret (${rules}). They were kept without it; --redacted shares them so.`];
 }
 
 const snapshot: CommandSpec = {

@@ -11,24 +11,10 @@ import type { Parts } from '../worker/job-bounds.ts';
 const GROUPS = {
   'Every day': [
     '',
-    'setup',
-    'doctor',
-    'list',
-    'search',
-    'show',
-    'learn',
-    'remember',
-    'forget',
-    'why',
-    'next',
-    'undo',
-    'review',
-    'pause',
-    'share',
-    'open',
+    ...'setup doctor list search show learn remember forget why next undo review pause share open'.split(' '),
   ],
   'Jobs and numbers': ['dream', 'config', 'cost', 'worker'],
-  'Under the hood': ['check', 'redact', 'retry', 'export', 'import', 'snapshot', 'stores', 'keys', 'serve', 'mcp'],
+  'Under the hood': 'check redact retry export import snapshot stores keys serve mcp'.split(' '),
 };
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */

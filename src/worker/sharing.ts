@@ -8,7 +8,7 @@ import { orFailed, type ShareReport, type ShareRequest, share, sourcesOfDream } 
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { canonicalPath, kindOf } from '../base/files/directories.ts';
-import { gitIdentity, isIgnored } from '../base/files/working-tree.ts';
+import { gitUserName, isIgnored } from '../base/files/working-tree.ts';
 import type { Db } from '../db/sql.ts';
 import type { Memories, MemoryRow } from '../memory/memories.ts';
 import { checkoutRoot, gitRoot, isCheckedIn } from '../memory/paths.ts';
@@ -23,11 +23,11 @@ export async function shareWithTeam(
   { config, memories }: Sharing,
   own: MemoryRow,
   request: ShareRequest,
-  { cwd, withEmail }: { cwd: string; withEmail?: boolean },
+  { cwd }: { cwd: string },
 ): Promise<ShareReport> {
   const dir = teamDirFor(config, { own: own.dir, cwd });
   const tree = treeOf(dir, config);
-  const author = await authorIn(tree, withEmail);
+  const author = await authorIn(tree);
   const openTeam = () => memories.ofDirectory(dir, { scope: 'team', name: 'team' });
   const report = await share(request, { memories, dir, openTeam, author });
   return { ...report, isIgnored: await isIgnored('.claude/memory/MEMORY.md', tree) };
@@ -95,11 +95,10 @@ function treeOf(dir: string, { environment }: Pick<Config, 'environment'>) {
   return { root: join(dir, '..', '..'), environment, timeoutMs: GIT_TIMEOUT_MS };
 }
 
-/** Who shares, as it stands on each line. `withEmail`: with the address of the mail. */
-async function authorIn(tree: ReturnType<typeof treeOf>, withEmail = false): Promise<string> {
+/** Who shares, as it stands on each line. */
+async function authorIn(tree: ReturnType<typeof treeOf>): Promise<string> {
   const { environment } = tree;
-  const { name, email } = await gitIdentity(tree);
+  const name = await gitUserName(tree);
   const user = environment.USER ?? environment.LOGNAME ?? environment.USERNAME ?? userInfo().username;
-  const known = authorName(name ?? '') || authorName(user) || 'somebody';
-  return withEmail && email ? authorName(`${known} (${email})`) : known;
+  return authorName(name ?? '') || authorName(user) || 'somebody';
 }

@@ -58,7 +58,6 @@ test.each([
   ['undo', ['undo', '--file', 'hosts.md', '--version', 'memver_1']],
   ['import', ['import', '.']],
   ['share', ['share', 'hosts']],
-  ['remember --share', ['remember', '--share', 'x y']],
   ['redact', ['redact', '--match', 'pnpm']],
 ])('%s is refused there, says who may, and changes nothing', async (command, args) => {
   const { environment, dir, rows, nocturne } = await testApp();

@@ -56,15 +56,13 @@ export async function missingPaths(paths: string[], search: TreeSearch): Promise
 }
 
 /** What git's own configuration calls whoever works in the tree; undefined for what it does not say. */
-export async function gitIdentity(tree: Tree): Promise<{ name?: string; email?: string }> {
-  const identity: { name?: string; email?: string } = {};
-  for (const key of ['name', 'email'] as const) {
-    await eachLine(['config', '--get', `user.${key}`], tree, (line) => {
-      identity[key] = line;
-      return false;
-    });
-  }
-  return identity;
+export async function gitUserName(tree: Tree): Promise<string | undefined> {
+  let name: string | undefined;
+  await eachLine(['config', '--get', 'user.name'], tree, (line) => {
+    name = line;
+    return false;
+  });
+  return name;
 }
 
 /** Whether git leaves a path (with `/`, from the root) out of what is committed. */

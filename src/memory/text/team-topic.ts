@@ -40,8 +40,6 @@ export interface ShareSource {
   only?: Set<string>;
   /** The ids of lines that these came in place of: where this author alone shared one, it goes. */
   replaced?: Set<string>;
-  /** For the team, where the text has no frontmatter that says it. */
-  described?: { description: string; type: MemoryType };
 }
 
 const PERSONAL_PATH = /(?:\/(?:home|Users)\/|[A-Za-z]:\\Users\\)[^\s/\\]+/;
@@ -65,8 +63,8 @@ export interface TopicToShare {
   topic: ReturnType<typeof parseTopic>;
 }
 
-export function readToShare({ path, text, only, replaced = new Set(), described }: ShareSource): TopicToShare {
-  const topic = { ...parseTopic(path, text), ...described };
+export function readToShare({ path, text, only, replaced = new Set() }: ShareSource): TopicToShare {
+  const topic = parseTopic(path, text);
   const file = text.split(/\r?\n/);
   const at = file.findIndex((line) => /^\s*["']?description["']?\s*:/.test(line));
   const first = Math.max(at, 0) + 1;
