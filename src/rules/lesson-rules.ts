@@ -264,7 +264,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     if (act.ended === 'ran' && quotes.length === 0)
       return 'hides its end behind a pipe or a later command: quote its result';
     if (result.position <= since) return 'came before what the human said last';
-    const isAbout = nameIn(said, act) || sharesSubject(text, [act.does, ...quotes].join('\n'));
+    const isAbout = nameIn(said, act) || holdsValue(text, [act.does, ...quotes]) || sharesSubject(text, quotes);
     return isAbout ? null : 'names no file, program or value of the text';
   };
   if (isNoted || tried.some((each) => faultOf(each) === null)) return [];
@@ -273,13 +273,14 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   return `evidence: a reason needs, beside that sentence, a call on the file or program that it names that worked since the human's last message, or the words by which the human accepts it. ${faults.length === 0 ? 'There is none' : faults.slice(0, 2).join('; ')}. Quote one, or leave it out.`;
 }
 
-/** So many words of a text make what holds them one of its subject. */
+const holdsValue = (text: string, others: string[]) =>
+  literals(text).some((value) => others.some((each) => stands(value, each)));
+
+/** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
 const WORDS_OF_SUBJECT = 2;
 
-function sharesSubject(text: string, other: string): boolean {
-  const isIn = literals(text).some((value) => stands(value, other));
-  return isIn || countSharedWords(contentWords(text), contentWords(other)) >= WORDS_OF_SUBJECT;
-}
+const sharesSubject = (text: string, quotes: string[]) =>
+  countSharedWords(contentWords(text), contentWords(quotes.join('\n'))) >= WORDS_OF_SUBJECT;
 
 function isReadIn(text: string, quote: string, whole: string): boolean {
   const result = whole.slice(0, MOST_READ);

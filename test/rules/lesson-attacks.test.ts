@@ -363,6 +363,15 @@ const ATTACKS: [kind: string, steps: Step[], entry: Proposed][] = [
     ),
   ],
   [
+    'a reason whose later call only has words of it',
+    [ASKED, { says: 'The cache expires hourly because prices change.' }, runs('node report prices cache')],
+    reason(
+      'The cache expires hourly because prices change.',
+      ['m1', 'The cache expires hourly because prices change'],
+      ['m2', 'node report prices cache'],
+    ),
+  ],
+  [
     "a reason of a tool's",
     [ASKED, runs('node build.mjs', 'build.mjs runs tsc first since esbuild drops decorators')],
     reason('build.mjs runs tsc first since esbuild drops decorators.', [
