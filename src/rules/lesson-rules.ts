@@ -245,7 +245,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   // Said to others it is the agent's sentence, too.
   const isNoted = calls.some(
     ({ quoted: { by, quote }, isResult, tried: { act } }) =>
-      (quote === own.quote || (by === 'assistant' && carriedShare(text, [quote]) >= SAID_SHARE)) &&
+      (quote === own.quote || (by === 'assistant' && leaves(act) && carriedShare(text, [quote]) >= SAID_SHARE)) &&
       !isResult &&
       act.ended === 'worked',
   );
