@@ -69,12 +69,16 @@ describe.each(cassetteNames())('the cassette %s', (name) => {
   });
 
   const isTaken = waysTaken(cassetteNames()).includes(name);
-  test.skipIf(!hasReal || !isTaken)('repeats no sentence of its sessions, nor does what was judged of it', () => {
-    const judged = judgements().filter(({ play }) => play === name);
-    const texts = [...cassette, ...judged.flatMap(({ entries, topics }) => [...entries, ...topics])];
-    const repeating = texts.filter((each) => JSON.stringify(hidden(each)) !== JSON.stringify(each));
-    expect(repeating).toEqual([]);
-  });
+  // What a cassette says changes with the cassette alone: in the long size.
+  test.skipIf(!hasReal || sized({ quick: true, deep: false }))(
+    'repeats no sentence of its sessions, nor does what was judged of it',
+    () => {
+      const judged = judgements().filter(({ play }) => play === name);
+      const texts = [...cassette, ...judged.flatMap(({ entries, topics }) => [...entries, ...topics])];
+      const repeating = texts.filter((each) => JSON.stringify(hidden(each)) !== JSON.stringify(each));
+      expect(repeating).toEqual([]);
+    },
+  );
 
   const isPlayed = PLAYED.includes(name);
   test.skipIf(!hasReal || !isPlayed).each(sized({ quick: sessions.slice(0, 3), deep: sessions }))(

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cassetteNames, readCassette, wholeCassette } from '../../eval/reference/cassette.ts';
 import { replay } from '../../eval/reference/replay.ts';
-import { sized, waysTaken } from '../../support/depth.ts';
+import { waysTaken } from '../../support/depth.ts';
 import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { startMessagesServer } from '../../support/messages-server.ts';
 import { playedHouse } from '../../support/played-house.ts';
@@ -47,7 +47,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       lines,
     })),
   );
-  test.skipIf(why !== '' || !hasReal).each(sized({ quick: waysTaken(played, 0, 6), deep: played }))(
+  test.skipIf(why !== '' || !hasReal).each(waysTaken(played, 0, 12))(
     'the play $name says the same of session $session',
     async ({ name, session, lines }) => {
       const { entries, lines: said } = await replay(session, wholeCassette(lines), { house: playedHouse(engine) });
