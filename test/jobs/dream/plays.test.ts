@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cassetteNames, readCassette, wholeCassette } from '../../eval/reference/cassette.ts';
 import { replay } from '../../eval/reference/replay.ts';
-import { waysTaken } from '../../support/depth.ts';
+import { sized, waysTaken } from '../../support/depth.ts';
 import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
 import { startMessagesServer } from '../../support/messages-server.ts';
 import { playedHouse } from '../../support/played-house.ts';
