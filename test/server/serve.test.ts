@@ -160,5 +160,5 @@ test('a store that has memories in folders alone says that they are there, and w
   expect((await runHere(words, environment)).stdout).toBe('person 10\n');
   // Once there is a topic, topics are listed.
   await put('rules.md', '- Always use pnpm.\n');
-  expect(await list()).toMatch(/^rules\t.*\n$/);
+  expect(await list()).toMatch(/^topic\t.*\nrules\t.*\n$/);
 });
