@@ -174,7 +174,7 @@ async function newsOf(night: Night): Promise<News | null> {
   const rests = new Set(unplaced.flatMap((each) => (isResting(each, clock.now()) ? each.entry : [])));
   const isTonight = ({ id }: NightEntry) => !rests.has(id) && !waits.has(id) && !back.some((entry) => entry.id === id);
   const [fresh, withdrawn] = [waiting.filter(isTonight), gone.filter(isTonight)];
-  const before = new Map(unplaced.map(({ entry, reason }) => [entry, `${entry}: ${reason}`]));
+  const before = new Map(unplaced.map(({ entry, reason, check = reason }) => [entry, `${entry}: ${check}`]));
   const aged = await agedLines({ sql: db, memory: memory.id, files }, { ...deps, clock });
   const isAged = aged.some(({ isMarked }) => !isMarked || !deps.needsApproval);
   const isNew = fresh.length + withdrawn.length + back.length > 0 || isAged;

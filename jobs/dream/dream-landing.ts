@@ -20,6 +20,7 @@ import {
   renamed,
   type TopicEdit,
 } from '../../src/memory/text/operations.ts';
+import type { Left } from '../../src/memory/text/proposed-operations.ts';
 import { editLines, lineId, parseTopic, withoutMark } from '../../src/memory/text/topic.ts';
 import { type Change, rowOf } from '../../src/memory/undo-rows.ts';
 import {
@@ -42,7 +43,7 @@ export interface Checked {
   slice: Slice;
   /** What code refused of the model's, a sentence each, and what is left for another night. */
   refused?: string[];
-  left?: { entry: string; reason: string }[];
+  left?: Left[];
 }
 
 /** What became of entries, or of lines, as whoever looks is told it. */
@@ -51,6 +52,8 @@ export interface ToldOperation {
   entries: string[];
   /** Path of the topic; null where none is touched. */
   topic: string | null;
+  /** What it was called before. */
+  from?: string;
   reason: string;
   /** The words of lines that came and went, and what of these is no longer true. */
   came?: string[];
@@ -64,7 +67,7 @@ export interface DreamOutput {
   /** Ids of what waits for a person. */
   proposals: string[];
   refused: string[];
-  left: { entry: string; reason: string }[];
+  left: Left[];
   /** The memory afterwards. */
   index: IndexSize | null;
 }
@@ -247,7 +250,8 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
   return operations.map((operation): ToldOperation => {
     const { reason } = operation;
     const kind = toldKind(operation);
-    if (operation.kind === 'rename') return { kind, entries: [], topic: `${operation.to}.md`, reason };
+    if (operation.kind === 'rename')
+      return { kind, entries: [], from: `${operation.topic}.md`, topic: `${operation.to}.md`, reason };
     const known = operation.kind === 'put' && operation.topic ? context.topics.get(operation.topic) : undefined;
     const path = operation.kind === 'put' && operation.topic ? (known?.path ?? `${operation.topic}.md`) : null;
     const edit = edits.find((each) => (each.renamedFrom ?? each.path) === path);

@@ -15,6 +15,7 @@ import { foldPath } from '../../src/memory/memory-paths.ts';
 import { logDay } from '../../src/memory/text/daily-log.ts';
 import { isOverflow } from '../../src/memory/text/index-file.ts';
 import type { Draft, DraftLine } from '../../src/memory/text/operations.ts';
+import type { Left } from '../../src/memory/text/proposed-operations.ts';
 import {
   isArchivePath,
   isTopicFile,
@@ -241,14 +242,11 @@ export async function entriesHolding(
 }
 
 /** What earlier nights could not place. */
-interface Unplaced {
-  entry: string;
+interface Unplaced extends Left {
   /** In how many nights it was tried. */
   nights: number;
   /** When for the first time. */
   since: string;
-  /** What stood in its way the last time. */
-  reason: string;
 }
 
 /** From so many nights on a person is told, and it is tried once a week. */
@@ -267,10 +265,10 @@ export async function unplacedOf(sql: Sql, memory: string, entries: readonly Nig
   );
   const found = new Map<string, Unplaced>();
   for (const { at, output } of rows) {
-    const { left = [] } = JSON.parse(output) as { left?: { entry: string; reason: string }[] };
-    for (const { entry, reason } of left) {
-      const before = found.get(entry) ?? { entry, nights: 0, since: at, reason };
-      if (waiting.has(entry)) found.set(entry, { ...before, nights: before.nights + 1, reason });
+    const { left = [] } = JSON.parse(output) as { left?: Left[] };
+    for (const each of left) {
+      const { nights, since } = found.get(each.entry) ?? { nights: 0, since: at };
+      if (waiting.has(each.entry)) found.set(each.entry, { ...each, since, nights: nights + 1 });
     }
   }
   return [...found.values()];

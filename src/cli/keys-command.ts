@@ -63,7 +63,8 @@ const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
       const rows = (await (removed ? removedMemories(db) : db.all<MemoryRow>(there))).map(storeShown);
       if (json) return print(rows);
       for (const row of rows) print(storeLine(row, config));
-      if (rows.length === 0) note(removed ? 'There is none.' : 'There is none: nocturne stores create NAME');
+      if (rows.length === 0)
+        note(removed ? 'None was deleted.' : 'There are no stores yet: nocturne stores create NAME');
     }),
 };
 
@@ -210,7 +211,7 @@ const listKeys: CommandSpec<CommonOptions> = {
       const rows = await keysOf(app).all();
       if (json) return print(rows.map(keyShown));
       for (const row of rows) print(keyLine(row, app.config));
-      if (rows.length === 0) note('There is none: nocturne keys create --name NAME');
+      if (rows.length === 0) note('There are no keys yet: nocturne keys create --name NAME');
     }),
 };
 

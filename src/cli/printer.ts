@@ -1,6 +1,7 @@
 // What jobs report, as a command prints it: objects of a documented shape for `--json`, and text for a person. Memories are named
 // by their directories, or, without one, by their ids.
 
+import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
@@ -10,7 +11,7 @@ import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import type { EntryRow } from '../memory/entries.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
-import { sayOp } from '../memory/memory-types.ts';
+import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
@@ -109,10 +110,16 @@ function sayWhy({ error }: { error?: Failure }): void {
   if (error) note(`  ${error.message}`);
 }
 
-/** `2 added, 1 changed`. */
-export function sayOperations(operations: readonly { kind: string }[]): string {
-  const counts = Map.groupBy(operations, ({ kind }) => kind);
-  return [...counts].map(([kind, of]) => `${of.length} ${sayOp(kind)}`).join(', ');
+/** What a night did with one thing, in its words: what came, what went, and why. */
+export function sayOperation({ kind, topic, from, reason, came = [], gone = [], over = [] }: ToldOperation): string[] {
+  const name = (path: string) => path.replace(/\.md$/i, '');
+  const where = from ? `${name(from)} → ${name(topic ?? '')}` : topic ? name(topic) : 'nothing kept';
+  return [
+    `  ${sayOp(kind)} (${where}): ${reason}`,
+    ...came.map((text) => `    ${gone.length > 0 ? 'now: ' : ''}${text}`),
+    ...gone.map((text) => `    was: ${text}`),
+    ...over.map((text) => `    no longer true: ${text}`),
+  ];
 }
 
 /** `more`: what is said of its sharing, `shared` the same as an object. */
@@ -143,12 +150,9 @@ export async function printDream(
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
   const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  for (const { kind, entries, topic, reason } of operations) {
-    const size = entries.length > 1 ? `, ${sayCount(entries.length, 'entry')}` : '';
-    lines.push(`  ${sayOp(kind).padEnd(10)} ${topic ?? '–'}${size}: ${reason}`);
-  }
+  lines.push(...report.operations.flatMap(sayOperation));
   const { length } = report.proposals;
-  if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your word: nocturne review`);
+  if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your answer: nocturne review`);
   print([...lines, ...sayOnPlan(spend), ...more].join('\n'));
   sayWhy(report);
 }

@@ -41,7 +41,7 @@ function alone(flags: string, about: string): OptionSpec {
 
 const review: CommandSpec<ReviewOptions> = {
   name: 'review',
-  about: 'what a dream would change and waits for your word',
+  about: 'what a dream would change and waits for your answer',
   options: [
     alone('--list', 'only list what waits'),
     alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'),
@@ -280,7 +280,7 @@ const sayStale = ({ state, why }: ShownProposal, indent: string) =>
   state === 'stale' ? [style('yellow', `${indent}stale: ${why} The next dream makes it again.`)] : [];
 
 function listOf(shown: ShownProposal[], memory: string): string {
-  if (shown.length === 0) return `Nothing waits for a word in ${memory}.`;
+  if (shown.length === 0) return `Nothing waits for your answer in ${memory}.`;
   return shown
     .flatMap((each) => {
       const { id, kind, topic, lines, entries, reason } = each;
@@ -314,7 +314,7 @@ async function describeReport({ app, options }: Place, { outcome, decided }: Rev
     const next = ended === 'stale' ? ' The next dream makes it again.' : '';
     return `${id}  ${ended}${undo}${why ? `\n  ${why.split('\n').join('\n  ')}${next}` : ''}`;
   });
-  return (await Promise.all(told)).join('\n') || 'Nothing waits for a word.';
+  return (await Promise.all(told)).join('\n') || 'Nothing waits for your answer.';
 }
 
 function colored(diff: string): string {

@@ -25,7 +25,7 @@ const alone: CommandSpec<CommonOptions> = {
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
   json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
-  more: 'Exit code 3 where something needs a person: a key, a budget, an open breaker, work that was given up, missing files, proposed changes that wait.',
+  more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
     const { json } = call.options;

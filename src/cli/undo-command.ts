@@ -126,7 +126,7 @@ async function isMeant(app: App, action: Action, { json, any }: UndoOptions): Pr
   }
   note([any ? `Last: ${what}` : `You ${what}`, ...more].join('\n'));
   if (!json && canAsk() && (await confirm('Take it back?'))) return true;
-  if (json || !canAsk()) note(`Nothing was changed: nocturne undo --last${any ? ' --any' : ''} takes it back.`);
+  if (json || !canAsk()) note(`Nothing was changed. To take back the last: nocturne undo --last${any ? ' --any' : ''}`);
   else note('Nothing was changed.');
   process.exitCode = EXIT.usage;
   return false;

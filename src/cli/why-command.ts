@@ -10,7 +10,7 @@ import { type Day, dayOf, isDay, timeOf } from '../base/time.ts';
 import { entriesAmong } from '../memory/entries.ts';
 import type { Actor } from '../memory/file-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { sayOp } from '../memory/memory-types.ts';
+import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, explainLines, restingOn } from '../memory/rests.ts';
 import { findId, severalMeant, shortId, wholeId } from '../memory/short-ids.ts';
 import { logDay } from '../memory/text/daily-log.ts';
@@ -23,7 +23,6 @@ import { saySession } from '../worker/session-names.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
-import { sayOperations } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
 /** Of what words are found in. */
@@ -322,11 +321,11 @@ async function describeNight(
   { operations, rows }: Awaited<ReturnType<typeof readNight>>,
 ): Promise<string> {
   const lines: string[] = [];
-  for (const [n, { kind, topic, reason, came = [], gone = [], over = [], entries }] of operations.entries()) {
+  for (const [n, { kind, topic, from, reason, came = [], gone = [], over = [], entries }] of operations.entries()) {
     const ids = await Promise.all(entries.map((entry) => shortId(db, 'entry', entry)));
     const said = rows.flatMap(({ operation, text }) => (operation === n && text ? text : []));
     lines.push(
-      `- **${sayOp(kind)}**${topic ? ` → ${topic}` : ''}: ${reason}${ids.map((id) => ` (${id})`).join('')}`,
+      `- **${sayOp(kind)}**${from ? ` ${from}` : ''}${topic ? ` → ${topic}` : ''}: ${reason}${ids.map((id) => ` (${id})`).join('')}`,
       ...(came.length > 0 ? came : said).map(
         (text) => `  - ${came.length > 0 && gone.length > 0 ? 'now: ' : ''}${text}`,
       ),

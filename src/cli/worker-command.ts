@@ -77,7 +77,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
     if (!once) setTimeout(() => process.exit(), EXITS_WITHIN_MS).unref();
     if (!once || afterHook) return;
     await nameDelayed(app);
-    for (const name of namesInSpool(app.config.home)) note(`waits in the spool for its transcript: ${name}`);
+    for (const name of namesInSpool(app.config.home)) note(`waits for its transcript: ${name}`);
     if (signal.aborted) process.exitCode = EXIT.later;
   });
 }

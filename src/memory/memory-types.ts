@@ -13,18 +13,30 @@ export function isMemoryType(value: unknown): value is MemoryType {
 const DONE: Record<string, string> = {
   add: 'added',
   merge: 'merged',
-  supersede: 'superseded',
+  supersede: 'replaced',
   change: 'changed',
-  retire: 'retired',
-  archive: 'archived',
+  retire: 'removed',
+  archive: 'put into the archive',
   rename: 'renamed',
-  drop: 'dropped',
+  drop: 'left out',
   propose: 'proposed',
 };
 
 /** What was done, of the name of a dream's operation. */
 export function sayOp(op: string): string {
   return Object.hasOwn(DONE, op) ? (DONE[op] as string) : op;
+}
+
+/** How many operations there were of each kind: the one way in which what a night did is counted. */
+export function countOperations(operations: readonly { kind: string }[]): [kind: string, count: number][] {
+  return [...Map.groupBy(operations, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length]);
+}
+
+/** `3 added, 1 changed`. */
+export function sayOperations(operations: Parameters<typeof countOperations>[0]): string {
+  return countOperations(operations)
+    .map(([kind, count]) => `${count} ${sayOp(kind)}`)
+    .join(', ');
 }
 
 /** What supports an entry: words that stand in the redacted text of a message. White space is folded to one space. */

@@ -5,6 +5,7 @@ import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.
 import { AppError, onAppError } from '../base/errors.ts';
 import { dayOf, formatIn, timeOf } from '../base/time.ts';
 import { fileChangesOf } from '../memory/job-rows.ts';
+import { countOperations } from '../memory/memory-types.ts';
 import { DID } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
@@ -79,10 +80,7 @@ function nightItem({ places, config }: At, night: Night): Html {
 
 function opTags({ output, error }: Night): Html[] {
   const { operations = [], proposals = [] }: Partial<DreamOutput> = JSON.parse(output ?? '{}');
-  const counts = [...Map.groupBy(operations, ({ kind }) => kind)].map(([kind, of]): [string, number] => [
-    kind,
-    of.length,
-  ]);
+  const counts = countOperations(operations);
   if (proposals.length > 0) counts.push(['propose', proposals.length]);
   if (error !== null) counts.push(['failed', 1]);
   return counts.map(([kind, count]) => html`<span class="tag op-${kind}">${count} ${DID[kind] ?? kind}</span>`);
@@ -117,9 +115,9 @@ ${files.length > 0 ? html`<section><h2>Files, before and after</h2>${files.slice
   };
 }
 
-function operation({ kind, topic, reason, entries, came = [], over = [] }: ToldOperation, memory: Place): Html {
+function operation({ kind, topic, from, reason, entries, came = [], over = [] }: ToldOperation, memory: Place): Html {
   const isSeenOnce = came.some((text) => text.startsWith('Seen once'));
-  return html`<li class="operation"><p><span class="tag op-${kind}">${DID[kind] ?? kind}</span>${isSeenOnce ? html` <span class="tag op-hold">seen once</span>` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${topic.replace(/\.md$/, '')}</a>` : ''}</p>
+  return html`<li class="operation"><p><span class="tag op-${kind}">${DID[kind] ?? kind}</span>${isSeenOnce ? html` <span class="tag op-hold">seen once</span>` : ''}${from ? html` <span class="said">${from.replace(/\.md$/, '')}</span> →` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${topic.replace(/\.md$/, '')}</a>` : ''}</p>
 ${came.map((text) => html`<p>${inlineMarkdown(text)}</p>`)}
 ${over.map((text) => html`<p class="meta">no longer true: <del class="said">${text}</del></p>`)}
 <p class="meta"><span class="said">${reason}</span> ${entries.slice(0, 5).map((entry) => html`<a href="/memory/${memory.id}/entry/${entry}">${shortEntry(entry)}</a> `)}</p></li>`;

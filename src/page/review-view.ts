@@ -28,7 +28,7 @@ export async function reviewView(at: At): Promise<View> {
   return {
     title: 'Review',
     part: 'review',
-    body: html`<h1>Review <small>${waiting.length === 0 ? '' : `${waiting.length} wait for your word`}</small></h1>
+    body: html`<h1>Review <small>${waiting.length === 0 ? '' : `${waiting.length} wait for your answer`}</small></h1>
 ${memoryTabs(at, asked, '/review')}
 ${
   waiting.length === 0

@@ -171,7 +171,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   if (!needsKey(config.model)) return [ok('key', `${config.model} needs none`)];
   const source = keySource(config);
   const keep = 'Run nocturne setup: it asks for one and tries it; --key-stdin, --key-file and --key-command give it.';
-  if (source === 'none') return [fail('key', 'there is none', keep)];
+  if (source === 'none') return [fail('key', 'none is set', keep)];
   if (source === 'environment') {
     const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;
     if (isKept) return [ok('key', 'in the environment, and kept')];
@@ -292,13 +292,15 @@ export async function checkSpool(config: Config): Promise<Checked> {
   const dir = spoolDir(config.home);
   const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
   const names = namesInSpool(config.home);
-  if (files.length === 0 && names.length === 0) return ok('spool', 'empty');
+  if (files.length === 0 && names.length === 0) return ok('told by hooks', 'nothing waits');
   if (files.length === 0) {
-    return warn('spool', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
+    return warn('told by hooks', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
   }
   const stats = files.map(({ name }) => statFile(join(dir, name)));
   const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
   const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
-  return isOld ? warn('spool', found, 'Run nocturne worker --once and read what it says.') : ok('spool', found);
+  return isOld
+    ? warn('told by hooks', found, 'Run nocturne worker --once and read what it says.')
+    : ok('told by hooks', found);
 }

@@ -131,7 +131,7 @@ function needsOfWork({
 
 export function sayBreaker({ state, failures, until, code, reason }: BreakerState): string {
   const when = state === 'open' ? `tries again at ${until}` : 'one job tries now';
-  return `the breaker is open after ${failures} failures in a row (${code}), ${when}: ${reason}`;
+  return `the model failed ${failures} times in a row (${code}), ${when}: ${reason}`;
 }
 
 /** When a person looked last at what was learned; null: never. */
@@ -269,7 +269,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     needs.push({ text, command: whose.command(`nocturne why ${await shortId(db, 'entry', first.entry)}`) });
   }
   if (proposals > 0) {
-    const waits = `${proposals === 1 ? 'waits' : 'wait'} for your word`;
+    const waits = `${proposals === 1 ? 'waits' : 'wait'} for your answer`;
     const text = `${sayCount(proposals, 'proposed change')} in ${whose.name} ${waits}`;
     needs.push({ text, command: whose.command('nocturne review') });
   }

@@ -120,7 +120,7 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
   return (await proposalsAbout(db, memory, entry)).flatMap(({ id, operations, archiving, state, because }) => {
     const [first] = operations;
     const kind = archiving?.kind ?? (first && toldKind(first));
-    if (state === 'open') return `A proposal (${kind}, ${id}) waits for your word: nocturne review.`;
+    if (state === 'open') return `A proposal (${kind}, ${id}) waits for your answer: nocturne review.`;
     return state === 'rejected' ? `A person rejected ${id} (${kind})${because ? `: ${because}` : '.'}` : [];
   });
 }

@@ -46,7 +46,7 @@ test('before install, doctor says what is missing and how it is got, makes nothi
   expect(ended).toMatchObject({ code: 3, stderr: '' });
   expect(ended.stdout).toMatch(/^ok {4}node: \d/);
   expect(ended.stdout).toContain('fail  hook: installed for no agent\n      Run nocturne setup.');
-  expect(ended.stdout).toContain('fail  key: there is none\n');
+  expect(ended.stdout).toContain('fail  key: none is set\n');
   expect(readdirSync(person.user)).toEqual(['bin']);
 });
 
@@ -96,7 +96,7 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
   expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
-  expect(of('spool')).toMatchObject([
+  expect(of('told by hooks')).toMatchObject([
     { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' },
   ]);
   expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);

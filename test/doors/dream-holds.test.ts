@@ -96,11 +96,12 @@ test('status tells of an entry once no dream could place it for three nights, an
   for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
   expect((await told('2026-11-22')).about).toEqual([]);
   await runHere(['dream'], at('2026-11-23', 3));
-  const why = 'found no place in its topics for 3 nights, since 2026-11-21: operations[0] (put): nothing that';
+  const why =
+    'found no place in its topics for 3 nights, since 2026-11-21: what the model wanted to do with it was not allowed';
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
   const shown = await runHere(['--json'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });
-  expect(shown.stdout).toContain('9000');
+  expect(shown.stdout).not.toContain('operations[0]');
   isRight = true;
   // After three nights it rests for three weeks.
   expect(await runHere(['dream'], at('2026-12-13', 3))).toMatchObject({ code: 0 });

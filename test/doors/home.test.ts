@@ -66,7 +66,7 @@ test('nocturne tells what was learned since one last looked, what waits elsewher
   expect(said).toContain('  ~/code/shop, yesterday 23:10\n  - ');
   for (const each of [...SHOP, ...API]) expect(said).toContain(`  - ${each}\n`);
   const review = 'cd ~/code/api && nocturne review';
-  expect(said).toContain(`1 proposed change in ~/code/api waits for your word.\n    ${review}\n`);
+  expect(said).toContain(`1 proposed change in ~/code/api waits for your answer.\n    ${review}\n`);
   expect(said).toContain('\nCost        nothing this month\nNext night  in 18 hours (03:30)\n');
   expect(said).toContain('\nNext step   nocturne setup\n');
   const again = readable((await runHere([], at('2026-11-22T08:05:00Z'))).stdout);
@@ -170,9 +170,9 @@ test('a key that is not there is told once, with exit code 3 in each of its form
   for (const form of [[], ['--json']]) {
     const { code, stdout } = await runHere(form, withoutKey('2026-11-21T20:05:00Z'));
     expect({ form, code }).toEqual({ form, code: 3 });
-    expect(stdout).toMatch(/key: there is none/);
+    expect(stdout).toMatch(/key: none is set/);
     if (!form.includes('--json')) continue;
-    expect(JSON.parse(stdout).needs).toEqual([{ text: 'The key: there is none', command: 'nocturne setup' }]);
+    expect(JSON.parse(stdout).needs).toEqual([{ text: 'The key: none is set', command: 'nocturne setup' }]);
   }
   const dir = join(home, '.claude', 'projects', shop.replace(/[^A-Za-z0-9]/g, '-'));
   mkdirSync(dir, { recursive: true });

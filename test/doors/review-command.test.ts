@@ -106,7 +106,7 @@ test('scripts list, show, accept, reject and reword by id', async () => {
   expect(readFileSync(join(dir, 'working-agreements.md'), 'utf8')).toContain('- Use pnpm here, not npm, always.');
   expect(await runHere(['review', '--list'], environment)).toMatchObject({
     code: 0,
-    stdout: `Nothing waits for a word in ${dir}.\n`,
+    stdout: `Nothing waits for your answer in ${dir}.\n`,
   });
 });
 
@@ -213,13 +213,13 @@ test('status, doctor, why, explain, list and recall tell of what waits, until so
   };
   expect(await said()).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining('waits for your word.\n    nocturne review\n'),
+    stdout: expect.stringContaining('waits for your answer.\n    nocturne review\n'),
   });
   expect((await said('doctor')).stdout).toMatch(
-    /^ok {4}review: 1 proposed change in .* waits for your word: nocturne review\b/m,
+    /^ok {4}review: 1 proposed change in .* waits for your answer: nocturne review\b/m,
   );
-  expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
-  expect((await said('why', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your word`);
+  expect((await said('why', SESSION)).stdout).toContain(`(add, ${proposal?.id}) waits for your answer`);
+  expect((await said('why', entry)).stdout).toContain(`(add, ${proposal?.id}) waits for your answer`);
   expect((await said('list')).stdout).toContain('Always use pnpm instead of npm.');
   expect((await said('next')).stdout).toContain('Always use pnpm instead of npm.');
   await said('review', '--reject-all', '--because', 'We use yarn.');
@@ -233,7 +233,7 @@ test('--no-review does at once what the setting would let wait, and --review the
   const testing = await testApp({ settings: { review: true } });
   await runHere(['remember', 'Always use pnpm instead of npm.'], testing.environment);
   const { stdout } = await runHere(['dream'], testing.environment);
-  expect(stdout).toContain('1 waits for your word: nocturne review');
+  expect(stdout).toContain('1 waits for your answer: nocturne review');
   await runHere(['remember', 'I prefer short answers.', '--type', 'user'], testing.environment);
   expect(await jsonHere(['dream', '--no-review'], testing.environment)).toMatchObject({
     outcome: 'dreamed',

@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
   test('each of the seven views shows what is in the memory', async () => {
     const { page, memory, go, problems, asked } = visitor();
     await page.getByRole('heading', { name: /things learned/ }).waitFor();
-    expect(await page.locator('.needs').innerText()).toContain('wait for your word');
+    expect(await page.locator('.needs').innerText()).toContain('wait for your answer');
     expect(await page.locator('.feed').innerText()).toContain('Always use pnpm instead of npm');
     await go(`/memory/${memory}`);
     expect(await page.locator('main').innerText()).toContain('working-agreements');

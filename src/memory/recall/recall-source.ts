@@ -12,7 +12,7 @@ import type { Found } from '../../rules/lessons.ts';
 import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
-import { type MemoryType, sayOp } from '../memory-types.ts';
+import { type MemoryType, sayOperations } from '../memory-types.ts';
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
@@ -251,7 +251,7 @@ export function sourceOfRows(
         ...[memory, new Date(now.getTime() - LAST_DREAM_MS).toISOString()],
       );
       for (const { id, at, output } of jobs) {
-        const did = sayOperations(JSON.parse(output).operations);
+        const did = sayNight(JSON.parse(output).operations);
         if (did === '') continue;
         return `Memory was last sorted on ${dayOf(at, zone)} (${did}); nocturne why ${id} tells more.`;
       }
@@ -260,15 +260,10 @@ export function sourceOfRows(
   };
 }
 
-/** `4 entries: 3 added, 1 changed`. Entries are counted, not operations, of which one may add several lines. */
-function sayOperations(operations: readonly { kind: string; entries: string[] }[]): string {
-  const of = (kind: string) => operations.filter((each) => each.kind === kind);
-  const said = [...new Set(operations.map(({ kind }) => kind))].map((kind) => {
-    const entries = new Set(of(kind).flatMap((each) => each.entries));
-    return `${entries.size + of(kind).filter((each) => each.entries.length === 0).length} ${sayOp(kind)}`;
-  });
+/** `4 entries: 3 added, 1 changed`. */
+function sayNight(operations: readonly { kind: string; entries: string[] }[]): string {
   const all = new Set(operations.flatMap(({ entries }) => entries)).size;
-  return all > 0 ? `${sayCount(all, 'entry')}: ${said.join(', ')}` : said.join(', ');
+  return `${all > 0 ? `${sayCount(all, 'entry')}: ` : ''}${sayOperations(operations)}`;
 }
 
 /** What stands in logs, by day. */

@@ -73,6 +73,12 @@ export function replyTo({ problems, notes, standing, left }: Verdict) {
   };
 }
 
+/** An entry that is left for another night. */
+export type Left = { entry: string; reason: string; check?: string };
+
+const DISALLOWED = 'what the model wanted to do with it was not allowed';
+const UNANSWERED = 'the model proposed nothing for it';
+
 export class ProposedOperations {
   readonly #against: CheckedAgainst;
   readonly #refused: string[] = [];
@@ -104,10 +110,13 @@ export class ProposedOperations {
     return this.#refused;
   }
 
-  /** The entries that no operation which stands is about, each with what was wrong. */
-  get left(): { entry: string; reason: string }[] {
-    const otherwise = this.#refused.slice(0, 3).join(' ') || 'The model proposed nothing for it.';
-    return this.#left().map((entry) => ({ entry, reason: (this.#why.get(entry) ?? otherwise).slice(0, 1_000) }));
+  /** The entries that no operation which stands is about, each with why, for a person; `check`: the same for the model. */
+  get left(): Left[] {
+    const refused = this.#refused.slice(0, 3).join(' ');
+    return this.#left().map((entry) => {
+      const check = (this.#why.get(entry) ?? refused).slice(0, 1_000);
+      return check === '' ? { entry, reason: UNANSWERED } : { entry, reason: DISALLOWED, check };
+    });
   }
 
   async #judge(sent: Sent[]): Promise<Verdict> {

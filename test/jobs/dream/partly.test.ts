@@ -39,7 +39,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       const [a = ''] = one.ids;
       expect(one.report).toMatchObject({
         outcome: 'dreamed',
-        left: [{ entry: a, reason: expect.stringContaining('"9000"') }],
+        left: [{ entry: a, check: expect.stringContaining('"9000"') }],
       });
       expect(await states()).toEqual({ [A]: 'new', [B]: 'placed' });
       const two = await night([], () => [put(a, wrong)]);
