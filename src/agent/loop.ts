@@ -65,7 +65,7 @@ export const runAgent: RunAgent = async (request, ports, signal) => {
     return ending;
   } catch (error) {
     signal?.throwIfAborted();
-    throw explainFailure(error, request);
+    throw await explainFailure(error, request);
   }
 };
 
@@ -134,7 +134,7 @@ async function continueRequest(request: AgentRequest, ports: AgentPorts, signal?
     return 'turn-limit';
   } catch (error) {
     signal?.throwIfAborted();
-    throw explainFailure(error, asked);
+    throw await explainFailure(error, asked);
   }
 }
 

@@ -259,7 +259,19 @@ function retryAfterMs(headers: Headers): number | null {
  * A request the server refuses as invalid is `bad-reply`, not `bad-input`: the next try shows another excerpt, perhaps
  * to another model, so it may well pass; and three refusals end it.
  */
-export function explainFailure(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>): unknown {
+export async function explainFailure(
+  error: unknown,
+  request: Pick<AgentRequest, 'model' | 'access'>,
+): Promise<unknown> {
+  const failure = meantBy(error, request);
+  if (!(failure instanceof AppError) || failure === error) return failure;
+  // A server, or a program, may say again what it was sent. Loaded here, as a worker that waits has no use for its rules.
+  const { redact } = await import('../base/secrets/redact-text.ts');
+  failure.message = (await redact(failure.message)).text;
+  return failure;
+}
+
+function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>): unknown {
   if (error instanceof ProgramFailure) return error.failure;
   if (isAppError(error) || !(error instanceof APIError)) return error;
   const pauseMs = error.headers ? retryAfterMs(error.headers) : null;

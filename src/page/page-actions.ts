@@ -3,6 +3,7 @@
 
 import type { Word } from '../../jobs/review.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
+import { redact } from '../base/secrets/redact-text.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { isTopicPath, shownTopic, withLine, withTopic } from '../memory/text/topic.ts';
 import { endPause, pausesOf } from '../queue/pauses.ts';
@@ -91,7 +92,8 @@ function topicOf({ field }: Asked): string {
 
 async function editLine(asked: Asked): Promise<Done> {
   const { at, memory, field } = asked;
-  const [line, index, shown, text] = [field('line'), Number(field('index')), field('shown'), field('text')];
+  const [line, index, shown] = [field('line'), Number(field('index')), field('shown')];
+  const { text } = await redact(field('text'));
   const edit = { path: topicOf(asked), line, index, shown, text };
   return saved(asked, edit.path, {
     make: (current) => withLine(current ?? '', edit),
@@ -101,7 +103,8 @@ async function editLine(asked: Asked): Promise<Done> {
 
 async function editTopic(asked: Asked): Promise<Done> {
   const { at, memory, field } = asked;
-  const typed = { description: field('description'), body: field('text') };
+  const [description, body] = await Promise.all([redact(field('description')), redact(field('text'))]);
+  const typed = { description: description.text, body: body.text };
   const path = topicOf(asked);
   return saved(asked, path, {
     make: (current) =>

@@ -1,7 +1,8 @@
 // The server as a process has it: made of its parts, listening, and ended so that nothing that was begun is lost.
 
+import type { IncomingMessage, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
@@ -26,6 +27,8 @@ export interface ServeOptions {
   tls?: { cert: string; key: string };
   /** How long a request may take to arrive whole; default: a minute. */
   requestMs?: number;
+  /** How long no byte may come of a body that is not there whole; default: 20 seconds. */
+  silentMs?: number;
   reached?: Partial<Reached>;
   streams?: StreamBounds;
   /** Of nocturne, as clients are told. */
@@ -52,6 +55,7 @@ export interface Running {
 
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
+const SILENT_MS = 20_000;
 const END_MS = 10_000;
 
 export async function startServer(
@@ -88,6 +92,7 @@ export async function startServer(
       ? { fetch, createServer: createTlsServer, serverOptions: { ...timeouts, ...options.tls } }
       : { fetch, serverOptions: timeouts },
   );
+  endSilent(server as Server, options.silentMs ?? SILENT_MS);
   const close = async (withinMs: number) => {
     closing.abort();
     const pagesClosed = pages?.close();
@@ -152,4 +157,13 @@ async function listen(server: ReturnType<typeof createAdaptorServer>, options: S
   }
   const { port: found } = server.address() as AddressInfo;
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found}`;
+}
+
+/** Ends a request of whose body no byte comes any more; an answer may take as long as it does. */
+function endSilent(server: Server, ms: number): void {
+  const asked = new WeakMap<Socket, IncomingMessage>();
+  server.on('request', (request: IncomingMessage) => asked.set(request.socket, request));
+  server.setTimeout(ms, (socket: Socket) => {
+    if (asked.get(socket)?.complete === false) socket.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n');
+  });
 }

@@ -308,6 +308,20 @@ test('a request that does not arrive whole in its time is ended, and takes nothi
   expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 
+test('a request of whose body no byte comes any more is ended before its time', async () => {
+  const at = await served({ silentMs: 100 });
+  const { sdk, key } = await at.client({}, { maxRetries: 10 });
+  const { url } = at;
+  const lines = [
+    'POST /v1/memory_stores HTTP/1.1',
+    `host: ${new URL(url).host}`,
+    `x-api-key: ${key}`,
+    'content-length: 99',
+  ];
+  expect(await answerTo({ url }, `${lines.join('\r\n')}\r\n\r\n{"name": `)).toMatch(/^HTTP\/1\.1 408/);
+  expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
+});
+
 /** All that the server sends to these bytes, until the connection is closed or breaks. */
 async function answerTo({ url }: { url: string }, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');

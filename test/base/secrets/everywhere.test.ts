@@ -6,10 +6,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listFiles } from '../../../src/base/files/directories.ts';
 import { scrubOf } from '../../../src/memory/redaction.ts';
+import { answerPrompt, idOf } from '../../page/beside-page.ts';
+import { enter, OURS } from '../../page/enter.ts';
+import { served } from '../../server/served.ts';
 import { testApp, testModel } from '../../support/app.ts';
 import { sized } from '../../support/depth.ts';
-import { says } from '../../support/messages-server.ts';
+import { connectHere } from '../../support/mcp.ts';
+import { error, says } from '../../support/messages-server.ts';
 import { seeded } from '../../support/random.ts';
+import { caseOf, isLeft, linesOf, type SecretCase, type SecretForm } from '../../support/secret-cases.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { tokensOfAll } from '../../support/vendor-tokens.ts';
@@ -75,6 +80,95 @@ test('nocturne redact --match takes each of them out of a memory that holds it',
   for (const { secret } of secrets) expect((await app.redact({ scrub: scrubOf(secret) })).remaining).toEqual([]);
   const left = await textOf(dir, home);
   expect(secrets.filter(({ secret }) => left.includes(secret))).toEqual([]);
+});
+
+/** One form of each kind, in one line; of numbers nothing can be told by looking for them in all that is kept. */
+function oneOfEachKind(seed: number): SecretCase[] {
+  const random = seeded(seed);
+  const forms = linesOf<SecretForm>(join(import.meta.dirname, '../../fixtures/secret-forms.jsonl')).filter(
+    ({ template, value, transform, undetectable }) =>
+      !undetectable &&
+      !transform &&
+      !/\n|^\{/.test(template) &&
+      template.length < 160 &&
+      !/^(?:pem|seed|digits)/.test(value),
+  );
+  const inDisguise = { id: 'disguise', kind: 8, template: 'token pasted: {{S}}', value: 'ghp', transform: 'zwsp' };
+  const kinds = [...new Set(forms.map(({ kind }) => kind))].filter((kind) => kind !== 8).sort();
+  expect(kinds).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  const taken = kinds.map((kind) => random.pick(forms.filter((form) => form.kind === kind)));
+  return [...taken, inDisguise].map((form) => caseOf(form, random));
+}
+
+test('one form of each kind reaches neither the model nor the disk by any way that is no message', async () => {
+  const cases = oneOfEachKind(8);
+  const session = sessionFile(tempDir());
+  for (const { text } of cases)
+    session.add('Go on, please.', [{ calls: `Run ${text}`, input: { file_path: `/srv/${text}` }, result: 'ok' }]);
+  const records = readFileSync(session.path, 'utf8').trimEnd().split('\n');
+  const named = records.map((line, at) => ({ ...JSON.parse(line), gitBranch: cases[at % cases.length]?.text }));
+  const titles = cases.flatMap(({ text }) => [
+    { type: 'summary', summary: text, leafUuid: named[0]?.uuid },
+    { type: 'custom-title', customTitle: text, sessionId: session.id },
+  ]);
+  writeFileSync(session.path, [...titles, ...named].map((record) => `${JSON.stringify(record)}\n`).join(''));
+  const model = await testModel(() => says('Nothing worth keeping.'));
+  const world = await served({ withProjects: true, app: { server: model, settings: { recallPrompts: true } } });
+  const { app, dir, home, store, environment } = world;
+  await app.extract({ transcript: session.path, ended: true });
+
+  for (const { text } of cases) await app.remember(store, { text, type: 'reference' });
+  const lines = cases.map(({ text }) => `- ${text}\n`).join('');
+  const content = `---\nname: x\ndescription: Boxes\ntype: reference\n---\n${lines}`;
+  const { id } = await world.stores.adopt(dir);
+  const key = await world.client({ stores: [id] });
+  const { memories } = key.sdk.beta.memoryStores;
+  await expect(memories.create(id, { path: '/by-http.md', content })).rejects.toMatchObject({ status: 400 });
+  const mcp = await connectHere([`notes=${dir}:rw`], environment);
+  expect(await mcp.call('memory_write', { path: 'by-mcp.md', content })).toMatchObject({ isError: false });
+
+  const { cookie, token } = await enter(world);
+  const page = await (
+    await fetch(`${world.url}/memory/${idOf(world)}/topic/by-mcp.md?edit=topic`, { headers: { ...OURS, cookie } })
+  ).text();
+  const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const body = new URLSearchParams({
+    token,
+    memory: idOf(world),
+    path: 'by-mcp.md',
+    shown,
+    description: 'Boxes',
+    text: lines,
+  });
+  const headers = { ...OURS, cookie, origin: world.url };
+  const saved = await fetch(`${world.url}/do/edit-topic`, { method: 'POST', redirect: 'manual', headers, body });
+  expect(saved.status).toBe(303);
+  for (const { text } of cases)
+    await answerPrompt(world, { hook_event_name: 'UserPromptSubmit', session_id: 's', cwd: dir, prompt: text });
+
+  const failing = await testModel(() => error(400, cases.map(({ text }) => text).join('\n')));
+  const failed = await testApp({ server: failing });
+  await failed.app.extract({ transcript: session.path, ended: true }).catch(() => {});
+
+  const sent = JSON.stringify([...model.requests, ...failing.requests]);
+  expect(model.requests.length).toBeGreaterThan(0);
+  const kept = await textOf(dir, home, failed.dir, failed.home);
+  expect(kept).toContain('[redacted:');
+  const passed = cases.filter((each) => isLeft(each, sent) || isLeft(each, kept));
+  expect(passed.map(({ text }) => text)).toEqual([]);
+});
+
+test('nocturne redact --match leaves no byte of one value of each kind', async () => {
+  const cases = oneOfEachKind(9).slice(0, 7);
+  const { app, store, dir, home } = await testApp();
+  const values = cases.map(({ pieces: [value = ''] }) => value);
+  const lines = values.map((value) => `- The box answers to ${value} now.\n`).join('');
+  writeFileSync(join(dir, 'boxes.md'), `---\nname: boxes\ndescription: About it\ntype: reference\n---\n${lines}`);
+  await app.remember(store, { text: 'The beta starts on 2026-12-04.', type: 'project' });
+  await app.dream(store, {});
+  for (const value of values) expect((await app.redact({ scrub: scrubOf(value) })).remaining).toEqual([]);
+  const left = await textOf(dir, home);
+  expect(values.filter((value) => left.includes(value))).toEqual([]);
 });
 
 /** All that is in files of the directories, databases too. */
