@@ -33,8 +33,8 @@ const PASSWORDS = FINDERS.length;
 // peeled one layer at a time.
 const MAX_ROUNDS = 10;
 /** What was taken out changes what is found at most so far from it; what is nearer to an edge is left to the whole. */
-const REACH = 10_000;
-const EDGE = 1_000;
+const REACH = 3_000;
+const EDGE = 800;
 
 type Piece = { start: number; end: number };
 
