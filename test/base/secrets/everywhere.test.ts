@@ -14,7 +14,7 @@ import { sized } from '../../support/depth.ts';
 import { connectHere } from '../../support/mcp.ts';
 import { error, says } from '../../support/messages-server.ts';
 import { seeded } from '../../support/random.ts';
-import { caseOf, isLeft, linesOf, type SecretCase, type SecretForm } from '../../support/secret-cases.ts';
+import { caseOf, linesOf, type SecretCase, type SecretForm } from '../../support/secret-cases.ts';
 import { type Step, sessionFile } from '../../support/session-file.ts';
 import { tempDir } from '../../support/temp.ts';
 import { tokensOfAll } from '../../support/vendor-tokens.ts';
@@ -154,7 +154,9 @@ test('one form of each kind reaches neither the model nor the disk by any way th
   expect(model.requests.length).toBeGreaterThan(0);
   const kept = await textOf(dir, home, failed.dir, failed.home);
   expect(kept).toContain('[redacted:');
-  const passed = cases.filter((each) => isLeft(each, sent) || isLeft(each, kept));
+  const passed = cases.filter(({ pieces }) =>
+    pieces.some((piece) => sent.includes(piece) || kept.includes(Buffer.from(piece).toString('latin1'))),
+  );
   expect(passed.map(({ text }) => text)).toEqual([]);
 });
 
