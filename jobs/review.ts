@@ -1,5 +1,5 @@
 // Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words. Who calls it holds the claim
-// of (dream, memory), so that nothing is proposed or renewed meanwhile.
+// of (dream, memory), so that nothing is proposed meanwhile.
 //
 // 1. Look at all files, and at what a person made of the logs.
 // 2. Of each proposal: read it, and what it was made for as that stands. Where that changed it is stale, and no decision makes it
@@ -7,7 +7,6 @@
 // 3. Check its operations again, by themselves, in the memory as it stands.
 // 4. Commit them as a dream does, as a job of the person's that can be undone. Inside the commit every file and entry must still
 //    be what was checked.
-// 5. Make those that go on waiting for the same files for what is there now, where they still are the same change.
 //
 // In a person's own words a line keeps what it rests on where code finds support for the words in the entries; else it is the
 // person's, and rests on nothing. What a dream would leave out can be kept this way.
@@ -15,7 +14,7 @@
 import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId } from '../src/db/sql.ts';
-import { type Claim, commit, lookInto } from '../src/memory/commit.ts';
+import { type Claim, lookInto } from '../src/memory/commit.ts';
 import { type EntryRow, entryRow } from '../src/memory/entries.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
 import { editedLogs } from '../src/memory/log-history.ts';
@@ -30,7 +29,6 @@ import {
 } from '../src/memory/proposals.ts';
 import { checkOperations, proposalSchema } from '../src/memory/text/operations.ts';
 import { lineId } from '../src/memory/text/topic.ts';
-import type { Change } from '../src/memory/undo-rows.ts';
 import {
   entryIds,
   isOthers,
@@ -41,7 +39,7 @@ import {
   topicOfLine,
 } from '../src/rules/dream-context.ts';
 import { landArchiving } from './dream/archiving.ts';
-import { checkProposal, contextOfProposal, type ProposalPlace, renewed } from './dream/dream-approval.ts';
+import { checkProposal, contextOfProposal, type ProposalPlace } from './dream/dream-approval.ts';
 import { type Checked, type LandAt, landOperations, NOTHING_TOLD } from './dream/dream-landing.ts';
 import { select } from './dream/dream-slices.ts';
 import { type NightContext, openNamed, openTopic, standingFiles } from './dream/topic-draft.ts';
@@ -133,12 +131,12 @@ async function accept(
   run: Run,
 ): Promise<{ job: string; note: string | null }> {
   const place = await placeOf(run);
-  const { context, slice } = await contextOfProposal(proposal, place);
+  const { context, slice, operations: now } = await contextOfProposal(proposal, place);
   const did = word.kind === 'edit' ? 'edited' : 'accepted';
   // 3.
   const drafts = { ...place, context };
   if (proposal.madeBy === 'model') await select(slice, drafts, run.requestTokens);
-  const { archiving, operations, note } = await wordingOf(proposal, word, { context, place });
+  const { archiving, operations, note } = await wordingOf({ ...proposal, operations: now }, word, { context, place });
   // 4.
   const at = landingOf(proposal, run, { outcome: did, state: 'accepted', because: null });
   const saying = <Told extends { reason: string }>(each: Told): Told => {
@@ -146,8 +144,6 @@ async function accept(
   };
   if (archiving) await landArchiving([saying(archiving)], at);
   else await landOperations({ operations: operations.map(saying), context, slice }, at);
-  // 5.
-  await renewOthers(proposal, at, run);
   return { job: at.by.job, note };
 }
 
@@ -227,29 +223,6 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true });
   await landOperations(checked, at);
   return at.by.job;
-}
-
-/** Makes those that wait for the files that a decision changed for what is there now. */
-async function renewOthers({ files: bases }: Proposal, { by }: LandAt, run: Run): Promise<void> {
-  const { memories, memory, edited } = run;
-  const place = await placeOf(run);
-  const before = new Map(bases.map(({ path, sha }) => [path, sha]));
-  const now: Proposal[] = [];
-  for (const other of await openProposals(memories.db, memory.id)) {
-    // Where somebody else changed a file in between, nobody decides on the text that is there now.
-    const isOurs = other.files.every(({ path, sha }) => {
-      const head = place.files.get(path);
-      return head?.sha === sha || (!head && sha === null) || before.get(path) === sha;
-    });
-    const isStale = (await whatChanged(memories.db, memory.id, other, edited)) !== null;
-    const made = isOurs && isStale ? await renewed(other, place) : null;
-    if (made) now.push(made);
-  }
-  if (now.length === 0) return;
-  const rows = async (change: Change) => {
-    for (const proposal of now) await putProposal(change, memory.id, proposal);
-  };
-  await commit(memories, { memory: memory.id, paths: [] }, by, async () => ({ files: [], rows }));
 }
 
 /** Errors: `refused` for what cannot be a line there. */

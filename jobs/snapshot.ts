@@ -1,37 +1,33 @@
 // Memory snapshots: topics of a memory that lie in the working tree, for everybody who works there.
 //
 // Create: choose the topics, refuse secrets unless they are taken out, leave alone what this memory never took in, and write the
-// files, the manifest last; the snapshot is entered as applied here, so that its next version is a change to it.
+// files; the snapshot is entered as applied here, so that its next version is a change to it.
 //
-// Apply: read and verify it; then, in one commit beside no dream, add what is missing, update what was not changed since the last one,
+// Apply: read it; then, in one commit beside no dream, add what is missing, update what was not changed since the last one,
 // merge where lines do not collide. What is here is never overwritten, and a topic whose new lines tell an agent what to do stays
 // out, unless a person has read and trusts it. Undo puts the bases of the next merge back with the rest.
 
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
-import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { kindOf, listNames } from '../src/base/files/directories.ts';
+import { readBytesNow, readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
-import { parseJson } from '../src/base/text/json.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
+import { hasMarkers } from '../src/memory/directory-look.ts';
+import { mergeLines } from '../src/memory/edit-text.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { withBuiltIndex } from '../src/memory/memory-index.ts';
-import {
-  bringTopic,
-  buildMemorySnapshot,
-  type ForeignLine,
-  type MemorySnapshot,
-  memorySnapshotDir,
-  readManifest,
-  readMemorySnapshot,
-  type SnapshotOffer,
-  screenTopic,
-  type TopicStep,
-} from '../src/memory/text/team-topic.ts';
-import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
+import { foldPath, isMemoryPath } from '../src/memory/memory-paths.ts';
+import { compare } from '../src/memory/text/blocks.ts';
+import { isTopicPath, lineNumbers, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
+import { hasWrapperTag } from '../src/rules/as-read.ts';
+import { speaksToAgent } from '../src/rules/languages.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {
@@ -41,17 +37,15 @@ export interface SnapshotTopic {
   lines: ForeignLine[];
 }
 
-type AppliedSnapshot = { id: string; createdAt: string; appliedAt: string };
+type AppliedSnapshot = { id: string; appliedAt: string };
 
 export interface SnapshotCheck {
   /** `older`: it was applied once, and another one since. */
   state: 'none' | 'not-applied' | 'newer' | 'up-to-date' | 'older';
-  snapshot: Pick<MemorySnapshot, 'id' | 'createdAt'> | null;
+  snapshot: string | null;
   applied: AppliedSnapshot | null;
   /** All that are not the same here. */
   topics: SnapshotTopic[];
-  /** Topics that differ from what the last applied snapshot made them, or are gone. */
-  ownChanges: string[];
 }
 
 export interface ApplyReport {
@@ -73,8 +67,8 @@ async function appliedTo(sql: Sql, memory: string): Promise<AppliedSnapshot[]> {
     memory,
   );
   return rows.flatMap(({ request, at }) => {
-    const { snapshot: id, createdAt } = parseJson(request) as { snapshot?: string; createdAt?: string };
-    return id && createdAt ? { id, createdAt, appliedAt: at } : [];
+    const { snapshot: id } = JSON.parse(request) as { snapshot?: string };
+    return id ? { id, appliedAt: at } : [];
   });
 }
 
@@ -89,21 +83,20 @@ async function enter(
   memory: string,
   { snapshot, outcome }: { snapshot: MemorySnapshot; outcome: string },
 ): Promise<void> {
-  const { id: snapshotId, createdAt, topics } = snapshot;
   const { sql, job: id, at } = change;
-  for (const { path, text } of topics) await change.put('snapshot_base', { memory, path, snapshot: snapshotId, text });
+  for (const topic of snapshot.topics) await change.put('snapshot_base', { memory, snapshot: snapshot.id, ...topic });
   const startedBy = outcome === 'created' ? 'program' : 'person';
-  const request = { snapshot: snapshotId, createdAt };
+  const request = { snapshot: snapshot.id };
   await enterJob(sql, { id, kind: 'snapshot', memory, startedBy, request, outcome, at });
 }
 
-/** What a working tree offers a memory, by its manifest alone; null for nothing, and for what cannot be read. */
+/** What a working tree offers a memory; null for nothing, and for what cannot be read. */
 export async function offeredSnapshot(
   tree: string,
   memory: { sql: Sql; id: string } | null | undefined,
 ): Promise<SnapshotOffer | null> {
   const found = attempt(
-    () => readManifest(memorySnapshotDir(tree)),
+    () => readMemorySnapshot(tree),
     () => null,
   );
   if (found === null) return null;
@@ -125,21 +118,20 @@ export async function checkMemorySnapshot(
   const all = memory ? await appliedTo(sql, memory.id) : [];
   const bases = memory ? await basesOf(sql, memory.id) : new Map<string, string>();
   const texts = new Map<string, string | null>();
-  for (const path of new Set([...bases.keys(), ...(snapshot?.topics ?? []).map((topic) => topic.path)]))
+  for (const { path } of snapshot?.topics ?? [])
     texts.set(path, memory ? ((await headAt(sql, memory.id, path))?.content?.toString() ?? null) : null);
   const applied = all[0] ?? null;
-  const ownChanges = [...bases].filter(([path, base]) => texts.get(path) !== base).map(([path]) => path);
-  if (!snapshot) return { state: 'none', snapshot, applied, topics: [], ownChanges };
+  if (!snapshot) return { state: 'none', snapshot, applied, topics: [] };
   const brought = snapshot.topics.map((topic) =>
     bring(topic, { base: bases.get(topic.path), ours: texts.get(topic.path) ?? null, isTrusted: false }),
   );
   const topics = [...brought, ...dropped(snapshot, bases)].filter(({ step }) => step !== 'same');
-  const { id, createdAt } = snapshot;
+  const { id } = snapshot;
   const hasNews = topics.some(({ step }) => step !== 'own' && step !== 'dropped');
   const wasApplied = all.some((each) => each.id === id);
   const isUpToDate = applied?.id === id || (!wasApplied && !hasNews);
   const state = isUpToDate ? 'up-to-date' : wasApplied ? 'older' : applied ? 'newer' : 'not-applied';
-  return { state, snapshot: { id, createdAt }, applied, topics: topics.map(told), ownChanges };
+  return { state, snapshot: id, applied, topics: topics.map(told) };
 }
 
 /**
@@ -249,7 +241,7 @@ export async function createMemorySnapshot(
   request: CreateRequest,
   { memories, memory }: { memories: Memories; memory: MemoryRow },
 ): Promise<CreateReport> {
-  const { db, clock } = memories;
+  const { db } = memories;
   const chosen = await chooseTopics(request.topics, { memories, memory });
   const secrets: { path: string; line: number; rule: string }[] = [];
   const topics: { path: string; text: string }[] = [];
@@ -263,9 +255,19 @@ export async function createMemorySnapshot(
       remedy: 'Take it out of the memory with nocturne redact, or leave it out of the snapshot with --redacted.',
     });
   }
-  const changedAt = chosen.map(({ changedAt: at }) => at).sort();
-  const { snapshot, files } = buildMemorySnapshot(topics, changedAt.at(-1) ?? clock.now().toISOString());
   const dir = memorySnapshotDir(request.tree);
+  const large = topics.find(({ text }) => Buffer.byteLength(text) > MOST.topicBytes);
+  if (large || topics.length > MOST.topics) {
+    throw new AppError(
+      'bad-input',
+      `A memory snapshot cannot hold ${large?.path ?? topics.length} topics: it is too much.`,
+      {
+        remedy: `Name fewer topics: at most ${MOST.topics} of ${MOST.topicBytes} bytes each.`,
+      },
+    );
+  }
+  const snapshot = snapshotOf(topics);
+  const files = [{ path: '.gitattributes', text: GIT_ATTRIBUTES }, ...snapshot.topics];
   const read = () => readMemorySnapshot(request.tree);
   const before = request.isReplacing ? attempt(read, () => null, 'bad-input') : read();
   const applied = await appliedTo(db, memory.id);
@@ -276,15 +278,18 @@ export async function createMemorySnapshot(
     });
   }
   let isChanged = false;
-  for (const { name, text } of files) {
+  for (const { path: name, text } of files) {
     const path = join(dir, name);
     // A link of the repository's is replaced, never written through.
     if (statNow(path)?.isFile && readTextNow(path) === text) continue;
     writeWhole(path, text);
     isChanged = true;
   }
-  for (const { path } of before?.topics ?? [])
-    if (!files.some(({ name }) => name === path)) removeFile(join(dir, path));
+  for (const name of listNames(dir)) {
+    if (!name.endsWith('.md') || files.some(({ path }) => path === name)) continue;
+    removeFile(join(dir, name));
+    isChanged = true;
+  }
   if (applied[0]?.id !== snapshot.id) {
     const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
     const rows = (change: Change) => enter(change, memory.id, { snapshot, outcome: 'created' });
@@ -302,8 +307,8 @@ export async function createMemorySnapshot(
 
 async function chooseTopics(named: string[], { memories, memory }: { memories: Memories; memory: MemoryRow }) {
   await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const all = (await headsOf(memories.db, memory.id)).flatMap(({ path, content, updatedAt: changedAt }) =>
-    path !== null && content && isTopicPath(path) ? { path, text: content.toString(), changedAt } : [],
+  const all = (await headsOf(memories.db, memory.id)).flatMap(({ path, content }) =>
+    path !== null && content && isTopicPath(path) ? { path, text: content.toString() } : [],
   );
   const called = memory.dir ?? memory.name;
   const unknown = named.filter((path) => !all.some((topic) => topic.path === path));
@@ -320,10 +325,121 @@ async function chooseTopics(named: string[], { memories, memory }: { memories: M
   // What one session showed is for nobody else yet.
   const chosen = asked.flatMap((topic) => {
     const { text, isAll } = partSeenOnce(topic.text);
-    return isAll ? [] : { ...topic, text };
+    return isAll ? [] : { path: topic.path, text };
   });
   if (chosen.length > 0) return chosen;
   throw new AppError('bad-input', `There is no topic of type project or reference in ${called}.`, {
     remedy: 'Name the topics to hand over: nocturne snapshot create TOPIC…',
   });
+}
+
+// The files: topics, as they lie in the working tree. They are someone else's text.
+
+interface MemorySnapshot {
+  /** `snap_` and twelve hex digits of a hash over all of it. */
+  id: string;
+  topics: { path: string; text: string }[];
+}
+
+/** A line that a topic of someone else's should not bring in unread. */
+export interface ForeignLine {
+  /** In the file, from 1. */
+  line: number;
+  text: string;
+}
+
+/** What a stranger's repository may hold; a topic has at most what a memory may have. */
+const MOST = { topics: 500, topicBytes: 102_400 };
+/** Else a checkout on Windows would change line ends, and with them every text. */
+const GIT_ATTRIBUTES = '* -text\n';
+
+/** Where the snapshot of a working tree lies, whether there is one or not. Throws `refused` where a link is in the way. */
+export function memorySnapshotDir(tree: string): string {
+  const above = join(tree, '.claude');
+  const dir = join(above, 'memory-snapshot');
+  for (const path of [above, dir]) {
+    const kind = kindOf(path);
+    if (kind === null || kind === 'directory') continue;
+    throw new AppError('refused', `${path} is a ${kind}, so no memory snapshot is read or written there.`, {
+      remedy: 'Make it a directory of the working tree.',
+    });
+  }
+  return dir;
+}
+
+/** The snapshot of a working tree, or null where there is none. Errors: `bad-input` for a broken one. */
+export function readMemorySnapshot(tree: string): MemorySnapshot | null {
+  const dir = memorySnapshotDir(tree);
+  const paths = listNames(dir).filter((name) => isTopicPath(name) && isMemoryPath(name));
+  if (paths.length === 0) return null;
+  if (paths.length > MOST.topics) throw broken(dir, `it has ${paths.length} files, of ${MOST.topics} at most`);
+  if (new Set(paths.map(foldPath)).size < paths.length) throw broken(dir, 'two of its files differ by case alone');
+  return snapshotOf(paths.map((path) => ({ path, text: readTopic(dir, path) })));
+}
+
+function snapshotOf(topics: MemorySnapshot['topics']): MemorySnapshot {
+  const sorted = topics.toSorted((a, b) => compare(a.path, b.path));
+  return { id: `snap_${hash('sha256', JSON.stringify(sorted)).slice(0, 12)}`, topics: sorted };
+}
+
+function readTopic(dir: string, path: string): string {
+  const look = statNow(join(dir, path));
+  if (!look?.isFile) throw broken(dir, `${path} is no regular file`);
+  if (look.bytes > MOST.topicBytes) throw broken(dir, `${path} has ${look.bytes} bytes, of ${MOST.topicBytes}`);
+  const content = readBytesNow(join(dir, path)) ?? Buffer.alloc(0);
+  if (!isUtf8(content) || content.includes(0)) throw broken(dir, `${path} is no text`);
+  if (hasMarkers(content)) throw broken(dir, `git left a conflict in ${path}`);
+  return content.toString();
+}
+
+function broken(dir: string, problem: string): AppError {
+  return new AppError('bad-input', `The memory snapshot in ${dir} cannot be used: ${problem}.`, {
+    remedy: 'Nothing was changed. Check it out again, or have it made again with nocturne snapshot create --replace.',
+  });
+}
+
+/** The lines of a topic that tell an agent what to do, or that hold tags which could pass for a system's. */
+export function screenTopic({ path, text }: { path: string; text: string }): ForeignLine[] {
+  const { description, name } = parseTopic(path, text);
+  const raw = text.split('\n').map((line, at) => ({ line: at + 1, text: line.trim() }));
+  // What is one line to a reader may be several in the file; a comment is none to a reader, but one to a model.
+  const read = lineNumbers(text).map(({ first, text: said }) => ({ line: first, text: said }));
+  const head = [description, name].map((said) => ({ line: 1, text: said }));
+  const judged = new Map<string, boolean>();
+  const speaks = (said: string) => {
+    const known = judged.get(said) ?? (speaksToAgent(said) || hasWrapperTag(said));
+    judged.set(said, known);
+    return known;
+  };
+  const found = [...raw, ...read, ...head].filter(({ text: said }) => speaks(said));
+  return [...new Map(found.map((each) => [each.line, each])).values()].sort((a, b) => a.line - b.line);
+}
+
+/** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
+export type SnapshotOffer = 'first' | 'newer';
+
+export function sayOffer(offer: SnapshotOffer): string {
+  return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';
+}
+
+/**
+ * What becomes of a topic. `add`, `update` and `merge` change the memory; `same` and `own` leave what is there, since
+ * the snapshot has nothing new for it; `collides` and `removed` leave it although it has.
+ */
+type TopicStep = 'add' | 'update' | 'merge' | 'same' | 'own' | 'collides' | 'removed';
+
+/** Brings a topic of a snapshot (`theirs`) to what stands here (`ours`), both made from `base`; what is here wins. */
+function bringTopic(topic: { base: string | undefined; ours: string | null; theirs: string }): {
+  step: TopicStep;
+  text: string | null;
+} {
+  const { base, ours, theirs } = topic;
+  if (ours === null) return base === undefined ? { step: 'add', text: theirs } : { step: 'removed', text: null };
+  if (ours === theirs) return { step: 'same', text: ours };
+  if (theirs === base) return { step: 'own', text: ours };
+  if (ours === base) return { step: 'update', text: theirs };
+  if (base === undefined) return { step: 'collides', text: ours };
+  const merged = mergeLines(base, { ours: theirs, external: ours });
+  if (merged.collisions > 0) return { step: 'collides', text: ours };
+  return { step: merged.text === ours ? 'own' : 'merge', text: merged.text };
 }

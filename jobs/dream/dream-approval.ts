@@ -1,6 +1,5 @@
 // What a dream in review mode does in place of its commits: every operation waits as a proposal, and no file of the memory changes.
-// And what becomes of what waits: it is kept from being asked about again, made for its files as they are by now where it still is
-// the same change, and let go of where it is not. Two proposals of the same line become one that rests on the entries of both. A person is
+// And what becomes of what waits: it is kept from being asked about again, and let go of where it does not hold any more. Two proposals of the same line become one that rests on the entries of both. A person is
 // shown each as a diff of the files, with why it is proposed and the words that it rests on.
 
 import { newId, type Sql } from '../../src/db/sql.ts';
@@ -19,7 +18,7 @@ import {
   whatChanged,
 } from '../../src/memory/proposals.ts';
 import { type Archiving, bundle, checkOperations, editsOf } from '../../src/memory/text/operations.ts';
-import { archivePath, lineId } from '../../src/memory/text/topic.ts';
+import { lineId } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import {
   entryIds,
@@ -84,13 +83,8 @@ export function proposeArchiving(archiving: readonly Archiving[], at: LandAt): P
   return landTopics(at, [], async (sql) => {
     const made: Proposal[] = [];
     for (const each of archiving) {
-      const paths = each.kind === 'archive' ? [each.topic, archivePath(each.topic)] : [each.topic];
-      const files: FileBase[] = [];
-      for (const path of paths) {
-        const head = await headAt(sql, memory, path);
-        const lines = path === each.topic ? each.lines : [];
-        files.push({ path, file: head?.id ?? null, sha: head?.sha ?? null, description: null, lines });
-      }
+      const file = (await headAt(sql, memory, each.topic))?.id ?? null;
+      const files = [{ path: each.topic, file, description: null, lines: each.lines }];
       made.push({ ...fresh(at, 'code'), operations: [], archiving: each, files, entries: [] });
     }
     const rows = async (change: Change) => {
@@ -148,7 +142,7 @@ export function basesOf(operations: Operation[], context: NightContext): FileBas
     const known = bases.get(path);
     const description = topic ? lineId(topic.description) : null;
     const all = [...new Set([...(known?.lines ?? []), ...lines])].sort();
-    bases.set(path, { path, file: topic?.file ?? null, sha: topic?.sha ?? null, description, lines: all });
+    bases.set(path, { path, file: topic?.file ?? null, description, lines: all });
   };
   for (const { path, from, renamedFrom, remove } of editsOf(operations, context)) {
     const topic = [...context.topics.values()].find((each) => each.path === (renamedFrom ?? path));
@@ -165,11 +159,15 @@ export function basesOf(operations: Operation[], context: NightContext): FileBas
 
 export type ProposalPlace = { sql: Sql; memory: string; files: StandingFiles; limits: { memoryBytes: number } };
 
-/** The entries and files of a proposal as they stand. */
+/** The entries and files of a proposal as they stand, with its operations: none replaces a description that someone wrote meanwhile. */
 export async function contextOfProposal(
-  { entries, files: bases }: Proposal,
+  { entries, files: bases, operations: proposed }: Proposal,
   { sql, memory, files }: Pick<ProposalPlace, 'sql' | 'memory' | 'files'>,
-): Promise<{ context: NightContext; slice: { fresh: NightEntry[]; withdrawn: NightEntry[] } }> {
+): Promise<{
+  context: NightContext;
+  slice: { fresh: NightEntry[]; withdrawn: NightEntry[] };
+  operations: Operation[];
+}> {
   const lines = new Map([...files.values()].map(({ id, topic }) => [id, new Set(topic.lines.map(({ id }) => id))]));
   const rows = await entriesAmong(sql, memory, { column: 'id', of: entries.map(({ id }) => id) });
   const isGone = new Set(entries.flatMap((base) => (base.isGone ? base.id : [])));
@@ -182,7 +180,9 @@ export async function contextOfProposal(
   const slice = { fresh: rows.filter(({ id }) => !isGone.has(id)), withdrawn };
   const context = await contextOf(slice, files);
   for (const { path } of bases) await openTopic(path, { sql, memory, files, context });
-  return { context, slice };
+  const isLate = ({ from, path, description }: DraftTopic) =>
+    bases.find((base) => base.path === (from ?? path))?.description !== lineId(description);
+  return { context, slice, operations: proposed.map((each) => withoutDescription(each, context, isLate)) };
 }
 
 /** What is wrong with a proposal by itself, in the context as it stands; empty where it may be carried out. */
@@ -208,47 +208,23 @@ export function checkProposal(
   );
 }
 
-/**
- * A proposal whose files changed since, for them as they are; null where it would not be the same change any more: the same lines out
- * of the same files, the same lines in, allowed by every check. A description that someone wrote meanwhile is never replaced.
- */
-export async function renewed(proposal: Proposal, place: ProposalPlace): Promise<Proposal | null> {
-  if (proposal.archiving) return null;
-  const { context } = await contextOfProposal(proposal, place);
-  const isLate = ({ from, path, description }: DraftTopic) =>
-    proposal.files.find((base) => base.path === (from ?? path))?.description !== lineId(description);
-  const operations = proposal.operations.map((each) => withoutDescription(each, context, isLate));
-  const files = basesOf(operations, context);
-  const linesOf = (bases: FileBase[]) => JSON.stringify(bases.map(({ path, lines }) => [path, lines]).sort());
-  const isSame = linesOf(files) === linesOf(proposal.files);
-  return isSame && checkProposal({ ...proposal, operations }, context, place.limits).length === 0
-    ? { ...proposal, operations, files }
-    : null;
-}
-
-/**
- * What becomes of what waits: what holds, what does for files as they are by now, and what does not any more. `rows` writes it; null:
- * nothing is other than it was.
- */
+/** What waits and holds, by its entries; `rows` lets go of what does not, null: there is none. */
 export async function waitingNow(
   place: ProposalPlace,
 ): Promise<{ entries: Set<string>; rows: ((change: Change) => Promise<void>) | null }> {
-  const { sql, memory } = place;
-  const [renew, drop]: [Proposal[], Proposal[]] = [[], []];
+  const { sql, memory, limits } = place;
+  const drop: Proposal[] = [];
   const entries = new Set<string>();
   for (const proposal of await openProposals(sql, memory)) {
-    const isStale = (await whatChanged(sql, memory, proposal)) !== null;
-    const isFree = isStale && (await whatChanged(sql, memory, { ...proposal, files: [] })) !== null;
-    const now = isFree ? null : isStale ? await renewed(proposal, place) : proposal;
-    if (now && isStale) renew.push(now);
-    if (!now) drop.push(proposal);
-    for (const { id } of now?.entries ?? []) entries.add(id);
+    const { context, operations } = await contextOfProposal(proposal, place);
+    const isWhole = proposal.archiving || checkProposal({ ...proposal, operations }, context, limits).length === 0;
+    if (!isWhole || (await whatChanged(sql, memory, proposal)) !== null) drop.push(proposal);
+    else for (const { id } of proposal.entries) entries.add(id);
   }
   const rows = async (change: Change) => {
-    for (const proposal of renew) await putProposal(change, memory, proposal);
     for (const { id } of drop) await change.drop('proposal', { id });
   };
-  return { entries, rows: renew.length + drop.length > 0 ? rows : null };
+  return { entries, rows: drop.length > 0 ? rows : null };
 }
 
 export interface ShownProposal {
@@ -310,11 +286,11 @@ async function showProposal(proposal: Proposal, place: Place): Promise<ShownProp
 /** What a proposal would change in the files as they are. */
 async function diffOf(proposal: Proposal, place: Place): Promise<string> {
   const { sql, memory } = place;
-  const { context } = await contextOfProposal(proposal, place);
-  const { archiving, operations } = proposal;
+  const { archiving } = proposal;
+  const { context, operations } = await contextOfProposal(proposal, place);
   const changes = archiving
     ? (await changesOfArchiving(sql, memory, { path: archiving.topic, parts: [archiving] })).changes
-    : (await changesOf(sql, memory, operations, context)).files;
+    : await changesOf(sql, memory, operations, context);
   let diff = '';
   for (const { path, from = path, make } of changes as FileChange[]) {
     const before = (await headAt(sql, memory, from))?.content?.toString() ?? null;

@@ -1,27 +1,21 @@
 // Lands operations: the topics, the index built from them, what lines rest on, what became of each entry, and what the job tells of
 // it, in one commit; for a dream, and for what a person accepted of what had waited.
 // Promises: the operations are applied to the files as they are at that moment, so that an edit made while the model was
-// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why; links follow a topic
-// that is renamed in the lines that dreams wrote, and a topic that a person's line or a program's links keeps its name.
+// thinking survives; of each entry that is settled the row says where it went: into a line, or dropped, and why; a topic that a line
+// elsewhere links keeps its name.
 
+import { AppError } from '../../src/base/errors.ts';
 import { allOf, type Sql } from '../../src/db/sql.ts';
 import { type By, type Committed, commit, type FileChange } from '../../src/memory/commit.ts';
-import { headAt, isPinned } from '../../src/memory/file-rows.ts';
+import { headAt } from '../../src/memory/file-rows.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { generatedLines, INDEX, type IndexSize, withBuiltIndex } from '../../src/memory/memory-index.ts';
 import { restsOf } from '../../src/memory/rests.ts';
 import { readLines } from '../../src/memory/text/blocks.ts';
 import { linksIn } from '../../src/memory/text/index-file.ts';
-import {
-  applyEdit,
-  editsOf,
-  followLinks,
-  refuseLinks,
-  renamed,
-  type TopicEdit,
-} from '../../src/memory/text/operations.ts';
+import { applyEdit, editsOf, renamed, type TopicEdit } from '../../src/memory/text/operations.ts';
 import type { Left } from '../../src/memory/text/proposed-operations.ts';
-import { editLines, lineId, parseTopic, withoutMark } from '../../src/memory/text/topic.ts';
+import { lineId, withoutMark } from '../../src/memory/text/topic.ts';
 import { type Change, rowOf } from '../../src/memory/undo-rows.ts';
 import {
   entryIds,
@@ -101,7 +95,7 @@ export function landOperations(checked: Checked, at: LandAt): Promise<DreamOutpu
   const memory = at.memory.id;
   const edits = editsOf(operations, context);
   return landTopics(at, edits.flatMap(pathsOf), async (sql) => {
-    const { files, links } = await changesOf(sql, memory, operations, context);
+    const files = await changesOf(sql, memory, operations, context);
     return {
       files,
       more: { operations: toldOf(checked, edits), refused, left },
@@ -111,25 +105,24 @@ export function landOperations(checked: Checked, at: LandAt): Promise<DreamOutpu
           const file = heads[n]?.id ?? fileOf(edit, context);
           if (file) for (const entry of await writeRests(change, { memory, file, edit })) lost.add(entry);
         }
-        await links.rows(change);
         await settle(change, memory, { checked, lost });
       },
     };
   });
 }
 
-/** What operations do to files as they stand, and to lines that link what they rename. */
+/** What operations do to files as they stand. */
 export async function changesOf(
   sql: Sql,
   memory: string,
   operations: Operation[],
   context: NightContext,
-): Promise<{ files: FileChange[]; links: Relinked }> {
+): Promise<FileChange[]> {
   const edits = editsOf(operations, context);
-  const links = await relinked(sql, memory, edits);
+  await refuseLinked(sql, memory, edits);
   const files: FileChange[] = [];
   for (const edit of edits) files.push(await changeOf(sql, memory, edit));
-  return { files: [...files, ...links.files], links };
+  return files;
 }
 
 interface TopicsPlan {
@@ -268,68 +261,23 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
   });
 }
 
-type Relinked = { files: FileChange[]; rows(change: Change): Promise<void> };
-
-/** What follows these edits in other files. Errors: `refused` where a line that no dream wrote links a topic that is renamed. */
-export async function relinked(sql: Sql, memory: string, edits: readonly TopicEdit[]): Promise<Relinked> {
-  const renames = new Map(
-    edits.flatMap(({ renamedFrom, path }) => (renamedFrom === undefined ? [] : [[renamedFrom, path] as const])),
-  );
-  if (renames.size === 0) return { files: [], rows: async () => {} };
-  const generated = await generatedLines(sql, memory);
-  const index = readLines((await headAt(sql, memory, INDEX))?.content?.toString() ?? '');
-  const own = index.flatMap(({ text }) => (generated.has(lineId(text)) ? [] : text));
-  refuseLinks(own, INDEX, renames);
-  const touched = new Set(edits.flatMap(({ path, renamedFrom }) => [path, renamedFrom]));
-  const moved: { file: string; path: string; lines: { id: string; text: string; sources: string[] }[] }[] = [];
-  for (const path of await linking(sql, memory, [...renames.keys()])) {
-    const head = touched.has(path) ? null : await headAt(sql, memory, path);
-    const text = head?.content?.toString();
-    if (!head || text === undefined) continue;
-    const rests = Map.groupBy(
-      (await restsOf(sql, memory, head.id)).filter(({ source }) => source.startsWith('e_')),
-      ({ line }) => line,
-    );
-    const lines = parseTopic(path, text).lines.filter((line) => linksIn(line.text).some((to) => renames.has(to)));
-    const others = isPinned(path, text) ? lines : lines.filter(({ id }) => !rests.has(id));
-    const texts = others.map((line) => line.text);
-    refuseLinks(texts, path, renames);
-    const sourcesOf = (id: string) => (rests.get(id) ?? []).map(({ source }) => source);
-    const now = lines.map(({ id, text: said }) => ({ id, text: followLinks(said, renames), sources: sourcesOf(id) }));
-    if (now.length > 0) moved.push({ file: head.id, path, lines: now });
-  }
-  return {
-    files: moved.map(({ path, lines }) => ({
-      path,
-      make: (current) =>
-        lines.reduce(
-          (text: string | null, line) => text && editLines(text, { remove: new Set([line.id]), add: [line.text] }),
-          current,
-        ),
-    })),
-    async rows(change) {
-      for (const { file, lines } of moved) {
-        for (const { id, text, sources } of lines) {
-          for (const source of sources) {
-            await change.drop('rests', { memory, file, line: id, source });
-            await change.put('rests', { memory, file, line: lineId(text), source });
-          }
-        }
-      }
-    },
-  };
-}
-
-/** The topics, those put away too, of which a line may link one of these files. */
-async function linking(sql: Sql, memory: string, paths: string[]): Promise<string[]> {
-  const found = new Set<string>();
-  for (const to of paths) {
+/** Errors: `refused` where a line of another file links a topic that is renamed: it keeps its name. */
+export async function refuseLinked(sql: Sql, memory: string, edits: readonly TopicEdit[]): Promise<void> {
+  for (const { renamedFrom: to } of edits) {
+    if (to === undefined) continue;
     const rows = await sql.all<{ path: string }>(
       `select distinct file.path from line join file on file.memory = line.memory and file.id = line.file
-       where line.memory = ? and line.text like ? and file.meta is not null and file.path is not null`,
-      ...[memory, `%${to}%`],
+       where line.memory = ? and line.text like ? and file.path <> ?`,
+      ...[memory, `%${to.toLowerCase()}%`, to],
     );
-    for (const { path } of rows) found.add(path);
+    const generated = await generatedLines(sql, memory);
+    for (const path of [INDEX, ...rows.map((row) => row.path)]) {
+      const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';
+      const own = readLines(text).filter((line) => path !== INDEX || !generated.has(lineId(line.text)));
+      if (!own.some((line) => linksIn(line.text).includes(to))) continue;
+      throw new AppError('refused', `A line of ${path} links ${to}, so it keeps its name.`, {
+        remedy: 'Leave the name.',
+      });
+    }
   }
-  return [...found].sort();
 }

@@ -21,7 +21,7 @@ import { MOST_PROBLEMS, ProposedOperations, replyTo } from '../../src/memory/tex
 import { withoutTagLines } from '../../src/rules/as-read.ts';
 import { linesOut, type Operation, sessionOf } from '../../src/rules/dream-context.ts';
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
-import { relinked } from './dream-landing.ts';
+import { refuseLinked } from './dream-landing.ts';
 import { type Shown, type Slice, select, slicesOf } from './dream-slices.ts';
 import {
   contextOf,
@@ -126,7 +126,7 @@ function proposedFor(place: DraftPlace, { memories, memory }: ProposeDeps): Prop
     limits: memories.limits,
     read: (operation) => answered(() => readNamed(operation, place, memory.dir)),
     keepsName: async (rename) => {
-      const [linked = null] = await answered(() => relinked(place.sql, place.memory, editsOf([rename], context)));
+      const [linked = null] = await answered(() => refuseLinked(place.sql, place.memory, editsOf([rename], context)));
       return linked;
     },
   });

@@ -281,7 +281,8 @@ const MOST_WORDS = 12;
 /** Words that more lines than these hold tell little, and cost most. */
 const MOST_LINES = 2_000;
 
-class NearLines {
+/** Lines by their words. */
+export class NearLines {
   readonly #lines: NearLine[];
   readonly #byWord = new Map<string, NearLine[]>();
   readonly #usualSize: number;

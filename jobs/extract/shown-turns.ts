@@ -18,8 +18,7 @@ import { type ExcerptTurn, type Segment, segmentsOf } from '../../src/transcript
 import { estimateTokens } from '../../src/transcript/excerpt/tokens.ts';
 import { triedIn } from '../../src/transcript/excerpt/tried.ts';
 import type { Session } from '../../src/transcript/session.ts';
-import type { SortedTurns } from './pending-turns.ts';
-import type { TurnRange } from './turn-ranges.ts';
+import type { SortedTurns, TurnRange } from './pending-turns.ts';
 
 /** What the extractor continues: an excerpt of the transcript, or the request that it holds. */
 export type Fork = 'excerpt' | 'prefix';

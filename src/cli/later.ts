@@ -1,7 +1,7 @@
 // Work that is put into the inbox for a worker: sessions that are given, all that a sweep finds, what is to be learned again, a dream.
 
 import { resolve } from 'node:path';
-import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
+import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS } from '../base/time.ts';
 import type { JobKind } from '../memory/job-rows.ts';

@@ -3,7 +3,7 @@
 
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import type { Fork } from '../../jobs/extract/shown-turns.ts';
-import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
+import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import { requireAccess } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, describeError, onAppError } from '../base/errors.ts';

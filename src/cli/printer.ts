@@ -10,13 +10,13 @@ import { priceOf } from '../base/config/prices.ts';
 import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import type { EntryRow } from '../memory/entries.ts';
+import { stateWord } from '../memory/entries.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
-import { stateWord } from '../worker/session-ranges.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
 async function placeNamed(app: App, id: string): Promise<string> {

@@ -57,7 +57,7 @@ const review: CommandSpec<ReviewOptions> = {
   ],
   json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
   more: `Where config.json says review, or dream --review, a dream changes nothing: what it would do waits here. What is
-stale (its topic or an entry changed since) cannot be accepted; the next dream makes it again.
+stale (its lines or an entry changed since) cannot be accepted; the next dream makes it again.
 Each decision is a job that nocturne undo takes back. Exit code 3 where something asked for was not done.`,
   examples: ['review --accept prop_0123abcd'],
   run: (call) =>

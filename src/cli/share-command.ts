@@ -11,19 +11,17 @@ import {
   type CreateReport,
   checkMemorySnapshot,
   createMemorySnapshot,
+  memorySnapshotDir,
   type SnapshotCheck,
   type SnapshotTopic,
 } from '../../jobs/snapshot.ts';
-import type { Config } from '../base/config/config.ts';
 import { AppError } from '../base/errors.ts';
 import { readTextNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { shortId } from '../memory/short-ids.ts';
-import { memorySnapshotDir } from '../memory/text/team-topic.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
-import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';
 import { type CommonOptions, MEMORY, printDone, requirePerson, withApp, withMemory } from './cli-options.ts';
@@ -137,7 +135,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
   name: 'snapshot check',
   about: 'whether there is a snapshot, or a newer one, and what applying it would do',
   options: [['--diff', 'show how each topic differs from the one here'], ...MEMORY],
-  json: '{ state, snapshot, applied, topics: [{ path, step, lines }], ownChanges }',
+  json: '{ state, snapshot, applied, topics: [{ path, step, lines }] }',
   more: 'Exit code: 0 nothing to apply, 3 a snapshot waits to be applied, 1 it is broken.',
   examples: ['snapshot check --diff'],
   run: (call) =>
@@ -145,7 +143,7 @@ const check: CommandSpec<CommonOptions & { diff?: boolean }> = {
       const { diff, json } = call.options;
       const tree = treeTop();
       const found = await checkMemorySnapshot(tree, { memories: app.memories, memory });
-      print(json ? found : describeCheck(found, app.config));
+      print(json ? found : describeCheck(found));
       for (const { path } of diff && !json ? found.topics : []) {
         const theirs = readTextNow(join(memorySnapshotDir(tree), path)) ?? '';
         const ours = (memory && (await app.files(memory).read({ path }))?.text) ?? '';
@@ -180,20 +178,18 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   return [head, ...lines];
 }
 
-function describeCheck(check: SnapshotCheck, config: Config): string {
-  const { state, snapshot, applied, topics, ownChanges } = check;
-  const made = snapshot ? ` of ${sayTime(snapshot.createdAt, config)}` : '';
+function describeCheck(check: SnapshotCheck): string {
+  const { state, snapshot, applied, topics } = check;
   const said = {
     none: 'no memory snapshot in this working tree',
-    'not-applied': `${snapshot?.id}${made} was not applied yet`,
-    newer: `${snapshot?.id}${made} is newer than ${applied?.id}, which was applied`,
-    'up-to-date': `${snapshot?.id}: up to date`,
-    older: `${snapshot?.id} is older than ${applied?.id}, which was applied`,
+    'not-applied': `${snapshot} was not applied yet`,
+    newer: `${snapshot} is newer than ${applied?.id}, which was applied`,
+    'up-to-date': `${snapshot}: up to date`,
+    older: `${snapshot} is older than ${applied?.id}, which was applied`,
   }[state];
   return [
     said,
     ...(state === 'older' ? [] : topics.filter(({ step }) => step !== 'own').map(describeTopic)),
-    ...ownChanges.map((path) => `  own change  ${path}`),
     ...(isOffered(check) ? ['nocturne snapshot apply takes it in; check --diff shows it.'] : []),
   ].join('\n');
 }

@@ -185,7 +185,7 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
       ({ notBefore, why }) =>
         `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,
     ),
-    ...found.failures.filter(({ isOver }) => !isOver).map((failure) => `failed      ${sayFailure(failure, config)}`),
+    ...found.failures.map((failure) => `failed      ${sayFailure(failure, config)}`),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
   ].join('\n');

@@ -23,7 +23,6 @@ import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefo
 import { NOTHING_TOLD } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { countLines } from '../memory/recall/recall-words.ts';
-import { memorySnapshotDir, sayOffer } from '../memory/text/team-topic.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-places.ts';
 
@@ -201,8 +200,8 @@ async function build(
 /** What the repository hands on, and the memory never took in. */
 async function offersTo(row: MemoryRow | null, { cwd, opened }: { cwd: string; opened: Opened | null }) {
   const tree = checkoutRoot(cwd);
-  if (tree === null || !isDirectory(memorySnapshotDir(tree))) return [];
-  const { offeredSnapshot } = await import('../../jobs/snapshot.ts');
+  if (tree === null || !isDirectory(join(tree, '.claude', 'memory-snapshot'))) return [];
+  const { offeredSnapshot, sayOffer } = await import('../../jobs/snapshot.ts');
   const offer = await offeredSnapshot(tree, opened && row && { sql: opened.db, id: row.id });
   return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
 }

@@ -215,6 +215,10 @@ export type TurnState = 'done' | 'skipped' | 'gave_up' | 'undone';
 /** Why a range was skipped. `own-write`: the agent wrote it down itself. `assumed`: it is taken for covered after a loss. */
 export type SkipReason = 'private' | 'own-write' | 'declined' | 'assumed';
 
+/** A state of a range, or why it was skipped, as people and JSON read it. */
+const WORDS: Record<string, string> = { 'own-write': 'main-agent', gave_up: 'gave-up' };
+export const stateWord = (word: string) => WORDS[word] ?? word;
+
 /** A row of the table `turn`. */
 export interface TurnRow {
   /** Id of the session's row. */

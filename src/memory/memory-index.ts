@@ -1,25 +1,15 @@
 // MEMORY.md beside the changes of topics: built anew from all of them, as a dream does, or following what others than dreams
 // change, so that nobody is told an old description and a new topic is found at once. Both in the commit of those changes.
 // Promises: it touches no line that nocturne did not write, and no index that is pinned; following begins none, leaves one alone
-// that a repository carries, keeps the order of lines, and where there is no room for all leaves what is new to the next dream.
+// that a repository carries, keeps the order of lines, and where there is no room for all leaves it to the next dream.
 
-import { allOf, type Sql } from '../db/sql.ts';
+import type { Sql } from '../db/sql.ts';
 import type { Committed, FileChange, Staged } from './commit.ts';
 import { type Actor, headAt, isPinned } from './file-rows.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
-import {
-  type BuiltIndex,
-  buildIndex,
-  GROUPS,
-  INDEX_CAPS,
-  type IndexTopic,
-  indexLine,
-  isOverflow,
-  linksIn,
-  OVERFLOW_LINE,
-} from './text/index-file.ts';
+import { type BuiltIndex, buildIndex, GROUPS, type IndexTopic, isOverflow, OVERFLOW_LINE } from './text/index-file.ts';
 import { isTopicPath, lineId } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
@@ -109,14 +99,15 @@ export async function withFollowingIndex(
   if (ids.size === 0) return { files, rows: NO_ROWS };
   let followed: string[] | undefined;
   const make = async (current: string | null) => {
-    if (current === null || isPinned(INDEX, current)) return current;
-    // Of an index without room for all, only its own lines change.
-    const topics = await livingTopics(sql, memory, isFull(current) ? linksIn(current) : undefined);
+    const isFull = readLines(current ?? '').some(({ text }) => OVERFLOW_LINE.test(text));
+    if (current === null || isFull || isPinned(INDEX, current)) return current;
     const generated = linesAmong(current, ids);
-    const now = withTopicsOfNow(current, generated, topics) ?? withLinesOfNow(current, generated, topics);
-    if (Buffer.byteLength(now.text) > INDEX_CAPS.bytes) return current;
-    followed = now.generated;
-    return now.text;
+    const order = new Map(generated.map((line, at) => [pathIn(line), at]));
+    const topics = await livingTopics(sql, memory);
+    const built = buildIndex({ current, generatedBefore: new Set(generated), topics, order });
+    if (built.overflow.length > 0 || built.handWrittenOverCaps) return current;
+    followed = built.generated;
+    return built.text;
   };
   const all = [...files, { path: INDEX, make }];
   return {
@@ -125,14 +116,12 @@ export async function withFollowingIndex(
   };
 }
 
-/** The living topics as they stand by then: all, or those of these paths. */
-async function livingTopics(sql: Sql, memory: string, only?: readonly string[]): Promise<IndexTopic[]> {
+/** The living topics as they stand by then. */
+async function livingTopics(sql: Sql, memory: string): Promise<IndexTopic[]> {
   const select = `select file.path, file.meta, topic_use.used_at as "usedAt" from file
     left join topic_use on topic_use.memory = file.memory and topic_use.file = file.id
     where file.memory = ? and file.meta is not null and file.path is not null`;
-  type Card = { path: string; meta: string; usedAt: string | null };
-  const ofPaths = `${select} and file.path in (#)`;
-  const cards = only ? await allOf<Card>(sql, ofPaths, only, memory) : await sql.all<Card>(select, memory);
+  const cards = await sql.all<{ path: string; meta: string; usedAt: string | null }>(select, memory);
   return cards.flatMap(({ path, meta, usedAt }) => {
     const { description, type, pinned } = JSON.parse(meta);
     return isTopicPath(path) ? { path, description, type, pinned, usedAt: usedAt ?? '' } : [];
@@ -169,38 +158,6 @@ async function keepGenerated(
   const after = new Set(generated.map(lineId));
   for (const line of ids) if (!after.has(line)) await change.drop('rests', { memory, file, line, source: GENERATED });
   for (const line of after) if (!ids.has(line)) await change.put('rests', { memory, file, line, source: GENERATED });
-}
-
-type Followed = Pick<BuiltIndex, 'text' | 'generated'>;
-
-/** With a line for each topic that is new, and none for one that is gone; null where there is no such, or no room. */
-function withTopicsOfNow(current: string, generated: string[], topics: IndexTopic[]): Followed | null {
-  if (isFull(current)) return null;
-  const order = new Map(generated.map((line, at) => [pathIn(line), at]));
-  const linked = new Set([...linksIn(current), ...order.keys()]);
-  const living = new Set(topics.map(({ path }) => path));
-  if (topics.every(({ path }) => linked.has(path)) && [...order.keys()].every((path) => living.has(path))) return null;
-  const built = buildIndex({ current, generatedBefore: new Set(generated), topics, order });
-  return built.overflow.length > 0 || built.handWrittenOverCaps ? null : built;
-}
-
-function isFull(index: string): boolean {
-  return readLines(index).some(({ text }) => OVERFLOW_LINE.test(text));
-}
-
-/** With each line as its topic is described by now, where the topic is still there. */
-function withLinesOfNow(current: string, generated: string[], topics: IndexTopic[]): Followed {
-  const byPath = new Map(topics.map((topic) => [topic.path, topic]));
-  const now = new Map(
-    generated.map((line) => {
-      const topic = byPath.get(pathIn(line));
-      return [line, topic ? indexLine(topic) : line];
-    }),
-  );
-  const text = readLines(current)
-    .map((line) => (now.get(line.text) ?? line.text) + line.raw.slice(line.text.length))
-    .join('');
-  return { text, generated: [...now.values()] };
 }
 
 /** The file that a line of nocturne's links; empty for one of how many more there are. */

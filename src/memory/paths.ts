@@ -165,7 +165,7 @@ export interface Switches {
   /** Globs. */
   excludedPaths: string[];
   /** ISO-8601 `until`; those that are over are left out. `project` null: everything. */
-  pauses: { project: string | null; until: string | null; isAssumed?: boolean }[];
+  pauses: { project: string | null; until: string | null }[];
   userDir: string;
 }
 
@@ -177,8 +177,6 @@ export interface Enablement {
   pausedUntil?: string | null;
   /** The project that alone is paused. */
   pausedProject?: string;
-  /** It is a pause that nobody made: those that there were could not be read. Memory is recalled all the same. */
-  isAssumed?: boolean;
   /** Whether it is on cannot be told, for settings that cannot be read: what waits goes on waiting. */
   isUnknown?: boolean;
 }
@@ -197,14 +195,13 @@ export type Whereabouts = [cwd: string, ...others: string[]];
 export function decideEnablement(switches: Switches, at?: Whereabouts): Enablement {
   const paused = switches.pauses.find(({ project }) => project === null || (at && isWithin(at, project)));
   if (paused) {
-    const { project, until, isAssumed } = paused;
+    const { project, until } = paused;
     const reason = `${project === null ? PAUSED : `${PAUSED} for ${project}`} until ${until ?? pauseEnd(project)}`;
     return {
       enabled: false,
-      reason: `${reason}${isAssumed ? ', since pauses could not be read' : ''}`,
+      reason,
       pausedUntil: until,
       ...(project !== null && { pausedProject: project }),
-      ...(isAssumed && { isAssumed }),
     };
   }
   const agent = switches.ignoreAgentSwitches ? null : whyAgentIsOff(switches);

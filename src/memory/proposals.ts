@@ -1,14 +1,15 @@
 // Proposals: what a dream in review mode would change, waiting for a person's word. Each is made for what it was checked against: the
-// entries that it is about, as they were said, and every file that it touches or rests on, to the byte. Where one of these is no
-// longer so, the proposal is stale: nobody can accept it, and the next dream makes it anew. A rejected one stays as the memory of
-// that decision. Who makes, renews and performs them is the jobs' business.
+// entries that it is about, as they were said, and the lines that it takes out or rests on. Where one of these is no longer so, the
+// proposal is stale: nobody can accept it, and the next dream makes it anew. A rejected one stays as the memory of that decision. Who
+// makes and performs them is the jobs' business.
 
 import type { Sql } from '../db/sql.ts';
 import { linesOut, type Operation } from '../rules/dream-context.ts';
 import { type EntryRow, entryRow } from './entries.ts';
-import { headAt, shaOf } from './file-rows.ts';
+import { headAt, isPinned, shaOf } from './file-rows.ts';
 import { restsOf } from './rests.ts';
 import type { Archiving } from './text/operations.ts';
+import { parseTopic } from './text/topic.ts';
 import type { Change } from './undo-rows.ts';
 
 /** A file that a proposal touches, or rests on, as it was. */
@@ -16,7 +17,6 @@ export interface FileBase {
   path: string;
   /** Null, here and below: there was no file. */
   file: string | null;
-  sha: string | null;
   /** The id that its description had as a line. */
   description: string | null;
   /** Ids of the lines that are taken out, or that stand for what is dropped. */
@@ -114,9 +114,11 @@ export async function whatChanged(
     if (!isAsItWas(base, edited.get(base.id) ?? (await entryRow(sql, memory, base.id))))
       return `${base.id} is no longer what it was made from.`;
   const replaced = new Set(operations.flatMap(linesOut));
-  for (const { path, file, sha, lines } of files) {
-    const head = await headAt(sql, memory, path);
-    if ((head?.sha ?? null) !== sha) return `${path} was changed since.`;
+  for (const { path, file, lines } of files) {
+    const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';
+    const standing = new Set(lines.length === 0 ? [] : parseTopic(path, text).lines.map(({ id }) => id));
+    if (lines.some((line) => !standing.has(line))) return `${path} was changed since.`;
+    if (isPinned(path, text)) return `${path} is pinned.`;
     // As where a person rejected that it be taken out.
     const rests = new Set(file === null ? [] : (await restsOf(sql, memory, file)).map(({ line }) => line));
     if (lines.some((line) => replaced.has(line) && !rests.has(line)))

@@ -11,8 +11,8 @@ import {
   type ExtractRequest,
   nothingDone,
 } from '../../jobs/extract/extract-report.ts';
+import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import type { ForgetReport, ForgetRequest } from '../../jobs/forget.ts';
-import type { LearnAgainRequest } from '../../jobs/learn-again.ts';
 import type { RedactReport, RedactRequest } from '../../jobs/redact.ts';
 import type { RememberReport, RememberRequest } from '../../jobs/remember.ts';
 import type { Decided, ReviewRequest } from '../../jobs/review.ts';
@@ -336,7 +336,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       return estimateDream(request, { memories, memory, clock, zone, requestTokens, model, price });
     },
     async learnAgain(memory, request, options = {}) {
-      const { learnAgain } = await import('../../jobs/learn-again.ts');
+      const { learnAgain } = await import('../../jobs/extract.ts');
       const extract = (each: ExtractRequest) => extractBy('reprocess', each, { ...options, memory });
       return learnAgain(request, { sql: db, memory, extract, onReport: options.onReport });
     },

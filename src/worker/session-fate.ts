@@ -2,13 +2,24 @@
 // rows and the transcript, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
+import type { KnownTurn } from '../../jobs/extract/pending-turns.ts';
 import { type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
 import { AppError, describeError, isAppError, isErrorCode, ruleOf } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { isObject } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
-import { entriesWhere } from '../memory/entries.ts';
+import { allOf } from '../db/sql.ts';
+import {
+  coverageOf,
+  type EntryRow,
+  entriesAmong,
+  entriesWhere,
+  type Interval,
+  intervalOf,
+  stateWord,
+  type TurnRow,
+} from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { proposalsAbout } from '../memory/proposals.ts';
 import { declinedBefore, openTranscript, type SessionRow } from '../memory/session-rows.ts';
@@ -17,12 +28,10 @@ import { lookIntoSpool } from '../queue/spool.ts';
 import { toldKind } from '../rules/dream-context.ts';
 import { buildExcerpts } from '../transcript/excerpt/excerpt.ts';
 import { findSessions } from '../transcript/find-sessions.ts';
-import type { Message } from '../transcript/messages.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import type { App } from './compose.ts';
 import { gateOf } from './gate.ts';
 import { whyLeft } from './ingest.ts';
-import { rangesOf, type SessionRange, skippedIn } from './session-ranges.ts';
 
 export type SessionFate = Awaited<ReturnType<typeof fateOf>>;
 
@@ -125,36 +134,33 @@ export async function sayProposals({ db }: App, memory: string, entry: string): 
   });
 }
 
-/** What its work failed with, last first. `isOver`: the same work was done since, so that only data has it. */
+/** What its work failed with since it was done last, last first; what was given up was not done by whatever succeeded since. */
 async function failuresOf(
   { db }: App,
   { row, item, ranges }: { row?: SessionRow; item?: InboxRow; ranges: SessionRange[] },
 ) {
-  const told = (code: string | null, message: string | null, at: string) => {
-    return { code, class: code && isErrorCode(code) ? ruleOf(code).class : 'unknown', message: message ?? '', at };
+  const told = (code: string | null, message: string | null) => {
+    return { code, class: code && isErrorCode(code) ? ruleOf(code).class : 'unknown', message: message ?? '' };
   };
-  const jobs = row
-    ? await db.all<Record<'id' | 'status' | 'outcome' | 'at', string> & Record<'code' | 'error', string | null>>(
-        `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
-         order by created_at desc, case when error is null then 0 else 1 end, id limit 5`,
-        row.id,
-      )
-    : [];
+  const jobs = await db.all<
+    Record<'id' | 'status' | 'outcome' | 'at', string> & Record<'code' | 'error', string | null>
+  >(
+    `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
+     order by created_at desc, case when error is null then 0 else 1 end, id limit 5`,
+    row?.id ?? '',
+  );
   const done = jobs.findIndex(
     ({ status, error, outcome }) => status !== 'running' && !error && outcome !== 'interrupted',
   );
-  // What was given up was not done by whatever succeeded since.
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
-  const ended = jobs.map(({ id: key, code, error, at: endedAt }, at) => {
-    const isOver = isDone && at > done;
-    return { ...told(code, error, endedAt), key, state: 'ended' as const, attempts: null, tries: null, isOver };
+  const failed = jobs.slice(0, isDone ? done : jobs.length).flatMap(({ id: key, code, error, at }) => {
+    return error ? { ...told(code, error), at, key, state: 'ended' as const, attempts: null, tries: null } : [];
   });
-  const failed = ended.filter(({ message }) => message !== '');
   if (!item || item.code === null) return failed;
-  const { code, key, attempts } = item;
+  const { code, key, attempts, since: at } = item;
   const tries = isErrorCode(code) ? ruleOf(code).tries : null;
   const state = item.state === 'failed' ? ('failed' as const) : ('retrying' as const);
-  return [{ ...told(code, item.error, item.since), key, state, attempts, tries, isOver: false }, ...failed];
+  return [{ ...told(code, item.error), at, key, state, attempts, tries }, ...failed];
 }
 
 /** What its transcript holds, and what became of that. */
@@ -165,14 +171,10 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
   try {
     const copiesDir = `${config.home}/copies`;
     session = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine, copiesDir }));
-    const speakers: Partial<Record<Message['speaker'], number>> = {};
     const opened = session;
-    let abandoned = 0;
     const writes = new Map<string, string>();
     async function* messages() {
       for await (const message of opened.messages()) {
-        speakers[message.speaker] = (speakers[message.speaker] ?? 0) + 1;
-        if (message.isAbandoned) abandoned += 1;
         for (const part of message.parts) {
           const path = part.kind === 'call' && isObject(part.input) ? part.input.file_path : undefined;
           if (typeof path === 'string') writes.set(message.id, path);
@@ -191,10 +193,8 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
     );
     const left = await whyLeft(app, opened);
     const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', writes, why: left?.why ?? 'they wait' });
-    const { format, sizeBytes } = opened;
-    const offered = await offeredOf(app, sorted);
-    const apart = { lines: opened.unreadableLines, abandoned, byProgram: (speakers.harness ?? 0) - abandoned };
-    const holds = { format, sizeBytes, speakers, offered, skipped: skippedIn(ranges, apart) };
+    const { format, sizeBytes, unreadableLines } = opened;
+    const holds = { format, sizeBytes, unreadableLines, offered: await offeredOf(app, sorted) };
     return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -252,4 +252,112 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   if (declined > 0)
     return `Nothing by itself: ${say(declined, ['was', 'were'])} declined at set-up. nocturne learn ${found.transcript} takes them.`;
   return 'Nothing: all of it is covered.';
+}
+
+// The turns in ranges of one fate each.
+
+/** Consecutive turns of one fate, or a part of one turn. */
+interface SessionRange {
+  from: string;
+  to: string;
+  turns: number;
+  /** Of a part of a turn: its first and its last message. */
+  messages: { from: string; through: string } | null;
+  state: string;
+  why: string;
+  /** Where the main agent wrote it down itself. */
+  wrote: string | null;
+  /** The job that covered them, and when it ended. */
+  job: string | null;
+  at: string | null;
+}
+
+/** Why turns in a state would not be shown to the model now. */
+const WHY: Record<string, string> = {
+  open: 'they may still go on',
+  own: "they are nocturne's own agent at work, or an edited prompt was sent in their place",
+  recorded: 'they were extracted before',
+  nothing: 'they were extracted before, and nothing in them was worth keeping',
+  'main-agent': 'the main agent itself wrote them down in a memory',
+  private: 'something in them is marked as private',
+  'gave-up': 'extracting them failed, and was given up',
+  assumed: 'they were extracted before the database was lost',
+  undone: 'their extraction was undone',
+  declined: 'they are from before nocturne was set up, and were declined',
+};
+
+/** `writes`: which file a message's call wrote, by message; `why`: what keeps what is pending waiting. */
+async function rangesOf(
+  { db }: App,
+  sorted: SortedTurns,
+  { memory, writes, why }: { memory: string; writes: ReadonlyMap<string, string>; why: string },
+): Promise<SessionRange[]> {
+  const rows = await coverageOf(db, memory, sorted.turns);
+  const taught = await entriesAmong(db, memory, { column: 'turn', of: sorted.turns.map(({ id }) => id) });
+  const jobs = [...new Set(rows.flat().map((row) => row.job))];
+  const ended = await allOf<{ id: string; at: string | null }>(
+    db,
+    'select id, ended_at as at from job where id in (#)',
+    jobs,
+  );
+  const endedAt = new Map(ended.map(({ id, at }) => [id, at]));
+  const ranges: SessionRange[] = [];
+  for (const [n, turn] of sorted.turns.entries()) {
+    const parts = partsOf(turn, { rows: rows[n] ?? [], sorted, taught });
+    const isLast = n === sorted.turns.length - 1;
+    if (parts.length === 0) {
+      // What the agent wrote in a turn that may go on is covered once that is over.
+      const state = sorted.written.has(turn.id) ? 'main-agent' : sorted.unsettled > 0 && isLast ? 'open' : 'own';
+      parts.push({ start: 0, end: turn.messageIds.length - 1, state, job: null });
+    }
+    for (const { start, end, state, job } of parts) {
+      const ids = turn.messageIds.slice(start, end + 1);
+      const messages = parts.length > 1 ? { from: ids[0] ?? '', through: ids.at(-1) ?? '' } : null;
+      const wrote = state === 'main-agent' ? (ids.flatMap((id) => writes.get(id) ?? []).at(-1) ?? null) : null;
+      const last = ranges.at(-1);
+      const isAlike = last?.state === state && last.job === job && last.wrote === wrote;
+      if (last && isAlike && !last.messages && !messages) {
+        last.to = turn.id;
+        last.turns += 1;
+        continue;
+      }
+      const at = (job && endedAt.get(job)) || null;
+      ranges.push({ from: turn.id, to: turn.id, turns: 1, messages, state, why: WHY[state] ?? why, wrote, job, at });
+    }
+  }
+  return ranges;
+}
+
+type PartOfTurn = Interval & { state: string; job: string | null };
+
+/** In the order of their messages: what is covered, what code covers, what is pending. */
+function partsOf(
+  { id, messageIds: ids }: KnownTurn,
+  { rows, sorted, taught }: { rows: readonly TurnRow[]; sorted: SortedTurns; taught: readonly EntryRow[] },
+): PartOfTurn[] {
+  const whole = { start: 0, end: ids.length - 1 };
+  const known = rows.flatMap((row): PartOfTurn[] => {
+    const at = intervalOf(row, ids) ?? (row.through === '' ? whole : null);
+    return at ? [{ ...at, state: stateOf(row, { ids, at, taught }), job: row.job }] : [];
+  });
+  const isKnown = ({ start, end }: Interval) => known.some((part) => part.start <= start && part.end >= end);
+  const byCode = sorted.byCode.flatMap(({ range, reason }): PartOfTurn[] => {
+    const at = range.turn.id === id ? intervalOf(range, ids) : null;
+    return at && !isKnown(at) ? [{ ...at, state: stateWord(reason), job: null }] : [];
+  });
+  const pending = sorted.pending.get(id);
+  const open = pending && intervalOf(pending, ids);
+  return [...known, ...byCode, ...(open ? [{ ...open, state: 'pending', job: null }] : [])].sort(
+    (a, b) => a.start - b.start,
+  );
+}
+
+function stateOf(
+  row: TurnRow,
+  { ids, at, taught }: { ids: readonly string[]; at: { start: number; end: number }; taught: readonly EntryRow[] },
+): string {
+  if (row.state !== 'done') return stateWord(row.state === 'skipped' ? (row.reason ?? 'assumed') : row.state);
+  const isIn = (message = '') => ids.indexOf(message) >= at.start && ids.indexOf(message) <= at.end;
+  const gave = taught.some(({ turn, evidence }) => turn === row.id && isIn(evidence[0]?.message));
+  return gave ? 'recorded' : 'nothing';
 }

@@ -84,13 +84,13 @@ test('what is dismissed is off the list, and why tells its failure until a perso
   expect(await explained()).toMatchObject({
     ranges: [{ state: 'gave-up' }],
     next: expect.stringContaining('given up'),
-    failures: [{ state: 'ended', isOver: false }],
+    failures: [{ state: 'ended' }],
     isTold: true,
   });
   mend();
   await testing.nocturne('retry', session.id);
   expect(await workDue(testing)).toMatchObject([{ outcome: 'nothing-worth-keeping' }]);
-  expect(await explained()).toMatchObject({ failures: [{ state: 'ended', isOver: true }], isTold: false });
+  expect(await explained()).toMatchObject({ failures: [], isTold: false });
 });
 
 test('retry by the beginning of an id that two sessions have is refused with both, and nothing is tried', async () => {
@@ -189,12 +189,6 @@ test('why, transcript and status tell the parts of a turn apart, and which write
   expect(why.match(/part of 1 {2}main-agent: the main agent itself wrote/g)).toHaveLength(2);
   expect(why).toContain(`in a memory, ${testing.dir}/b.md, just now\n`);
   expect(why).toMatch(/^taught {6}feedback {3}Always use pnpm\.$/m);
-  const told = await testing.json<{ holds: { skipped: object[] } }>('why', session.path);
-  expect(told.holds.skipped).toContainEqual({
-    what: 'parts',
-    count: 2,
-    why: expect.stringContaining('main agent itself'),
-  });
   expect(await testing.json('--json')).toMatchObject({ turns: { 'main-agent': 2, recorded: 1 } });
 });
 

@@ -1,6 +1,6 @@
 // Review at the command line: one by one at a terminal, by options for scripts, and how others tell that something waits.
 
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ShownProposal } from '../../jobs/dream/dream-approval.ts';
@@ -166,11 +166,12 @@ test('a dream that works meanwhile is told of at the terminal', async () => {
 
 test('what is stale or unknown is told with exit code 3 and changes nothing', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
-  const mine = '---\ntype: feedback\n---\n- Mine.\n';
-  writeFileSync(join(testing.dir, 'working-agreements.md'), mine);
+  const logs = join(testing.dir, 'logs');
+  const log = join(logs, String(readdirSync(logs, { recursive: true }).find((name) => String(name).endsWith('.md'))));
+  writeFileSync(log, readFileSync(log, 'utf8').replace('.\n', ', as far as that goes.\n'));
   const ended = await runHere(['review', '--accept-all'], testing.environment);
-  expect(ended).toMatchObject({ code: 3, stdout: expect.stringContaining('working-agreements.md was changed since.') });
-  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toBe(mine);
+  expect(ended).toMatchObject({ code: 3, stdout: expect.stringContaining('is no longer what it was made from.') });
+  expect(existsSync(join(testing.dir, 'working-agreements.md'))).toBe(false);
   expect(await runHere(['review', '--accept', 'prop_00000000'], testing.environment)).toMatchObject({ code: 3 });
 });
 

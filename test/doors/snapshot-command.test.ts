@@ -89,7 +89,7 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
 test('a broken snapshot is an error of its commands, a warning of doctor, and nothing to a session', async () => {
   const ada = colleague();
   mkdirSync(join(ada.tree, '.claude/memory-snapshot'), { recursive: true });
-  writeFileSync(join(ada.tree, '.claude/memory-snapshot/manifest.json'), '{ "version": 7 }');
+  writeFileSync(join(ada.tree, '.claude/memory-snapshot/deploys.md'), 'no\0text');
   expect(await ada.nocturne('snapshot', 'apply')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('cannot be used'),

@@ -1,9 +1,7 @@
 // The operations of a dream: their shape, as a model sends them, and what a list of checked ones makes of topics. Pure: topics and texts
-// in, texts out. What code lets through is decided in rules/operation-rules.ts; performing is the dream's commit. Where a topic is
-// renamed, links to it follow in lines that nocturne wrote; a person's line is not changed, so a topic that one links keeps its name.
+// in, texts out. What code lets through is decided in rules/operation-rules.ts; performing is the dream's commit.
 
 import { z } from 'zod';
-import { AppError } from '../../base/errors.ts';
 import { hasUnseen } from '../../base/text/wording.ts';
 import type { Day } from '../../base/time.ts';
 import { withoutTagLines } from '../../rules/as-read.ts';
@@ -31,7 +29,7 @@ import { operationFaults } from '../../rules/operation-rules.ts';
 import { isMemoryPath } from '../memory-paths.ts';
 import { MEMORY_TYPES, type MemoryType } from '../memory-types.ts';
 import { bodyStart, readFrontmatter, setKeys } from './frontmatter.ts';
-import { linksIn } from './index-file.ts';
+import { cutDescription } from './index-file.ts';
 import { editLines, isTopicName, isTopicPath, lineId, markSeenOnce, newTopic, parseTopic } from './topic.ts';
 
 const ids = z.array(z.string().min(1).max(100)).max(2_000);
@@ -49,9 +47,10 @@ const oneLine = (most: number) =>
     .refine((text) => !/<!--|-->/.test(text.replace(/`[^`]*`/g, '')), 'must not hold a comment');
 const reason = oneLine(500);
 const lineText = oneLine(1_000).refine(isLine, 'must be words that can stand in a list: no rule, no bare marker');
-/** Of a longer one, as it is proposed, the beginning is taken (check.ts). */
-export const DESCRIPTION_CHARACTERS = 120;
-const description = oneLine(DESCRIPTION_CHARACTERS).refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
+/** Of a longer one the beginning is taken. */
+const description = oneLine(10_000)
+  .transform((text) => cutDescription(text, 120))
+  .refine((text) => !/[[\]]/.test(text), 'must not hold brackets');
 const topic = z.string().refine(canBeTopic, 'must be the name of a topic file, without .md');
 
 /** @internal */
@@ -326,23 +325,3 @@ export function entryLines(
 
 /** A session as entries name it, of which only matters whether it is another one. */
 export const nameOfSession = (at: number) => `s${at + 1}`;
-
-/** Throws `refused` where one of these lines, which are a person's, links a topic that is renamed; `renames`: from path to path. */
-export function refuseLinks(lines: string[], path: string, renames: Map<string, string>): void {
-  const to = lines.flatMap(linksIn).find((each) => renames.has(each));
-  if (to === undefined) return;
-  throw new AppError('refused', `A person's line of ${path} links ${to}, so it keeps its name.`, {
-    remedy: 'Leave the name.',
-  });
-}
-
-/** A line with its links as they are once topics have other names. */
-export function followLinks(text: string, renames: Map<string, string>): string {
-  return text.replace(
-    /([[(](?:\.\/)?)([^[\]()\n]+\.md)(?=(?:#[^[\]()\n]*)?[\])])/gi,
-    (whole, open: string, to: string) => {
-      const now = renames.get(to);
-      return now === undefined ? whole : open + now;
-    },
-  );
-}

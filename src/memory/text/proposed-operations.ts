@@ -18,7 +18,7 @@ import {
   topicOfLine,
   withAgain,
 } from '../../rules/dream-context.ts';
-import { DESCRIPTION_CHARACTERS, faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
+import { faultsOf, operationSchema, proposalListSchema, sayUnplaced } from './operations.ts';
 import { withoutMark } from './topic.ts';
 
 /** What operations are checked against. */
@@ -40,15 +40,11 @@ interface Sent {
   operation: Operation | null;
   /** What is wrong with its shape, or with what it names. */
   problems: string[];
-  /** What was mended of it, of which nothing is to be sent again. */
-  note?: string;
 }
 
 export interface Verdict {
   /** What is wrong, a sentence each, with the operation's number. */
   problems: string[];
-  /** What was mended, a sentence each: nothing is to be sent again for it. */
-  notes: string[];
   /** Numbers of the operations of the last call that stand. */
   standing: number[];
   /** Entries that no standing operation is about. */
@@ -59,17 +55,15 @@ export interface Verdict {
 export const MOST_PROBLEMS = 40;
 
 /** What the model is told: nothing more where all stands, else what is to be sent again. */
-export function replyTo({ problems, notes, standing, left }: Verdict) {
-  if (problems.length === 0) {
-    return { text: ['Accepted. Nothing more is to be done.', ...notes].join('\n'), isError: false, endsRun: true };
-  }
+export function replyTo({ problems, standing, left }: Verdict) {
+  if (problems.length === 0) return { text: 'Accepted. Nothing more is to be done.', isError: false, endsRun: true };
   const said = problems.slice(0, MOST_PROBLEMS);
   const stands = `These stand, and are not to be sent again: operations ${standing.join(', ')}.`;
   const again =
     left.length > 0 ? `Send only operations for what is left: ${left.join(', ')}.` : 'Send what is wrong again.';
   return {
-    text: [...(standing.length > 0 ? [stands] : []), ...notes, ...said, again].join('\n'),
-    isError: standing.length + notes.length === 0,
+    text: [...(standing.length > 0 ? [stands] : []), ...said, again].join('\n'),
+    isError: standing.length === 0,
   };
 }
 
@@ -95,7 +89,7 @@ export class ProposedOperations {
     const list = proposalListSchema.safeParse(await cleaned(input));
     const verdict = list.success
       ? await this.#judge(list.data.operations.map(readSent))
-      : { problems: [z.prettifyError(list.error)], notes: [], standing: [], left: this.#left() };
+      : { problems: [z.prettifyError(list.error)], standing: [], left: this.#left() };
     this.#refused.push(...verdict.problems);
     return verdict;
   }
@@ -178,8 +172,7 @@ export class ProposedOperations {
     const sent = new Set(wrong.flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));
     if (unplaced.length > 0) problems.push(sayUnplaced(unplaced));
-    const notes = kept.flatMap(({ number, note }) => (note ? [`operations[${number}]: ${note}`] : []));
-    return { problems, notes, standing: kept.flatMap(({ number = [] }) => number), left };
+    return { problems, standing: kept.flatMap(({ number = [] }) => number), left };
   }
 
   #left(): string[] {
@@ -224,40 +217,14 @@ function corroborated(operation: Operation, context: DreamContext): Operation {
 }
 
 function readSent(given: unknown, number: number): Sent {
-  const { raw, note } = withShortDescription(given);
-  const read = operationSchema.safeParse(raw);
-  if (read.success) {
-    return { number, entries: entryIds(read.data), operation: read.data, problems: [], ...(note && { note }) };
-  }
+  const read = operationSchema.safeParse(given);
+  if (read.success) return { number, entries: entryIds(read.data), operation: read.data, problems: [] };
   const ids: string[] = [];
-  JSON.stringify(raw, (key, value) => {
+  JSON.stringify(given, (key, value) => {
     if (key === 'entries' && Array.isArray(value)) ids.push(...value.filter((id) => typeof id === 'string'));
     return value;
   });
   return { number, entries: ids, operation: null, problems: [z.prettifyError(read.error)] };
-}
-
-/** A description that is too long holds nothing back: it ends where a clause does, or a word. */
-function withShortDescription(raw: unknown): { raw: unknown; note?: string } {
-  if (typeof raw !== 'object' || raw === null || !('description' in raw)) return { raw };
-  const { description } = raw;
-  if (typeof description !== 'string' || description.trim().length <= DESCRIPTION_CHARACTERS) return { raw };
-  const short = beginningOf(description.trim());
-  const note = `its description had ${description.trim().length} characters and was shortened to ${JSON.stringify(short)}.`;
-  return { raw: { ...raw, description: short }, note };
-}
-
-/** From here on a clause's end is a better one than a word's. */
-const LEAST_CHARACTERS = DESCRIPTION_CHARACTERS / 2;
-
-function beginningOf(text: string): string {
-  const ends = (pattern: RegExp) =>
-    [...text.matchAll(pattern)].map(({ index }) => index).filter((at) => at <= DESCRIPTION_CHARACTERS);
-  const clause = ends(/[,;.:](?=\s)|\s[–—(]/gu).findLast((at) => at >= LEAST_CHARACTERS);
-  const at = clause ?? ends(/\s/gu).at(-1) ?? DESCRIPTION_CHARACTERS;
-  const isInCode = (text.slice(0, at).split('`').length - 1) % 2 === 1;
-  const end = isInCode ? text.lastIndexOf('`', at - 1) : at;
-  return text.slice(0, end || at).replace(/[\s,;:–—(-]+$|\p{Cs}$/gu, '');
 }
 
 /** The same JSON value with every text in it redacted, and with the tags of what it copies as they were said. */
