@@ -7,27 +7,32 @@
 // merge where lines do not collide. What is here is never overwritten, and a topic whose new lines tell an agent what to do stays
 // out, unless a person has read and trusts it. Undo puts the bases of the next merge back with the rest.
 
-import { isUtf8 } from 'node:buffer';
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError, attempt } from '../src/base/errors.ts';
-import { kindOf, listNames } from '../src/base/files/directories.ts';
-import { readBytesNow, readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
+import { listNames } from '../src/base/files/directories.ts';
+import { readTextNow, removeFile, statNow, writeWhole } from '../src/base/files/files.ts';
 import { locateSecrets, redact } from '../src/base/secrets/redact-text.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
-import { hasMarkers } from '../src/memory/directory-look.ts';
-import { mergeLines } from '../src/memory/edit-text.ts';
 import { headAt, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { withBuiltIndex } from '../src/memory/memory-index.ts';
-import { foldPath, isMemoryPath } from '../src/memory/memory-paths.ts';
-import { compare } from '../src/memory/text/blocks.ts';
-import { isTopicPath, lineNumbers, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
+import {
+  bringTopic,
+  type ForeignLine,
+  GIT_ATTRIBUTES,
+  type MemorySnapshot,
+  MOST,
+  memorySnapshotDir,
+  readMemorySnapshot,
+  type SnapshotOffer,
+  screenTopic,
+  snapshotOf,
+  type TopicStep,
+} from '../src/memory/snapshot-files.ts';
+import { isTopicPath, parseTopic, partSeenOnce } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
-import { hasWrapperTag } from '../src/rules/as-read.ts';
-import { speaksToAgent } from '../src/rules/languages.ts';
 
 /** A topic and what would become of it, or became. `withheld`: it speaks to an agent. `dropped`: only older ones held it. */
 export interface SnapshotTopic {
@@ -331,115 +336,4 @@ async function chooseTopics(named: string[], { memories, memory }: { memories: M
   throw new AppError('bad-input', `There is no topic of type project or reference in ${called}.`, {
     remedy: 'Name the topics to hand over: nocturne snapshot create TOPIC…',
   });
-}
-
-// The files: topics, as they lie in the working tree. They are someone else's text.
-
-interface MemorySnapshot {
-  /** `snap_` and twelve hex digits of a hash over all of it. */
-  id: string;
-  topics: { path: string; text: string }[];
-}
-
-/** A line that a topic of someone else's should not bring in unread. */
-export interface ForeignLine {
-  /** In the file, from 1. */
-  line: number;
-  text: string;
-}
-
-/** What a stranger's repository may hold; a topic has at most what a memory may have. */
-const MOST = { topics: 500, topicBytes: 102_400 };
-/** Else a checkout on Windows would change line ends, and with them every text. */
-const GIT_ATTRIBUTES = '* -text\n';
-
-/** Where the snapshot of a working tree lies, whether there is one or not. Throws `refused` where a link is in the way. */
-export function memorySnapshotDir(tree: string): string {
-  const above = join(tree, '.claude');
-  const dir = join(above, 'memory-snapshot');
-  for (const path of [above, dir]) {
-    const kind = kindOf(path);
-    if (kind === null || kind === 'directory') continue;
-    throw new AppError('refused', `${path} is a ${kind}, so no memory snapshot is read or written there.`, {
-      remedy: 'Make it a directory of the working tree.',
-    });
-  }
-  return dir;
-}
-
-/** The snapshot of a working tree, or null where there is none. Errors: `bad-input` for a broken one. */
-export function readMemorySnapshot(tree: string): MemorySnapshot | null {
-  const dir = memorySnapshotDir(tree);
-  const paths = listNames(dir).filter((name) => isTopicPath(name) && isMemoryPath(name));
-  if (paths.length === 0) return null;
-  if (paths.length > MOST.topics) throw broken(dir, `it has ${paths.length} files, of ${MOST.topics} at most`);
-  if (new Set(paths.map(foldPath)).size < paths.length) throw broken(dir, 'two of its files differ by case alone');
-  return snapshotOf(paths.map((path) => ({ path, text: readTopic(dir, path) })));
-}
-
-function snapshotOf(topics: MemorySnapshot['topics']): MemorySnapshot {
-  const sorted = topics.toSorted((a, b) => compare(a.path, b.path));
-  return { id: `snap_${hash('sha256', JSON.stringify(sorted)).slice(0, 12)}`, topics: sorted };
-}
-
-function readTopic(dir: string, path: string): string {
-  const look = statNow(join(dir, path));
-  if (!look?.isFile) throw broken(dir, `${path} is no regular file`);
-  if (look.bytes > MOST.topicBytes) throw broken(dir, `${path} has ${look.bytes} bytes, of ${MOST.topicBytes}`);
-  const content = readBytesNow(join(dir, path)) ?? Buffer.alloc(0);
-  if (!isUtf8(content) || content.includes(0)) throw broken(dir, `${path} is no text`);
-  if (hasMarkers(content)) throw broken(dir, `git left a conflict in ${path}`);
-  return content.toString();
-}
-
-function broken(dir: string, problem: string): AppError {
-  return new AppError('bad-input', `The memory snapshot in ${dir} cannot be used: ${problem}.`, {
-    remedy: 'Nothing was changed. Check it out again, or have it made again with nocturne snapshot create --replace.',
-  });
-}
-
-/** The lines of a topic that tell an agent what to do, or that hold tags which could pass for a system's. */
-export function screenTopic({ path, text }: { path: string; text: string }): ForeignLine[] {
-  const { description, name } = parseTopic(path, text);
-  const raw = text.split('\n').map((line, at) => ({ line: at + 1, text: line.trim() }));
-  // What is one line to a reader may be several in the file; a comment is none to a reader, but one to a model.
-  const read = lineNumbers(text).map(({ first, text: said }) => ({ line: first, text: said }));
-  const head = [description, name].map((said) => ({ line: 1, text: said }));
-  const judged = new Map<string, boolean>();
-  const speaks = (said: string) => {
-    const known = judged.get(said) ?? (speaksToAgent(said) || hasWrapperTag(said));
-    judged.set(said, known);
-    return known;
-  };
-  const found = [...raw, ...read, ...head].filter(({ text: said }) => speaks(said));
-  return [...new Map(found.map((each) => [each.line, each])).values()].sort((a, b) => a.line - b.line);
-}
-
-/** A snapshot of the repository that was never applied here: the first, or one newer than what was. */
-export type SnapshotOffer = 'first' | 'newer';
-
-export function sayOffer(offer: SnapshotOffer): string {
-  return offer === 'first' ? 'the repository has one that was never applied here' : 'the repository has a newer one';
-}
-
-/**
- * What becomes of a topic. `add`, `update` and `merge` change the memory; `same` and `own` leave what is there, since
- * the snapshot has nothing new for it; `collides` and `removed` leave it although it has.
- */
-type TopicStep = 'add' | 'update' | 'merge' | 'same' | 'own' | 'collides' | 'removed';
-
-/** Brings a topic of a snapshot (`theirs`) to what stands here (`ours`), both made from `base`; what is here wins. */
-function bringTopic(topic: { base: string | undefined; ours: string | null; theirs: string }): {
-  step: TopicStep;
-  text: string | null;
-} {
-  const { base, ours, theirs } = topic;
-  if (ours === null) return base === undefined ? { step: 'add', text: theirs } : { step: 'removed', text: null };
-  if (ours === theirs) return { step: 'same', text: ours };
-  if (theirs === base) return { step: 'own', text: ours };
-  if (ours === base) return { step: 'update', text: theirs };
-  if (base === undefined) return { step: 'collides', text: ours };
-  const merged = mergeLines(base, { ours: theirs, external: ours });
-  if (merged.collisions > 0) return { step: 'collides', text: ours };
-  return { step: merged.text === ours ? 'own' : 'merge', text: merged.text };
 }

@@ -11,7 +11,6 @@ import {
   type CreateReport,
   checkMemorySnapshot,
   createMemorySnapshot,
-  memorySnapshotDir,
   type SnapshotCheck,
   type SnapshotTopic,
 } from '../../jobs/snapshot.ts';
@@ -21,6 +20,7 @@ import { sayCount } from '../base/text/wording.ts';
 import { unifiedDiff } from '../memory/edit-text.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { shortId } from '../memory/short-ids.ts';
+import { memorySnapshotDir } from '../memory/snapshot-files.ts';
 import { EXIT, exitFor, note, print, printRaw } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { refuseInDatabase, shareWithTeam } from '../worker/sharing.ts';

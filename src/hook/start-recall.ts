@@ -201,7 +201,8 @@ async function build(
 async function offersTo(row: MemoryRow | null, { cwd, opened }: { cwd: string; opened: Opened | null }) {
   const tree = checkoutRoot(cwd);
   if (tree === null || !isDirectory(join(tree, '.claude', 'memory-snapshot'))) return [];
-  const { offeredSnapshot, sayOffer } = await import('../../jobs/snapshot.ts');
+  const { offeredSnapshot } = await import('../../jobs/snapshot.ts');
+  const { sayOffer } = await import('../memory/snapshot-files.ts');
   const offer = await offeredSnapshot(tree, opened && row && { sql: opened.db, id: row.id });
   return offer ? [`Memory snapshots: ${sayOffer(offer)}. Tell the user, who may run \`nocturne snapshot check\`.`] : [];
 }

@@ -3,7 +3,7 @@
 // where there is no database yet, what would be in it is not asked.
 
 import { join } from 'node:path';
-import { offeredSnapshot, readMemorySnapshot, sayOffer } from '../../jobs/snapshot.ts';
+import { offeredSnapshot } from '../../jobs/snapshot.ts';
 import type { AgentPorts } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { type AppError, describeError, onAppError } from '../base/errors.ts';
@@ -17,6 +17,7 @@ import { type Db, newId, settingOf } from '../db/sql.ts';
 import { checkoutRoot } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
 import { scrubSecrets } from '../memory/redaction.ts';
+import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';

@@ -2,7 +2,7 @@
 // and what needs a person, each with the command that deals with it. Asking makes no memory; what cannot be read is named, and the
 // rest told all the same.
 
-import { offeredSnapshot, sayOffer } from '../../jobs/snapshot.ts';
+import { offeredSnapshot } from '../../jobs/snapshot.ts';
 import { ruleOf } from '../base/errors.ts';
 import { dayOf } from '../base/time.ts';
 import { headAt } from '../memory/file-rows.ts';
@@ -10,6 +10,7 @@ import { endInterrupted } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
+import { sayOffer } from '../memory/snapshot-files.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';
