@@ -81,7 +81,7 @@ const HEADER_TOKENS = 20;
 /** What a human message that cannot be shown whole may take, so that the answer to it is seen too. */
 const OVERSIZE_SHARE = 3 / 4;
 /** What human words and the ends of answers may take of an excerpt of several turns, so that the rest is not all left out. */
-const JOINED_SHARE = 4 / 5;
+const JOINED_SHARE = 3 / 4;
 
 /**
  * Renders the offered turns of `turns`, which must be in source order. Several excerpts are cut between turns, and inside
