@@ -232,7 +232,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const own = quoted.find(({ by }) => by === 'assistant');
   if (!own)
     return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
-  const order = own.source.position ?? Number.NEGATIVE_INFINITY;
+  const order = own.source.position ?? Number.POSITIVE_INFINITY;
   const isReadThere = ({ act, call, result }: TriedCall) => {
     // What a test or a build prints, and what the agent itself wrote into the call, is no text that somebody finds where it stands.
     if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;

@@ -288,18 +288,18 @@ test('pages of elsewhere and names of elsewhere that lead here are not answered'
   expect(twice).toMatch(/^HTTP\/1\.1 400[\s\S]*more than one Host/);
 });
 
+/** The head of a request of 99 bytes. */
+function headOf(url: string, key: string): string {
+  const host = `host: ${new URL(url).host}`;
+  return ['POST /v1/memory_stores HTTP/1.1', host, `x-api-key: ${key}`, 'content-length: 99'].join('\r\n');
+}
+
 test('a request that does not arrive whole in its time is ended, and takes nothing with it', async () => {
   const at = await served({ requestMs: 100 });
   const { sdk, key } = await at.client({}, { maxRetries: 10 });
   // Of two servers each has its own.
   const { url } = at;
-  const lines = [
-    'POST /v1/memory_stores HTTP/1.1',
-    `host: ${new URL(url).host}`,
-    `x-api-key: ${key}`,
-    'content-length: 99',
-  ];
-  const begun = `${lines.join('\r\n')}\r\nexpect: 100-continue\r\n\r\n{"name": `;
+  const begun = `${headOf(url, key)}\r\nexpect: 100-continue\r\n\r\n{"name": `;
   let answer = '';
   // Time runs from the connection. Where it is over before the server has read what is there, as on a busy machine,
   // nothing has begun, and the connection may break with the answer under way: it is begun once more.
@@ -312,13 +312,7 @@ test('a request of whose body no byte comes any more is ended before its time', 
   const at = await served({ silentMs: 100 });
   const { sdk, key } = await at.client({}, { maxRetries: 10 });
   const { url } = at;
-  const lines = [
-    'POST /v1/memory_stores HTTP/1.1',
-    `host: ${new URL(url).host}`,
-    `x-api-key: ${key}`,
-    'content-length: 99',
-  ];
-  expect(await answerTo({ url }, `${lines.join('\r\n')}\r\n\r\n{"name": `)).toMatch(/^HTTP\/1\.1 408/);
+  expect(await answerTo({ url }, `${headOf(url, key)}\r\n\r\n{"name": `)).toMatch(/^HTTP\/1\.1 408/);
   expect((await sdk.beta.memoryStores.list()).data).toEqual([]);
 });
 

@@ -147,8 +147,7 @@ function readable(text: string): string {
 
 /** What a call is about: a command or a file, which then stand first, and without their names. */
 const SUBJECT = /^(?:command|cmd|script|(?:file|absolute|notebook)_?path|path)$/i;
-/** What only repeats the command in other words. */
-const SAID_ANYWAY = new Set(['description']);
+const COMMAND = /^(?:command|cmd|script)$/i;
 
 /** A call as it is shown: its subject, then what else it was given, what an edit took out last. */
 function sayCall(tool: string, input: unknown): string {
@@ -157,9 +156,10 @@ function sayCall(tool: string, input: unknown): string {
   const words = Array.isArray(subject) ? subject : [subject];
   if (name === undefined || !words.every((word) => typeof word === 'string'))
     return `call ${tool} ${compactJson(input)}`;
-  const others = fields.filter(([key, value]) => key !== name && value !== false && !SAID_ANYWAY.has(key));
-  const [old, rest] = [others.filter(([key]) => /^old/.test(key)), others.filter(([key]) => !/^old/.test(key))];
-  const given = [...rest, ...old];
+  // What describes a command repeats it in other words.
+  const isSaid = (key: string) => key === name || (key === 'description' && COMMAND.test(name));
+  const others = fields.filter(([key, value]) => value !== false && !isSaid(key));
+  const given = [...others.filter(([key]) => !/^old/.test(key)), ...others.filter(([key]) => /^old/.test(key))];
   return `call ${tool} ${words.join(' ')}${given.length > 0 ? ` ${compactJson(Object.fromEntries(given))}` : ''}`;
 }
 
