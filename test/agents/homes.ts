@@ -88,7 +88,8 @@ export const AGENTS: Record<AgentName, AgentProgram> = {
         provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: KEY } } },
       },
     }),
-    environment: () => ({}),
+    // At each start with a plugin it would wait for npm to install its plugin package, which ours does not need.
+    environment: () => ({ OPENCODE_DISABLE_MODELS_FETCH: '1', NPM_CONFIG_OFFLINE: 'true', npm_config_offline: 'true' }),
     ready: /Ask anything/,
     quit: '/exit',
   },

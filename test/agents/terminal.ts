@@ -64,7 +64,7 @@ export function openTerminal(
       }
     },
     /** Waits until the screen says it; fails with what it says instead. */
-    async shows(said: string | RegExp, timeoutMs = 90_000) {
+    async shows(said: string | RegExp, timeoutMs = 180_000) {
       let last = '';
       const isShown = () => {
         last = screen() || last;
