@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { temporary } from './vitest.config.ts';
 
-// The agents' own programs, in terminals: they mostly wait, so all run at once.
+// The agents' own programs, in terminals: they mostly wait, so three run at once; more starve each other on two cores.
 export default defineConfig({
   root: join(import.meta.dirname, '..'),
   test: {
@@ -11,7 +11,7 @@ export default defineConfig({
     include: ['test/agents/*.test.ts'],
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    maxWorkers: 4,
+    maxWorkers: 3,
     env: temporary(),
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
