@@ -1,4 +1,4 @@
-// The counted figures of docs/evidence.md and README, each against the command that made it, run again at its seed. What
+// The counted figures of docs/dev/evidence.md and README, each against the command that made it, run again at its seed. What
 // must be so and not otherwise (requests, facts, what is lost, doubled, leaked or kept wrongly) is compared exactly; what
 // moves with every prompt and table of nocturne's (its tokens, bytes on disk) only must not be much more than is said.
 // The quick size counts what nocturne costs, in this process; the deep one runs the commands. Timings are not compared, nor
@@ -18,7 +18,7 @@ import { inJobs, type Jobs } from './support/job-world.ts';
 import { tempDir } from './support/temp.ts';
 import { hasReal } from './support/transcripts.ts';
 
-const AGAIN = 'npm run compare -- --publish writes docs/evidence.md anew';
+const AGAIN = 'npm run compare -- --publish writes docs/dev/evidence.md anew';
 const OURS = 'nocturne';
 /** Of nocturne: at most so many times what is published, and at least half; less, and the page does it an injustice. */
 const AT_MOST: [name: RegExp, times: number][] = [
@@ -31,7 +31,7 @@ function publishedTable(title: string): { systems: string[]; rows: Map<string, s
   const part = publishedPart('compare')
     .split(/^\*\*(?=.*\*\*$)/m)
     .find((each) => each.startsWith(title));
-  if (part === undefined) throw new Error(`docs/evidence.md has no table "${title}": ${AGAIN}.`);
+  if (part === undefined) throw new Error(`docs/dev/evidence.md has no table "${title}": ${AGAIN}.`);
   const head = (/^\| (\|.*)$/m.exec(part)?.[1] ?? '').split('|').map((name) => name.trim());
   return { systems: head.slice(1, -1), rows: rowsIn(part) };
 }
@@ -49,7 +49,7 @@ function expectAsSaid(value: number, said: number, { system, name }: { system: s
 
 const isQuick = sized({ quick: true, deep: false });
 
-test('the sessions of this repository cost nocturne what docs/evidence.md says, and nothing the second time', async () => {
+test('the sessions of this repository cost nocturne what docs/dev/evidence.md says, and nothing the second time', async () => {
   const { systems, rows } = publishedTable('Cost: 21 sessions of this repository');
   const place = systems.findIndex((name) => name.startsWith(OURS));
   const model = await startModel({ latencyMs: 0 });
@@ -80,7 +80,7 @@ test('the sessions of this repository cost nocturne what docs/evidence.md says, 
   await inJobs('sqlite', count, { server: { access } });
 });
 
-test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is as docs/evidence.md says', () => {
+test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is as docs/dev/evidence.md says', () => {
   const args = [join(import.meta.dirname, 'compare/main.ts'), '--json', '--counted', '--only', OURS];
   const stdout = execFileSync(process.execPath, [...args, ...(hasReal ? [] : ['--set', 'ours'])], {
     encoding: 'utf8',
@@ -103,7 +103,7 @@ test.skipIf(isQuick)('what nocturne costs, loses and keeps that it should not is
   expect(compared).toBeGreaterThan(25);
 });
 
-test('README quotes five figures, each as docs/evidence.md has it, and one of them where another is ahead', () => {
+test('README quotes five figures, each as docs/dev/evidence.md has it, and one of them where another is ahead', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replace(/\s+/g, ' ');
   const rows = ['redis', 'polling'].map((backend) => rowsIn(publishedPart('chaos')).get(backend)?.map(Number) ?? []);
   const sum = (at: number) => rows.reduce((all, row) => all + (row[at] ?? Number.NaN), 0);

@@ -1,7 +1,7 @@
 // Which of a session's calls wrote into a memory: one that names a file which was changed past nocturne, and is the first whose
 // text holds a line that was added there, or during which the file was written. So a call that reads, fails or only names a file
 // covers nothing, and no tool or shell has to be understood.
-// What a script does unseen, or only removes, is not told: its turn is extracted (docs/decisions.md).
+// What a script does unseen, or only removes, is not told: its turn is extracted (docs/dev/decisions.md).
 
 import { basename, dirname, join } from 'node:path';
 import { attempt } from '../../src/base/errors.ts';

@@ -1,5 +1,5 @@
 // The short form of `npm run chaos`: the same disturbances and the same counting, over fewer sessions. The long size is the
-// published run with less time for disturbances: it counts what docs/evidence.md says.
+// published run with less time for disturbances: it counts what docs/dev/evidence.md says.
 
 import { expect, test } from 'vitest';
 import { publishedPart, rowsIn } from '../compare/evidence.ts';

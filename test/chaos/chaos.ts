@@ -36,7 +36,7 @@ export interface ChaosReport extends Verdict {
   disturbances: Record<string, number>;
 }
 
-/** What docs/evidence.md is made of, and made again by its test. */
+/** What docs/dev/evidence.md is made of, and made again by its test. */
 export const PUBLISHED = {
   ...{ seed: 20, sessions: 120, directories: 10 },
   ...{ everyMs: 1_200, mostStopMs: 14_000, disturbForMs: 40_000, limitMs: 300_000 },

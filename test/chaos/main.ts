@@ -1,6 +1,6 @@
 // npm run chaos: minutes of chaos on one machine on each backend, and of a fleet (fleet/chaos.ts), or as told; ends with 1 where a
 // promise was broken. --publish takes
-// a plan and a seed that are always the same, and writes what was counted into docs/evidence.md.
+// a plan and a seed that are always the same, and writes what was counted into docs/dev/evidence.md.
 
 import { parseArgs } from 'node:util';
 import { measuredOn, publishPart } from '../compare/evidence.ts';

@@ -1,4 +1,4 @@
-// docs/evidence.md: each of its parts stands between two marks, is written by the command that measures it, and read by the
+// docs/dev/evidence.md: each of its parts stands between two marks, is written by the command that measures it, and read by the
 // test that runs that command again.
 
 import { execFileSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGE = join(ROOT, 'docs/evidence.md');
+const PAGE = join(ROOT, 'docs/dev/evidence.md');
 
 /** Puts a part in the place of the last one of its name. Throws where the page has no place for it. */
 export function publishPart(name: string, text: string, page = PAGE): void {

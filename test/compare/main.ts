@@ -1,7 +1,7 @@
 // npm run compare: the same sessions and the same loopback model for nocturne and for what one would take instead, as far as
 // it runs here without a service of its own. The others are installed for the run, in a temporary directory.
 //   npm run compare -- [--sessions DIR] [--locomo FILE] [--json] [--only NAME,…] [--set ours] [--kills 20] [--counted] [--publish]
-// Prints tables in Markdown, or with --json everything as one JSON value; --publish writes the tables into docs/evidence.md.
+// Prints tables in Markdown, or with --json everything as one JSON value; --publish writes the tables into docs/dev/evidence.md.
 // --counted leaves out what a clock measures, --kills 0 all but the cost. Ends with 1 where one of the others is not installed or fails.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // How a comparison is told: first the rows by which one chooses, and in which of them nocturne is ahead and in which behind;
 // then all of them, as tables in Markdown with the best of a row in bold. What favours whom and was not comparable is told on
-// the page beside it (docs/evidence.md).
+// the page beside it (docs/dev/evidence.md).
 
 import type { Column } from './measure.ts';
 

@@ -1,4 +1,4 @@
-// What docs/adding-a-format.md says is done, word by word, in a copy of the source: it must work as it says.
+// What docs/dev/adding-a-format.md says is done, word by word, in a copy of the source: it must work as it says.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ function followed(): string {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const text = readFileSync(join(root, 'docs/adding-a-format.md'), 'utf8');
+  const text = readFileSync(join(root, 'docs/dev/adding-a-format.md'), 'utf8');
   for (const [, how, path = '', block = ''] of text.matchAll(/^```\w+ (file|replace)=(\S+)\n(.*?)^```$/gms)) {
     const target = join(copy, path);
     if (how === 'file') {
@@ -72,7 +72,7 @@ function typesOf(copy: string): string {
   });
 }
 
-test('a format that is added as docs/adding-a-format.md says is read, and what the person said is found', () => {
+test('a format that is added as docs/dev/adding-a-format.md says is read, and what the person said is found', () => {
   const copy = followed();
   // The compiler takes longer than all else.
   if (sized({ quick: false, deep: true })) expect(typesOf(copy)).toBe('');

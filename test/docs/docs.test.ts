@@ -12,7 +12,7 @@ import { namesInDocs, readList } from './inventory.ts';
 const root = join(import.meta.dirname, '../..');
 const PAGES = [
   'README.md',
-  ...readdirSync(join(root, 'docs'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];

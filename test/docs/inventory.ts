@@ -16,7 +16,7 @@ export function namesInDocs(read: Read = (path) => readFileSync(join(root, path)
   const found = [
     ...commandsIn(read('docs/commands.md')),
     ...rowsOf(read('docs/settings.md')).map((name) => `setting ${name}`),
-    ...rowsOf(read('docs/formats.md')).map((name) => `format ${name}`),
+    ...rowsOf(read('docs/dev/formats.md')).map((name) => `format ${name}`),
     ...matches(read('docs/server.md'), /\b((?:GET|POST|PATCH|PUT|DELETE) \/[\w/{}:.<>-]+)/g, 'endpoint'),
     ...matches(read('docs/mcp.md'), /`(memory_\w+)`/g, 'tool'),
     ...[...library].flatMap(([, names = '']) => matches(names, /(?:type )?(\w+)(?: as (\w+))?(?:,|\s*$)/g, 'export')),

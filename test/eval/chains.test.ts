@@ -1,4 +1,4 @@
-// The table of chains in docs/evidence.md is what needs.jsonl counts to; of the sessions it holds places and hashes, none of their text.
+// The table of chains in docs/dev/evidence.md is what needs.jsonl counts to; of the sessions it holds places and hashes, none of their text.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const NEEDS: Need[] = readFileSync(join(import.meta.dirname, 'chains/needs.jsonl
   .map((line) => JSON.parse(line));
 const SOURCES = { found: 'found out by the agent', person: 'said by a person' };
 
-test('what later sessions of three chains were told is as docs/evidence.md says', () => {
+test('what later sessions of three chains were told is as docs/dev/evidence.md says', () => {
   const graded = NEEDS.filter(({ grade }) => grade !== 'C');
   const rows = Map.groupBy(graded, ({ chain, source }) => `${chain}: ${SOURCES[source]}`);
   const counted = [...rows].map(([name, of]) => {

@@ -1,6 +1,6 @@
 // An example: an agent whose task is longer than its context, and than its process. It goes through the files of a
 // directory with the official SDK's tool runner, and what it must not lose is in nocturne's memory, not in the
-// conversation (docs/library.md, "A task longer than one session"):
+// conversation (docs/dev/library.md, "A task longer than one session"):
 //
 //   ANTHROPIC_API_KEY=… node test/examples/long-task-agent.ts DIRECTORY "Note for each file what is outdated in it."
 //
