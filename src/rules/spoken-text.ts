@@ -68,8 +68,8 @@ const POINTS = oneOf(String.raw`(?:${TEXTS}|\bthis|\bthese)[\s\p{P}]*$`);
 const SPEAKER_LINE = new RegExp(
   [
     String.raw`^[@\p{Lu}\p{Lo}].{0,40}\d{1,2}[:.]\d{2}(?:\s\p{L}+)?$`,
-    String.raw`^(?:\p{Lu}\S* \p{Lu}\S*|@\S+|\p{Ll}+(?:[-_.]\w+)+) (?=.*\b\d{1,2}\b)(?:\S+ ?){2,8}$`,
-    String.raw`^\p{Lu}\S+ \p{Lu}\S+ (?:\p{L}\S* ?){2,7}: \S+(?: \S+){0,2}$`,
+    String.raw`^(?:\p{Lu}\S* \p{Lu}\S*|@\S+|\p{Ll}+(?:[-_.]\w+)+) (?=.*\b\d{1,2}\b)\S+ ?(?:\S+ ){0,6}\S+ ?$`,
+    String.raw`^\p{Lu}\S+ \p{Lu}\S+ \p{L}\S* ?(?:\p{L}\S* ){0,5}\p{L}\S* ?: \S+(?: \S+){0,2}$`,
     String.raw`^\p{Lo}[\p{Lo} ]{3,40}: \S{1,20}$`,
   ].join('|'),
   'u',
