@@ -1,4 +1,4 @@
-// The examples of docs/server.md do what they say.
+// The examples of docs/server-and-machines.md do what they say.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { servedForAll, work } from './served.ts';
 const shared = servedForAll();
 
 const ROOT = join(import.meta.dirname, '../..');
-const page = readFileSync(join(ROOT, 'docs/server.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/server-and-machines.md'), 'utf8');
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text as string);
 

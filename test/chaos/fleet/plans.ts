@@ -1,4 +1,4 @@
-// The sizes of a fleet's chaos run: that of the deep suite, and the whole, which `main.ts` takes and docs/fleet.md tells of.
+// The sizes of a fleet's chaos run: that of the deep suite, and the whole, which `main.ts` takes.
 
 import type { FleetPlan } from './chaos.ts';
 
