@@ -81,6 +81,8 @@ test.each(engines.filter((engine) => skipped(engine) === ''))(
     console.log(`${steps} steps on ${engine}, killed at each ${EVERY}th`);
     expect(faults).toEqual([]);
   },
+  // Some thousand starts of a process.
+  process.env.KILLED_EVERY ? 10_800_000 : undefined,
 );
 
 /** What is wrong after it was killed there; `states`: what it is after each act. */

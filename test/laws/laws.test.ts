@@ -29,6 +29,7 @@ test.each(ENGINES.filter((engine) => skipped(engine) === ''))(
       { numRuns: CASES, seed: SEED, endOnFailure: CASES < 100 },
     );
   },
+  240_000 + CASES * 4_000,
 );
 
 async function live(engine: (typeof ENGINES)[number], plan: readonly Step[]): Promise<string[]> {
