@@ -20,7 +20,7 @@ const FOLDED = new RegExp(
     String.raw`(?<unseen>[${UNSEEN}]+|(?:\x1b|\x9b|\^\[|\\(?:u001[bB]|x1[bB]|033|e))\[[\d;]{0,20}[A-Za-z])`,
     String.raw`(?<joined>\\\r?\n[ \t]{0,40}|(?<!\\)\\{3}n[ \t]{0,40}|(?<=[^\s,:=([{\\])(\\{0,4}["'\x60])[ \t]{0,9}(?:(?:${NEXT_LINE})?(?:[+.&]|\|\||\.\.)[ \t]{0,9}(?:${NEXT_LINE})?\3|${NEXT_LINE}(?<=[ \t])\3(?=[^\s,:}\])\\])))`,
     String.raw`\\{1,8}(?<sign>["'\x60/]|(?<!(?<![A-Za-z])[A-Za-z]:\\[\w\\.-]{0,60})[nrt])`,
-    String.raw`(?:\\{1,4}(?:u\{?|U0000|x)|&#[xX])(?<hex>[\da-fA-F]{2,4})[;}]?|%(?<percent>2[1-9A-Fa-f]|[3-7][\da-fA-F]|0[aA])`,
+    String.raw`(?:\\{1,4}(?:u\{?|U0000)|&#[xX])(?<hex>[\da-fA-F]{2,4})[;}]?|\\{1,4}x\{?(?<byte>[\da-fA-F]{2})\}?|%(?<percent>2[1-9A-Fa-f]|[3-7][\da-fA-F]|0[aA])`,
     String.raw`&(?:#(?<decimal>\d{2,5})|(?<entity>amp|lt|gt|quot|apos|colon|equals|commat|num|dollar|excl|period|sol|lowbar));`,
     String.raw`(?<compatible>[\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ff\ufb00-\ufb06\uff01-\uff5e]|\ud835[\udc00-\udfff])`,
   ].join('|'),
@@ -37,7 +37,7 @@ function meant(groups: Record<string, string | undefined>): string {
   const { sign, entity, compatible } = groups;
   if (sign !== undefined) return SIGNS[sign] ?? sign;
   if (entity !== undefined) return ENTITIES[entity] as string;
-  const hex = groups.hex ?? groups.percent;
+  const hex = groups.hex ?? groups.byte ?? groups.percent;
   const code = hex === undefined ? Number(groups.decimal) : Number.parseInt(hex, 16);
   if (compatible === undefined && Number.isNaN(code)) return '';
   return (compatible ?? String.fromCharCode(code)).normalize('NFKC').replace(ALL_UNSEEN, '');

@@ -15,7 +15,12 @@ const KEY_LINE = new RegExp(
 );
 const KEY_CHARACTERS = 20_000;
 
-/** Private keys in blocks; and lines from inside of one, as long as only those of keys are. */
+/** What is left of a key above its end. */
+const KEY_TAIL = new RegExp(
+  String.raw`(?:(?<![^\n])${AROUND}(?=[A-Za-z+/]{0,60}\d)[A-Za-z0-9+/]{8,200}={0,2}${AROUND}\n){1,2}${AROUND}$`,
+);
+
+/** Private keys in blocks, whole or without one of their ends. */
 function findPrivateKeys(text: string): Found[] {
   const found: Found[] = [];
   if (text.includes('PRIVATE KEY')) {
@@ -32,6 +37,11 @@ function findPrivateKeys(text: string): Found[] {
       if (/[A-Za-z0-9+/=]{16}/.test(text.slice(from, end)))
         found.push({ rule: 'private-key', start: begin.index, end });
       KEY_BEGINS.lastIndex = Math.max(from, end);
+    }
+    KEY_ENDS.lastIndex = 0;
+    for (let ending = KEY_ENDS.exec(text); ending !== null; ending = KEY_ENDS.exec(text)) {
+      const tail = KEY_TAIL.exec(text.slice(Math.max(0, ending.index - 300), ending.index))?.[0];
+      if (tail) found.push({ rule: 'private-key', start: ending.index - tail.length, end: KEY_ENDS.lastIndex });
     }
   }
   return found;

@@ -51,15 +51,15 @@ beside ¦  ¦ ${CLOSE}(?:[ \t]{1,9}(?:is |as |by |BY )?(?=["'\x60“„«])|(?=[
   .map((row) => row.split(' ¦ ') as [Way, string, string])
   .map(([way, needed, gap]) => ({ way, needed: needed === '' ? [] : needed.split(' '), gap: new RegExp(gap, 'y') }));
 /** After a flag, or where a line is only a name and its value. */
-const SPACE = /["']?[ \t]{1,20}(?:[057][ \t])?/y;
+const SPACE = /["']?[ \t]{1,20}(?:[057][ \t]|<\((?:echo|printf)[ \t])?/y;
 const IS_FLAG = /(?:^|[\s"'])--?[\w-]*$/;
 const IS_SETTING =
   /^[ \t>|+\d:]*(?:(?:set\w*|env|arg|export|aws configure set|-\w+|static|#?define)[ \t]+)*(?:.*[ \t](?:config|set)[ \t]+\S*|.*[ \t](?:login|user|username|account|privilege)[ \t]+\S+[ \t]+)?[\w.-]*$/i;
 
 /** What leads to a value in a sentence: a word, an arrow, a colon. In lower case. */
-const WORDS = `is|was|are|be|remains|to|as|ist|war|sei|sind|lautet|heißt|wird|nun|jetzt|c'est|est|sera|maintenant|es|será|son|com[eo]|é|è|sarà|sono|wordt|nu|är|er|je|jest|это|как|теперь|такой|olarak|on|este|είναι|là|है|هي|now|still|again|stands?|set|changed|value|but`;
+const WORDS = `is|was|are|be|remains|to|as|ist|war|sei|sind|lautet|heißt|wird|nun|jetzt|c'est|it's|that's|from|von|est|sera|maintenant|es|será|son|com[eo]|é|è|sarà|sono|wordt|nu|är|er|je|jest|это|как|теперь|такой|olarak|on|este|είναι|là|है|هي|now|still|again|stands?|set|changed|value|but`;
 const SAID = new RegExp(
-  String.raw`[ \t](?:${WORDS}|a|in|auf|na|на|para|with)(?::?[ \t](?:${WORDS})){0,2}:?[ \t]|[ \t]{0,3}(?:[:=]|[-~]>|=>|>>?|➜|👉|→|—|–|,|\(|-{1,2}(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:\x60\x60\x60\w{0,10}\n[ \t]{0,9})?)?|(?:[はをが是为為成]|[은는을를이가])[ \t]?`,
+  String.raw`[ \t](?:${WORDS}|a|in|auf|na|на|para|with)(?::?[ \t](?:${WORDS})){0,2}:?[ \t]|[ \t]{0,3}(?:[:=]|[-~]>|=>|>>?|➜|👉|→|—|–|,|\(|-{1,2}(?= ))[ \t\u00a0]{0,9}(?:\n\s{0,20}(?:\x60\x60\x60\w{0,10}\n[ \t]{0,9})?)?|(?:[はをが是为為]|成了?|[은는을를이가])[ \t]?`,
   'g',
 );
 const QUOTED =
@@ -161,7 +161,7 @@ function standsAlone(text: string, at: number, end: number, kind: Kind): boolean
   const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
   // Of chips and boards there are pins in lower case, too.
   const isOurs =
-    /\b(?:my|your|his|her|our|card|sim|phone|door|bank|alarm|device|voicemail|lock|ledger|trezor|visa|el|il|o|code|user|[a-z]'s)[ -]$|["']$/i.test(
+    /\b(?:my|your|his|her|our|card|sim|phone|door|bank|alarm|device|voicemail|(?:un)?lock|ledger|nano|trezor|wallet|atm|visa|el|il|o|code|user|[a-z]'s)[ -]$|["']$/i.test(
       text.slice(Math.max(0, at - 14), at),
     );
   if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase() && !isOurs) return false;
@@ -238,7 +238,7 @@ function trimmed(value: string, way: Way): string {
 const WINDOW = 110;
 /** What follows a name with nothing between, or words alone before a number. */
 const BESIDE = {
-  pin: /^(?:[ \t(:"]{1,3}[\p{L}'\d]{1,14}){0,4}?(?<!\b(?:in|of|since|until|by|port|line|error|room|bis|seit|от|[vв]))[ \t(:"）：)]{1,4}(?!(?:19|20)\d\d(?!\d))(?=\d)/u,
+  pin: /^(?:[ \t(:"]{1,3}[\p{L}'\d]{1,14}){0,4}?(?<!\b(?:in|of|since|until|by|port|line|error|room|bis|seit|от|[vв]))[ \t(:"）：)?？]{1,4}(?!(?:19|20)\d\d(?!\d))(?=\d)/u,
   other: /^(?:[ \t][\u0430-\u044f]{1,14}){0,3}[ \t]{1,3}\(?(?=\S)/,
 };
 /** Digits and letters of both cases, as no word is spelled. */
@@ -247,7 +247,7 @@ const MADE =
 
 function said(text: string, lower: string, name: Name): Span | undefined {
   const window = lower.slice(name.end, Math.min(name.end + WINDOW, name.next));
-  if (!/^(?:e?s|n|si|et|en)?["'\x60*_)\]]{0,3}(?:[\s:,.(（はをがは是为為改设設成은는—→]|$)/.test(window))
+  if (!/^(?:e?s|n|si|et|en)?["'\x60*_)\]]{0,3}(?:[\s:,.?(（はをがは是为為改设設成은는—→]|$)/.test(window))
     return undefined;
   if (name.kind === 'key' && !/\p{L} $/u.test(name.before)) return undefined;
   const stop = /(?<!\d)[.!?](?=\s)|\n|[。！？]/.exec(window)?.index ?? window.length;
@@ -271,8 +271,10 @@ function said(text: string, lower: string, name: Name): Span | undefined {
 }
 
 const MOST_BELOW = 240;
+const MADE_ALONE = /^\n(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{20,100}(?:\n|$)/;
 const ALONE = /\s{0,20}(?:```\w{0,10}\n)?[ \t]{0,20}(?=\S{1,200}[ \t]{0,9}(?:\n|$))/y;
-const ANSWER = /\[?[\d:. -]{0,20}\]?[^\n:]{0,30}:[ \t]{1,4}(?=\S{1,200}[ \t]{0,9}(?:\n|$))/y;
+const ANSWER =
+  /\[?[\d:. -]{0,20}\]?(?:[^\n:]{0,30}:[ \t]{1,4}(?=\S{1,200}[ \t]{0,9}(?:\n|$))|(?:it|that)(?:'s| is| was)[ \t])/iy;
 
 /** Where a line of its own begins on which nothing but a value stands, or the answer in a chat. */
 function lineBelow(text: string, from: number): number | undefined {
@@ -282,7 +284,7 @@ function lineBelow(text: string, from: number): number | undefined {
     end < 0
       ? undefined
       : (/[:?]\s*$/.exec(line.slice(Math.max(0, end - 9), end))?.[0][0] ??
-        (line.slice(0, end).trim() === '' ? ':' : undefined));
+        (line.slice(0, end).trim() === '' || MADE_ALONE.test(line.slice(end)) ? ':' : undefined));
   if (sign === undefined) return undefined;
   const pattern = sign === ':' ? ALONE : ANSWER;
   pattern.lastIndex = from + end + 1;
@@ -292,19 +294,23 @@ function lineBelow(text: string, from: number): number | undefined {
 /** `hunter2 is the password`, `use “hunter2” as password`, `enter hunter2 at the password prompt`. */
 const PAIR =
   /"value"\s?:\s?"(?<value>[^"\s]{5,200})"\s?,\s?(?:"[\w-]{1,20}"\s?:\s?(?:"[^"\n]{0,40}"|\w{1,8})\s?,\s?){0,3}"(?:name|key)"\s?:\s?"[\w-]*$/;
-const BEFORE =
-  /(?:(?:^|[ \t])(?:enter|type|use|try|give|with|nimm|gib|usa|pon|mets|utilise|gebruik|użyj|wpisz|введи|используй)[ \t]["'\x60“„«]?(?<given>[^\s"'\x60“”„«»]{4,100})["'\x60”»“]?[ \t][^.\n]{0,50}|(?<value>[^\s"'\x60“”„«»…]{4,100})["'\x60”»“*]?[ \t](?:is|as|als|ist|com[eo]|comme|jako|jest|to|это|как|es|est|è|é|[-–—](?=[ \t])|<-|(?=\())[ \t]?\(?(?:[\p{L}'’]{1,12}[ \t]){0,4}[\p{L}-]*)$/u;
+const BEFORE = [
+  /(?<value>[^\s"'\x60“”„«»…]{4,100})["'\x60”»“*]?[ \t](?:is|as|als|ist|com[eo]|comme|jako|jest|to|это|как|es|est|è|é|[-–—](?=[ \t])|<-|(?=\())[ \t]?\(?(?:[\p{L}'’]{1,12}[ \t]){0,4}[\p{L}-]*$/u,
+  /(?:^|[ \t])(?:enter|type|use|try|give|with|nimm|gib|usa|pon|mets|utilise|gebruik|użyj|wpisz|введи|используй)[ \t]["'\x60“„«]?(?<value>[^\s"'\x60“”„«»]{4,100})["'\x60”»“]?[ \t][^.\n]{0,50}$/u,
+];
 
 function saidBefore(name: Name): Span | undefined {
   if (name.kind === 'key') return undefined;
   const isPair = name.before.includes('"value"');
   const before = isPair ? name.before : name.before.slice(-90);
   if (!/\d|[A-Za-z][!#$%&*+?]/.test(before)) return undefined;
-  const match = (isPair ? PAIR : BEFORE).exec(before);
-  const value = match?.groups?.value ?? match?.groups?.given;
-  if (match === null || value === undefined) return undefined;
-  const start = name.start - before.length + match.index + match[0].indexOf(value);
-  const way = { way: 'prose', joint: '', isQuoted: false, before: '', behind: '' } as const;
-  const asked = { ...way, value, kind: name.kind, name: name.name };
-  return isGiven(asked) ? { start, end: start + value.length } : undefined;
+  for (const pattern of isPair ? [PAIR] : BEFORE) {
+    const match = pattern.exec(before);
+    const value = match?.groups?.value;
+    if (match === null || value === undefined) continue;
+    const start = name.start - before.length + match.index + match[0].indexOf(value);
+    const way = { way: 'prose', joint: '', isQuoted: false, before: '', behind: '' } as const;
+    if (isGiven({ ...way, value, kind: name.kind, name: name.name })) return { start, end: start + value.length };
+  }
+  return undefined;
 }

@@ -44,7 +44,7 @@ function changesIn(letters: string): number {
 }
 
 const TYPE_WORD =
-  /^(?:string|number|boolean|bool|int|str|object|any|unknown|never|void|null|none|nil|undefined|true|false|yes|no|required|optional|hidden|omit|include|same-origin|(?:big)?(?:u?int|float)\d{1,2}(?:clamped)?array)\b[[\]?|!]*$/i;
+  /^(?:string|number|boolean|bool|int|str|object|any|unknown|never|void|null|none|nil|undefined|true|false|yes|no|enter|passw(?:or)?d|required|optional|hidden|omit|include|same-origin|(?:big)?(?:u?int|float)\d{1,2}(?:clamped)?array)\b[[\]?|!]*$/i;
 const PLACEHOLDER_WORD =
   /(?:^|[^a-z])(?:your|example|placeholder|change[-_ ]?(?:me|it)|insert|replace|dummy|todo|masked|hidden|redacted|filtered)(?:$|[^a-z])/i;
 const ALGORITHM =
@@ -53,7 +53,7 @@ const ALGORITHM =
 /** Whether the value stands for one: a variable, a template, stars, a type, `your-key-here`; or is a version. */
 export function isPlaceholder(value: string): boolean {
   return (
-    /^[$<{[%(#]|^:[a-z_]\w*$|\$\{|\{\{|%[A-Z_]{2,}%|\*{3}|x{4}|\.{3}|\u2026|\u2022/i.test(value) ||
+    /^[$<{[%(]|^#(?:$|\{)|^:[a-z_]\w*$|\$\{|\{\{|%[A-Z_]{2,}%|\*{3}|x{4}|\.{3}|\u2026|\u2022/i.test(value) ||
     /^(.)\1*$/s.test(value) ||
     /^[~^<>=v]{0,2}\d{1,5}(?:\.\d{1,5}){1,3}(?:[-+][\w.]{1,30})?$/.test(value) ||
     PLACEHOLDER_WORD.test(value) ||
@@ -64,7 +64,7 @@ export function isPlaceholder(value: string): boolean {
 /** Whether the value, bare, is an expression, a path, an image with its digest, or the name of an algorithm. */
 export function isCode(value: string): boolean {
   if (
-    /[(]|=>|^!\w+\.|^&?[A-Za-z_][\w.]*\{|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(
+    /[(]|=>|^!\w+\.|^!{1,2}[A-Za-z][\w/:-]*$|^(?:Read|Get|New|Import|Invoke|Join|Select|ConvertTo|ConvertFrom)-[A-Z][a-z]|^&?[A-Za-z_][\w.]*\{|^(?:process|os|env|config|settings|self|this|req|ctx|options|props|secrets)[.[]/.test(
       value,
     )
   )
@@ -78,9 +78,13 @@ export function isCode(value: string): boolean {
   );
 }
 
+/** A path, an address, or where a secret is kept: `vault:secret/data/app#password`, `projects/12/secrets/app/versions/latest`. */
+const PATH =
+  /^(?:\.{0,2}|~|[A-Za-z]:)[/\\]{1,2}[\w.-]+(?:[/\\.]|$)|^https?:|^arn:aws|^(?:vault|op|ssm|ref\+\w+):[\w-]*\/|^[a-z][a-z-]*(?:\/(?:[a-z][a-z_-]*|\d+)){2,}(?:$|[#@])/;
+
 export function isPath(value: string): boolean {
   if (value.length >= 32 && isShuffled(value) && !/[.\\]/.test(value)) return false;
-  return /^(?:\.{0,2}|~|[A-Za-z]:)[/\\]{1,2}[\w.-]+(?:[/\\.]|$)|^https?:/.test(value);
+  return PATH.test(value);
 }
 
 /** Long, with digits and letters of both cases: made by a machine. */

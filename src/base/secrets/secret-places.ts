@@ -89,7 +89,6 @@ export function findInPlaces(text: string, lower: string): Found[] {
 }
 
 const ADDRESS = /[^\n]{0,300}/y;
-const USUAL_LOGIN = /^(?:password|passwd|x-oauth-basic)$/i;
 
 /** The password of an address, or what stands in its user's place: up to the last `@` before what can be a host. */
 function loginAt(text: string, at: number, isOfWeb: boolean): Found | undefined {
@@ -113,6 +112,12 @@ function loginAt(text: string, at: number, isOfWeb: boolean): Found | undefined 
     }
   }
   const value = rest.slice(user.length, user.length + length);
-  if (value === '' || value.includes(PLACEHOLDER) || USUAL_LOGIN.test(value) || isPlaceholder(value)) return undefined;
+  if (
+    value === '' ||
+    value.includes(PLACEHOLDER) ||
+    value === 'x-oauth-basic' ||
+    isPlaceholder(value.replace(/^<(?!.*>)/, ''))
+  )
+    return undefined;
   return { rule: 'url-login', start: at + user.length, end: at + user.length + length };
 }

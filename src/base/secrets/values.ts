@@ -71,7 +71,7 @@ export function isGiven(given: Given): boolean {
   if (kind === 'pin') {
     const isYear =
       way === 'prose' && /^(?:19|20)\d\d$/.test(value) && !/[:=]|\b(?:is|ist|lautet|est|es|é|è)\b/.test(joint);
-    return /^\d{4,8}#?$/.test(value) && !isYear && !UNIT.test(behind);
+    return /^(?:[A-Z]-)?\d{4,8}#?$/.test(value) && !isYear && !UNIT.test(behind);
   }
   if (kind === 'key') return !isPhrase && isKeyOfSomeone(given);
   if (/^token/i.test(name) && CURSOR.test(before)) return false;
