@@ -9,6 +9,7 @@ import { note, print } from '../terminal/output.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
 interface ConfigOptions {
+  all?: boolean;
   unset?: boolean;
   json?: boolean;
 }
@@ -33,9 +34,12 @@ const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | un
     ['[name]', 'one setting (default: all that are not as by default)'],
     ['[new]', 'what it is to be: as in config.json, or a text as it is'],
   ],
-  options: [['--unset', 'as by default again']],
+  options: [
+    ['--all', 'all settings, those as by default too', { conflicts: 'unset' }],
+    ['--unset', 'as by default again'],
+  ],
   more: `They stand in config.json of the nocturne home, which you may edit, too; comments stay. What lies further in is named
-with dots: forgetDays.project. docs/settings.md lists them all.`,
+with dots: forgetDays.project.`,
   json: '{ file, isChanged, settings: [{ name, value, default, isDefault, allowed, about }] }',
   examples: ['config', 'config model offline', 'config forgetDays.project null', 'config --unset model'],
   run: config,
@@ -51,7 +55,7 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
       : value !== undefined && (await writeTyped(home, name, value)));
   // A mistyped name that was taken out is no setting, and what else is wrong with the file is told, but keeps nobody.
   const isWritten = options.unset || value !== undefined;
-  const read = readSettingsOf(home, name === undefined ? [] : [name]);
+  const read = readSettingsOf(home, name !== undefined ? [name] : options.all ? 'all' : []);
   const settings = await (isWritten ? read.catch(onAppError(({ message }) => note(message) ?? [])) : read);
   if (isChanged && SHARED.some((each) => each === name)) await shareCeilings(name as (typeof SHARED)[number]);
   const nothing = { environment: {} as Record<string, string>, former: [] };
@@ -60,7 +64,7 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   if (gone) note(`config.json: ${gone}`);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
-  else if (name === undefined) print('All settings are as by default. docs/settings.md lists them.');
+  else if (name === undefined) print('All settings are as by default. nocturne config --all lists them.');
   for (const { name } of settings) {
     const variable = WINNING[name] ?? '';
     if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);

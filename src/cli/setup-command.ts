@@ -9,7 +9,7 @@ import { type Config, loadConfig } from '../base/config/config.ts';
 import { describeError, isAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { removeFile, statNow } from '../base/files/files.ts';
-import { keepKey, keyPath, keySource } from '../base/key.ts';
+import { keyPath, keySource } from '../base/key.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
 import { applyChange, hasOurs, isInstalled, planUninstall } from '../setup/agents/installing.ts';
@@ -27,7 +27,7 @@ import {
   offersOf,
 } from '../setup/choose-model.ts';
 import { countingIn } from '../setup/doctor.ts';
-import { carryOut, dataOf, diffsOf, type KeyOptions, type Plan, planFor } from '../setup/plan.ts';
+import { carryOut, dataOf, diffsOf, type KeyOptions, keepWithAddress, type Plan, planFor } from '../setup/plan.ts';
 import { schedulerWithNight } from '../setup/schedules.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';
@@ -289,7 +289,7 @@ async function settleModel(config: Config, { questions, say, given }: Asking & {
     if (!apiKey) break;
     const state = await tryIt({ ...config, access: { ...config.access, apiKey } }, say);
     if (state === 'refused') continue;
-    keepKey(config, apiKey);
+    await keepWithAddress(config, apiKey);
     return state === 'good';
   }
   const otherwise = questions
@@ -324,8 +324,9 @@ async function tryIt(config: Config, say: Asking['say']): Promise<Tried> {
 
 /** A scheduler has nothing of a shell's environment. */
 async function offerToKeep(config: Config, { questions, say, apiKey }: Asking & { apiKey: string }): Promise<void> {
-  const path = fromHome(keyPath(config), config);
+  const { home, baseUrl = config.access.baseURL } = config;
+  const path = fromHome(keyPath({ home, baseUrl }), config);
   const isKept = await questions?.confirm(`It is in this shell alone. Keep it for the nights, in ${path}?`);
-  if (isKept) keepKey(config, apiKey);
+  if (isKept) await keepWithAddress(config, apiKey);
   else say('The key is in this shell alone: nights have none. --key-stdin or --key-file keeps one.');
 }

@@ -162,14 +162,17 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
 }
 
 function sayCost({ spendToday: today, spendMonth: month }: Status): string {
-  const tokens = today.usedTokens + today.reservedTokens;
-  const usd = today.usedUsd + today.reservedUsd;
+  const { usedTokens: tokens, usedUsd: usd, reservedTokens, reservedUsd } = today;
+  const open = reservedUsd > 0 ? sayUsd(reservedUsd * 1e6) : reservedTokens > 0 ? sayTokens(reservedTokens) : '';
+  const underWay = open ? ` and up to ${open} for what is asked now` : '';
   const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
   const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
   const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
+  const ofMonth = { tokens: month.tokens - reservedTokens, usd: month.usd - reservedUsd };
   if (month.tokens === 0) return `nothing this month${plan}`;
-  if (month.usd === 0) return `${sayTokens(tokens)} today, ${sayTokens(month.tokens)} this month${plan}${full}`;
-  return `${sayUsd(usd * 1e6)} today${limit}, ${sayUsd(month.usd * 1e6)} this month${plan}${full}`;
+  if (month.usd === 0)
+    return `${sayTokens(tokens)} today${underWay}, ${sayTokens(ofMonth.tokens)} this month${plan}${full}`;
+  return `${sayUsd(usd * 1e6)} today${limit}${underWay}, ${sayUsd(ofMonth.usd * 1e6)} this month${plan}${full}`;
 }
 
 function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): string {
@@ -177,9 +180,14 @@ function sayPlan({ planRequests, ceilingPlanRequests }: Status['spendToday']): s
 }
 
 function sayPending({ all }: Status, config: Config, needs: Need[]): string {
-  const first = all.oldestPending?.notBefore ?? '';
+  const { pending, running, oldestPending } = all;
+  const first = oldestPending?.notBefore ?? '';
   const when = first > config.clock.now().toISOString() ? sayWhen(first, config) : 'now';
-  return `${sayCount(all.pending, 'job')} for the next worker, ${when}${needs.length === 0 ? '; nothing for you to do' : ''}`;
+  const said = [
+    ...(running > 0 ? [`a worker is at ${sayCount(running, 'job')}`] : []),
+    ...(oldestPending ? [`${sayCount(pending - running, 'job')} for the next worker, ${when}`] : []),
+  ].join('; ');
+  return `${said}${needs.length === 0 ? '; nothing for you to do' : ''}`;
 }
 
 function hasLearned({ all, lastJobs }: Status): boolean {

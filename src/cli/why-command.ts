@@ -157,7 +157,11 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
     const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
     return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
   });
-  const rests = lines.length > 0 ? 'What rests on it:' : 'No line rests on it.';
+  const waits =
+    entry.strength === 'implied'
+      ? 'A habit that was seen: no session is told of it before a night has looked at it.'
+      : 'The next night sorts it into a topic.';
+  const rests = lines.length > 0 ? 'What rests on it:' : entry.state === 'new' ? waits : 'No line rests on it.';
   print([await describeEntry(app, entry), ...nights, ...proposals, rests, ...lines].join('\n'));
 }
 

@@ -27,13 +27,23 @@ export function sayOp(op: string): string {
   return Object.hasOwn(DONE, op) ? (DONE[op] as string) : op;
 }
 
-/** How many operations there were of each kind: the one way in which what a night did is counted. */
-export function countOperations(operations: readonly { kind: string }[]): [kind: string, count: number][] {
-  return [...Map.groupBy(operations, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length]);
+interface Counted {
+  kind: string;
+  came?: readonly string[];
+  gone?: readonly string[];
+  entries?: readonly string[];
+}
+
+/** How many lines came, changed or went by each kind of operation: the one way in which what a night did is counted. */
+export function countOperations(operations: readonly Counted[]): [kind: string, count: number][] {
+  const linesOf = ({ kind, came, gone, entries }: Counted) =>
+    kind === 'drop' ? entries : kind === 'retire' ? gone : came;
+  const count = (of: Counted[]) => of.reduce((sum, each) => sum + (linesOf(each)?.length || 1), 0);
+  return [...Map.groupBy(operations, ({ kind }) => kind)].map(([kind, of]) => [kind, count(of)]);
 }
 
 /** `3 added, 1 changed`. */
-export function sayOperations(operations: Parameters<typeof countOperations>[0]): string {
+export function sayOperations(operations: readonly Counted[]): string {
   return countOperations(operations)
     .map(([kind, count]) => `${count} ${sayOp(kind)}`)
     .join(', ');

@@ -128,9 +128,16 @@ export async function askForModel(
     const answer = (await questions.ask(`Which? A number, or a model id [${standard}] `))?.trim();
     if (answer === undefined) return null;
     const named = () => offerNamed(answer, around).catch(onAppError((error) => void say(describeError(error))));
-    const offer = /^\d*$/.test(answer) ? offers[Number(answer || standard) - 1] : await named();
-    const choice = offer && (await settle(offer, { config: around.config, questions, say }));
-    if (choice) return choice;
+    const isNumber = /^\d*$/.test(answer);
+    const numbered = offers[Number(answer || standard) - 1];
+    // No model's id is as short as a yes.
+    if (isNumber ? !numbered : answer.length < 4)
+      say(`${answer} is neither a number of the list nor the id of a model.`);
+    else {
+      const offer = isNumber ? numbered : await named();
+      const choice = offer && (await settle(offer, { config: around.config, questions, say }));
+      if (choice) return choice;
+    }
   }
 }
 

@@ -80,12 +80,19 @@ function changeDiff({ file, from, to }: Change): string {
   return unifiedDiff(side(from), side(to));
 }
 
+/** Keeps a key, and the address that this shell gives beside it: a proxy's key is not sent to Anthropic at night. */
+export async function keepWithAddress({ home, access, ...config }: Config, key: string): Promise<void> {
+  const baseUrl = config.baseUrl ?? access.baseURL;
+  keepKey({ home, baseUrl }, key);
+  if (baseUrl !== config.baseUrl) await writeSettings(home, { baseUrl });
+}
+
 async function keepGivenKey(config: Config, options: KeyOptions): Promise<void> {
-  if (options.keyStdin) keepKey(config, await readAll(process.stdin));
+  if (options.keyStdin) await keepWithAddress(config, await readAll(process.stdin));
   if (options.keyFile) {
     const text = readTextNow(options.keyFile);
     if (text === null) throw new AppError('bad-input', `There is no file ${options.keyFile}.`);
-    keepKey(config, text);
+    await keepWithAddress(config, text);
   }
   if (!options.keyCommand) return;
   await writeSettings(config.home, { keyCommand: commandWords(options.keyCommand) });

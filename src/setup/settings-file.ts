@@ -75,15 +75,15 @@ function changed(text: string, { name, value, file }: { name: string; value: Jso
   return takeOut(text, { file, isOurs, stays: (at) => at.length === 0 });
 }
 
-/** Those that are given, else all that are not as by default. Throws `bad-input` where one is no setting. */
-export async function readSettingsOf(home: string, names: string[] = []) {
+/** Those that are given, else those that are not as by default. Throws `bad-input` where one is no setting. */
+export async function readSettingsOf(home: string, names: string[] | 'all' = []) {
   const settings = await readSettings(settingsPath(home));
   const defaults = defaultSettings();
   const known = lines();
-  const described = (names.length > 0 ? names : [...known.keys()]).map((name) => {
+  const described = (names === 'all' || names.length === 0 ? [...known.keys()] : names).map((name) => {
     const path = pathOf(name);
     if (!path) {
-      const remedy = didYouMean(name, known.keys(), 'docs/settings.md lists the settings.');
+      const remedy = didYouMean(name, known.keys(), 'nocturne config --all lists the settings.');
       throw new AppError('bad-input', sayFormer(FORMER[name] ? [name] : []) ?? `${name} is no setting.`, { remedy });
     }
     const [value = null, standard = null] = [settings, defaults].map((root) =>

@@ -157,7 +157,7 @@ function allWork({ memories, waiting, failed }: Overview) {
   const told = ({ memory, kind, session, key }: WorkRow) => {
     return { store: names.get(memory ?? '') ?? memory ?? '', kind, key: session ?? key };
   };
-  const [oldest] = byTime(waiting);
+  const [oldest] = byTime(waiting.filter(({ owner }) => owner === null));
   const failures: Record<string, number> = {};
   for (const { code } of [...waiting, ...failed]) {
     const of = code === null ? undefined : ruleOf(code).class;
@@ -165,6 +165,8 @@ function allWork({ memories, waiting, failed }: Overview) {
   }
   return {
     pending: waiting.length,
+    /** Of these, what a worker has at hand. */
+    running: waiting.filter(({ owner }) => owner !== null).length,
     oldestPending: oldest ? { ...told(oldest), notBefore: oldest.not_before } : null,
     failures,
     failed: byTime(failed).map((row) => {

@@ -119,6 +119,19 @@ test('a key that is only in the environment is taken with a word that it costs m
   expect(await model()).toBe('claude-opus-5-5');
 });
 
+test('a proxy’s key of the shell is kept with the proxy’s address; a yes is no answer to which model', async () => {
+  const person = someone();
+  const server = await testModel(() => says('Hi'));
+  const { apiKey, baseURL } = server.access;
+  const environment = { ...person.environment, ANTHROPIC_API_KEY: apiKey, ANTHROPIC_BASE_URL: baseURL };
+  const ended = await runHere(['setup', 'codex'], environment, { isTerminal: true, stdin: 'y\n9\n\ny\ny\n' });
+  expect(ended.stdout).toContain('y is neither a number of the list nor the id of a model.');
+  expect(ended.stdout).toContain('9 is neither');
+  expect(person.kept()).toEqual({ baseUrl: baseURL });
+  expect(readFileSync(join(person.home, 'endpoint-key'), 'utf8')).toBe(`${apiKey}\n`);
+  expect(existsSync(join(person.home, 'key'))).toBe(false);
+});
+
 test('at a terminal one question shows all there is; d shows the settings, and n leaves nothing behind', async () => {
   const person = someone();
   const claude = person.has('claude');

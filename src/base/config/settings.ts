@@ -237,7 +237,9 @@ export async function readSettings(path: string): Promise<Settings & { former: s
  */
 export async function parseSettings(text: string, path: string) {
   const found = await parseWithComments(text).catch((error) => {
-    throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, { remedy: 'Mend or remove it.' });
+    throw new AppError('bad-input', `${path} is not JSON: ${describeError(error)}.`, {
+      remedy: 'Correct or remove it.',
+    });
   });
   const isFormer = (name: string) => Object.hasOwn(FORMER, name);
   const all = isObject(found) ? Object.entries(found) : [];
@@ -276,6 +278,6 @@ function remedyFor(issues: z.core.$ZodIssue[]): string {
   const unknown = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
   );
-  const meant = unknown.map((key) => didYouMean(key, names, 'docs/settings.md lists the settings.'));
-  return [...new Set(meant), 'Mend or remove it.'].join(' ');
+  const meant = unknown.map((key) => didYouMean(key, names, 'nocturne config --all lists the settings.'));
+  return [...new Set(meant), 'Correct or remove it.'].join(' ');
 }

@@ -42,7 +42,7 @@ test('what is wrong in config.json is said setting by setting, and a mistyped on
   writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
     message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is no setting; throttelMs is no setting.`,
-    remedy: 'Did you mean throttleMs? Mend or remove it.',
+    remedy: 'Did you mean throttleMs? Correct or remove it.',
   });
 });
 
