@@ -104,7 +104,7 @@ export async function contextOf(
 ): Promise<NightContext> {
   const entries = new Map<string, KnownEntry>();
   for (const entry of [...of.fresh, ...of.withdrawn]) {
-    const { id, type, strength, at, by, again, found, evidence } = entry;
+    const { id, type, strength, at, by, again, found, person, evidence } = entry;
     const session = entry.name ?? '';
     const quotes = await Promise.all(evidence.map(async (item) => (await redact(item.quote)).text));
     const changes = entry.changes && (await redact(entry.changes)).text;
@@ -114,6 +114,7 @@ export async function contextOf(
       ...(changes && { changes }),
       ...(again && { again }),
       ...(found && { found }),
+      ...(person && { person }),
       isWithdrawn: of.withdrawn.includes(entry),
     });
   }
@@ -175,7 +176,7 @@ type Source = Omit<LineSource, 'id' | 'at'> & { line: string; source: string; at
 
 function sourcesOf(sql: Sql, memory: string, file: string): Promise<Source[]> {
   return sql.all<Source>(
-    `select r.line, r.source, e.at, e.text, e.strength, e.found, e.said_by as "by", e.state, coalesce(s.name, e.session, '') as session
+    `select r.line, r.source, e.at, e.text, e.strength, e.found, e.person, e.said_by as "by", e.state, coalesce(s.name, e.session, '') as session
      from rests r left join entry e on e.memory = r.memory and e.id = r.source left join session s on s.id = e.session
      where r.memory = ? and r.file = ? order by r.source`,
     ...[memory, file],

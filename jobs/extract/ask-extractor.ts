@@ -29,7 +29,7 @@ const WRITTEN_CHARS = 6_000;
 /** So much of a text stands in a line that says the same. */
 const TOLD_SHARE = 0.6;
 
-export type ExtractedDeps = Omit<AgentDeps, 'spend'> & { memories: Memories; zone: string };
+export type ExtractedDeps = Omit<AgentDeps, 'spend'> & { memories: Memories; zone: string; userName?: string[] };
 
 /** The two ports that count. */
 export type SpendPorts = Pick<AgentPorts, 'reserve' | 'settle'>;

@@ -20,6 +20,7 @@ import {
   type TurnState,
 } from '../../src/memory/entries.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
+import { authorIn, homeName, joinSigns, userOf } from '../../src/memory/persons.ts';
 import { noteReadTo } from '../../src/memory/session-rows.ts';
 import { changeLogs, entryId, logPath } from '../../src/memory/text/daily-log.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
@@ -65,10 +66,10 @@ export async function rehearse(
  * read again. Answers the entries of these turns, new ones and those that were found again.
  */
 export async function commitExtracted(
-  { ranges }: Pick<Offered, 'ranges'>,
+  { ranges, excerpt }: Pick<Offered, 'ranges' | 'excerpt'>,
   { found, cited, prompt }: Pick<Asked, 'found' | 'cited' | 'prompt'>,
   { extraction, readTo }: { extraction: Extraction; readTo: ReadPoint | null | undefined },
-  { memories, zone }: ExtractedDeps,
+  { memories, zone, userName }: ExtractedDeps,
 ): Promise<ReportedEntry[]> {
   const { session, sessionId, memory, userMemory, by, reopened } = extraction;
   const now = memories.clock.now();
@@ -79,6 +80,7 @@ export async function commitExtracted(
       ...(await daysBefore(memories.db, extraction, ranges)),
     ]),
   ];
+  const signs = [homeName(session.cwd), authorIn(excerpt.tried)].filter((sign) => sign !== undefined);
   let kept: EntryRow[] = [];
   const plan = async (sql: Sql): Promise<Plan[]> => {
     const open = await untouched(sql, ranges, extraction);
@@ -88,6 +90,8 @@ export async function commitExtracted(
       targets.map(({ id }) => id),
     );
     const isMarked = await markedMessages(sql);
+    if (signs.length > 1) await joinSigns(sql, memory.id, signs);
+    const other = (await userOf(sql, memory.id, userName)).otherBy(signs);
     const entries = found.flatMap((recorded): EntryRow[] => {
       const day = dayOfTurn.get(recorded.turn);
       const [{ message, quote }] = recorded.evidence as [FoundEntry['evidence'][number]];
@@ -105,12 +109,11 @@ export async function commitExtracted(
       } = recorded;
       // What a person had forgotten is dropped without a word: no report reminds them of it.
       if (!day || isMarked(message) || isForgotten({ session: sessionId, text, at, message, quote })) return [];
-      const place = type === 'user' && userMemory ? userMemory.id : memory.id;
+      const place = type === 'user' && userMemory && !other ? userMemory.id : memory.id;
       const more = { ...(changes && { changes }), ...(again && { again }), ...(found && { found }) };
       const said = { type, strength, text, evidence, by: speaker, session: sessionId, turn, at, day, prompt, ...more };
-      return [
-        { memory: place, id: entryId({ message, quote, text }), ...said, job: by.job, state: 'new', reason: null },
-      ];
+      const row = { ...said, id: entryId({ message, quote, text }), job: by.job, state: 'new', reason: null } as const;
+      return [{ memory: place, ...(other ? saidBy(other, row) : row) }];
     });
     const again = new Set(entries.map(({ id }) => id));
     const standing = new Map<string, EntryRow>();
@@ -141,6 +144,15 @@ export async function commitExtracted(
   );
   for (const { turn } of ranges) reopened.delete(turn.id);
   return kept.map((entry) => reportedEntry(entry, { cited, session, memory }));
+}
+
+/** What somebody else said, with their name where it tells what they are or want: of the user it tells nothing. */
+function saidBy<Said extends Omit<EntryRow, 'memory'>>(person: string, said: Said): Said {
+  const text = said.text.replace(/\bthe user\b/gi, person);
+  if (said.found) return { ...said, text };
+  const isWant = said.type === 'user' || said.type === 'feedback' || said.strength === 'implied';
+  const named = isWant && !text.includes(person) ? `${person}${said.type === 'user' ? '' : ' wants'}: ${text}` : text;
+  return { ...said, person, text: named, ...(isWant && { type: 'project' }) };
 }
 
 function planOf({

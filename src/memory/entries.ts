@@ -45,20 +45,21 @@ export interface KeptEntry extends EntryRow {
 const PERSON = 'person';
 
 const ENTRY = `select * from (select e.memory, e.id, e.session, e.turn, e.at, e.day, e.type, e.text, e.quotes, e.said_by as "by",
-  e.strength, e.changes, e.again, e.found, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd,
+  e.strength, e.changes, e.again, e.found, e.person, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd,
   s.path as transcript, coalesce(j.created_at, e.at) as "learnedAt"
   from entry e left join session s on s.id = e.session left join job j on j.id = e.job) entry`;
 
-type Kept = Omit<KeptEntry, 'evidence' | 'changes' | 'again' | 'found'> & {
+type Kept = Omit<KeptEntry, 'evidence' | 'changes' | 'again' | 'found' | 'person'> & {
   quotes: string;
   changes: string | null;
   again: string | null;
   found: Found | null;
+  person: string | null;
 };
 
-function entryOf({ quotes, changes, again, found, ...row }: Kept): KeptEntry {
+function entryOf({ quotes, changes, again, found, person, ...row }: Kept): KeptEntry {
   const more = { ...(changes !== null && { changes }), ...(again !== null && { again }), ...(found && { found }) };
-  return { ...row, evidence: JSON.parse(quotes) as Evidence[], ...more };
+  return { ...row, evidence: JSON.parse(quotes) as Evidence[], ...more, ...(person && { person }) };
 }
 
 export async function entryRow(sql: Sql, memory: string, id: string): Promise<KeptEntry | undefined> {
@@ -90,7 +91,12 @@ export async function putEntry(change: Change, entry: EntryRow): Promise<void> {
   const { memory, id, session, turn, at, day, type, strength, text, prompt, job, state, reason } = entry;
   await change.put('entry', {
     ...{ memory, id, session, turn, at, day, type, strength, said_by: entry.by, text },
-    ...{ changes: entry.changes ?? null, again: entry.again ?? null, found: entry.found ?? null },
+    ...{
+      changes: entry.changes ?? null,
+      again: entry.again ?? null,
+      found: entry.found ?? null,
+      person: entry.person ?? null,
+    },
     ...{ quotes: JSON.stringify(entry.evidence), prompt, job, state, reason },
   });
 }

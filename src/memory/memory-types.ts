@@ -74,6 +74,8 @@ export interface Entry {
   again?: string;
   /** Which kind of lesson it is, where the agent found it out by trying. Its row alone keeps it. */
   found?: Found;
+  /** Who said it, where that was not the user. Its row alone keeps it. */
+  person?: string;
   /** The first carries the entry, the others make it understandable. */
   evidence: Evidence[];
   /** Who said the first evidence: `human`, `assistant`, `tool`, `subagent`, `harness`. */

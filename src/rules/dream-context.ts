@@ -72,6 +72,8 @@ export interface KnownEntry {
   again?: string;
   /** Which kind of lesson it is, where an agent found it out. */
   found?: Found;
+  /** Who said it, where that was not the user. */
+  person?: string;
   /** Where it was said; a subagent's is `<session>/<agent>`. */
   session: string;
   isWithdrawn: boolean;
@@ -86,6 +88,7 @@ export interface LineSource {
   text?: string;
   strength?: 'stated' | 'implied';
   found?: Found | null;
+  person?: string | null;
   /** Who said it. */
   by?: string;
 }
@@ -164,6 +167,10 @@ export function topicOfLine<T extends KnownTopic>(line: string, context: DreamCo
 
 /** The newest time of these; an empty text, which is before all times, for none. */
 export const newestAt = (said: { at: string }[]) => said.reduce((newest, { at }) => (at > newest ? at : newest), '');
+
+/** Of whom something tells what they are or want; empty: of the user, or of nobody. */
+export const wantedBy = ({ person, text }: { person?: string | null; text?: string }) =>
+  person && text?.includes(person) ? person : '';
 
 /** The session of a person's conversation; a subagent's belongs to it. */
 export const sessionOf = ({ session }: { session: string }) => session.split('/')[0] ?? '';

@@ -29,6 +29,7 @@ import {
   sessionOf,
   topicOfLine,
   topicsLosing,
+  wantedBy,
   wholeOf,
   withAgain,
 } from './dream-context.ts';
@@ -198,6 +199,11 @@ function refusalOfTaking(id: string, put: Put, context: DreamContext): string | 
   if (isOthers(known)) return `(${text}) was written by a ${writerOf(known)} and stays: name the difference in another`;
   const entries = knownEntries(context, entryIds(put));
   const sources = topicsLosing(id, put, context).flatMap(({ lines }) => lines.get(id)?.sources ?? []);
+  const isRule = topic.type === 'user' || topic.type === 'feedback';
+  const other = entries.find(
+    (each) => !each.isWithdrawn && (isRule ? each.person : !sources.every((source) => isOfOne(source, each))),
+  );
+  if (other) return `(${text}) is of another person than ${other.id}: put that in apart`;
   const isSource = ({ id: entry, isWithdrawn }: KnownEntry) => isWithdrawn && sources.some((each) => each.id === entry);
   if (linesIn(put).length === 0 && entries.some(isSource)) return null;
   // What is newer stays; an older statement only adds to it.
@@ -231,6 +237,9 @@ function* remainsFaults(id: string, put: Put, { operations, context }: Night): F
   if (lost.length > 0) yield `line ${id} says ${list(lost)}, and no line would any more: ${asked}.`;
 }
 
+/** Whether two tell of one person what they want, or neither does. */
+const isOfOne = (a: Parameters<typeof wantedBy>[0], b: typeof a) => wantedBy(a) === wantedBy(b);
+
 function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const { context } = night;
   const text = quoted(line.text);
@@ -251,7 +260,14 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, out));
   for (const { id, isWithdrawn } of cited) if (isWithdrawn) yield `the line ${text} cites ${id}, which is withdrawn.`;
   const others = cited.filter(({ by }) => by !== 'human' && by !== 'person');
-  if (isRule) for (const { id } of others) yield `${id} was not said by the user: it is of type project or reference.`;
+  for (const { id, by, person } of isRule ? cited : [])
+    if (person || (by !== 'human' && by !== 'person'))
+      yield `${id} was not said by the user: it is of type project or reference.`;
+  const [first] = cited;
+  const person = first && wantedBy(first);
+  if (first && !cited.every((each) => isOfOne(first, each)))
+    yield `the line ${text} puts words of several people together: ${APART}.`;
+  else if (person && !line.text.includes(person)) yield `the line ${text} does not say that ${person} wants it.`;
   const order = others.length > 0 ? orderIn(line.text) : null;
   if (order !== null)
     yield `the line ${text} speaks to an agent (${JSON.stringify(order)}): say what is so, or drop the entry.`;
@@ -349,6 +365,8 @@ function refusalOfDropping(entry: KnownEntry, drop: Drop, { operations, context,
   } else if (!line) return `${id} is neither a line nor an entry of tonight`;
   else if (context.topics.keys().some((name) => gone.has(keyOf(id, name))))
     return `line ${id} is taken out: name what comes in its place`;
+  const stands = other ? [other] : (line?.sources ?? []);
+  if (!stands.every((each) => isOfOne(each, entry))) return `${id} is of another person`;
   if (because === 'duplicate') return refusalOfDuplicate(entry, there);
   if (line && isOthers(line)) return `a ${writerOf(line)}’s line has no time: if it says the same, it is a duplicate`;
   const at = other ? other.at : newestAt(line?.sources ?? []);

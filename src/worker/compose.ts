@@ -223,6 +223,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
       quietMs: config.quietMs,
       excerptTokens: config.excerptTokens,
       fork: config.fork,
+      userName: config.userName,
       declinedBefore: await declinedBefore(db),
       writableFor,
       ...(!options.keepsUserMemory && {

@@ -25,6 +25,8 @@ const KNOWN: Record<string, object> = {
   once: { seenOnce: '2026-11-01', sources: [{ id: 'e_old', at: DAY, session: 's_old', strength: 'implied' }] },
   newer: { sources: [{ id: 'e_old', at: '2026-11-21T09:00:00.000Z', session: 's_old' }] },
   again: { again: 'l1' },
+  sam: { person: 'sam' },
+  "sam's": { sources: [{ id: 'e_old', at: DAY, session: 's_old', person: 'sam', text: 'sam wants: Use npm.' }] },
 };
 
 interface Case {
@@ -113,6 +115,47 @@ pinned x
 ~ Use pnpm.
 put Use pnpm.
 ! pinned
+
+two people's words join in one line
+~ Use pnpm.
+~ (sam) sam wants: Use pnpm.
+put sam wants: Use pnpm.
+! words of several people
+
+what another person wants loses their name
+~ (sam) sam wants: Use pnpm.
+put Use pnpm.
+! does not say that sam wants it
+
+what another person said is a rule
+type feedback
+~ (sam) Use pnpm.
+put Use pnpm.
+! not said by the user
+
+a rule goes by what another person said
+type feedback
+- Use npm.
+~ (sam) We use pnpm, not npm.
+! of another person
+
+the user's habit is shown again by another person
+- (once) Runs the tests before each commit.
+~ (sam, implied, again) sam wants: Runs the tests before each commit.
+put sam wants: Runs the tests before each commit.
+! of another person
+
+what another person wants goes by the user's word
+- (sam's) sam wants: Use npm.
+~ Use pnpm, not npm.
+put Use pnpm, not npm.
+! of another person
+
+the user's word is dropped for what another person wants
+= (sam's) sam wants: Use npm.
+~ Use npm.
+drop duplicate l1
+! of another person
 
 a line that cites nothing is no rest of one that goes
 - Use npm in the api.

@@ -138,6 +138,11 @@ export const settingsSchema = z
         state: z.int().min(1).nullable().default(14),
       })
       .prefault({}),
+    /**
+     * By what sessions are known as yours: the names of your homes (`/home/NAME`), the addresses of your git authors. Default: the
+     * home of the memory's first session. What others say is kept with their name.
+     */
+    userName: z.array(z.string().min(1)).min(1).optional(),
     /** What is remembered of the user goes to the user scope, `memory/` in Claude Code's directory, for all projects. */
     userScope: z.boolean().default(false),
     /**

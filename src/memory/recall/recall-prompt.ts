@@ -9,7 +9,7 @@ import { contentWords, isSameWord } from '../../rules/words.ts';
 import { parseTopic, type Topic } from '../text/topic.ts';
 import type { RecallSource } from './recall-source.ts';
 import { OF_ANY_TASK } from './recall-topics.ts';
-import { MARK, newerAmong, sayDay, sayNewer, sayUnsorted } from './recall-words.ts';
+import { MARK, newerAmong, sayDay, sayNewer, sayType, sayUnsorted } from './recall-words.ts';
 
 /** A statement as it is shown, and what stands above it. */
 export interface NearLine {
@@ -53,7 +53,7 @@ export async function nearTo(
   if (asked.words.length + asked.values.length === 0) return [];
   const { topics: holding, rare } = await source.holding([...asked.words, ...asked.values]);
   const paths = [...holding.keys()].slice(0, MOST_TOPICS);
-  const [files, known] = await Promise.all([source.read(paths), source.lines(paths)]);
+  const [files, known, whose] = await Promise.all([source.read(paths), source.lines(paths), source.whose()]);
   const topics = paths.flatMap((path) => {
     const file = files.get(path);
     return file ? [{ ...parseTopic(path, file.text), known: known.get(path) }] : [];
@@ -74,7 +74,7 @@ export async function nearTo(
       // Of an order the rules for it are wanted.
       const subject = topic.type === 'feedback' ? aboutOf(topic) : topic.name;
       return {
-        heading: `### ${topic.path}${topic.type ? ` (${topic.type})` : ''}\n`,
+        heading: `### ${topic.path}${topic.type ? ` (${sayType(topic.type, whose)})` : ''}\n`,
         said: text,
         text: `${sayNewer(newerThan(text))}- ${mark}${text}${sayDay(line)}\n`,
         ...nearness(asked, text, { about: aboutOf(topic), subject, isSubject, isRare }),

@@ -37,6 +37,7 @@ import {
   newerAmong,
   type ShownWords,
   sayNewer,
+  sayType,
   sayUnsorted,
   shownWords,
   withMarks,
@@ -172,6 +173,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     } else misses += 1;
   }
 
+  const whose = await source.whose();
   const { ranked, others, about } = await rankTopics(source, index, request.about);
   const paths = ranked.map(({ path }) => path);
   const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
@@ -224,7 +226,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
-    const block = topicBlock(topic, { marks, now, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
+    const block = topicBlock(topic, { marks, now, whose, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
       const topics = [...part.topics, { found, text }];
       return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });
@@ -326,7 +328,7 @@ function cutWarningRoom(index: string): string {
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
   topic: LaidTopic,
-  { marks, now, isPutAway }: { marks: string[]; now: Date; isPutAway: boolean },
+  { marks, now, whose, isPutAway }: { marks: string[]; now: Date; whose: string | null; isPutAway: boolean },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
   const { words, saidOn } = topic;
@@ -334,7 +336,9 @@ function topicBlock(
   const caveat = ageCaveat(topic.type, ageDays(saidOn ? new Date(saidOn) : topic.changedAt, now));
   const names = marks.map((shown) => `\`${shown}\``).join(', ');
   const by = words.isPrograms && ALL_BY_PROGRAM;
-  const about = [topic.type, !saidOn && `last changed ${changed}`, by].filter((part) => part).join(', ');
+  const about = [topic.type && sayType(topic.type, whose), !saidOn && `last changed ${changed}`, by]
+    .filter((part) => part)
+    .join(', ');
   const mark = words.isDescriptionPrograms && !by ? `${MARK} ` : '';
   const says = topic.body.includes(topic.description) ? '' : `: ${mark}${topic.description}`;
   const head = `### ${topic.path}${about && ` (${about})`}${says}\n`;

@@ -13,6 +13,7 @@ import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
 import { type MemoryType, sayOperations } from '../memory-types.ts';
+import { homeName, userOf } from '../persons.ts';
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
@@ -35,6 +36,8 @@ export interface UnsortedEntry {
   isPrograms: boolean;
   /** An agent found it out: which kind it is. */
   found?: Found;
+  /** Whom it is of, where that is somebody else than the one whose session it is told. */
+  of?: string;
 }
 
 export interface KnownLine {
@@ -67,6 +70,8 @@ export interface RecallSource {
   usedAt(paths: readonly string[]): Promise<Map<string, string>>;
   /** Newest first. `isQuick`: of the days alone of which rows know some. */
   unsorted(of?: { isQuick?: boolean }): Promise<UnsortedEntry[]>;
+  /** Whose rules these are, where that is somebody else than the one whose session it is; else null. */
+  whose(): Promise<string | null>;
   /** What the last night did, in one line, where that was within the last days; else null. */
   lastDream(now: Date): Promise<string | null>;
 }
@@ -101,8 +106,15 @@ export function sourceOfDirectory(dir: string): RecallSource {
     usedAt: async () => new Map(),
     unsorted: async ({ isQuick } = {}) =>
       isQuick ? [] : unsortedIn(itemsOf(await read(newestLogs(dir))), { memory: '', rows: [] }),
+    whose: async () => null,
     lastDream: async () => null,
   };
+}
+
+/** Where a session runs, and by what the settings know the user. */
+export interface Here {
+  cwd?: string;
+  userName?: string[];
 }
 
 /** Files as they stand this moment; `conflicted`: those that git left in conflict. */
@@ -150,7 +162,7 @@ function newestLogs(dir: string): string[] {
 /** `dir`: where it is on this machine; its files are read as they stand, and what git left in conflict as it was before. */
 export function sourceOfRows(
   sql: Db,
-  { id: memory, dir, zone }: { id: string; dir: string | null; zone: string },
+  { id: memory, dir, zone, here = {} }: { id: string; dir: string | null; zone: string; here?: Here },
 ): RecallSource {
   return {
     async read(paths) {
@@ -242,7 +254,16 @@ export function sourceOfRows(
       ];
       const lines = [...(await this.lines([...logs.keys()])).values()].flatMap((of) => [...of]);
       const byPrograms = new Set(lines.flatMap(([id, { isPrograms }]) => (isPrograms ? id : [])));
-      return unsortedIn(items, { memory, rows, byPrograms });
+      const of = await this.whose();
+      return unsortedIn(items, { memory, rows, byPrograms }).map((entry) =>
+        of !== null && (entry.type === 'user' || entry.type === 'feedback') ? { ...entry, of } : entry,
+      );
+    },
+    async whose() {
+      const home = homeName(here.cwd);
+      if (home === undefined) return null;
+      const user = await userOf(sql, memory, here.userName);
+      return user.otherBy([home]) === null ? null : (user.name ?? null);
     },
     async lastDream(now) {
       const jobs = await sql.all<{ id: string; at: string; output: string }>(

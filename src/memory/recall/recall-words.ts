@@ -11,9 +11,15 @@ import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts'
 
 /** An entry on its line. */
 export function sayUnsorted(entry: UnsortedEntry): string {
-  const { day, type, text, changes, isPrograms, found } = entry;
+  const { day, text, changes, isPrograms, found } = entry;
   if (found) return `- ${text} (found by the agent, ${day})\n`;
+  const type = sayType(entry.type, entry.of);
   return `- ${day} **${type}** ${isPrograms ? `${MARK} ` : ''}${text}${changes ? ` (instead of: ${changes})` : ''}\n`;
+}
+
+/** A type as it is told; `whose`: whose rules these are, where it is told to somebody else. */
+export function sayType(type: string, whose: string | null = null): string {
+  return whose !== null && (type === 'feedback' || type === 'user') ? `${type} of ${whose}, not of this user` : type;
 }
 
 /** Entries that change a line, to stand before it. */
