@@ -172,6 +172,9 @@ export const newestAt = (said: { at: string }[]) => said.reduce((newest, { at })
 export const wantedBy = ({ person, text }: { person?: string | null; text?: string }) =>
   person && text?.includes(person) ? person : '';
 
+/** Whether two tell of one person what they want, or neither does. */
+export const isOfOne = (a: Parameters<typeof wantedBy>[0], b: typeof a) => wantedBy(a) === wantedBy(b);
+
 /** The session of a person's conversation; a subagent's belongs to it. */
 export const sessionOf = ({ session }: { session: string }) => session.split('/')[0] ?? '';
 

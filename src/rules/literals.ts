@@ -127,3 +127,14 @@ export function distinctValues(a: string, b: string): [string, string] | null {
   }
   return null;
 }
+
+/** The values of a text that must not be lost: dates that were past when it was said only say when. */
+export function lastingValues(text: string, at: string): string[] {
+  const isDate = (value: string) => /^\d{4}-\d{2}(?:-\d{2})?$/.test(value);
+  return valuesIn(text).filter((value) => !isDate(value) || value > at.slice(0, value.length));
+}
+
+/** The values that none of the texts says. */
+export function missingIn(values: string[], texts: string[]): string[] {
+  return values.filter((value) => !texts.some((text) => isValueIn(value, text)));
+}

@@ -11,6 +11,7 @@ import {
   type DreamContext,
   type Drop,
   entryIds,
+  isOfOne,
   isOthers,
   isSameHabit,
   isWithdrawal,
@@ -34,7 +35,15 @@ import {
   withAgain,
 } from './dream-context.ts';
 import { orderIn } from './languages.ts';
-import { containsLiteralTail, distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
+import {
+  containsLiteralTail,
+  distinctValues,
+  isValueIn,
+  lastingValues,
+  literals,
+  missingIn,
+  valuesIn,
+} from './literals.ts';
 import { isOpposite, shareIn, sharesTopic, withoutGivenUp } from './words.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
@@ -181,7 +190,7 @@ function* topicFaults({ topic: name = '', type, description }: Put, night: Night
   if (!description) return;
   const said = [...(topic?.lines.values() ?? []), ...comingInto(name, night)].map(({ text }) => text).join('\n');
   const exact = literals(description).filter((value) => IS_EXACT.test(value));
-  const invented = missing(exact, [said]).filter((value) => !containsLiteralTail(value, said));
+  const invented = missingIn(exact, [said]).filter((value) => !containsLiteralTail(value, said));
   if (invented.length > 0) yield `the description says ${list(invented)}, which none of its lines does.`;
   if (orderIn(description) !== null || hasWrapperTag(description)) yield 'the description speaks to an agent.';
 }
@@ -232,13 +241,10 @@ function* remainsFaults(id: string, put: Put, { operations, context }: Night): F
   if (entries.length > 0 && entries.every((entry) => entry.isWithdrawn)) return;
   const coming = operations.flatMap(linesIn).map(({ text }) => text);
   const told = [...coming, ...(put.over ?? []), ...entries.flatMap((entry) => [...saidBy(entry), entry.changes ?? ''])];
-  const lost = missing(lastingValues(known.text, newestAt(known.sources ?? [])), told);
+  const lost = missingIn(lastingValues(known.text, newestAt(known.sources ?? [])), told);
   const asked = 'keep it in a line, or where it is no longer true, name it in "over"';
   if (lost.length > 0) yield `line ${id} says ${list(lost)}, and no line would any more: ${asked}.`;
 }
-
-/** Whether two tell of one person what they want, or neither does. */
-const isOfOne = (a: Parameters<typeof wantedBy>[0], b: typeof a) => wantedBy(a) === wantedBy(b);
 
 function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const { context } = night;
@@ -275,7 +281,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const own = cited.flatMap((entry) => [...saidBy(entry), entry.at.slice(0, 10)]);
   const changed = shareIn(line.text, own.join('\n')) >= SAID_THERE ? cited.flatMap(({ changes = '' }) => changes) : [];
   const days = taken.flatMap(({ sources = [] }) => sources.map(({ at }) => at.slice(0, 10)));
-  const invented = missing(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
+  const invented = missingIn(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
   if (invented.length > 0)
     yield `nothing that ${text} rests on says ${list(invented)}: cite what says it, or leave it out.`;
   const carried = whole ? [whole] : taken.filter((old) => carrierOf(old, put, context) === line);
@@ -329,7 +335,7 @@ function* lostFaults(put: Put, context: DreamContext): Faults {
     const written = lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
     const isOfIt = written.length === 0 || sharesTopic(saidBy(entry).join('\n'), written.join('\n'));
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
-    const lost = missing(lastingValues(text, at), [...written, ...old, ...(put.over ?? []), changes]);
+    const lost = missingIn(lastingValues(text, at), [...written, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }
@@ -379,7 +385,7 @@ const keeps = (each: Operation) => each.kind === 'put' || (each.kind === 'drop' 
 const isAskedFor = ({ by, session }: KnownEntry) => by === 'person' || (by === 'human' && session === '');
 
 function refusalOfDuplicate({ text, at }: KnownEntry, there: string): string | null {
-  const lost = missing(lastingValues(text, at), [there]);
+  const lost = missingIn(lastingValues(text, at), [there]);
   if (lost.length > 0) return `${list(lost)} is not said there: ${quoted(there)}. Put it into the line`;
   return isOpposite(text, there) ? `it denies what is said there: ${quoted(there)}` : null;
 }
@@ -397,16 +403,6 @@ function* renameFaults({ topic: name, to }: Rename, { operations, context }: Nig
 }
 
 const writerOf = ({ isPersons }: KnownLine) => (isPersons ? 'person' : 'program');
-
-/** The values of a text that must not be lost: dates that were past when it was said only say when. */
-function lastingValues(text: string, at: string): string[] {
-  const isDate = (value: string) => /^\d{4}-\d{2}(?:-\d{2})?$/.test(value);
-  return valuesIn(text).filter((value) => !isDate(value) || value > at.slice(0, value.length));
-}
-
-function missing(values: string[], texts: string[]): string[] {
-  return values.filter((value) => !texts.some((text) => isValueIn(value, text)));
-}
 
 const list = (texts: string[]) => texts.map(quoted).join(', ');
 const quoted = (text: string) => JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
