@@ -5,8 +5,16 @@
 
 import type { Day } from '../base/time.ts';
 import type { Found } from './lessons.ts';
-import { isValueIn, valuesIn } from './literals.ts';
-import { CARRIED_SHARE, carriedShare, contentWords, countSharedWords, isOpposite, shareIn } from './words.ts';
+import { distinctValues, isValueIn, literals, valuesIn } from './literals.ts';
+import {
+  CARRIED_SHARE,
+  carriedShare,
+  contentWords,
+  countSharedWords,
+  isOpposite,
+  shareIn,
+  withoutGivenUp,
+} from './words.ts';
 
 export type TopicType = 'user' | 'feedback' | 'project' | 'reference';
 
@@ -283,6 +291,16 @@ export function withAgain(entry: KnownEntry, out: Map<string, KnownLine>): Known
 }
 
 export const saidBy = ({ text, quotes }: KnownEntry) => [text, ...quotes];
+
+/** Two values of one kind of a line, of which what it rests on has one each: such texts look alike, and speak of two things. */
+export function apartIn(line: string, said: { text: string }[]): [string, string] | null {
+  const texts = said.map(({ text }) => {
+    const others = literals(text).filter((value) => !isValueIn(value, line));
+    return others.reduce((left, value) => left.replaceAll(value, ' '), withoutGivenUp(text));
+  });
+  const pairs = texts.flatMap((one, at) => texts.slice(at + 1).map((other) => distinctValues(one, other)));
+  return pairs.find((apart) => apart !== null) ?? null;
+}
 
 /** Whether an entry may show a habit: not where each has one word that the other lacks, and all else is the same. */
 export function isSameHabit(habit: string, entry: KnownEntry): boolean {

@@ -6,6 +6,7 @@
 
 import { hasWrapperTag } from './as-read.ts';
 import {
+  apartIn,
   carrierOf,
   certaintyOf,
   type DreamContext,
@@ -35,16 +36,8 @@ import {
   withAgain,
 } from './dream-context.ts';
 import { orderIn } from './languages.ts';
-import {
-  containsLiteralTail,
-  distinctValues,
-  isValueIn,
-  lastingValues,
-  literals,
-  missingIn,
-  valuesIn,
-} from './literals.ts';
-import { isOpposite, shareIn, sharesTopic, withoutGivenUp } from './words.ts';
+import { containsLiteralTail, isValueIn, lastingValues, literals, missingIn, valuesIn } from './literals.ts';
+import { isOpposite, shareIn, sharesTopic } from './words.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
 const LINE_BYTES = 4;
@@ -305,16 +298,6 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
       if (isDenied) yield `the line ${text} denies ${id}: take that out, or write both down as open.`;
     }
   }
-}
-
-/** Two values of one kind of a line, of which what it rests on has one each: such texts look alike, and speak of two things. */
-function apartIn(line: string, said: { text: string }[]): [string, string] | null {
-  const texts = said.map(({ text }) => {
-    const others = literals(text).filter((value) => !isValueIn(value, line));
-    return others.reduce((left, value) => left.replaceAll(value, ' '), withoutGivenUp(text));
-  });
-  const pairs = texts.flatMap((one, at) => texts.slice(at + 1).map((other) => distinctValues(one, other)));
-  return pairs.find((apart) => apart !== null) ?? null;
 }
 
 const APART = 'put that into a line of its own';
