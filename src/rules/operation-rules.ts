@@ -36,7 +36,7 @@ import {
   withAgain,
 } from './dream-context.ts';
 import { orderIn } from './languages.ts';
-import { containsLiteralTail, isValueIn, lastingValues, literals, missingIn, valuesIn } from './literals.ts';
+import { containsLiteralTail, lastingValues, literals, missingIn, valuesIn } from './literals.ts';
 import { isOpposite, shareIn, sharesTopic } from './words.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
