@@ -192,7 +192,7 @@ async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories
   }
   if (!source) {
     throw new AppError('bad-input', `There is no memory ${id} in ${from.db.name}.`, {
-      remedy: 'nocturne stores list names those that there are.',
+      remedy: 'nocturne stores list shows them all.',
     });
   }
   if (isCheckedIn(source.dir))

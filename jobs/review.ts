@@ -105,7 +105,7 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   };
   // 2.
   const proposal = await proposalRow(memories.db, memory.id, id);
-  if (!proposal) return ended('unknown', `Nothing waits as ${id}.`);
+  if (!proposal) return ended('unknown', `No proposal ${id} is waiting.`);
   if (proposal.state !== 'open') return ended('unknown', `${id} was ${proposal.state} before.`);
   try {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, word.because, run));

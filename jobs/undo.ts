@@ -141,7 +141,7 @@ async function jobToUndo(sql: Sql, id: string, partial: boolean): Promise<JobRow
   const job = await sql.get<JobRow & { at: string }>('select id, kind, created_at as at from job where id = ?', id);
   if (!job) {
     throw new AppError('bad-input', `There is no job ${id} here.`, {
-      remedy: 'nocturne and nocturne show --history name the jobs.',
+      remedy: 'nocturne show --history lists the jobs.',
     });
   }
   const by = 'select b.job from change a join change b on b.id = a.undone_by where a.job = ?';

@@ -39,12 +39,12 @@ const check: CommandSpec<CheckOptions> = {
   about: 'verify the memory and the database, and put back what was lost',
   options: [
     ['--restore', 'put back what is missing, a damaged database from its newest good copy; no file is deleted'],
-    ['--accept-missing', 'what is missing was meant to go', { conflicts: 'restore' }],
+    ['--accept-missing', 'accept that what is missing is gone', { conflicts: 'restore' }],
     ...MEMORY,
   ],
   json: '{ memory, findings: [{ kind, what, where, mend, isMended }], accepted?, restored? }',
-  more: `Over PostgreSQL --restore is for after you put back a dump: what it told is looked at again. Keys are off after a restore until
-nocturne keys confirm, and no more is spent today until nocturne retry. Exit code: 0 fine or mended, 1 findings remain.`,
+  more: `With PostgreSQL, put back a dump first, then run --restore. After a restore keys are off until nocturne keys confirm, and no
+model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 1 problems are left.`,
   examples: ['check', 'check --restore'],
   async run(call) {
     const { options } = call;
@@ -82,12 +82,12 @@ function damageOfDatabase(home: string): ReportedFinding | null {
   if (!isBegun && copies === 0) return null;
   const problem = isBegun ? damageOf(path) : 'it is gone or empty';
   if (problem === null) return null;
-  const from = copies > 0 ? 'takes the newest good copy' : 'begins a new one';
+  const from = copies > 0 ? 'takes the newest good copy' : 'starts a new one';
   return {
     kind: 'database',
     what: `The database is damaged: ${problem}.`,
     where: path,
-    mend: `Puts it aside, ${from}, and looks into every memory directory.`,
+    mend: `Moves it aside, ${from}, and reads every memory directory again.`,
     isMended: false,
   };
 }
@@ -98,13 +98,15 @@ function sayRestored(
 ): string {
   return [
     ...(from?.aside ? [`The damaged database is in ${from.aside}.`] : []),
-    ...(from ? [from.from ? `Restored from ${from.from}.` : 'There was no good copy: a new database was begun.'] : []),
-    `Looked into ${sayCount(memories, 'memory')}; ${sayCount(entries, 'entry')} came in from logs.`,
-    ...(marked > 0 ? [`${marked} that were forgotten or redacted since are so again.`] : []),
+    ...(from
+      ? [from.from ? `Restored from ${from.from}.` : 'There was no good copy: a new database was started.']
+      : []),
+    `Read ${sayCount(memories, 'memory')}; ${sayCount(entries, 'entry')} added from logs.`,
+    ...(marked > 0 ? [`${marked} that were forgotten or redacted since were taken out again.`] : []),
     ...(keys > 0
       ? [`${sayCount(keys, 'key')} of the server ${keys === 1 ? 'is' : 'are'} off: nocturne keys confirm.`]
       : []),
-    'No more is spent today, since what was spent is not known: nocturne retry --failed opens the day.',
+    'What was spent today is not known, so no model is asked until tomorrow. To go on today: nocturne retry --failed',
   ].join('\n');
 }
 
@@ -135,13 +137,13 @@ function tell(report: CheckReport, { json }: CheckOptions): void {
 }
 
 function describeCheck({ memory, findings, accepted = [] }: CheckReport): string {
-  const letGo = accepted.map((path) => `${path}: is let go`);
+  const letGo = accepted.map((path) => `${path}: accepted as gone`);
   if (findings.length === 0) return [...letGo, `${memory}: fine`].join('\n');
   const open = findings.filter(({ isMended }) => !isMended).length;
   const lines = findings.map(({ where, what, mend, isMended }) => {
-    return `${where}: ${what}\n  ${isMended ? `mended: ${mend}` : mend ? `--restore: ${mend}` : 'by hand'}`;
+    return `${where}: ${what}\n  ${isMended ? `fixed: ${mend}` : mend ? `nocturne check --restore: ${mend}` : 'fix it by hand'}`;
   });
-  const remain = open === 1 ? '1 finding remains' : `${open} findings remain`;
+  const remain = open === 1 ? '1 problem is left' : `${open} problems are left`;
   return [...letGo, `${memory}: ${remain}, ${findings.length - open} mended`, ...lines].join('\n');
 }
 
@@ -163,7 +165,7 @@ const redact: CommandSpec<RedactOptions, [string | undefined]> = {
     ],
     ['--secrets', 'all that looks like a secret', { conflicts: 'match' }],
     ['--dry-run', 'only say what would be changed'],
-    ['--with-lines', 'remove the lines that rest on redacted entries alone'],
+    ['--with-lines', 'remove the lines that rest only on redacted entries'],
     ...MEMORY,
   ],
   json: '{ job, files, versions, rows, home, sessions, lines, beside, remaining, remedies }',
@@ -186,7 +188,7 @@ async function redactNow(app: App, version: string | undefined, options: RedactO
   if (isText === (version !== undefined) || (version !== undefined && isDry)) {
     throw new AppError(
       'bad-input',
-      'Say what to redact: a version, --match TEXT or --secrets, which alone know --dry-run.',
+      'Say what to redact: a version, --match TEXT or --secrets. --dry-run works with the last two.',
       {
         remedy: 'nocturne show --history lists the versions.',
       },
@@ -219,11 +221,11 @@ function tellRedacted(report: RedactReport, { dryRun, withLines }: RedactOptions
   if (lines.length > 0) {
     const what = withLines ? (dryRun ? 'would remove' : 'removed') : 'kept';
     const hint = withLines ? '' : '; --with-lines removes it';
-    print(`${what} what rests on redacted entries alone (lines: ${lines.length}${hint}):`);
+    print(`${what} lines that rest only on redacted entries (${lines.length}${hint}):`);
     for (const { path, text } of lines) print(`  ${path}: ${text}`);
   }
   if (beside.length > 0)
-    note(`It stands in the team's memory, too: ${beside.join(', ')}. The same with --scope local takes it out there.`);
+    note(`It is in the team's memory too: ${beside.join(', ')}. To take it out there, add --scope local.`);
   for (const remedy of remedies) note(remedy);
 }
 
@@ -234,7 +236,7 @@ interface DoctorOptions {
 
 const doctor: CommandSpec<DoctorOptions> = {
   name: 'doctor',
-  about: 'whether everything works, and what to do where not',
+  about: 'check that everything works, and say what to do',
   options: [
     ['--no-online', 'do not ask the model, which is one request of a few tokens'],
     ['--online', 'ask the model', { isHidden: true }],
@@ -261,7 +263,7 @@ async function examineAll({ online }: DoctorOptions): Promise<{ checked: Checked
     config = await loadConfig();
   } catch (error) {
     // Nothing else can be judged without them.
-    const trouble = fail('settings', describeError(error), 'Mend config.json, then look again.');
+    const trouble = fail('settings', describeError(error), 'Fix config.json, then run nocturne doctor again.');
     return { checked: [checkNode(), trouble] };
   }
   return { checked: await examine(config, { cwd: process.cwd(), isOnline: online ?? true }), config };

@@ -35,7 +35,7 @@ export const MEMORY: OptionSpec[] = [
     "whose memory: the project's, the user's in all projects, or the working tree's",
     { choices: MEMORY_SCOPES, conflicts: 'memory' },
   ],
-  ['--store <name>', 'a memory store of this home, by its name or id', { conflicts: ['memory', 'scope'] }],
+  ['--store <name>', 'a memory store, by its name or id', { conflicts: ['memory', 'scope'] }],
 ];
 
 export const MODEL: OptionSpec = ['--model <id>', 'model id, or offline'];
@@ -144,9 +144,7 @@ export function theOne<Row extends { id: string; name: string }>(
     'bad-input',
     `There ${row ? `are ${found.length} ${what}s` : `is no ${what}`} ${JSON.stringify(given)}.`,
     {
-      remedy: row
-        ? `Give an id: ${found.map(({ id }) => id).join(', ')}.`
-        : `nocturne ${kind}s list names those that there are.`,
+      remedy: row ? `Give an id: ${found.map(({ id }) => id).join(', ')}.` : `nocturne ${kind}s list shows them all.`,
     },
   );
 }
@@ -162,7 +160,7 @@ export function requirePerson({ environment }: Pick<Config, 'environment'>, comm
   const agent = agentOfShell(environment);
   if (!agent) return;
   const why = `this is a shell of ${agent.name} (${agent.variable} is set)`;
-  throw new AppError('refused', `nocturne ${command} is for the person to say, and ${why}: nothing was changed.`, {
+  throw new AppError('refused', `nocturne ${command} is only for a person to run, and ${why}: nothing was changed.`, {
     remedy: `Run nocturne ${command} in a terminal of your own.`,
   });
 }
@@ -191,13 +189,13 @@ export function parsed<T>(read: (text: string) => T | undefined, problem: string
 /** Reads an option that is a count. */
 export function countUpTo(most: number): (text: string) => number {
   const count = (text: string) => (/^[1-9]\d*$/.test(text) && Number(text) <= most ? Number(text) : undefined);
-  return parsed(count, `It is no whole number from 1 to ${most}.`);
+  return parsed(count, `Give a whole number from 1 to ${most}.`);
 }
 
 /** Reads an option that is a whole number from 0. */
 export const wholeNumber = parsed(
   (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
-  'It must be a whole number from 0.',
+  'Give a whole number, 0 or more.',
 );
 
 /** An amount of US dollars, 0 or more; undefined where it is none. */
@@ -208,5 +206,5 @@ export function dollars(text: string): number | undefined {
 /** Reads an option that is a port; 0: a free one. */
 export const portOf = parsed(
   (text) => (/^\d+$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined),
-  'It must be a port, 0 to 65535.',
+  'Give a port, 0 to 65535.',
 );

@@ -51,7 +51,7 @@ export async function main(argv: string[], parts: Parts = {}): Promise<void> {
     return (await import('../terminal/output.ts')).print(version());
   try {
     const now = Object.hasOwn(FORMER, asked ?? '') && FORMER[asked ?? ''];
-    if (now) throw new AppError('bad-input', `nocturne has no command ${asked}.`, { remedy: `It is ${now}.` });
+    if (now) throw new AppError('bad-input', `nocturne has no command ${asked}.`, { remedy: `Use ${now}.` });
     await (await programFor(argv, parts)).parseAsync(argv);
   } catch (error) {
     process.exitCode = (await import('./spec.ts')).exitOf(error);

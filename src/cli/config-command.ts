@@ -31,15 +31,15 @@ const configCommand: CommandSpec<ConfigOptions, [string | undefined, string | un
   name: 'config',
   about: 'show the settings, or set one',
   args: [
-    ['[name]', 'one setting (default: all that are not as by default)'],
-    ['[new]', 'what it is to be: as in config.json, or a text as it is'],
+    ['[name]', 'one setting (default: all that you changed)'],
+    ['[new]', 'its new value, as in config.json; a text needs no quotes'],
   ],
   options: [
-    ['--all', 'all settings, those as by default too', { conflicts: 'unset' }],
-    ['--unset', 'as by default again'],
+    ['--all', 'all settings, also those with their defaults', { conflicts: 'unset' }],
+    ['--unset', 'back to the default'],
   ],
-  more: `They stand in config.json of the nocturne home, which you may edit, too; comments stay. What lies further in is named
-with dots: forgetDays.project.`,
+  more: `They are in config.json of the nocturne home. You may edit that file too; comments stay. A setting inside another is named
+with a dot: forgetDays.project.`,
   json: '{ file, isChanged, settings: [{ name, value, default, isDefault, allowed, about }] }',
   examples: ['config', 'config model offline', 'config forgetDays.project null', 'config --unset model'],
   run: config,
@@ -64,7 +64,7 @@ async function config({ args: [name, value], options, wrong }: ConfigCall): Prom
   if (gone) note(`config.json: ${gone}`);
   if (options.json) return print({ file: settingsPath(home), isChanged, settings });
   if (settings.length > 0) print(settings.map(describe).join('\n'));
-  else if (name === undefined) print('All settings are as by default. nocturne config --all lists them.');
+  else if (name === undefined) print('All settings have their defaults. nocturne config --all lists them.');
   for (const { name } of settings) {
     const variable = WINNING[name] ?? '';
     if (environment[variable]) note(`${variable} is set in this shell, and wins here.`);

@@ -18,16 +18,16 @@ const KINDS: Record<string, string> = { extract: 'learning from sessions', dream
 
 const cost: CommandSpec<CommonOptions & { month?: string }> = {
   name: 'cost',
-  about: 'what a month cost, and what it will come to',
+  about: 'what this month cost, and about what it will cost',
   options: [
     [
       '--month <YYYY-MM>',
       'an earlier month (default: this one)',
-      { parse: parsed((text) => (isDay(`${text}-01`) ? text : undefined), 'It is no month; give it as YYYY-MM.') },
+      { parse: parsed((text) => (isDay(`${text}-01`) ? text : undefined), 'Give a month as YYYY-MM.') },
     ],
   ],
   json: '{ month, today, total, plan, forecast, days: [{ day, usd, tokens, requests, unfinished }], projects: [{ memory, project, … }], kinds: [{ kind, jobs, … }], jobs: [{ job, kind, memory, session, endedAt, … }], models: [{ model, prices, isPriced, … }], unfinished }, each with { usd, tokens, requests }',
-  more: `A day's total is what the ceilings count. Where it is more than the jobs say, the rest is shown as ${UNFINISHED}: of jobs that were killed or are under way, of answers that never came. Models without a price are counted in tokens only.`,
+  more: `A day's total is what the limits count. What the jobs do not add up to is shown as ${UNFINISHED}: jobs that were stopped or still run, and answers that never came. Models without a price are counted in tokens only.`,
   examples: ['cost', 'cost --month 2026-10'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -107,7 +107,7 @@ async function describe({ db, config }: App, found: MonthCost, projects: Project
       ...found.kinds.map((each): [string, Sum] => [`${KINDS[each.kind] ?? each.kind} (${each.jobs})`, each]),
       ...rest,
     ]),
-    table('The dearest jobs', await Promise.all(dearest)),
+    table('The most expensive jobs', await Promise.all(dearest)),
     table('Model', [
       ...found.models.map((each): [string, Sum, string?] => [
         each.model,

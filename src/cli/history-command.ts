@@ -45,16 +45,16 @@ type ShowCall = Call<ShowOptions, [string | undefined]>;
 
 const show: CommandSpec<ShowOptions, [string | undefined]> = {
   name: 'show',
-  about: 'a file as it is or was: --history, --diff, --edit',
+  about: 'a file, as it is or was: --history, --diff, --edit',
   args: [['[file]', 'a topic, or a file of the memory directory (default: the index, MEMORY.md)']],
   options: [
-    ['--version <id>', 'as it was in this version (memver_…); with --diff: from it on'],
-    ['--history', 'its versions, newest first, or without a file those of all', { conflicts: ['diff', 'edit'] }],
-    ['--diff', 'what changed in it (default: with the last change)', { conflicts: ['edit'] }],
-    ['--edit', 'open it, or without a file the memory, in your editor'],
+    ['--version <id>', 'as it was in this version (memver_…); with --diff: what changed since'],
+    ['--history', 'its versions, newest first; without a file, those of all files', { conflicts: ['diff', 'edit'] }],
+    ['--diff', 'what changed (default: the last change)', { conflicts: ['edit'] }],
+    ['--edit', 'open it in your editor; without a file, the whole memory'],
     ['--pin', 'jobs leave the topic as it is', { conflicts: ['history', 'diff', 'edit', 'unpin'] }],
     ['--unpin', 'jobs may change the topic again', { conflicts: ['history', 'diff', 'edit'] }],
-    ['--limit <n>', 'with --history: so many versions', { default: 20, parse: countUpTo(1_000) }],
+    ['--limit <n>', 'with --history: how many versions', { default: 20, parse: countUpTo(1_000) }],
     ...MEMORY,
   ],
   json: `{ path, text }, or with --version the version and its text; with --history ${HISTORY_JSON}; with --diff { path, from, to, diff }; with --edit { path }, and nothing is opened; with --pin and --unpin { path, pinned, changed }`,
@@ -88,7 +88,7 @@ function setPinned(call: ShowCall, topic: string, pinned: boolean): Promise<void
 
 async function nothingThere(app: App, { args: [given = 'MEMORY.md'] }: ShowCall): Promise<never> {
   throw new AppError('bad-input', `There is no ${given} in ${app.memoryDirOf()}.`, {
-    remedy: 'nocturne list names the topics.',
+    remedy: 'nocturne list shows the topics.',
   });
 }
 
@@ -139,9 +139,9 @@ async function showFile(app: App, memory: MemoryRow, { args, options: { version,
   }
   const file = await app.files(memory).read({ path });
   if (!file) {
-    const near = didYouMean(given, await topicNames(app, memory), 'nocturne list names the topics.');
+    const near = didYouMean(given, await topicNames(app, memory), 'nocturne list shows the topics.');
     throw new AppError('bad-input', `There is no ${path} in ${placeOf(memory)}.`, {
-      remedy: `${near} Where it was deleted, nocturne show ${path} --history names its versions.`,
+      remedy: `${near} If it was deleted, nocturne show ${path} --history lists its versions.`,
     });
   }
   return json ? print({ path, text: file.text }) : printRaw(file.text);
@@ -197,7 +197,7 @@ async function showDiff(app: App, memory: MemoryRow, { args, options }: ShowCall
 async function lastVersion(app: App, memory: MemoryRow, path: string): Promise<Version> {
   const [last] = (await app.files(memory).versions({ path, limit: 1 })).items;
   if (last) return last;
-  throw new AppError('bad-input', `No version of ${path} is known in ${placeOf(memory)}.`, {
+  throw new AppError('bad-input', `There is no version of ${path} in ${placeOf(memory)}.`, {
     remedy: 'nocturne show --history without a path lists all versions, with their paths.',
   });
 }
@@ -237,7 +237,7 @@ function openInEditor(call: ShowCall): Promise<void> {
       return editCopy(app, memory, { path: await fileNamed(app, memory, given), editor, options });
     }
     if (given === undefined && !isDirectory(dir)) {
-      throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember begins it.' });
+      throw new AppError('bad-input', `There is no ${dir} yet.`, { remedy: 'nocturne remember starts it.' });
     }
     const own = memory ?? (await app.memoryFor());
     const named = given === undefined ? undefined : await fileNamed(app, own, given);
@@ -248,7 +248,7 @@ function openInEditor(call: ShowCall): Promise<void> {
     if (!editor) return print(place);
     if (path === undefined) return endAs(openEditor(editor, place));
     const { isFine, jobs } = await app.editInPlace({ memory: own.id, path, open: () => openEditor(editor, place) });
-    await noteSaved(app, { jobs, options, nothing: 'Nothing was saved so far; what you save later is kept, too.' });
+    await noteSaved(app, { jobs, options, nothing: 'Nothing was saved yet; what you save later is kept too.' });
     endAs(isFine);
   });
 }

@@ -29,7 +29,7 @@ const open = <Options extends CommonOptions>(
   work: (app: App, options: Options) => Promise<void>,
 ) => withApp({ options: {}, parts }, (app) => work(app, options));
 
-const stores: CommandSpec = { name: 'stores', about: 'memory stores of this home, for nocturne serve' };
+const stores: CommandSpec = { name: 'stores', about: 'memory stores, for nocturne serve' };
 
 /** A memory as the command tells it. */
 function storeShown(row: MemoryRow) {
@@ -53,7 +53,7 @@ function storeLine({ id, name, kind, dir, archivedAt, removedAt }: StoreShown, {
 
 const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
   name: 'stores list',
-  about: 'the stores that there are, memories of projects among them',
+  about: 'all stores, and memories of projects',
   options: [['--removed', 'those that were deleted and can be brought back']],
   json: `[${SHAPE}]`,
   examples: ['stores list'],
@@ -64,7 +64,7 @@ const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
       if (json) return print(rows);
       for (const row of rows) print(storeLine(row, config));
       if (rows.length === 0)
-        note(removed ? 'None was deleted.' : 'There are no stores yet: nocturne stores create NAME');
+        note(removed ? 'No store was deleted.' : 'There are no stores yet: nocturne stores create NAME');
     }),
 };
 
@@ -74,7 +74,7 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
   args: [['<name>', 'what it is called']],
   options: [
     ['--description <text>', 'what is in it', { default: '' }],
-    ['--allow-secrets', 'keep what looks like a secret, where a client writes it'],
+    ['--allow-secrets', 'keep what looks like a secret when a client writes it'],
   ],
   json: SHAPE,
   examples: ['stores create notes'],
@@ -95,7 +95,7 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
 
 const remove: CommandSpec<CommonOptions, [string]> = {
   name: 'stores delete',
-  about: 'put a memory store aside; nocturne undo with its id brings it back',
+  about: 'delete a memory store; nocturne undo with its id brings it back',
   args: [['<store>', 'its id, or its name']],
   json: SHAPE,
   examples: ['stores delete notes'],
@@ -104,7 +104,7 @@ const remove: CommandSpec<CommonOptions, [string]> = {
       const { id, name, kind, dir } = storeShown(await storeNamed(app.db, call.args[0]));
       if (kind !== 'own') {
         throw new AppError('bad-input', `${name} is a ${kind}'s memory, which is not deleted here.`, {
-          remedy: `Remove the directory yourself, if that is meant: ${dir}`,
+          remedy: `To remove it, delete the directory yourself: ${dir}`,
         });
       }
       await app.db.run('update memory set deleted_at = ? where id = ?', app.clock.now().toISOString(), id);
@@ -125,8 +125,8 @@ const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
   ],
   json: '{ memory, name, files, rows, sent, dir }',
   more:
-    'Every row is compared before it counts. What it was taken from keeps it as what was deleted, until versionDays are over, and ' +
-    'its directory keeps its files. A move that was broken off goes on where it is called again.',
+    'Every row is compared before the move counts. The old copy is kept until versionDays are over, and its directory keeps ' +
+    'its files. If a move was interrupted, run it again.',
   examples: ['stores move notes --to-database', 'stores move notes --to-home'],
   async run({ args: [given], options, wrong }) {
     if (!options.toDatabase && !options.toHome) wrong('say which way: --to-database or --to-home');
@@ -134,14 +134,14 @@ const moveStore: CommandSpec<MoveOptions, [string | undefined]> = {
     requirePerson(config, 'stores move');
     if (config.databaseUrl === undefined) {
       const remedy = 'Set NOCTURNE_DATABASE_URL=postgres://….';
-      throw new AppError('bad-input', 'There is no database that machines share.', { remedy });
+      throw new AppError('bad-input', 'No shared database is set.', { remedy });
     }
     const { betweenDatabases } = await import('../../jobs/move.ts');
     const report = await betweenDatabases(given, config, options.toDatabase ? 'database' : 'home');
     if (options.json) return print(report);
     const where = options.toDatabase ? 'the database' : (report.dir ?? "this machine's home");
     print(`moved: ${report.name}, ${report.files} files and ${report.rows} rows, is in ${where} now`);
-    note(`Where it was it is put aside, until versionDays are over.`);
+    note(`The old copy is kept until versionDays are over.`);
   },
 };
 
@@ -173,7 +173,7 @@ const createKey: CommandSpec<NewKeyOptions> = {
         ),
       },
     ],
-    ['--stores <names>', 'stores it may use, by name or id, with commas; all: those of the home', { default: '' }],
+    ['--stores <names>', 'stores it may use, by name or id, with commas; all: every store', { default: '' }],
     [
       '--rights <list>',
       `of ${RIGHTS.join(',')}`,
@@ -186,7 +186,7 @@ const createKey: CommandSpec<NewKeyOptions> = {
     ],
   ],
   json: `{ key, ...${KEY_SHAPE} }`,
-  more: 'Stores that are made with a key are its own, whatever --stores says, and belong to its tenant.',
+  more: 'A key may always use the stores that it makes; they belong to its tenant.',
   examples: ['keys create --name ci --stores notes --rights read,write'],
   run: (call) =>
     open(call, async (app, { name, tenant, stores: given, rights, dayUsd, json }) => {
@@ -203,7 +203,7 @@ const createKey: CommandSpec<NewKeyOptions> = {
 
 const listKeys: CommandSpec<CommonOptions> = {
   name: 'keys list',
-  about: 'the keys that there are, and those that were revoked',
+  about: 'all keys, also those that were revoked',
   json: `[${KEY_SHAPE}]`,
   examples: ['keys list'],
   run: (call) =>
@@ -217,7 +217,7 @@ const listKeys: CommandSpec<CommonOptions> = {
 
 const revokeKey: CommandSpec<CommonOptions, [string]> = {
   name: 'keys revoke',
-  about: 'let a key in no more, from its next request on',
+  about: 'take a key back, from its next request on',
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys revoke ci'],
@@ -226,11 +226,11 @@ const revokeKey: CommandSpec<CommonOptions, [string]> = {
 
 const confirmKey: CommandSpec<CommonOptions, [string]> = {
   name: 'keys confirm',
-  about: 'let a key in again that a restore of the database turned off',
+  about: 'turn a key on again after a restore of the database',
   args: [['<key>', 'apikey_…, or its name']],
   json: '{ id, name }',
   examples: ['keys confirm ci'],
-  run: (call) => changeKey(call, 'let in again', (all, id) => all.confirm(id)),
+  run: (call) => changeKey(call, 'turned on again', (all, id) => all.confirm(id)),
 };
 
 function changeKey(

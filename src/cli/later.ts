@@ -53,7 +53,10 @@ export async function learnLater(
 async function noteTurnedOff(app: App, transcript: string): Promise<void> {
   const { cwd } = await openSession(transcript);
   const why = whyTurnedOff(await app.standing({ cwd }));
-  if (why) note(`nocturne is off where it ran (${why}): a worker leaves it. nocturne learn ${transcript} reads it.`);
+  if (why)
+    note(
+      `nocturne is off where this session ran (${why}), so a worker skips it. To read it: nocturne learn ${transcript}`,
+    );
 }
 
 export async function dreamLater(app: App, { instructions, json }: Finding): Promise<void> {

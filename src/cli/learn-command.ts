@@ -31,13 +31,13 @@ const agentFrom = parsed(
 );
 const whenFrom = parsed(
   (given) => (/^\d{1,5}d$/.test(given) || isInstant(given) ? given : undefined),
-  'It is no time; give a date like 2026-11-20, an instant, or days like 7d.',
+  'Give a date like 2026-11-20, a time, or days like 7d.',
 );
-const dayFrom = parsed((text) => (isDay(text) ? text : undefined), 'It is no day of the form YYYY-MM-DD.');
+const dayFrom = parsed((text) => (isDay(text) ? text : undefined), 'Give a day as YYYY-MM-DD.');
 
 /** Says so where nocturne would not do by itself what a person asked for. */
 function noteOff({ enabled, reason }: Enablement, config: Config): void {
-  if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done all the same, because you asked.`);
+  if (!enabled) note(`nocturne is off here (${plainly(reason, config)}); done anyway, because you asked for it.`);
 }
 
 /** Answers the memories that the sessions belong to. */
@@ -92,19 +92,15 @@ const dream: CommandSpec<DreamOptions> = {
   name: 'dream',
   about: 'sort the daily logs into topic files and the index now',
   options: [
-    ['--share', "share what it changed in topics of the project and references with the working tree's team"],
+    ['--share', 'also share changed topics of type project and reference with the team'],
     ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
-    ['--review', 'what would change waits for nocturne review, whatever config.json says; --no-review: it does not'],
+    ['--review', 'let changes wait for nocturne review, whatever config.json says; --no-review: make them at once'],
     ['--no-review', '', { isHidden: true }],
     [
       '--accept-missing [day...]',
-      'take logs, files and entries that are missing as meant to go; with days, the logs of these days',
+      'accept that missing logs, files and entries are gone; with days: the logs of those days',
     ],
-    [
-      '--later',
-      'put it into the inbox: the next worker dreams',
-      { conflicts: ['dryRun', 'review', 'share', 'acceptMissing'] },
-    ],
+    ['--later', 'leave it to the next worker', { conflicts: ['dryRun', 'review', 'share', 'acceptMissing'] }],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
@@ -143,8 +139,8 @@ function acceptedDays(given: true | string[]): true | Day[] {
   if (given === true) return true;
   const unfit = given.find((day) => !isDay(day));
   if (unfit === undefined) return given;
-  throw new AppError('bad-input', `--accept-missing: ${JSON.stringify(unfit)} is no day.`, {
-    remedy: 'Give days like 2026-11-20, or none for all that is missing; nocturne names them.',
+  throw new AppError('bad-input', `--accept-missing: ${JSON.stringify(unfit)} is not a day.`, {
+    remedy: 'Give days like 2026-11-20, or none for all that is missing; nocturne lists them.',
   });
 }
 
@@ -163,19 +159,19 @@ interface LearnOptions extends CommonOptions, Finding {
 const learn: CommandSpec<LearnOptions, [string[]]> = {
   name: 'learn',
   about: 'read sessions now: those given, or all that are new',
-  args: [['[session...]', 'session files, or ids of sessions (default: all that changed lately and nobody read yet)']],
+  args: [['[session...]', 'session files, or ids of sessions (default: all that is new)']],
   options: [
-    ['--again', 'read again what was read: these sessions, or with --day or --all more'],
+    ['--again', 'read sessions again: those given, or with --day or --all more'],
     ['--day <day>', 'with --again: the turns of one day, YYYY-MM-DD', { parse: dayFrom, conflicts: 'all' }],
     ['--all', 'with --again: everything'],
-    ['--dream', 'sort what is in the log into topics, too', { conflicts: 'later' }],
-    ['--later', 'put them into the inbox: the next worker reads them'],
+    ['--dream', 'also sort the log into topics', { conflicts: 'later' }],
+    ['--later', 'leave them to the next worker'],
     ['--snapshot', 'with --later: keep redacted copies, for agents that delete their sessions before a worker comes'],
-    ['--live', 'the sessions still run: leave their last turns alone'],
-    ['--session <id>', 'the id of the session, where its file holds none'],
+    ['--live', 'the sessions are still running: skip their last turns'],
+    ['--session <id>', 'the id of the session, if its file has none'],
     [
       '--fork <how>',
-      'what the model is shown: an excerpt, or, where the file is a whole Messages request, that request continued',
+      'what the model is shown: an excerpt, or, if the file is a whole Messages request, that request continued',
       { choices: ['excerpt', 'prefix'] },
     ],
     ['--since <when>', 'only sessions that changed since then: a date, or so many days ago (7d)', { parse: whenFrom }],
@@ -185,7 +181,7 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     INSTRUCTIONS,
   ],
   json: `one line per session: { session, transcript, memory, outcome, entries, coverage, unsettledTurns, spend, fork?, error? }; without sessions { done, turns, tokens, waiting: [{ transcript, reason }], left, memories: [{ memory, entries }] }; with --dream then that of dream; with --later ${LATER_JSON}, without sessions { agents, enqueued: [{ agent, transcript, memory }], problems, off? }`,
-  more: 'What was declined at set-up is learned too. nocturne dream sorts without learning.',
+  more: 'Sessions that you declined at set-up are read too.',
   examples: [
     'learn',
     'learn ~/.claude/projects/-home-kim-orchard/0d8c1a52.jsonl --dream',
@@ -197,10 +193,10 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     const { options } = call;
     const { again, day, all, later } = options;
     const isMore = day !== undefined || all === true;
-    if (!again && isMore) call.wrong('--day and --all go with --again');
+    if (!again && isMore) call.wrong('--day and --all need --again');
     if (again && given.length === 0 && !isMore)
       call.wrong('say what to read again: sessions, --day YYYY-MM-DD or --all');
-    if (options.snapshot && !later) call.wrong('--snapshot goes with --later');
+    if (options.snapshot && !later) call.wrong('--snapshot needs --later');
     if (options.session && given.length > 1) {
       call.wrong(`--session names one session, but ${given.length} files are given`);
     }
@@ -289,7 +285,7 @@ async function fileOf({ db }: App, what: string): Promise<string> {
   const found = session === undefined ? undefined : await db.get<{ path: string }>(select, session);
   if (found) return found.path;
   throw new AppError('bad-input', `There is no session ${JSON.stringify(what)}.`, {
-    remedy: 'Give its file, or an id that nocturne list --sessions names.',
+    remedy: 'Give its file, or an id from nocturne list --sessions.',
   });
 }
 

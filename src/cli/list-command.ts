@@ -45,7 +45,7 @@ const LOG_JSON = '{ day, path, entries: [{ id, kind, state, type, text, evidence
 
 const list: CommandSpec<ListOptions> = {
   name: 'list',
-  about: 'topics, and what is new; of all projects, of a day',
+  about: 'topics, and what is new; --all: of all projects',
   options: [
     ['--type <type>', 'only of this type', { choices: MEMORY_TYPES }],
     [
@@ -53,13 +53,13 @@ const list: CommandSpec<ListOptions> = {
       'the entries of a day, with their quotes: today, yesterday, -1, YYYY-MM-DD (default: the latest)',
       { conflicts: ['type', 'all'] },
     ],
-    ['--sessions', 'the sessions that were read, and what each taught', { conflicts: ['type', 'day'] }],
-    ['--limit <n>', 'with --sessions: so many, the latest first', { default: 10, parse: countUpTo(1_000) }],
-    ['--all', 'of all projects, these first', { conflicts: ['memory', 'scope'] }],
+    ['--sessions', 'the sessions that were read, and what was learned from each', { conflicts: ['type', 'day'] }],
+    ['--limit <n>', 'with --sessions: how many, newest first', { default: 10, parse: countUpTo(1_000) }],
+    ['--all', 'of all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
   json: `{ memory, ${TOPICS} }; with --day ${LOG_JSON}; with --all { projects: [{ project, memory, topics, waiting, learnedAt }], memories: [{ memory, topics, waiting }] }; with --sessions { sessions: [{ memory, session, name, transcript, cwd, readAt, entries: [{ id, type, text, state }] }] }`,
-  more: 'nocturne why SESSION says more of one.',
+  more: 'nocturne why SESSION says more about one.',
   examples: ['list --type feedback', 'list --day yesterday', 'list --all', 'list --sessions'],
   run(call) {
     const { type, day, sessions, all, json } = call.options;
@@ -93,7 +93,7 @@ function listAll(call: Call<ListOptions>): Promise<void> {
       });
       return print({ projects, memories: found.map(({ listing }) => listing) });
     }
-    if (found.length === 0) return print('Nothing is remembered of any project yet.');
+    if (found.length === 0) return print('Nothing is remembered yet, in any project.');
     const rows = found.map(({ whose, listing: { topics, waiting }, learnedAt }) => {
       const when = learnedAt ? sayWhen(learnedAt, app.config) : '–';
       return [String(topics.length), String(waiting.length), when, whose.name];
@@ -176,7 +176,7 @@ function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: st
     const logs = new Map((await textsOf(app, memory)).map(({ path, text }) => [logDay(path), text]));
     const days = [...logs.keys()].filter((day) => day !== null).sort();
     const none = new AppError('bad-input', `There is no daily log in ${place} yet.`, {
-      remedy: 'nocturne remember or nocturne learn begins one.',
+      remedy: 'nocturne remember or nocturne learn starts one.',
     });
     const day = dayAmong(days, { given, config, none, what: `log in ${place}` });
     const items = parseLog(logs.get(day) ?? '', day);
@@ -202,9 +202,9 @@ function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: st
 const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [string[]]> = {
   name: 'search',
   about: 'find words in topics, entries and logs, best first',
-  args: [['<query...>', 'words or how they begin, "phrases" that must be there']],
+  args: [['<query...>', 'words or their beginnings, and "phrases" that must be there']],
   options: [
-    ['--limit <n>', 'so many results', { default: 20, parse: countUpTo(10_000) }],
+    ['--limit <n>', 'how many results', { default: 20, parse: countUpTo(10_000) }],
     ['--all', 'in all projects', { conflicts: ['memory', 'scope'] }],
     ...MEMORY,
   ],
@@ -223,7 +223,7 @@ const search: CommandSpec<CommonOptions & { limit: number; all?: boolean }, [str
       const places = new Map(memories.map((memory) => [memory.id, placeOf(memory)]));
       const hits = found.hits.map(({ memory, ...hit }) => ({ ...hit, ...(all && { memory: places.get(memory) }) }));
       if (json) return print({ query, total, hits, meant });
-      if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} holds ${shown(query)}.`);
+      if (total === 0) note(`Nothing in ${all ? 'any memory' : app.memoryDirOf()} matches ${shown(query)}.`);
       if (meant) note(`Did you mean ${shown(meant)}?`);
       for (const { memory, path, line, text } of hits)
         print(`${style('cyan', `${memory ? join(memory, path) : path}:${line}`)}  ${text}`);

@@ -34,7 +34,7 @@ const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
       { parse: (value, before) => [...((before as string[] | undefined) ?? []), value] },
     ],
   ],
-  json: 'of what would be served, and nothing is: [{ name, description, dir, access, instructions }]',
+  json: 'what would be served, without serving it: [{ name, description, dir, access, instructions }]',
   examples: [
     'mcp --store project=project:rw --store notes=~/notes/memory',
     'claude mcp add nocturne -- nocturne mcp --store project=project:rw',
@@ -98,10 +98,10 @@ async function serveOnStreams(app: App, of: { stores: AttachedStore[]; version: 
 
 /** What came in and could not be answered, in a line: the SDK tells every way in which it is no message. */
 function describeFault(error: Error): string {
-  if (/ZodError$/.test(error.name)) return 'What came in is JSON, but no message of JSON-RPC 2.0; it was passed over.';
+  if (/ZodError$/.test(error.name)) return 'Ignored JSON that is not a JSON-RPC 2.0 message.';
   if (!error.message.startsWith('ReadBuffer exceeded')) return describeError(error);
   process.exitCode = EXIT.failed;
-  return 'A message that came in is longer than the 10 MiB that one may have, so the connection ends here.';
+  return 'A message was longer than the limit of 10 MiB, so the connection ends here.';
 }
 
 /** Until the client closes its end and is answered, or someone ends this process; a second signal ends it at once. */
@@ -156,7 +156,7 @@ function dirOf(config: Config, { store, cwd }: { store: McpStore; cwd: string })
 function refuseUnfit(stores: AttachedStore[]): void {
   const tooMany = stores[MOST_STORES];
   if (tooMany) {
-    throw refusal(tooMany, `it would be store ${MOST_STORES + 1}, and at most ${MOST_STORES} are attached`);
+    throw refusal(tooMany, `at most ${MOST_STORES} stores can be attached`);
   }
   for (const [at, store] of stores.entries()) {
     if (!NAME.test(store.name)) throw refusal(store, 'a name has 1 to 64 letters, digits, spaces, ".", "_" and "-"');
@@ -165,7 +165,7 @@ function refuseUnfit(stores: AttachedStore[]): void {
       if (other.dir === store.dir) throw refusal(store, `${JSON.stringify(other.name)} is the same directory`);
       const isWritten = [store, other].some(({ access }) => access === 'read_write');
       if (isWritten && (isIn(store.dir, other.dir) || isIn(other.dir, store.dir))) {
-        throw refusal(store, `it and ${JSON.stringify(other.name)} lie in each other, and one may be written`);
+        throw refusal(store, `it and ${JSON.stringify(other.name)} contain each other, and one may be written`);
       }
     }
   }

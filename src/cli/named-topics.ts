@@ -44,6 +44,6 @@ export async function topicFile(app: App, memory: MemoryRow | null, given: strin
   if (found) return found;
   const called = memory ? placeOf(memory) : app.memoryDirOf();
   throw new AppError('bad-input', `There is no topic ${JSON.stringify(given)} in ${called}.`, {
-    remedy: didYouMean(given, memory ? await topicNames(app, memory) : [], 'nocturne list names the topics.'),
+    remedy: didYouMean(given, memory ? await topicNames(app, memory) : [], 'nocturne list shows the topics.'),
   });
 }

@@ -29,23 +29,19 @@ const next: CommandSpec<Given> = {
   name: 'next',
   about: 'what the next session will be told, word for word, and why',
   options: [
-    ['--agent <name>', 'which agent the session is of', { choices: AGENT_NAMES, default: 'claude-code' }],
-    ['--prompt <text>', 'what the session is asked first: also what it is told with that'],
-    [
-      '--definition <file>',
-      'a file that defines a subagent: what that is told, of the memory that it declares',
-      { conflicts: 'prompt' },
-    ],
+    ['--agent <name>', 'the agent of that session', { choices: AGENT_NAMES, default: 'claude-code' }],
+    ['--prompt <text>', 'a prompt: also show what is told with it'],
+    ['--definition <file>', 'a file that defines a subagent: what that subagent is told', { conflicts: 'prompt' }],
     ['--hook', 'as a hook', { isHidden: true }],
     ...MEMORY,
   ],
   json: '{ memory, standing, text, index, topics, entries, lessons, left, beside: [{ scope, memory, index, topics, entries, lessons, left }], prompt: { text, lines, known, leftOut } | null, trouble? }',
-  more: 'Asking counts as nothing told.',
+  more: 'It changes nothing: no line counts as told.',
   examples: ['next', 'next --agent codex --prompt "how do we deploy"'],
   async run({ options: given, wrong }) {
     if (given.hook) return answerAgent(given);
     if (given.prompt !== undefined && given.scope !== undefined && given.scope !== 'project')
-      wrong("with a prompt a session is told of its project's memory: --prompt goes with no other --scope");
+      wrong("--prompt is about the project's memory: leave out --scope");
     const { agent, prompt, definition, scope: memory } = given;
     const config = await settledFor(given);
     const cwd = process.cwd();
@@ -105,17 +101,17 @@ function leftOf({ topics, left }: RecalledPart): string[] {
     ...topics.flatMap(({ path, isCut }) => (isCut ? [`the end of ${path}`] : [])),
     ...left.topics,
     ...(left.more > 0 ? [sayCount(left.more, 'more topic')] : []),
-    ...(left.entries > 0 ? [`${left.entries} of what is in no topic yet`] : []),
+    ...(left.entries > 0 ? [`${left.entries} that are in no topic yet`] : []),
   ];
 }
 
 function sayPrompt(prompted: Prompted, { agent, config }: Given & { config: Config }) {
   const { title, asksWithPrompt } = findAgent(agent);
-  if (!asksWithPrompt) return print(`With a prompt it is told nothing: ${title} does not ask then.`);
+  if (!asksWithPrompt) return print(`With a prompt it is told nothing: ${title} has no hook for prompts.`);
   if (!config.recallPrompts) return print('With a prompt it is told nothing: recallPrompts is off.');
   const { text = '', lines = [], leftOut = [], known = [] } = prompted ?? {};
   if (text !== '') printRaw(`With the prompt it is told, word for word:\n\n${text}\n\n`);
-  else print('With the prompt it is told nothing more: nothing else that is remembered is near to it.');
+  else print('With the prompt it is told nothing more: nothing else in memory is about it.');
   tell(
     'Told',
     lines.map(({ said, shares }) => [`shares ${shares.join(', ')}`, said]),

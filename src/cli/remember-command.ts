@@ -26,11 +26,11 @@ const remember: CommandSpec<RememberOptions, [string[]]> = {
   name: 'remember',
   about: 'keep something, in your own words',
   args: [['<words...>', 'what to remember; - reads it from stdin']],
-  options: [['--type <type>', 'what it is', { choices: MEMORY_TYPES, default: 'feedback' }], ...MEMORY],
+  options: [['--type <type>', 'what kind it is', { choices: MEMORY_TYPES, default: 'feedback' }], ...MEMORY],
   json: '{ outcome, entry: { id, type, text, day }, memory, path, job, redacted, relativeDate }',
   more: `Types: feedback (how to work), user (about you), project (facts), reference (where things are).
-In a shell that an agent started it is kept as what the agent found, as project or reference; what you typed yourself there
-becomes yours when the session is read.`,
+In a shell that an agent started it is kept as something the agent found, as project or reference. What you type there
+yourself becomes yours when the session is read.`,
   examples: ['remember "Always use pnpm instead of npm."'],
   async run(call) {
     const { options } = call;
@@ -47,7 +47,7 @@ becomes yours when the session is read.`,
       print(told);
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
       if (report.relativeDate)
-        note(`“${report.relativeDate}” means nothing on another day; better remember it again with the date.`);
+        note(`“${report.relativeDate}” means something else on another day: better remember it again with the date.`);
     });
   },
 };
@@ -56,7 +56,7 @@ becomes yours when the session is read.`,
 async function readStdin(): Promise<string> {
   const bytes = await buffer(process.stdin);
   if (isUtf8(bytes)) return bytes.toString();
-  throw new AppError('bad-input', 'What is on stdin is no UTF-8 text; nothing was remembered.', {
+  throw new AppError('bad-input', 'The text on stdin is not UTF-8; nothing was remembered.', {
     remedy: 'Convert it first, for example with iconv -f LATIN1 -t UTF-8.',
   });
 }
@@ -80,7 +80,9 @@ async function describeKept(
   const where = scope === 'user' ? `${path}, in the user scope` : path;
   const id = await shortId(app.db, 'entry', entry.id);
   if (outcome === 'known' || job === null) return `${id} is remembered already: ${entry.text} [${where}]`;
-  const by = agent ? `\nKept as found by ${agent.name} (${agent.variable} is set), not as the person's word.` : '';
+  const by = agent
+    ? `\nKept as something that ${agent.name} found (${agent.variable} is set), not as your own words.`
+    : '';
   return `${id} ${entry.type}: ${entry.text} [${where}]${by}\n${await undoCommand(app, job, options)} takes it back.`;
 }
 
@@ -90,17 +92,15 @@ const MAX_LISTED = 20;
 const forget: CommandSpec<CommonOptions & { yes?: boolean; all?: boolean }, [string[]]> = {
   name: 'forget',
   about: 'take something out; it is not learned again from there',
-  args: [
-    ['<what...>', 'name of a topic, TOPIC:LINE, id of an entry or a session, or words as they stand in what is meant'],
-  ],
+  args: [['<what...>', 'a topic, TOPIC:LINE, an entry, a session, or words']],
   options: [
-    ['--all', 'everything that holds the words, or was said in the session'],
+    ['--all', 'everything that contains the words, or came from the session'],
     ['--yes', 'do not ask'],
     ...MEMORY,
   ],
   json: '{ outcome, topics, lines, entries, candidates: [{ kind, id, path, text }], job }',
-  more: `Versions of what goes are kept for nocturne undo; nocturne redact takes a text out of these too.
-Words that may mean several things change nothing: exit code 2, and what they may mean is listed, each with its name.`,
+  more: `Versions are kept for nocturne undo; nocturne redact takes a text out of those too. If the words fit several things,
+nothing is changed: they are listed, and the exit code is 2.`,
   examples: ['forget "use pnpm"'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -112,9 +112,13 @@ Words that may mean several things change nothing: exit code 2, and what they ma
       const report = await app.forget(memory, { target, all: options.all, confirm: isWanted });
       if (report.outcome === 'unknown') {
         const names = await topicNames(app, memory);
-        throw new AppError('bad-input', `Nothing in ${placeOf(memory)} is called or holds ${JSON.stringify(target)}.`, {
-          remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
-        });
+        throw new AppError(
+          'bad-input',
+          `Nothing in ${placeOf(memory)} is named ${JSON.stringify(target)} or contains it.`,
+          {
+            remedy: didYouMean(target, names, 'nocturne list and nocturne search show what is remembered.'),
+          },
+        );
       }
       print(options.json ? report : await describeForgotten(app, report, { target, options }));
       process.exitCode =
@@ -124,9 +128,9 @@ Words that may mean several things change nothing: exit code 2, and what they ma
 
 /** Shows what goes on stderr and asks, where someone is there to answer. */
 async function ask(app: App, plan: Meant): Promise<boolean> {
-  note(['This goes:', ...(await describePlan(app, plan))].join('\n'));
+  note(['This will be forgotten:', ...(await describePlan(app, plan))].join('\n'));
   if (canAsk()) return confirm('Forget it?');
-  note('There is no terminal to ask at: --yes forgets it.');
+  note('There is no terminal to ask on. To forget it without asking: --yes');
   return false;
 }
 
@@ -147,7 +151,7 @@ async function describeForgotten(
   { target, options }: { target: string; options: CommonOptions },
 ): Promise<string> {
   const { outcome, candidates } = report;
-  if (outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
+  if (outcome === 'busy') return 'A dream is running on this memory; try again when it has ended.';
   if (outcome === 'unconfirmed') return 'Nothing was forgotten.';
   if (outcome === 'forgotten') {
     const undo = `${await undoCommand(app, report.job, options)} brings it back.`;
@@ -159,7 +163,7 @@ async function describeForgotten(
     return `  ${name.padEnd(14)}  ${each.path}${sayScope(each)}: ${each.text}`;
   });
   return [
-    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one as it is listed, or take --all:`,
+    `${JSON.stringify(target)} may mean ${candidates.length} things; nothing was forgotten. Name one of these, or use --all:`,
     ...(await Promise.all(told)),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ].join('\n');

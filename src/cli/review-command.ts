@@ -41,18 +41,18 @@ function alone(flags: string, about: string): OptionSpec {
 
 const review: CommandSpec<ReviewOptions> = {
   name: 'review',
-  about: 'what a dream would change and waits for your answer',
+  about: 'changes of a dream that wait for your answer',
   options: [
     alone('--list', 'only list what waits'),
     alone('--show <id>', 'one proposal whole: its reason, its quotes, its diff'),
-    alone('--accept <id...>', 'do it'),
-    alone('--accept-all', 'do all that is as it was when it was proposed'),
-    alone('--reject <id...>', 'leave it, and do not propose it again'),
-    alone('--reject-all', 'leave all of it'),
+    alone('--accept <id...>', 'make this change'),
+    alone('--accept-all', 'make all changes that are not outdated'),
+    alone('--reject <id...>', 'do not make this change, and do not propose it again'),
+    alone('--reject-all', 'reject all'),
     ['--because <text>', 'with --reject: the reason that is kept'],
-    alone('--edit <id>', 'do it in your own words: --text, or in your editor'),
-    ['--text <text>', 'with --edit: the line; several lines, several lines'],
-    ['--topic <name>', 'with --edit of what would be left out: the topic that it goes into'],
+    alone('--edit <id>', 'make it in your own words: --text, or in your editor'),
+    ['--text <text>', 'with --edit: the new line, or several'],
+    ['--topic <name>', 'with --edit of an entry that would be left out: the topic it goes into'],
     ...MEMORY,
   ],
   json: '[{ id, kind, topic, reason, job, at, state, why, lines, entries, diff }]; after a decision { outcome, decided: [{ id, outcome, why, job }] }',
@@ -103,7 +103,7 @@ function wordOf(options: ReviewOptions): Asked | null {
 }
 
 function misplaced(option: string, beside: string): AppError {
-  return new AppError('bad-input', `${option} belongs to ${beside}, which was not given.`);
+  return new AppError('bad-input', `${option} needs ${beside}.`);
 }
 
 async function decideNow(at: Place, asked: Asked): Promise<void> {
@@ -131,7 +131,9 @@ async function showOne({ app, options }: Place, shown: ShownProposal[], given: s
   const id = await wholeId(app.db, 'proposal', given);
   const found = shown.find((each) => each.id === id);
   if (!found)
-    throw new AppError('bad-input', `Nothing waits as ${id}.`, { remedy: 'nocturne review --list names what waits.' });
+    throw new AppError('bad-input', `No proposal ${id} is waiting.`, {
+      remedy: 'nocturne review --list shows what waits.',
+    });
   print(options.json ? found : await describeProposal(app, found));
 }
 
@@ -219,12 +221,12 @@ function keysFor({ state, kind, lines }: ShownProposal, left: number): Record<st
   const isStale = state === 'stale';
   const hasWords = lines.length > 0 || kind === 'drop';
   return {
-    ...(!isStale && { a: ['[a]ccept', 'do it'] }),
-    r: ['[r]eject', 'leave it; it is not proposed again'],
-    ...(!isStale && hasWords && { e: ['[e]dit', 'do it in your own words, which begin as they stand above'] }),
-    s: ['[s]kip', 'decide it later: it goes on waiting'],
+    ...(!isStale && { a: ['[a]ccept', 'make this change'] }),
+    r: ['[r]eject', 'no; it is not proposed again'],
+    ...(!isStale && hasWords && { e: ['[e]dit', 'change the words first'] }),
+    s: ['[s]kip', 'decide later'],
     q: ['[q]uit', 'decide the rest later'],
-    ...(left > 1 && { l: ['a[l]l', `accept it and what waits behind it, ${left} in all; what is stale waits`] }),
+    ...(left > 1 && { l: ['a[l]l', `accept this and the rest, ${left} in all; outdated ones stay`] }),
     '?': ['[?]', 'this help'],
   };
 }
@@ -253,7 +255,7 @@ function wordsOf({ lines, entries }: ShownProposal): string[] {
 /** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
 function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
   if (editor === undefined || !process.stdin.isTTY) {
-    throw new AppError('bad-input', 'There are no words: no --text, and no editor at a terminal.', {
+    throw new AppError('bad-input', 'No text was given: no --text, and no editor on a terminal.', {
       remedy: 'Give --text "…", or set EDITOR.',
     });
   }
@@ -272,12 +274,12 @@ const WOULD: Record<string, string> = {
   add: 'add to',
   change: 'change in',
   retire: 'take out of',
-  archive: 'put away from',
+  archive: 'archive from',
   drop: 'leave out',
 };
 
 const sayStale = ({ state, why }: ShownProposal, indent: string) =>
-  state === 'stale' ? [style('yellow', `${indent}stale: ${why} The next dream makes it again.`)] : [];
+  state === 'stale' ? [style('yellow', `${indent}outdated: ${why} The next dream proposes it again.`)] : [];
 
 function listOf(shown: ShownProposal[], memory: string): string {
   if (shown.length === 0) return `Nothing waits for your answer in ${memory}.`;
@@ -308,10 +310,10 @@ async function describeProposal({ db, config: { zone } }: App, proposal: ShownPr
 }
 
 async function describeReport({ app, options }: Place, { outcome, decided }: ReviewReport): Promise<string> {
-  if (outcome === 'busy') return 'A dream works on this memory; try again when it is done.';
+  if (outcome === 'busy') return 'A dream is running on this memory; try again when it has ended.';
   const told = decided.map(async ({ id, outcome: ended, why, job }) => {
     const undo = job ? `; ${await undoCommand(app, job, options)} takes it back` : '';
-    const next = ended === 'stale' ? ' The next dream makes it again.' : '';
+    const next = ended === 'stale' ? ' The next dream proposes it again.' : '';
     return `${id}  ${ended}${undo}${why ? `\n  ${why.split('\n').join('\n  ')}${next}` : ''}`;
   });
   return (await Promise.all(told)).join('\n') || 'Nothing waits for your answer.';

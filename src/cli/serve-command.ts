@@ -38,31 +38,23 @@ interface ServeOptions {
 
 const serve: CommandSpec<ServeOptions> = {
   name: 'serve',
-  about: 'memory stores over HTTP, as the official SDK speaks them',
+  about: 'serve memory stores over HTTP, for the official SDK',
   options: [
     ['--host <name>', 'where to listen', { default: '127.0.0.1' }],
     ['--port <number>', 'port; 0: a free one', { parse: portOf, default: 4114 }],
     ['--socket <path>', 'listen on a socket of the file system, for this user alone', { conflicts: ['port', 'host'] }],
-    ['--projects', 'the memories of projects, too, to keys that name no stores'],
+    ['--projects', 'also the memories of projects, for keys without --stores'],
     ['--tls-cert <file>', 'certificate, PEM'],
     ['--tls-key <file>', 'its key, PEM'],
-    ['--behind-proxy', 'something before it speaks TLS; allows another --host'],
-    ['--url <url...>', 'an address under which clients reach it', { default: [] }],
-    ['--cors <origin...>', 'an origin whose pages may ask', { default: [] }],
-    [
-      '--creates <number>',
-      'changes that a key may ask for in a minute; 0: no limit',
-      { parse: wholeNumber, default: 300 },
-    ],
-    [
-      '--reads <number>',
-      'reads that a key may ask for in a minute; 0: no limit',
-      { parse: wholeNumber, default: 1_200 },
-    ],
+    ['--behind-proxy', 'a proxy before it speaks TLS; allows another --host'],
+    ['--url <url...>', 'an address that clients use', { default: [] }],
+    ['--cors <origin...>', 'an origin whose pages may send requests', { default: [] }],
+    ['--creates <number>', 'changes a minute that a key may make; 0: no limit', { parse: wholeNumber, default: 300 }],
+    ['--reads <number>', 'reads a minute that a key may make; 0: no limit', { parse: wholeNumber, default: 1_200 }],
     ['--no-worker', 'start no worker; dreams wait until there is one'],
   ],
   json: '{ url, key? }',
-  more: 'On a terminal it makes a key that ends with it, where there is none. It starts a worker, which outlives it, unless one of this home is alive.',
+  more: 'On a terminal, if there is no key yet, it makes one that works until it ends. It starts a worker, which keeps running, unless one runs already.',
   examples: ['serve', 'serve --socket ~/.nocturne/serve.sock'],
   run: (call) => {
     refuseInTheClear(call.options);
@@ -107,8 +99,8 @@ function refuseInTheClear({ host, tlsCert, tlsKey, behindProxy, socket }: ServeO
     throw new AppError('bad-input', '--tls-cert and --tls-key belong together.');
   }
   if (socket !== undefined || LOOPBACK.includes(host) || tlsCert !== undefined || behindProxy) return;
-  throw new AppError('bad-input', `--host ${host} would carry keys and memories in the clear.`, {
-    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy where something before it speaks TLS.',
+  throw new AppError('bad-input', `--host ${host} would send keys and memories unencrypted.`, {
+    remedy: 'Give --tls-cert and --tls-key, or --behind-proxy if a proxy before it speaks TLS.',
   });
 }
 
@@ -157,10 +149,10 @@ const ANSWER_MS = 2_000;
 
 const open: CommandSpec<OpenOptions> = {
   name: 'open',
-  about: 'the memory in your browser: look, decide, undo',
+  about: 'your memory in the browser: look, decide, undo',
   options: [['--no-browser', 'only print the address']],
   json: '{ url }',
-  more: 'The address opens the page once, within a minute. Where nocturne serve runs already the page is there; else this serves it, on this machine alone, until Ctrl-C.',
+  more: 'The address works once, within a minute. If nocturne serve runs, the page is there already; else this command serves it, on this machine alone, until Ctrl-C.',
   examples: ['open', 'open --no-browser'],
   run: ({ options, parts, version }) =>
     withApp({ options: {}, parts }, async (app) => {

@@ -49,20 +49,20 @@ type SetupCall = Call<SetupOptions, [AgentName[]]>;
 
 const setupCommand: CommandSpec<SetupOptions, [AgentName[]]> = {
   name: 'setup',
-  about: 'set it up for the agents found here; learn their last sessions',
+  about: 'connect your agents, choose a model, learn your last sessions',
   args: [['[agent...]', 'default: those that are found', AGENT_NAMES]],
   options: [
-    ['--yes', 'accept what it would write; sessions from before stay unlearned'],
+    ['--yes', 'accept what it would write, without asking; earlier sessions are not read'],
     [
       '--model <id>',
-      'which model reads the sessions: claude-code, codex, offline, or a model id; nothing is asked then',
+      'which model reads the sessions: claude-code, codex, offline, or a model id (then it does not ask)',
     ],
-    ['--learn', 'learn the sessions of the last days, too', { conflicts: 'remove' }],
+    ['--learn', 'also learn the sessions of the last days', { conflicts: 'remove' }],
     ['--remove', 'take it all out again; memory and the key stay'],
     ['--dry-run', 'show all that would be changed, and change nothing'],
     [
       '--schedule <which>',
-      "what starts the nightly run: the system's scheduler, or nothing but sessions",
+      "what starts the nightly run: the system's scheduler, or only sessions",
       { choices: ['auto', 'none'], default: 'auto' },
     ],
     ['--key-file <path>', 'keep the key in this file in the nocturne home', { conflicts: ['keyStdin', 'keyCommand'] }],
@@ -243,7 +243,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
   if (changes.length === 0 && !scheduler) {
     // A person took the hooks out: only what was kept of the file before is left.
     if (!options.dryRun) apply();
-    return end(true, "Nothing of nocturne's is in the settings of any agent.");
+    return end(true, 'No agent has settings of nocturne.');
   }
   const hasKey = statNow(keyPath(config)) !== null;
   const out = [
@@ -251,7 +251,7 @@ async function remove({ args, options }: SetupCall): Promise<void> {
     ...(scheduler ? [row('Nightly run', `out of ${scheduler.name}`)] : []),
     row('The rest', `memory stays, and so does ${fromHome(config.home, config)}${hasKey ? ' with the key' : ''}`),
   ];
-  if (!options.json) print(['This takes nocturne out:', ...out].join('\n'));
+  if (!options.json) print(['This removes nocturne:', ...out].join('\n'));
   if (options.dryRun) return options.json ? end(false) : showAll(plan, config);
   const questions = canAsk() && !options.yes && !options.json ? new Questions() : null;
   const isSure = await isWanted(plan, { config, questions, yes: options.yes }).finally(() => questions?.close());
@@ -267,7 +267,11 @@ async function showAll(plan: Plan, config: Config): Promise<void> {
 
 /** Nobody said yes. */
 function leftAsItIs(isAsking: boolean): false {
-  note(isAsking ? 'Nothing was changed.' : 'Nothing was changed: there is no terminal to ask at. Give --yes.');
+  note(
+    isAsking
+      ? 'Nothing was changed.'
+      : 'Nothing was changed: there is no terminal to ask on. To do it without asking: --yes',
+  );
   process.exitCode = EXIT.attention;
   return false;
 }
@@ -326,7 +330,7 @@ async function tryIt(config: Config, say: Asking['say']): Promise<Tried> {
 async function offerToKeep(config: Config, { questions, say, apiKey }: Asking & { apiKey: string }): Promise<void> {
   const { home, baseUrl = config.access.baseURL } = config;
   const path = fromHome(keyPath({ home, baseUrl }), config);
-  const isKept = await questions?.confirm(`It is in this shell alone. Keep it for the nights, in ${path}?`);
+  const isKept = await questions?.confirm(`The key is only set in this shell. Keep it for the nights, in ${path}?`);
   if (isKept) await keepWithAddress(config, apiKey);
-  else say('The key is in this shell alone: nights have none. --key-stdin or --key-file keeps one.');
+  else say('The key is only set in this shell; the nightly run has none. --key-stdin or --key-file keeps it.');
 }

@@ -35,15 +35,15 @@ interface ShareOptions extends CommonOptions {
 
 const share: CommandSpec<ShareOptions, [string[]]> = {
   name: 'share',
-  about: "put topics into the team's memory, which git carries",
+  about: "copy topics into the team's memory, in the repository",
   args: [['<topic...>', 'names or files of topics']],
   options: [
-    ['--redacted', 'share secrets as placeholders; without it, a secret keeps all of it from being shared'],
+    ['--redacted', 'share with secrets replaced; without this, nothing is shared if one is found'],
     ['--dry-run', 'say what would be shared; change nothing'],
     ...MEMORY,
   ],
   json: '{ outcome, memory, author, topics: [{ path, isNew, lines, replaced }], secrets: [{ path, line, rule }], personalPaths: [{ path, line }], job, isIgnored }',
-  more: "They are copied into .claude/memory of the working tree. What stands in the team's memory already stays as it is. Commit it with git as you do with other files.",
+  more: 'They are copied into .claude/memory of the working tree; lines that are there already stay. Commit the files with git.',
   examples: ['share project-facts'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -67,7 +67,7 @@ const share: CommandSpec<ShareOptions, [string[]]> = {
 /** What was shared with the team, or why nothing was. */
 export async function sayShare({ db }: App, report: ShareReport, { dryRun = false } = {}): Promise<string[]> {
   const { outcome, memory, author, topics, secrets, personalPaths, job, isIgnored, error } = report;
-  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a directory of a person`);
+  const warnings = personalPaths.map(({ path, line }) => `  note: ${path}:${line} names a personal directory`);
   if (isIgnored) warnings.push('  note: git ignores it; take .claude out of .gitignore, or nobody else gets it');
   if (outcome === 'failed') return [`share: failed; ${error?.message ?? ''}`];
   if (outcome === 'known') return [`share: nothing new for ${memory}`, ...warnings];
@@ -87,12 +87,12 @@ export async function sayShare({ db }: App, report: ShareReport, { dryRun = fals
 
 const snapshot: CommandSpec = {
   name: 'snapshot',
-  about: 'a memory that the repository hands to everybody who works there',
+  about: 'a copy of topics in the repository, for everybody who works there',
 };
 
 const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolean }, [string[]]> = {
   name: 'snapshot create',
-  about: 'lay topics into .claude/memory-snapshot of the working tree, to be committed',
+  about: 'copy topics into .claude/memory-snapshot of the working tree, to be committed',
   args: [['[topics...]', 'which (default: all of type project and reference)']],
   options: [
     ['--redacted', 'take secrets out instead of refusing'],
@@ -100,7 +100,7 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
     ...MEMORY,
   ],
   json: '{ outcome, dir, id, topics, redacted, commanding: [{ path, line, text }] }',
-  more: 'The same topics give the same bytes. Logs, and what is known of them, stay with you.',
+  more: 'Logs and evidence stay with you.',
   examples: ['snapshot create deploys.md staging.md && git add .claude/memory-snapshot'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -117,10 +117,10 @@ const create: CommandSpec<CommonOptions & { redacted?: boolean; replace?: boolea
 
 const apply: CommandSpec<CommonOptions & { trusted?: boolean }> = {
   name: 'snapshot apply',
-  about: "take the repository's topics into the memory; what is there is never overwritten",
+  about: "add the repository's topics to your memory; nothing is overwritten",
   options: [['--trusted', 'also topics that tell an agent what to do: you have read them'], ...MEMORY],
   json: '{ outcome, snapshot, topics: [{ path, step, lines }], job }',
-  more: 'Adds what is missing, updates what was not changed here since the last time, merges where lines do not collide.',
+  more: 'Adds what is missing, updates what you did not change since, merges if lines do not collide.',
   examples: ['snapshot apply'],
   run: (call) =>
     withApp(call, async (app) => {
@@ -174,7 +174,7 @@ function describeApplied({ outcome, snapshot, topics }: ApplyReport): string[] {
   if (outcome === 'none') return ['There is no memory snapshot in this working tree.'];
   if (outcome === 'busy') return [`${snapshot}: busy; a dream works on this memory. Try again when it is done.`];
   if (outcome === 'older') return [`${snapshot} was applied once, and a newer one since; nothing was changed.`];
-  const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing was to be changed`;
+  const head = outcome === 'applied' ? `${snapshot} applied` : `${snapshot}: nothing to change`;
   return [head, ...lines];
 }
 
@@ -190,15 +190,15 @@ function describeCheck(check: SnapshotCheck): string {
   return [
     said,
     ...(state === 'older' ? [] : topics.filter(({ step }) => step !== 'own').map(describeTopic)),
-    ...(isOffered(check) ? ['nocturne snapshot apply takes it in; check --diff shows it.'] : []),
+    ...(isOffered(check) ? ['To use it: nocturne snapshot apply. To see it: nocturne snapshot check --diff'] : []),
   ].join('\n');
 }
 
 function describeTopic({ path, step, lines }: SnapshotTopic): string {
   const why: Partial<Record<SnapshotTopic['step'], string>> = {
-    collides: ' (changed here and there: yours stays; nocturne snapshot check --diff shows the difference)',
-    removed: ' (removed here: it stays away)',
-    withheld: ' (it tells an agent what to do; read it, then --trusted takes it)',
+    collides: ' (changed on both sides: yours stays; nocturne snapshot check --diff shows the difference)',
+    removed: ' (you removed it: it stays out)',
+    withheld: ' (it tells an agent what to do; read it, then use --trusted)',
     dropped: ' (no longer in the snapshot: yours stays)',
   };
   const quoted = lines.map(({ line, text }) => `\n    line ${line}: ${text}`).join('');
@@ -208,7 +208,7 @@ function describeTopic({ path, step, lines }: SnapshotTopic): string {
 const exportCommand: CommandSpec<CommonOptions, [string]> = {
   name: 'export',
   about: 'topics, index, logs and archive as plain files',
-  args: [['<directory>', 'one that is not there yet']],
+  args: [['<directory>', 'a new directory']],
   options: MEMORY,
   json: '{ outcome, files, skipped, job }',
   examples: ['export my-memory && tar czf my-memory.tar.gz my-memory'],
@@ -224,9 +224,9 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
 
 const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
   name: 'import',
-  about: 'what nocturne export wrote, into this memory; what is there stays',
+  about: 'add what nocturne export wrote to this memory; your files stay',
   args: [['<directory>', 'where it was exported to']],
-  options: [['--theirs', 'where a file differs, take theirs; show --history has yours'], ...MEMORY],
+  options: [['--theirs', 'if a file differs, take theirs; yours stays in show --history'], ...MEMORY],
   json: '{ outcome, added, changed, differing, skipped, job }',
   examples: ['import my-memory', 'import my-memory --json   # names the files'],
   run: (call) =>

@@ -180,13 +180,13 @@ export function exitOf(error: unknown): number {
   const usage = error as { code?: string; exitCode?: number };
   if (usage.code?.startsWith('commander.')) return usage.exitCode === 0 ? EXIT.fine : EXIT.usage;
   if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd') {
-    note('nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.');
+    note('nocturne: The current directory no longer exists.\n  Change to another one, then run it again.');
     return EXIT.failed;
   }
   // Not one of ours: a fault, or a file that holds what it never should. The first line of ours says where.
   const where = /\(?([^\s(]*(?:src|jobs)\/[^\s)]+)\)?$/m.exec((error as Error).stack ?? '')?.[1];
   note(`nocturne: ${error instanceof Error ? `${error.name}: ${error.message}` : describeError(error)}`);
-  note('  Nobody planned for this. nocturne check --restore and nocturne doctor tell whether a file is damaged;');
-  note(`  else it is a fault of nocturne's own: please report it${where ? `, with ${where}` : ''}.`);
+  note('  This was not expected. nocturne check and nocturne doctor say whether a file is damaged;');
+  note(`  if none is, it is a bug in nocturne: please report it${where ? `, with ${where}` : ''}.`);
   return EXIT.failed;
 }

@@ -152,11 +152,11 @@ function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
   const isDue = Date.parse(nextDreamAt) <= config.clock.now().getTime();
   const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
   return [
-    ...(isOff ? [row('Off', `nothing is done unasked here: ${plainly(standing.reason, config)}`)] : []),
+    ...(isOff ? [row('Off', `nothing happens by itself here: ${plainly(standing.reason, config)}`)] : []),
     row('Cost', sayCost(status)),
     ...(all.pending > 0 ? [row('Waiting', sayPending(status, config, needs))] : []),
     ...(database ? [row('Database', `${database.server}: ${sayCount(database.stores, 'memory')}; ${seen}`)] : []),
-    row('Next night', isDue ? 'due: with the next worker' : sayWhen(nextDreamAt, config)),
+    row('Next night', isDue ? 'as soon as a worker runs' : sayWhen(nextDreamAt, config)),
     row('Next step', nextStep(status, needs)),
   ].join('\n');
 }
@@ -166,7 +166,7 @@ function sayCost({ spendToday: today, spendMonth: month }: Status): string {
   const open = reservedUsd > 0 ? sayUsd(reservedUsd * 1e6) : reservedTokens > 0 ? sayTokens(reservedTokens) : '';
   const underWay = open ? ` and up to ${open} for what is asked now` : '';
   const limit = today.ceilingUsd === null ? '' : ` (limit ${sayUsd(today.ceilingUsd * 1e6)})`;
-  const full = today.fullFrom ? '; the limit of today is reached, what waits goes on tomorrow' : '';
+  const full = today.fullFrom ? "; today's limit is reached, the rest waits until tomorrow" : '';
   const plan = today.planRequests ? `; ${sayPlan(today)}` : '';
   const ofMonth = { tokens: month.tokens - reservedTokens, usd: month.usd - reservedUsd };
   if (month.tokens === 0) return `nothing this month${plan}`;
@@ -200,7 +200,7 @@ function nextStep(status: Status, [first]: Need[]): string {
   if (!standing.enabled && standing.pausedUntil !== undefined) return pauseEnd(standing.pausedProject);
   return hasLearned(status)
     ? 'nothing to do; nocturne list shows what is remembered'
-    : 'work with your agent; it is learned from when it ends';
+    : 'work with your agent; when the session ends, nocturne learns from it';
 }
 
 export const commands: CommandSpec[] = [alone];

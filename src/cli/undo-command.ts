@@ -29,15 +29,15 @@ const undo: CommandSpec<UndoOptions, [string | undefined]> = {
   args: [['[action]', 'which (job_…, or what it begins with); default: your last one, after asking']],
   options: [
     ['--last', 'your last one, without asking'],
-    ['--any', 'the last one, whoever began it: a night, a hook, an agent'],
-    ['--partial', 'take back what nothing rests on, and leave the rest'],
-    ['--file <path>', 'make a file of the memory what it was in a version', { conflicts: ['last', 'any', 'partial'] }],
+    ['--any', 'the last one of anybody: also of a night, a hook, an agent'],
+    ['--partial', 'take back only what no later work builds on'],
+    ['--file <path>', 'set a file of the memory back to a version', { conflicts: ['last', 'any', 'partial'] }],
     ['--version <id>', 'with --file: the version (memver_…, or what it begins with)'],
     ...MEMORY,
   ],
   json: '{ outcome, job, kind, undo, files, turns, stays }; with --file the version that it is at now, as show --history prints it',
   more: `Yours is what you did by a command here: remember, forget, show --pin, show --edit, undo --file, review, import, share, learn,
-dream. An undo can be undone too. What undone learning covered is learned again by nocturne learn only.`,
+dream. An undo can be undone too. A session whose learning was undone is read again by nocturne learn only.`,
   examples: ['undo', 'undo --last', 'undo --file working-agreements.md --version memver_01234567'],
   run(call) {
     const { options } = call;
@@ -45,7 +45,7 @@ dream. An undo can be undone too. What undone learning covered is learned again 
     const [id] = call.args;
     if (id !== undefined && (options.last || options.any || file))
       call.wrong('say what to undo: one action, the last one, or a file');
-    if ((file === undefined) !== (version === undefined)) call.wrong('--file and --version go with each other');
+    if ((file === undefined) !== (version === undefined)) call.wrong('--file and --version need each other');
     return withApp(call, async (app) => {
       requirePerson(app.config, 'undo');
       if (file && version)
@@ -71,9 +71,9 @@ function unknown(id: string | undefined, { any }: UndoOptions): AppError {
       ? `There is no job ${id} here.`
       : any
         ? 'There is no job left to undo here.'
-        : 'There is nothing here that you did and that is not taken back already.';
-  const more = id === undefined && !any ? 'nocturne undo --any shows what was done last, whoever began it; ' : '';
-  return new AppError('bad-input', what, { remedy: `${more}nocturne and nocturne show --history name the jobs.` });
+        : 'There is nothing left here that you did.';
+  const more = id === undefined && !any ? 'nocturne undo --any also takes back what a night or an agent did; ' : '';
+  return new AppError('bad-input', what, { remedy: `${more}nocturne show --history lists the jobs.` });
 }
 
 interface Action {
@@ -148,7 +148,7 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
   if (report.outcome === 'busy') return `${name}: busy; another process works on it. Try again when it is done.`;
   if (report.outcome === 'refused' || report.undo === null) {
     return [
-      `${name}: refused, nothing was changed. Later work rests on it:`,
+      `${name}: refused, nothing was changed. Later work builds on it:`,
       ...stays,
       'Undo that first, or use --partial, which leaves it as it is.',
     ].join('\n');

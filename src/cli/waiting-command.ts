@@ -30,12 +30,12 @@ interface PauseOptions extends CommonOptions {
 
 const pause: CommandSpec<PauseOptions> = {
   name: 'pause',
-  about: 'do nothing unasked for now',
+  about: 'stop all automatic work for now',
   options: [
     [
       '--for <time>',
       'how long: 45m, 2h, 3d (default: until pause --off)',
-      { parse: parsed(durationMs, 'It is no length of time; give minutes, hours or days: 45m, 2h, 3d.') },
+      { parse: parsed(durationMs, 'Give minutes, hours or days: 45m, 2h, 3d.') },
     ],
     ['--off', 'end the pause', { conflicts: 'for' }],
     ['--project [dir]', 'only the project of this directory (default: the current one)'],
@@ -104,13 +104,13 @@ const retry: CommandSpec<RetryOptions, [string[]]> = {
   about: 'try again what failed: given up, or waiting after a failure',
   args: [['[session...]', 'sessions by id or transcript, or other work by its key (dream, a day)']],
   options: [
-    ['--failed', 'all work that was given up, or waits for a ceiling of the day'],
+    ['--failed', 'all work that was given up, or waits for a daily limit'],
     ['--all', 'that, and all that waits after a failure or a pause'],
     ['--dismiss', 'do not try it again: take it off the list of what failed'],
     ...MEMORY,
   ],
   json: 'one line per piece of work: { memory, kind, key, isDismissed }',
-  more: 'Looks into all memories of this home, or with --memory into one. It opens a day whose ceiling was reached, too.',
+  more: 'For all memories, or with --memory for one. It also lets work go on when a daily limit was reached.',
   examples: ['retry --failed'],
   run: (call) => {
     const [names] = call.args;
@@ -145,8 +145,8 @@ async function tryAgain(app: App, asked: string[], options: RetryOptions): Promi
     return named.length > 0 || isAsked;
   });
   if (left.size > 0) {
-    throw new AppError('bad-input', `Nothing failed or waits under ${[...left].join(', ')}.`, {
-      remedy: 'nocturne why SESSION says what became of a session; nocturne lists what failed and waits.',
+    throw new AppError('bad-input', `Nothing called ${[...left].join(', ')} failed or waits.`, {
+      remedy: 'nocturne why SESSION says what became of a session; nocturne lists what failed.',
     });
   }
   const now = clock.now();

@@ -36,7 +36,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
   json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
-  more: 'It asks no model and writes nothing. Without anything it tells what the last dream did.',
+  more: 'Without an argument it tells what the last dream did. It asks no model.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   run: (call) =>
     withMemory(call, async (app, memory) => {
@@ -49,7 +49,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
       if (memory && (await explainWords(app, memory, { what, json }))) return;
       throw new AppError(
         'bad-input',
-        `Nothing in ${app.memoryDirOf()} holds ${JSON.stringify(what)}, and no session is called so.`,
+        `Nothing in ${app.memoryDirOf()} contains ${JSON.stringify(what)}, and no session has that name.`,
         {
           remedy:
             'nocturne list and nocturne search show what is remembered, nocturne list --sessions what was learned from.',
@@ -225,7 +225,7 @@ async function describeLine(app: App, line: ExplainedLine): Promise<string> {
   if (authors.length > 0) return `${head}\n  shared by ${authors.join(', ')}`;
   if (program) {
     const [kind, id] = program.split(':') as [Actor['kind'], string];
-    return `${head}\n  written by ${sayActor({ kind, id })}; it is no word of yours`;
+    return `${head}\n  written by ${sayActor({ kind, id })}; not by you`;
   }
   if (isPersons) return `${head}\n  written by a person or by the main agent`;
   return [head, ...(await Promise.all(entries.map((entry) => describeEntry(app, entry, '  ', text))))].join('\n');
@@ -287,7 +287,7 @@ async function tellNights(
   const days = [...new Set(nights.map(dayOfNight))];
   const ofJob = nights.find((night) => night.job === job);
   const none = new AppError('bad-input', `No dream has done anything in ${called} yet.`, {
-    remedy: 'nocturne dream works the logs into topics now; nocturne names the jobs that ran.',
+    remedy: 'nocturne dream sorts the logs into topics now.',
   });
   const what = `report of a dream in ${called}`;
   const day: Day = ofJob ? dayOfNight(ofJob) : dayAmong(days, { given, config, none, what });
@@ -310,7 +310,7 @@ async function readNight({ db }: App, memory: MemoryRow, { job, at, output }: Ni
   );
   return {
     ...{ job, at, left: left.map(({ entry }) => entry), refused, operations },
-    did: sayOperations(operations) || 'nothing to tell',
+    did: sayOperations(operations) || 'nothing changed',
     rows: operations.flatMap(({ kind: op, topic, reason, came = [], gone = [], over, entries }, operation) =>
       (entries.length > 0 ? entries : ['']).map((entry) => {
         const told = { entry, op, operation, topic, reason, ...(over && { over }), text: texts.get(entry) ?? null };

@@ -30,12 +30,12 @@ interface WorkerOptions extends CommonOptions {
 
 const worker: CommandSpec<WorkerOptions> = {
   name: 'worker',
-  about: 'do the work that waits in the inboxes',
+  about: 'do the waiting work',
   options: [
-    ['--once', 'work the inboxes without the queue, and end when nothing is due'],
-    ['--nightly', 'with --once: sweep, and dream over every known directory; what a scheduler runs'],
+    ['--once', 'do what is due now, then end'],
+    ['--nightly', 'with --once: look for new sessions, and dream in every memory; the schedule runs this'],
     ['--after-hook', 'with --once: wait for what hooks have named to be due', { isHidden: true }],
-    ['--check', 'do nothing, and tell by the exit code whether a worker of this home is alive'],
+    ['--check', 'only say by the exit code whether a worker runs'],
     MODEL,
   ],
   json: 'one line per piece of work: { memory, kind, key, outcome, delayedUntil, reason }',
@@ -46,7 +46,7 @@ const worker: CommandSpec<WorkerOptions> = {
 function work(call: Call<WorkerOptions>): Promise<void> {
   const { options } = call;
   const { once, nightly, afterHook, json } = options;
-  if (nightly && !once) call.wrong('--nightly goes with --once');
+  if (nightly && !once) call.wrong('--nightly needs --once');
   return withApp({ options, parts: { ...call.parts, startedBy: 'program' } }, async (app) => {
     if (options.check) return checkAlive(app);
     const signal = endOnSignals();

@@ -164,7 +164,7 @@ export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Ena
     pausedUntil === undefined
       ? 'Change that if it is not meant so.'
       : 'Run nocturne pause --off, for a project with --project.';
-  return [warn('switches', `nothing is done unasked here: ${reason}`, remedy)];
+  return [warn('switches', `nothing happens by itself here: ${reason}`, remedy)];
 }
 
 export async function checkKey(config: Config): Promise<Checked[]> {

@@ -15,7 +15,7 @@ export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
   failed: 'it failed, and stderr says why',
   usage: 'wrong usage: nothing was done',
   attention: 'something needs a person',
-  later: 'try again later: another process works on it, or a ceiling was reached',
+  later: 'try again later: another process works on it, or a limit was reached',
 };
 
 export interface Printing {

@@ -98,7 +98,7 @@ function dayFrom(given: string, { now, zone, days }: { now: Date; zone: string; 
   const back = given === 'today' ? 0 : given === 'yesterday' ? 1 : /^-\d{1,5}$/.test(given) ? -Number(given) : null;
   // Counted on the calendar: a day of 23 or 25 hours is a day.
   if (back !== null) return dayOf(new Date(Date.parse(dayOf(now, zone)) - back * DAY_MS), 'UTC');
-  throw new AppError('bad-input', `${JSON.stringify(given)} is no day.`, {
+  throw new AppError('bad-input', `${JSON.stringify(given)} is not a day.`, {
     remedy: `Use YYYY-MM-DD, today, yesterday or -1${days.length > 0 ? `; the latest is ${days.at(-1)}` : ''}.`,
   });
 }

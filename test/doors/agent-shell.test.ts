@@ -30,7 +30,7 @@ test.each([
     });
   }
   const { stdout } = await runHere(['remember', PNPM], inShell);
-  expect(stdout).toContain(`found by ${agent}`);
+  expect(stdout).toContain(`something that ${agent} found`);
   const { stdout: told } = await runHere(['next'], environment);
   expect(told).toContain(`**project** [written by a program] ${PNPM}`);
   const { stdout: why } = await runHere(['why', PNPM], environment);
@@ -41,7 +41,7 @@ test('what an agent remembered is the person’s once they say it, and no undo o
   const { environment, rows } = await testApp();
   const inShell = { ...environment, CLAUDECODE: '1' };
   const found = await jsonHere<RememberReport>(['remember', PNPM], inShell);
-  expect(await jsonHere(['undo'], environment).catch(String)).toMatch(/nothing here that you did/);
+  expect(await jsonHere(['undo'], environment).catch(String)).toMatch(/nothing left here that you did/);
   const said = await jsonHere<RememberReport>(['remember', PNPM], environment);
   expect(said).toMatchObject({ outcome: 'remembered', entry: { type: 'feedback' } });
   expect((await rows('entries')).find(({ id }) => id === said.entry.id)).toMatchObject({ by: 'human' });

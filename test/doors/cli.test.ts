@@ -268,7 +268,7 @@ test('in a directory that is gone, a command says so instead of falling over', a
   const ended = spawnSync('sh', ['-c', script, 'sh', tempDir(), process.execPath, DOOR], { env: environment });
   expect({ code: ended.status, said: String(ended.stderr) }).toEqual({
     code: 1,
-    said: 'nocturne: The directory you stand in is gone.\n  Go to one that is there, then run it again.\n',
+    said: 'nocturne: The current directory no longer exists.\n  Change to another one, then run it again.\n',
   });
 });
 

@@ -52,7 +52,7 @@ test('it shows what is not as by default, and of one setting value, default and 
   expect(one.stdout).toMatch(
     /^quietMs: 1800000 \(default\)\n {2}A transcript that was quiet .*\n {2}Takes: integer, at least 0\.\n$/,
   );
-  expect((await runHere(['config'], aHome().environment)).stdout).toContain('All settings are as by default.');
+  expect((await runHere(['config'], aHome().environment)).stdout).toContain('All settings have their defaults.');
   const mistyped = await runHere(['config', 'quietM'], environment);
   expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean quietMs?') });
 });

@@ -48,7 +48,7 @@ test.each([['--help'], ['help', 'forget'], ['forget', '--help']])(
     const wide = stdout.split('\n').filter((line) => line.length > 60 && line.trim().includes(' '));
     expect(wide.filter((line) => !/^ {2}nocturne /.test(line))).toEqual([]);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      args.includes('forget') ? 'takes a text out of these too.' : '75 try again later',
+      args.includes('forget') ? 'and the exit code is 2.' : '75 try again later',
     );
   },
 );

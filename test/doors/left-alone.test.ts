@@ -94,7 +94,7 @@ test('a session that is left alone is told with the reason that applied, by lear
   // Nothing was made for them.
   expect(await app.home.stores()).toEqual([testing.dir]);
   const enqueued = await runHere(['learn', '--later', off.path], environment);
-  expect(enqueued.stderr).toContain('a worker leaves it. nocturne learn');
+  expect(enqueued.stderr).toContain('so a worker skips it. To read it: nocturne learn');
   const { next } = await jsonHere<{ next: string }>(['why', off.path], environment);
   expect(next).toContain('the next worker takes it out of the inbox, since the project /home/kim/off is turned off');
 

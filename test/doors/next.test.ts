@@ -66,7 +66,7 @@ test.each([
     expect(stdout).toContain(`\n\n${start}\n\n`);
     if (event === undefined) {
       expect(next.prompt).toBe(null);
-      expect(stdout).toContain('With a prompt it is told nothing: opencode does not ask then.');
+      expect(stdout).toContain('With a prompt it is told nothing: opencode has no hook for prompts.');
       return;
     }
     const slow = { ...environment, NOCTURNE_PROMPT_MS: '20000' };
@@ -107,6 +107,6 @@ test('a typed recall says the new name', async () => {
   const { nocturne } = await world();
   expect(await nocturne('recall', '--query', 'x')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('It is nocturne next.'),
+    stderr: expect.stringContaining('Use nocturne next.'),
   });
 });

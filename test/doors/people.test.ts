@@ -45,7 +45,7 @@ test('remember takes words or stdin, says what it keeps and how to take it back'
   );
   const before = readFileSync(join(dir, report.path), 'utf8');
   const ruins = await runHere(['remember', '-'], environment, { stdin: Buffer.from('caf\xe9', 'latin1') });
-  expect(ruins).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no UTF-8 text') });
+  expect(ruins).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('not UTF-8') });
   expect(readFileSync(join(dir, report.path), 'utf8')).toBe(before);
 });
 
@@ -190,7 +190,7 @@ test('show --pin sets one key, --unpin takes it back, every other byte stays; a 
     stderr: expect.stringContaining('Did you mean hosts?'),
   });
   const unknown = await nocturne('show', 'host');
-  expect(unknown.stderr).toContain('Did you mean hosts? Where it was deleted, nocturne show host --history');
+  expect(unknown.stderr).toContain('Did you mean hosts? If it was deleted, nocturne show host --history');
 });
 
 test('show --edit starts the editor at a terminal, with its own arguments, and prints the path elsewhere', async () => {
@@ -222,7 +222,7 @@ test('forget asks at a terminal and shows what goes; without an answer, a termin
     [{ isTerminal: true, stdin: 'y\n' }, 0],
   ] as const) {
     const ended = await runHere(['forget', 'pnpm'], environment, options);
-    expect(ended).toMatchObject({ code, stderr: expect.stringMatching(/This goes:\n {2}entry {2}e_\w+ .*pnpm/) });
+    expect(ended).toMatchObject({ code, stderr: expect.stringMatching(/forgotten:\n {2}entry {2}e_\w+ .*pnpm/) });
     expect(existsSync(log)).toBe(code !== 0);
   }
   const yes = await runHere(['forget', 'hosts', '--yes', '--json'], environment);

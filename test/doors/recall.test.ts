@@ -254,7 +254,7 @@ test('resume makes due at once what waited for the end of the pause, and status 
   await nocturne('learn', '--later', aSession().path);
   await nocturne('worker', '--once');
   expect(await rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T03:00:00.000Z' }]);
-  const off = /Off +nothing is done unasked here: nocturne is paused until\s+nocturne pause --off\n/;
+  const off = /Off +nothing happens by itself here: nocturne is paused until\s+nocturne pause --off\n/;
   expect((await nocturne()).stdout).toMatch(off);
   expect((await nocturne('doctor')).stdout).toContain(
     'nocturne is paused until nocturne pause --off\n      Run nocturne pause --off',
@@ -272,7 +272,7 @@ test('what a person asks for by name is done in a pause too, with a note', async
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr:
-      'nocturne is off here (nocturne is paused until nocturne pause --off); done all the same, because you asked.\n',
+      'nocturne is off here (nocturne is paused until nocturne pause --off); done anyway, because you asked for it.\n',
   });
   expect(stdout).toContain('Always use pnpm');
   expect((await nocturne('pause', '--off')).stdout).toBe('nocturne is not paused any more\n');

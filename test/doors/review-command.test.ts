@@ -66,7 +66,7 @@ test('an edit begins with the text that is proposed, ? says what each key does, 
     },
   });
   expect({ code, left: typed }).toEqual({ code: 0, left: [] });
-  expect(stderr).toContain('  [s]kip    decide it later: it goes on waiting');
+  expect(stderr).toContain('  [s]kip    decide later');
   expect(stderr).toContain('Accept all 3 that wait? [y/N]');
   const read = (topic: string) => readFileSync(join(dir, `${topic}.md`), 'utf8');
   expect(read('project-facts')).toContain('- The release deadline is 2026-12-04. Ask Kim.');
@@ -161,7 +161,7 @@ test('a dream that works meanwhile is told of at the terminal', async () => {
     runHere(['review'], testing.environment, { stdin, isTerminal: true }),
   );
   expect(code).toBe(75);
-  expect(stderr).toContain('A dream works on this memory; try again when it is done.');
+  expect(stderr).toContain('A dream is running on this memory; try again when it has ended.');
 });
 
 test('what is stale or unknown is told with exit code 3 and changes nothing', async () => {

@@ -112,7 +112,7 @@ test('at a terminal it says in a few lines what it writes, all of it on d, and a
 test('without a terminal nothing is asked: it says what to give; --yes alone learns nothing from before', async () => {
   const person = someoneNew(2);
   const unasked = await runHere(['setup'], offline(person));
-  expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('Give --yes') });
+  expect(unasked).toMatchObject({ code: 3, stderr: expect.stringContaining('without asking: --yes') });
   expect(existsSync(person.home)).toBe(false);
   const yes = await runHere(['setup', '--yes'], offline(person));
   expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining('left alone. nocturne learn takes them') });
@@ -169,7 +169,7 @@ test('setup --remove finds the hooks where the home was deleted first, and says 
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ model: 'opus' });
   expect(readFileSync(hooksOfCodex, 'utf8')).not.toContain('nocturne');
   const again = await runHere(['setup', '--remove', '--yes'], offline(person));
-  expect(again.stdout).toBe("Nothing of nocturne's is in the settings of any agent.\n");
+  expect(again.stdout).toBe('No agent has settings of nocturne.\n');
 });
 
 test('a request that is asked again is told, and Ctrl-C ends with a word while nothing answers', async () => {

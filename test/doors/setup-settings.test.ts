@@ -38,7 +38,7 @@ test('setup shows the change as a diff where it is asked to and makes it, --remo
   });
   expect(readFileSync(file, 'utf8')).toBe(SETTINGS);
   const nothing = await runHere(['setup', 'claude-code', '--remove'], offline(person));
-  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing of nocturne's") });
+  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('No agent has settings of nocturne') });
 });
 
 test('--dry-run, and no terminal to ask at, change nothing: the latter ends with 3', async () => {

@@ -54,7 +54,7 @@ test('undo --last means what a person did; with --any what was done last, whoeve
   const testing = await dreamt();
   const { environment } = testing;
   const none = await runHere(['undo', '--last'], environment);
-  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing here that you did') });
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing left here that you did') });
   await runHere(['remember', 'Deploys go to delta.'], environment);
   await learn(testing, 'I prefer short answers.');
   const last = (...more: string[]) => jsonHere<{ kind: string }>(['undo', '--last', ...more], environment);
@@ -65,7 +65,7 @@ test('undo --last means what a person did; with --any what was done last, whoeve
   expect(await last('--any')).toMatchObject({ kind: 'extract', outcome: 'undone' });
   expect(await last('--any')).toMatchObject({ kind: 'dream', outcome: 'undone' });
   const again = await runHere(['undo', '--last'], environment);
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing here that you did') });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing left here that you did') });
 });
 
 test('a restore and the pin of a topic are actions: each is taken back by what its id begins with, and that again', async () => {
@@ -112,7 +112,7 @@ test('what is saved in the editor is an action: undo takes back that edit, and w
   expect(await support()).toEqual(rests);
   const nothing = { ...environment, EDITOR: 'true' };
   const left = await runHere(['show', 'working-agreements', '--edit'], nothing, { isTerminal: true });
-  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was saved so far') });
+  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was saved yet') });
 });
 
 test('what was shared is the last action too', async () => {
@@ -194,8 +194,8 @@ test('history says what it cannot read, and that it knows no such file', async (
   const { nocturne } = await dreamt();
   const history = (...args: string[]) => nocturne('show', ...args, '--history');
   for (const [args, code, words] of [
-    [['--limit', 'many'], 2, "'many' is invalid. It is no whole number"],
-    [['nothing.md'], 1, 'No version of nothing.md is known'],
+    [['--limit', 'many'], 2, "'many' is invalid. Give a whole number"],
+    [['nothing.md'], 1, 'There is no version of nothing.md'],
   ] as const) {
     expect(await history(...args)).toMatchObject({ code, stderr: expect.stringContaining(words) });
   }

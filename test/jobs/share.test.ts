@@ -153,7 +153,7 @@ test('a secret keeps all from being shared, and is named by rule and line alone;
   writeFileSync(join(dir, 'paths.md'), '# Paths\n\n- Notes are in /home/kim/notes.\n');
   const refused = await here('share', 'hosts', 'paths');
   expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('hosts.md:10 holds a secret (github)') });
-  expect(refused.stdout).toContain('paths.md:3 names a directory of a person');
+  expect(refused.stdout).toContain('paths.md:3 names a personal directory');
   expect(`${refused.stdout}${refused.stderr}`).not.toContain(token);
   expect(existsSync(team)).toBe(false);
   expect((await json('share', 'hosts', '--redacted')).outcome).toBe('shared');
@@ -284,7 +284,7 @@ test('redact says where the team’s memory has it, and changes it when asked th
   writeFileSync(join(dir, 'hosts.md'), HOSTS);
   writeFileSync(join(team, 'ours.md'), '- Live is beta.\n');
   const told = expect.stringContaining(
-    `in the team's memory, too: ${join(team, 'ours.md')}. The same with --scope local`,
+    `in the team's memory too: ${join(team, 'ours.md')}. To take it out there, add --scope local`,
   );
   expect(await here('redact', '--match', 'beta', '--dry-run')).toMatchObject({ stderr: told });
   expect(await here('redact', '--match', 'beta')).toMatchObject({ code: 0, stderr: told });

@@ -81,9 +81,7 @@ test('why tells what a key wrote from what a person did, and says so of what the
   ]);
   const said = await runHere(['why', 'releases.md', '--memory', dir], environment);
   expect(said.stdout).toContain(`${BY_HAND}\n  written by a person or by the main agent\n`);
-  expect(said.stdout).toMatch(
-    new RegExp(`${BY_KEY}\\n  written by a program \\(${key.id}\\)(?:, .*)?; it is no word of yours`),
-  );
+  expect(said.stdout).toMatch(new RegExp(`${BY_KEY}\\n  written by a program \\(${key.id}\\)(?:, .*)?; not by you`));
   expect(await jsonHere(['why', 'releases.md:7', '--memory', dir], environment)).toMatchObject([
     { isPersons: false, program },
   ]);

@@ -109,7 +109,7 @@ test('a key that is only in the environment is taken with a word that it costs m
   expect(ended.stdout).toMatch(
     /It costs money: about \$0\.\d\d \(about [\d,]+ tokens in 2 requests\) on a day like your last ones/,
   );
-  expect(ended.stdout).toContain('nights have none');
+  expect(ended.stdout).toContain('the nightly run has none');
   expect(ended.stdout).not.toContain('sk-ant-shell');
   person.has('claude');
   const model = async () =>

@@ -114,7 +114,7 @@ test('where a person took the hooks out by hand, what was kept of the file goes 
   await setUp();
   expect(readdirSync(join(home, 'installed'))).toHaveLength(1);
   writeFileSync(file, '{ "model": "opus" }');
-  expect((await setUp('--remove', '--dry-run')).stdout).toContain('Nothing of nocturne');
+  expect((await setUp('--remove', '--dry-run')).stdout).toContain('No agent has settings');
   expect(readdirSync(join(home, 'installed'))).toHaveLength(1);
   await setUp('--remove');
   expect(readdirSync(join(home, 'installed'))).toEqual([]);
