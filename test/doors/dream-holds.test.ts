@@ -70,7 +70,7 @@ test('a log that is gone is named by status, which ends with 3, and accepted by 
   expect(status.code).toBe(3);
   expect(status.values[0]).toMatchObject({ missing: [LOG], dreamHolds: [], attention: [expect.stringContaining(LOG)] });
   const unfit = await testing.nocturne('dream', '--accept-missing', 'yesterday');
-  expect(unfit.stderr).toContain('"yesterday" is no day');
+  expect(unfit.stderr).toContain('"yesterday" is not a day');
   expect((await testing.nocturne('dream', '--accept-missing', '2026-11-20')).code).toBe(0);
   expect((await runJsonHere<Status>([], testing.environment)).values[0]?.missing).toEqual([]);
 });
