@@ -77,6 +77,7 @@ export async function withApp<T>({ options, parts }: CalledWith, work: (app: App
     note('nocturne: --instructions does nothing here: the offline model follows fixed rules.');
   const startedBy = agentOfShell(config.environment) ? 'program' : 'person';
   const app = await openApp(config, { startedBy, onRequest: tellProgress, ...parts });
+  if (app.db.trouble) note(`nocturne: ${app.db.trouble}`);
   if (app.db.engine === 'sqlite' && isOnNetwork(config.home))
     note(`nocturne: ${config.home} is on a network file system. ${NETWORK_RISK}`);
   try {

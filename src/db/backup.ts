@@ -17,7 +17,7 @@ import {
   syncDirectory,
 } from '../base/files/files.ts';
 import { databasePath, isCopy } from './open-database.ts';
-import { connect, IF_DAMAGED, inTurn, telling } from './sqlite.ts';
+import { connect, IF_DAMAGED, inTurn, isFull, telling } from './sqlite.ts';
 
 const MOST_KEPT = 7;
 
@@ -88,7 +88,7 @@ export function damageOf(path: string): string | null {
     if (first?.quick_check !== 'ok') return first?.quick_check ?? 'nothing is read of it';
     return (db.pragma('user_version', { simple: true }) as number) > 0 ? null : 'it holds no tables';
   } catch (error) {
-    return describeError(error);
+    return isFull(error) ? null : describeError(error);
   } finally {
     db?.close();
   }

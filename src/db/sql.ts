@@ -20,6 +20,8 @@ export interface Db extends Sql {
   readonly engine: 'sqlite' | 'postgres';
   /** What messages call it: the file's path, or the server's URL without its password. */
   readonly name: string;
+  /** What people are told of it, where it can be read only. */
+  readonly trouble?: string;
   /**
    * Does all of `work`, or nothing where it throws or one of its statements fails. `work` awaits nothing but `sql`: no file, no
    * network, no clock; it cannot ask the database itself.

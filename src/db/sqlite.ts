@@ -1,6 +1,6 @@
 // SQLite behind the seam: one connection that writes, in turns, and one that reads what is committed.
 // Promises: a commit has reached the disk; what is deleted is overwritten; whoever waits for another process lets the event loop
-// go on, and gives up after 30 s with `conflict`; what the file fails with names it and says what to do.
+// go on, and gives up after 30 s with `conflict`; what the file fails with names it and says what to do; on a full disk it is read.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -20,8 +20,10 @@ type Connection = Database.Database;
 
 /** The connections to one file; the file must be made already, with its tables (open-database.ts). */
 export function openSqlite(path: string): Db {
-  const [writer, reader] = telling(path, () => [connect(path), connect(path)] as const);
-  reader.pragma('query_only = on');
+  const writer = telling(path, () => connect(path));
+  const isFull = writer.pragma('locking_mode', { simple: true }) === 'exclusive';
+  const reader = isFull ? writer : telling(path, () => connect(path));
+  if (!isFull) reader.pragma('query_only = on');
   const [writing, reading] = [asking(writer, path), asking(reader, path)];
   let turns: Promise<unknown> = Promise.resolve();
 
@@ -33,6 +35,7 @@ export function openSqlite(path: string): Db {
   return database({
     engine: 'sqlite',
     name: path,
+    ...(isFull && { trouble: 'The disk is full: what is remembered is read, and nothing new is kept.' }),
     ask: { ...reading, run: (sql, ...values) => transaction((at) => at.run(sql, ...values)) },
     transaction,
     lock: { wait: '', skip: '' },
@@ -44,9 +47,22 @@ export function openSqlite(path: string): Db {
   });
 }
 
-/** A connection with everything set that is a connection's own. */
+/**
+ * A connection with everything set that is a connection's own. Where the disk has no room for what processes share of a log, it
+ * keeps the file to itself and needs nothing beside it.
+ */
 export function connect(path: string): Connection {
-  const db = new Database(path, { timeout: HELD_MS });
+  let db = new Database(path, { timeout: HELD_MS });
+  try {
+    db.pragma('user_version');
+  } catch (error) {
+    // Who waits for a lock, or finds damage, is told at the first statement.
+    if (isFull(error)) {
+      db.close();
+      db = new Database(path, { timeout: HELD_MS });
+      db.pragma('locking_mode = exclusive');
+    }
+  }
   try {
     for (const each of ['synchronous = full', 'foreign_keys = on', 'secure_delete = on', 'temp_store = memory'])
       db.pragma(each);
@@ -130,6 +146,11 @@ function told(path: string, error: unknown): unknown {
 
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/.test(error.code);
+}
+
+/** Whether there was no room for what a reader needs beside the file. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(?:FULL|IOERR_SHM)/.test(error.code);
 }
 
 /** Whether SQLite found the file itself to be damaged. */

@@ -83,7 +83,7 @@ async function recallAndSign(config: Config, options: RecallOptions): Promise<Si
   try {
     return await within(
       ALL_WITHIN_MS,
-      withDatabase(config, (opened) => build(config, options, { place, opened })),
+      withDatabase(config, (opened) => build(config, options, { place, opened, notice: opened?.db.trouble })),
     );
   } catch (error) {
     // What is in files is recalled all the same.

@@ -126,8 +126,8 @@ export async function commitAll(
 export async function lookInto(deps: CommitDeps, { memory, paths }: Target): Promise<void> {
   const copy = deps.copyOf(memory);
   const some = paths === 'all' ? undefined : paths;
-  // Who only reads waits for no one, unless there is something to do.
-  if (!copy || (await copy.isSettled(some))) return;
+  // Who only reads waits for no one, unless there is something to do; on a full disk nothing can be done.
+  if (!copy || deps.db.trouble || (await copy.isSettled(some))) return;
   await copy.hold(async () => {
     await copy.look(some);
     await copy.bring();

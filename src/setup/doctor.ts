@@ -54,6 +54,7 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
   const isThere = url !== undefined || (statNow(databasePath(home)) !== null && trouble.length === 0);
   const away = (error: AppError) => void trouble.push(...failed('database')(error));
   const app = isThere ? ((await openApp(config).catch(onAppError(away))) ?? null) : null;
+  if (app?.db.trouble) trouble.push(fail('database', app.db.trouble, 'Make room on the disk.'));
   const of = async (look: (app: App) => Promise<Checked[]>) =>
     app ? look(app).catch(onAppError(failed('database'))) : [];
   try {

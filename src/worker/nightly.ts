@@ -89,6 +89,7 @@ export async function lastNight(db: Db, now: Date): Promise<string> {
   const at = now.toISOString();
   const last = await settingOf(db, 'night');
   if (last !== undefined && last <= at) return last;
+  if (db.trouble) return at;
   if (last !== undefined) await db.run("update setting set value = ? where key = 'night' and value > ?", at, at);
   else await insert(db, 'setting', [{ key: 'night', value: at }], 'on conflict (key) do nothing');
   return (await settingOf(db, 'night')) ?? at;

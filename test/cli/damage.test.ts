@@ -82,7 +82,7 @@ async function inWords(...args: string[]) {
   return { code, said };
 }
 
-const COMMANDS = [['why', 'pnpm'], ['dream'], ['remember', 'x'], ['cost'], ['check'], ['undo', '--last']];
+const COMMANDS = [[], ['why', 'pnpm'], ['dream'], ['remember', 'x'], ['cost'], ['check'], ['undo', '--last']];
 
 const PAGE = 4_096;
 const bytesOf = (path: string, change: (bytes: Buffer) => Buffer) => writeFileSync(path, change(readFileSync(path)));
