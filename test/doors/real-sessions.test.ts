@@ -82,7 +82,7 @@ async function offeredBy(files: string[]): Promise<string[]> {
     expect(model.requests.length).toBeGreaterThan(index);
   }
   return model.requests.flatMap((request) => {
-    const rows = shown(request, 'excerpt').replaceAll(/^\(… \d+ left out …\)\n/gm, '');
+    const rows = shown(request, 'excerpt').replaceAll(/^\(\d+ left out\)\n/gm, '');
     return rows.split(/^(?=\[\S+ (?:human|assistant|tool|subagent))/m).filter((row) => !/^.* context\]/.test(row));
   });
 }

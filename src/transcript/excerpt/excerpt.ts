@@ -3,8 +3,9 @@
 // in exactly one, whole but for long pastes, unless it alone exceeds the budget; every text was redacted whole before
 // any of it was cut.
 // Spent on, in this order: human words, the end of what they answer and of each turn, context, failures that a later call
-// of the same program or file made good, what the agent wrote for others, what else failed, what could be chosen, the rest of
-// what was answered, subagents, other text, tools; newest first. Tools get a share only; what was said alike stands once.
+// of the same program or file made good, what the agent wrote for others, what it ran last before that, what else failed, what
+// could be chosen, the rest of what was answered, subagents, other text, tools, what says little; newest first. Tools get a
+// share only; what was said alike stands once.
 
 import { mostThat } from '../../base/text/wording.ts';
 import type { EvidenceSource } from '../../rules/candidate.ts';
@@ -24,7 +25,7 @@ import {
 } from './render.ts';
 import { type ExcerptTurn, type Priority, type Segment, saysAnything, segmentsOf, speakerOf } from './segments.ts';
 import { estimateTokens, isWithinTokens } from './tokens.ts';
-import { fromTellingLine, oncePerProgram, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
+import { checkedIn, fromTellingLine, oncePerProgram, type Tried, triedIn, waysIn, writtenIn } from './tried.ts';
 
 /** A message that is shown, for checking what is quoted from it; white space as it was. Results in a human's are not theirs. */
 export interface SourceMessage extends EvidenceSource {
@@ -55,13 +56,14 @@ const CAP_TOKENS = {
   end: 250,
   answer: 1_400,
   words: 600,
-  report: 500,
-  error: 150,
+  report: 1_200,
+  error: 200,
   question: 250,
   call: 70,
-  result: 100,
+  result: 200,
   routine: 40,
   written: 120,
+  checked: 250,
 };
 const CONTEXT_CAP_TOKENS = 120;
 /** The part of the budget that goes to segments of one kind at most. */
@@ -69,12 +71,13 @@ const SHARES = {
   context: 1 / 5,
   ways: 1 / 10,
   written: 1 / 20,
+  checked: 1 / 12,
   failed: 1 / 6,
   question: 1 / 8,
   plan: 1 / 4,
   routine: 1 / 16,
   programs: 1 / 10,
-  tool: 1 / 6,
+  tool: 1 / 4,
 };
 /** What a segment costs apart from its text, with the gap before it. */
 const HEADER_TOKENS = 20;
@@ -325,6 +328,11 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       SHARES.written,
       (segment) => showCall(segment, CAP_TOKENS.written),
     );
+    await takeTogether(checkedIn(ownTried, own), SHARES.checked, async (segment) =>
+      segment.kind === 'call'
+        ? showCall(segment, CAP_TOKENS.written)
+        : cutSegment(await displayWhole(segment), CAP_TOKENS.checked),
+    );
     await takeShare(newestFirst(own, 'failed'), SHARES.failed, before);
     await takeShare(newestFirst(own, 'question'), SHARES.question);
     for (const segment of newestFirst(own, 'answered')) {
@@ -332,13 +340,9 @@ function excerptBuilder(turns: readonly ExcerptTurn[], { budgetTokens, redact, z
       if (segment.kind === 'words') take(cutSegment(await displayWhole(segment), Math.max(capTokens, CAP_TOKENS.end)));
     }
     await takeShare(newestFirst(own, 'subagent', 'assistant'), 2);
-    const routine = newestFirst(own, 'routine');
-    await takeShare(
-      routine.filter(({ kind }) => kind === 'words'),
-      SHARES.routine,
-    );
     await takeTogether(oncePerProgram(ownTried), SHARES.programs, showTried);
-    await takeShare([...newestFirst(own, 'tool'), ...routine], SHARES.tool);
+    await takeShare(newestFirst(own, 'tool'), SHARES.tool);
+    await takeShare(newestFirst(own, 'routine'), SHARES.routine);
     return { ranked, first };
   }
 

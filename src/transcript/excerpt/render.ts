@@ -182,7 +182,7 @@ function gapBetween(shownBefore: number, shownAfter: number, part?: ExcerptPart)
     [between(at === 1 ? 0 : from, at === of ? Infinity : to), 'left out'],
     [at === of ? 0 : between(to + 1, Infinity), `come later, in ${others}`],
   ];
-  return gaps.flatMap(([count, what]) => (count > 0 ? [`(… ${count} ${what} …)`] : []));
+  return gaps.flatMap(([count, what]) => (count > 0 ? [`(${count} ${what})`] : []));
 }
 
 /** The line above what a message says, with its time where a person says it or another day begins. `before`: the last instant shown. */
@@ -205,10 +205,11 @@ export function renderHeader(
 // Every character that a reader may take for the end of a line.
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
-/** The text as it is under a header: every line behind `| `. */
+/** The text as it is under a header: every line that says anything, behind `| `. */
 export function quoteLines(text: string): string {
   return text
     .split(LINE_END)
+    .filter((line) => line.trim() !== '')
     .map((line) => `| ${line}`)
     .join('\n');
 }

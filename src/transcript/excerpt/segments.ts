@@ -222,7 +222,7 @@ const AGENT = /^(?:task|agent|spawn_?agent)$/i;
 function isAnnouncement(text: string): boolean {
   const line = text.trim();
   if (line.length > 160 || line.includes('\n') || line.endsWith('?')) return false;
-  return line.endsWith(':') || ANNOUNCES.test(line);
+  return ANNOUNCES.test(line);
 }
 
 const ANNOUNCES =

@@ -51,6 +51,26 @@ export function writtenIn(tried: readonly Tried[]): Segment[] {
   return tried.filter(isWritten).map(({ call }) => call);
 }
 
+const OF_HISTORY = /^(?:git|gh|glab)\b/;
+
+/** What was run last before something was written down or a person was answered, newest first: what that rests on. */
+export function checkedIn(tried: readonly Tried[], own: readonly Segment[]): Segment[][] {
+  const checks = tried.filter(
+    ({ act: { isCommand, ended, programs } }) => isCommand && ended && !programs.some((each) => OF_HISTORY.test(each)),
+  );
+  const answers = own.filter(({ priority, kind }) => priority === 'answered' && kind === 'words');
+  const before = [...writtenIn(tried), ...answers].map((end) => {
+    const since = own.findLast(({ priority, index }) => priority === 'human' && index < end.index)?.index ?? 0;
+    // Before an answer what only looks tells little.
+    const isShown = ({ act, call, result }: Tried) =>
+      call.index > since && result.index < end.index && (end.kind === 'call' || act.programs.length > 0);
+    return checks.findLast(isShown);
+  });
+  return [...new Set(before.flatMap((check) => check ?? []))]
+    .sort((a, b) => b.call.index - a.call.index)
+    .map(({ call, result }) => [call, result]);
+}
+
 /** A result of no more characters is shown with its call. */
 const SHORT_RESULT = 300;
 

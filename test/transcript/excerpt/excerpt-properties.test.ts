@@ -65,8 +65,8 @@ describe('for any session', () => {
             if (typed.every((text) => text.trim() === '')) continue;
             const offering = excerpts.filter((excerpt) => excerpt.sources.get(said.id)?.offered);
             const lines = typed
-              .filter((text) => text.trim() !== '')
-              .flatMap((text) => text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/));
+              .flatMap((text) => text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/))
+              .filter((line) => line.trim() !== '');
             const body = offering[0]?.sources.get(said.id)?.text ?? '';
             const tokens = estimateTokens(body.replaceAll(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/g, '\n| '));
             if (offering.length > 0 && tokens > budget - FRAME_TOKENS) continue;
