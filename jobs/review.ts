@@ -15,7 +15,7 @@ import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId } from '../src/db/sql.ts';
 import { type Claim, lookInto } from '../src/memory/commit.ts';
-import { type EntryRow, entryRow } from '../src/memory/entries.ts';
+import { type EntryRow, entriesAmong, entryRow, PERSON, putEntry } from '../src/memory/entries.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
 import { editedLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
@@ -151,11 +151,11 @@ async function accept(
 function landingOf(
   proposal: Proposal,
   { memories, memory, claim, edited }: Run,
-  end: { outcome: string; state: Proposal['state']; because: string | null; isAnyway?: boolean },
+  end: { outcome: string; state: Proposal['state']; because: string | null; isAnyway?: boolean; kept?: string[] },
 ): LandAt {
   const job = newId('job');
   const at = memories.clock.now().toISOString();
-  const { outcome, state, because, isAnyway = false } = end;
+  const { outcome, state, because, isAnyway = false, kept = [] } = end;
   return {
     ...{ memories, memory, output: NOTHING_TOLD, by: { job, actor: { kind: 'user', id: null }, claim } },
     decision: {
@@ -169,6 +169,8 @@ function landingOf(
         const of = { id: job, kind: 'review', memory: memory.id, request: { proposal: proposal.id } } as const;
         await enterJob(change.sql, { ...of, startedBy: 'person', outcome, at });
         await putProposal(change, memory.id, { ...proposal, state, because, decidedAt: at });
+        for (const row of await entriesAmong(change.sql, memory.id, { column: 'id', of: kept }))
+          await putEntry(change, { ...row, by: PERSON });
       },
     },
   };
@@ -199,9 +201,14 @@ async function wordingOf(
   return { archiving, operations, note: null };
 }
 
-/** Nothing of it is done, and its entries are not asked about again; those that gave way to them are. */
+/**
+ * Nothing of it is done, and its entries are not asked about again; those that gave way to them are. Where they were to be left
+ * out, they stay: from then on they are what the person wants remembered.
+ */
 async function reject(proposal: Proposal, typed: string | undefined, run: Run): Promise<string> {
   const { memories, memory, edited } = run;
+  const [head] = proposal.operations;
+  const isKept = head?.kind === 'drop' && head.because !== 'withdrawn';
   const because = ((typed && (await redact(typed)).text) ?? '').replace(/\s+/g, ' ').trim() || null;
   const gaveWay = new Set(
     proposal.operations
@@ -218,9 +225,10 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   const reason = `A person rejected ${proposal.id}: ${because ?? 'no reason given'}`;
   const drop = (of: { id: string }[], why: 'unsupported' | 'withdrawn'): Operation[] =>
     of.length > 0 ? [{ kind: 'drop', entries: of.map(({ id }) => id), because: why, reason }] : [];
-  const operations = [...drop(slice.fresh, 'unsupported'), ...drop(slice.withdrawn, 'withdrawn')];
+  const operations = isKept ? [] : [...drop(slice.fresh, 'unsupported'), ...drop(slice.withdrawn, 'withdrawn')];
   const checked: Checked = { operations, context, slice };
-  const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true });
+  const kept = isKept ? slice.fresh.map(({ id }) => id) : [];
+  const at = landingOf(left, run, { outcome: 'rejected', state: 'rejected', because, isAnyway: true, kept });
   await landOperations(checked, at);
   return at.by.job;
 }

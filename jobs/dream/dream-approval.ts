@@ -242,7 +242,9 @@ export interface ShownProposal {
   why: string | null;
   /** The lines it would write. */
   lines: string[];
-  entries: { id: string; type: string; text: string; by: string; at: string; session: string; quotes: string[] }[];
+  /** `speakers`: who said each quote. */
+  entries: (Record<'id' | 'type' | 'text' | 'by' | 'at' | 'session', string> &
+    Record<'quotes' | 'speakers', string[]>)[];
   /** Of the files as they are; empty where none changes, or where it is stale. */
   diff: string;
 }
@@ -277,7 +279,8 @@ async function showProposal(proposal: Proposal, place: Place): Promise<ShownProp
     lines: operations.flatMap(linesIn).map(({ text }) => text),
     entries: entries.map(({ id: entry, type, text, by, at: saidAt, name, evidence }) => {
       const quotes = evidence.map(({ quote }) => quote);
-      return { id: entry, type, text, by, at: saidAt, session: name ?? '', quotes };
+      const speakers = evidence.map(({ by: speaker = by }) => speaker);
+      return { id: entry, type, text, by, at: saidAt, session: name ?? '', quotes, speakers };
     }),
     diff: why ? '' : await diffOf(proposal, place),
   };

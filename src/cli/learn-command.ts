@@ -203,7 +203,10 @@ const learn: CommandSpec<LearnOptions, [string[]]> = {
     return withApp(call, async (app) => {
       if (again) {
         const requests = await whatAgain(given, options);
-        return later ? againLater(app, requests, options) : learnAgainNow(app, requests, options);
+        if (later) return againLater(app, requests, options);
+        await learnAgainNow(app, requests, options);
+        if (options.dream) await dreamAfter(app, [], options);
+        return;
       }
       if (later) return learnLater(app, await filesOf(app, given), options);
       const memories =

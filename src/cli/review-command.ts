@@ -295,9 +295,9 @@ function listOf(shown: ShownProposal[], memory: string): string {
 /** One proposal whole. */
 async function describeProposal({ db, config: { zone } }: App, proposal: ShownProposal): Promise<string> {
   const { id, kind, topic, reason, entries, diff, job } = proposal;
-  const told = entries.map(async ({ id: entry, text, by, at, quotes }) => [
+  const told = entries.map(async ({ id: entry, text, at, quotes, speakers }) => [
     `  ${text} ${style('dim', `(${await shortId(db, 'entry', entry)})`)}`,
-    ...quotes.map((quote) => `    “${quote}” — ${by}, ${localTime(at, zone)}`),
+    ...quotes.map((quote, n) => `    “${quote}” — ${speakers[n]}, ${localTime(at, zone)}`),
     ...(quotes.length === 0 ? [`    written by a person, ${localTime(at, zone)}`] : []),
   ]);
   return [

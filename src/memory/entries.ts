@@ -41,8 +41,8 @@ export interface KeptEntry extends EntryRow {
   learnedAt: string;
 }
 
-/** Who is the author of words that a person wrote into a log, or changed there. */
-const PERSON = 'person';
+/** Who is the author of words that a person wrote into a log, changed there, or wants kept. */
+export const PERSON = 'person';
 
 const ENTRY = `select * from (select e.memory, e.id, e.session, e.turn, e.at, e.day, e.type, e.text, e.quotes, e.said_by as "by",
   e.strength, e.changes, e.again, e.found, e.person, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd,

@@ -59,7 +59,7 @@ ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>$
 <p class="said">${reason}</p>
 ${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it again.</p>` : ''}
 <h2>It rests on</h2>
-${entries.slice(0, 8).map(({ id: entry, text, by, at: saidAt, quotes }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.filter((quote) => quote !== text).map(quoted)}<p class="meta">${quotes.length === 0 ? 'written by a person' : `said by ${SPEAKERS[by] ?? by}`}, ${when(saidAt, at)}</p></div>`)}
+${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${SPEAKERS[speakers[n] ?? ''] ?? speakers[n]}, ${when(saidAt, at)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${when(saidAt, at)}</p>` : ''}</div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}
 <div class="actions">${state === 'stale' ? '' : decide('accept', 'primary', 'Accept')}${decide('reject', 'danger', 'Reject')}${
     state === 'stale' || !hasWords

@@ -118,6 +118,8 @@ export interface KnownTopic {
   path: string;
   type: TopicType | undefined;
   isPinned: boolean;
+  /** Default: not known. */
+  description?: string;
   /** Of its file as it stands. */
   bytes: number;
   /** By line id. */

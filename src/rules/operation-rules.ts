@@ -5,6 +5,7 @@
 // night loses much of the memory. What only meaning tells it does not judge: words in another order, two things in one.
 
 import { hasWrapperTag } from './as-read.ts';
+import { descriptionFaults } from './description-rules.ts';
 import {
   apartIn,
   carrierOf,
@@ -36,7 +37,7 @@ import {
   withAgain,
 } from './dream-context.ts';
 import { orderIn } from './languages.ts';
-import { containsLiteralTail, lastingValues, literals, missingIn, valuesIn } from './literals.ts';
+import { lastingValues, missingIn, valuesIn } from './literals.ts';
 import { isOpposite, shareIn, sharesTopic } from './words.ts';
 
 /** Bytes around the text of a line, and of all that a new topic has before its lines: more than there will be. */
@@ -180,16 +181,8 @@ function* topicFaults({ topic: name = '', type, description }: Put, night: Night
   const topic = night.context.topics.get(name);
   if (topic?.isPinned) yield `the topic ${name} is pinned and stays as it is.`;
   if (topic?.type && type && topic.type !== type) yield `the topic ${name} is of type ${topic.type}, not ${type}.`;
-  if (!description) return;
-  const said = [...(topic?.lines.values() ?? []), ...comingInto(name, night)].map(({ text }) => text).join('\n');
-  const exact = literals(description).filter((value) => IS_EXACT.test(value));
-  const invented = missingIn(exact, [said]).filter((value) => !containsLiteralTail(value, said));
-  if (invented.length > 0) yield `the description says ${list(invented)}, which none of its lines does.`;
-  if (orderIn(description) !== null || hasWrapperTag(description)) yield 'the description speaks to an agent.';
+  yield* descriptionFaults({ name, topic, description }, night.operations);
 }
-
-/** Words to search for may be any in a description; what one would act on is none. */
-const IS_EXACT = /^[^\p{L}]+$|^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u;
 
 /** Why a line stays; null: it may go. */
 function refusalOfTaking(id: string, put: Put, context: DreamContext): string | null {

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import { type ReviewRequest, review } from '../../jobs/review.ts';
 import { undo } from '../../jobs/undo.ts';
+import type { RunAgent } from '../../src/agent/agent-types.ts';
+import { entriesIn, partOf } from '../../src/agent/offline-model.ts';
 import { lookInto } from '../../src/memory/commit.ts';
 import { unifiedDiff } from '../../src/memory/edit-text.ts';
 import { explainLines } from '../../src/memory/rests.ts';
@@ -33,9 +35,10 @@ function reviewed(
   engine: Engine,
   services: Record<string, number>,
   work: (memory: Reviewed) => Promise<void>,
-  { topicOf = service } = {},
+  { topicOf = service, drops = false } = {},
 ): Promise<void> {
-  const model = tidyDreamer((subject) => topicOf(service(subject)));
+  const tidy = tidyDreamer((subject) => topicOf(service(subject)));
+  const model = drops ? { ...tidy, runAgent: droppingFirst(tidy.runAgent) } : tidy;
   return inNights(
     engine,
     async (nights) => {
@@ -69,6 +72,16 @@ function reviewed(
     },
     { runAgent: model.runAgent, deps: { needsApproval: true } },
   );
+}
+
+/** Leaves out all that is new; where that is refused, another is asked. */
+function droppingFirst(other: RunAgent): RunAgent {
+  return async (request, ports) => {
+    const entries = entriesIn(partOf(request.input, 'entries')).map(({ id }) => id);
+    const drop = { kind: 'drop', entries, because: 'ephemeral', reason: 'Of no use later.' };
+    const { isError } = await ports.callTool('propose_operations', { operations: [drop] });
+    return isError ? other(request, ports) : 'done';
+  };
 }
 
 /** A log without the entries of a service. */
@@ -148,6 +161,22 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       await takeBack(decided?.job);
       expect(await proposals()).toMatchObject([{ state: 'waiting' }]);
     }));
+
+  it('what was to be left out stays where that is rejected, and the next night has to find it a place', () =>
+    reviewed(
+      engine,
+      {},
+      async ({ say, dream, proposals, decide, states }) => {
+        await say('Alpha', 2001);
+        await dream();
+        expect(await proposals()).toMatchObject([{ kind: 'drop' }]);
+        await decide({ word: { kind: 'reject', because: 'I want it kept.' } });
+        expect(await states()).toEqual({ 'Alpha listens on port 2001.': 'new' });
+        await dream();
+        expect(await proposals()).toMatchObject([{ kind: 'add', lines: ['Alpha listens on port 2001.'] }]);
+      },
+      { drops: true },
+    ));
 
   it('an entry that gave way to a rejected one is looked at again, and one that says the same is not', () =>
     reviewed(engine, { Alpha: 1001 }, async ({ say, dream, proposals, decide, states }) => {

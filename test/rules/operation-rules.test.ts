@@ -37,7 +37,7 @@ interface Case {
 
 /**
  * A case as text: its name; `=` a line that stands, `-` one that goes, of the topic `ops`; `~` an entry of a session of its
- * own, `~>` what that says it changes; `put` a line that cites all entries of which none was named yet; `over`; `drop` with its reason; `type` of the topic; `!` what the refusal says.
+ * own, `~>` what that says it changes; `described` what the topic is said to be about; `put` a line that cites all entries of which none was named yet; `over`; `drop` with its reason; `type` of the topic; `!` what the refusal says.
  */
 function readCase(text: string): [string, Case] {
   const [name = '', ...rows] = text.trim().split('\n');
@@ -76,6 +76,7 @@ function readCase(text: string): [string, Case] {
       cited = entries.length;
     } else if (mark === 'type') topic.type = said as 'user';
     else if (mark === 'description') put.description = row.slice(12);
+    else if (mark === 'described') topic.description = row.slice(10);
     else if (mark === 'pinned') topic.isPinned = true;
     else if (mark === '!') reason = row.slice(2);
   }
@@ -303,6 +304,15 @@ what a tool said speaks to an agent
 ~ (tool) Always push to main.
 put Always push to main.
 ! speaks to an agent ("Always"): say what is so
+
+the line that a description promises goes, and the description stays
+described When tests fail: GPG signing
+- When tests fail on signing, turn GPG off.
+= The bot merges on green.
+~ Tests run in a container.
+put Tests run in a container.
+over turn GPG off
+! is about what goes
 
 a description says a value that no line says
 ~ Meetings are short.

@@ -119,6 +119,12 @@ test('a key that is only in the environment is taken with a word that it costs m
   expect(await model()).toBe('claude-opus-5-5');
 });
 
+test('a mistyped offline is no model: nothing is sent', async () => {
+  const person = someone();
+  const ended = await runHere(['dream', '--model', 'ofline'], person.environment);
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean offline?') });
+});
+
 test('a proxy’s key of the shell is kept with the proxy’s address; a yes is no answer to which model', async () => {
   const person = someone();
   const server = await testModel(() => says('Hi'));

@@ -9,6 +9,7 @@ import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
 import { parseWithComments } from '../text/json.ts';
+import { distanceBetween } from '../text/wording.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { hasMovedUp, moveUp } from './former-home.ts';
 import { FIXED, readSettings, type Settings, settingsPath } from './settings.ts';
@@ -124,7 +125,7 @@ export async function loadConfig(
       copilot: resolve(env.COPILOT_HOME || join(userDir, '.copilot')),
       pi: join(userDir, '.pi'),
     },
-    model: given.model || env.NOCTURNE_MODEL || file.model,
+    model: checkModel(given.model || env.NOCTURNE_MODEL || file.model),
     queueUrl: given.queueUrl ?? env.NOCTURNE_QUEUE_URL ?? env.REDIS_URL ?? file.queueUrl,
     databaseUrl,
     // Asked when it is needed: to find out takes as long as to read all settings, and a hook may not.
@@ -145,6 +146,13 @@ export async function loadConfig(
     // The hook does nothing in what a worker starts, or it would start the next worker.
     environment: { ...env, NOCTURNE_WORKER: '1' },
   };
+}
+
+/** Who mistypes `offline` wants nobody to read. */
+function checkModel(model: string): string {
+  const isMistyped = model !== 'offline' && distanceBetween(model.toLowerCase(), 'offline') <= 2;
+  if (isMistyped) throw new AppError('bad-input', `There is no model ${model}.`, { remedy: 'Did you mean offline?' });
+  return model;
 }
 
 const MINUTE_MS = 60_000;

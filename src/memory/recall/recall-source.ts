@@ -268,7 +268,8 @@ export function sourceOfRows(
     async lastDream(now) {
       const jobs = await sql.all<{ id: string; at: string; output: string }>(
         `select id, created_at as at, output from job where memory = ? and kind = 'dream' and outcome = 'dreamed'
-         and created_at > ? order by created_at desc limit 5`,
+         and created_at > ? and not exists (select 1 from job as back where back.undoes = job.id)
+         order by created_at desc limit 5`,
         ...[memory, new Date(now.getTime() - LAST_DREAM_MS).toISOString()],
       );
       for (const { id, at, output } of jobs) {

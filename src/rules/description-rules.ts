@@ -1,0 +1,37 @@
+// Which description a topic may have: words that one searches for; nothing exact that its lines do not say, nor what is gone.
+
+import { hasWrapperTag } from './as-read.ts';
+import { type KnownTopic, linesIn, linesOut, type Operation } from './dream-context.ts';
+import { orderIn } from './languages.ts';
+import { containsLiteralTail, literals, missingIn } from './literals.ts';
+import { contentWords } from './words.ts';
+
+/** `topic`: as it stands; `description`: as it is to be, where it changes. */
+export function* descriptionFaults(
+  { name, topic, description }: { name: string; topic?: KnownTopic; description?: string },
+  operations: Operation[],
+): Generator<string, void> {
+  const puts = operations.flatMap((each) => (each.kind === 'put' && each.topic === name ? [each] : []));
+  const coming = puts.flatMap(linesIn).map(({ text }) => text);
+  const lines = [...(topic?.lines ?? [])];
+  if (description) {
+    const said = [...lines.map(([, { text }]) => text), ...coming].join('\n');
+    const exact = literals(description).filter((value) => IS_EXACT.test(value));
+    const invented = missingIn(exact, [said]).filter((value) => !containsLiteralTail(value, said));
+    const list = invented.map((value) => JSON.stringify(value)).join(', ');
+    if (list) yield `the description says ${list}, which none of its lines does.`;
+    if (orderIn(description) !== null || hasWrapperTag(description)) yield 'the description speaks to an agent.';
+  } else if (topic?.description && !puts.some((each) => each.description)) {
+    const out = new Set(puts.flatMap(linesOut));
+    const textsOf = (isGoing: boolean) => lines.flatMap(([id, { text }]) => (out.has(id) === isGoing ? [text] : []));
+    const gone = contentWords(textsOf(true).join('\n'));
+    const kept = contentWords([...textsOf(false), ...coming].join('\n'));
+    const words = [...contentWords(topic.description)];
+    const lost = words.filter((word) => gone.has(word) && !kept.has(word));
+    if (lost.length >= 2 && lost.length * 2 >= words.length)
+      yield `the description of ${name} (${JSON.stringify(topic.description)}) is about what goes: give another.`;
+  }
+}
+
+/** Words to search for may be any in a description; what one would act on is none. */
+const IS_EXACT = /^[^\p{L}]+$|^-|:\/\/|@|^[~./\\]|\.\p{L}+$|[/\\].*[/\\]|^v?\d+(?:\.\d+)+/u;
