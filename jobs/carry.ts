@@ -19,6 +19,7 @@ import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import type { Change } from '../src/memory/undo-rows.ts';
 import { forgottenMarks, keepMarks } from './after-restore.ts';
 
 type CarryDeps = { memories: Memories; memory: MemoryRow };
@@ -27,10 +28,10 @@ type CarryDeps = { memories: Memories; memory: MemoryRow };
 const HISTORY = '.nocturne/history.json';
 
 /** `forgotten`: marks, so that it is not learned again elsewhere from the same source. */
-type Carried = KnownHistory & { forgotten?: Awaited<ReturnType<typeof forgottenMarks>> };
+export type Carried = KnownHistory & { forgotten?: Awaited<ReturnType<typeof forgottenMarks>> };
 
 /** What may be carried of these files, without secrets; all else is skipped. */
-async function fitting(files: { path: string; bytes: Buffer | null }[]) {
+export async function fitting(files: { path: string; bytes: Buffer | null }[]) {
   const texts = new Map<string, string>();
   for (const { path, bytes } of files) {
     const text = bytes?.toString() ?? '';
@@ -55,9 +56,9 @@ export async function exportMemory(directory: string, { memories, memory }: Carr
   return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
 }
 
-interface ImportReport {
-  /** `busy`: a dream is at work. All but `imported` changed nothing. */
-  outcome: 'imported' | 'unchanged' | 'busy';
+export interface TakeInReport {
+  /** `busy`: a dream is at work. That and `unchanged` changed nothing. */
+  outcome: 'imported' | 'adopted' | 'unchanged' | 'busy';
   added: string[];
   changed: string[];
   /** Those that are others here, and stayed. */
@@ -70,18 +71,40 @@ interface ImportReport {
 export async function importMemory(
   { directory, isTheirs }: { directory: string; isTheirs: boolean },
   { memories, openMemory }: { memories: Memories; openMemory(): Promise<MemoryRow> },
-): Promise<ImportReport> {
+): Promise<TakeInReport> {
   if (!isDirectory(directory)) throw new AppError('bad-input', `There is no directory ${directory}.`);
   const found = listFiles(directory).filter((path) => path !== HISTORY);
-  const { texts, skipped } = await fitting(
-    found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })),
-  );
+  const files = await fitting(found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })));
   const known = (parseJson(readTextNow(join(directory, HISTORY)) ?? '') ?? undefined) as Carried | undefined;
-  const memory = await openMemory();
-  const report: ImportReport = { outcome: 'unchanged', added: [], changed: [], differing: [], skipped, job: null };
+  const merge = ({ ours, theirs }: Both) => (isTheirs ? theirs : ours);
+  return takeIn({ ...files, known, kind: 'import', merge }, { memories, memory: await openMemory() });
+}
+
+type Both = Record<'ours' | 'theirs', string>;
+
+interface Given {
+  /** By path. */
+  texts: Map<string, string>;
+  skipped: string[];
+  /** What is known of the entries in them. */
+  known?: Carried;
+  kind: 'import' | 'adopt';
+  /** What becomes of a topic that both have. */
+  merge(both: Both): string;
+  /** Rows that come in with it; then it is a change even where no file is. */
+  rows?(change: Change): Promise<void>;
+}
+
+/** Takes files of another memory into one. */
+export async function takeIn(
+  { texts, skipped, known, kind, merge, rows }: Given,
+  { memories, memory }: CarryDeps,
+): Promise<TakeInReport> {
+  const report: TakeInReport = { outcome: 'unchanged', added: [], changed: [], differing: [], skipped, job: null };
   const job = newId('job');
   const by = { job, actor: { kind: 'user', id: null } } as const;
   const target = { memory: memory.id, paths: 'all' } as const;
+  const outcome = ({ import: 'imported', adopt: 'adopted' } as const)[kind];
   const committed = await commit(memories, target, by, async (sql) => {
     if (await isAtWork(sql, { memories: [memory.id], now: memories.clock.now() })) return { files: [] };
     const forgotten = await entriesWhere(sql, memory.id, "and state = 'gone' and reason = 'forgotten'");
@@ -90,7 +113,7 @@ export async function importMemory(
     const files = [...texts].map(([path, text]): FileChange => {
       const day = logDay(path);
       const take = (current: string | null) => {
-        if (day === null) return current === null || isTheirs ? text : current;
+        if (day === null) return current === null ? text : merge({ ours: current, theirs: text });
         return current === null ? removeEntries(text, leftOut) : joinLogs(current, text, { day, leftOut });
       };
       const make = (current: string | null) => {
@@ -108,15 +131,17 @@ export async function importMemory(
       files: [...files.filter(({ path }) => !/^(?:MEMORY\.md$|index\/)/.test(path)), { path: INDEX, make }],
       async rows(change) {
         await keepMarks(change.sql, known?.forgotten ?? []);
-        if (!isChanged()) return;
-        await takeInLogs(change, memory.id, known);
-        const of = { id: job, kind: 'import', memory: memory.id, outcome: 'imported', at: change.at } as const;
+        await rows?.(change);
+        if (isChanged()) await takeInLogs(change, memory.id, known);
+        if (!isChanged() && !rows) return;
+        report.job = job;
+        const of = { id: job, kind, memory: memory.id, outcome, at: change.at } as const;
         await enterJob(change.sql, { ...of, startedBy: 'person' });
       },
     };
   });
   if (committed.files.length === 0) return { ...report, outcome: 'busy' };
-  if (report.added.length + report.changed.length === 0) return report;
-  await commit(memories, target, by, (sql) => withBuiltIndex(sql, memory, []));
-  return { ...report, outcome: 'imported', job };
+  if (report.added.length + report.changed.length > 0)
+    await commit(memories, target, by, (sql) => withBuiltIndex(sql, memory, []));
+  return report.job === null ? report : { ...report, outcome };
 }

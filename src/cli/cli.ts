@@ -17,6 +17,7 @@ const MODULES: CommandModule[] = [
   { names: ['remember', 'forget'], load: () => import('./remember-command.ts') },
   { names: ['why'], load: () => import('./why-command.ts') },
   { names: ['next'], load: () => import('./next-command.ts') },
+  { names: ['adopt'], load: () => import('./adopt-command.ts') },
   { names: ['undo'], load: () => import('./undo-command.ts') },
   { names: ['review'], load: () => import('./review-command.ts') },
   { names: ['pause', 'retry'], load: () => import('./waiting-command.ts') },

@@ -21,7 +21,7 @@ import { EXIT, note, print, printTable, style } from '../terminal/output.ts';
 import { dayAmong, sayFate, sayWhen, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { type NamedSession, namesOf } from '../worker/session-names.ts';
-import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
+import { placeOf, sayHere, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from './cli-options.ts';
 import { stateOf } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
@@ -68,8 +68,10 @@ const list: CommandSpec<ListOptions> = {
     if (all) return listAll(call);
     return withMemory(call, async (app, memory) => {
       const listing = await listingOf(app, memory, type);
-      if (json) print(listing);
-      else await showListing(app, listing);
+      if (json) return print(listing);
+      await showListing(app, listing);
+      const same = await sayHere(app);
+      if (same) note(`${same}: nocturne adopt`);
     });
   },
 };

@@ -80,9 +80,9 @@ async function callsOf(app: App) {
 async function memoryAt({ memories, config, db }: App, place: string, makes: boolean): Promise<MemoryRow | null> {
   if (isStoreId(place, config)) return memories.of(place);
   const of = { scope: 'project', name: basename(place) } as const;
-  if (db.engine === 'postgres')
-    return makes ? memories.ofPlace(place, { ...of, origin: null }) : memories.findPlace(place);
-  return makes || isDirectory(place) ? memories.ofDirectory(place, of) : null;
+  if (db.engine === 'postgres' && makes) return memories.ofPlace(place, of);
+  const isOfDirectory = db.engine === 'sqlite' && (makes || isDirectory(place));
+  return isOfDirectory ? memories.ofDirectory(place, of) : memories.findPlace(place);
 }
 
 /** Serves over stdin and stdout, until the client has closed its end. */

@@ -32,6 +32,7 @@ import { schedulerWithNight } from '../setup/schedules.ts';
 import { type Asking, canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, printRaw, progress } from '../terminal/output.ts';
 import { fromHome } from '../terminal/phrases.ts';
+import { sayHere } from '../worker/whose-memory.ts';
 import { withApp } from './cli-options.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
@@ -121,6 +122,8 @@ async function setUp(call: SetupCall): Promise<void> {
     const fromNow = canLearn
       ? 'Done. From now on nocturne learns from each session that ends.'
       : 'The hooks are in place. Sessions that end from now on wait until the model can be asked.';
+    const same = await withApp({ options: {}, parts: call.parts }, sayHere);
+    if (same) say(`${same}: nocturne adopt`);
     say(
       `${fromNow} nocturne shows what it learned, nocturne doctor whether all works, nocturne setup --remove takes it out.`,
     );

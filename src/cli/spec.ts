@@ -14,7 +14,7 @@ const GROUPS = {
     ...'setup doctor list search show learn remember forget why next undo review pause share open'.split(' '),
   ],
   'Jobs and numbers': ['dream', 'config', 'cost', 'worker'],
-  'Under the hood': 'check redact retry export import snapshot stores keys serve mcp'.split(' '),
+  'Under the hood': 'check redact retry adopt export import snapshot stores keys serve mcp'.split(' '),
 };
 
 /** `<name>` must be there, `[name]` may; `...` behind it takes all that follow. */

@@ -176,6 +176,7 @@ const DID: Record<string, string> = {
   edited: 'edited a file',
   review: 'decided in review',
   import: 'imported an archive',
+  adopt: 'took up a memory for this checkout',
   share: 'shared with the team',
   snapshot: 'took in a snapshot',
 };

@@ -2,7 +2,7 @@
 -- Ids are random texts (`mem_…`), instants ISO-8601 UTC, days YYYY-MM-DD, lists and flags JSON. What can be asked of rows is not stored.
 
 -- One memory: a project's, the user's, a team's, or a store of a client. `dir`: its working copy, on `machine`.
--- `files` and `bytes` count what its limits count; `origin`: the repository that it is of.
+-- `files` and `bytes` count what its limits count; `origin`: its repository's remote, without its login, and first commit.
 create table memory (
   id text primary key, scope text not null, name text not null, description text not null default '', tenant text not null default '',
   dir text, machine text, metadata text not null default '{}', flags text not null default '{}', origin text,

@@ -8,7 +8,6 @@ import type { Db } from '../db/sql.ts';
 import { type Memories, type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { type MemoryScope, scopesBeside } from '../memory/places.ts';
-import { originOf } from '../memory/projects.ts';
 import type { ExtraScope, RecallPlace } from '../memory/recall/recall.ts';
 import { sourceOfDirectory, sourceOfRows } from '../memory/recall/recall-source.ts';
 
@@ -26,13 +25,13 @@ export interface FoundPlace extends RecallPlace {
   isThere: boolean;
 }
 
-/** `place`: the canonical path of a directory, or an id. `isForeign`: see `RecallPlace`; default: whether a repository carries it. `cwd`: of the project whose it is. */
+/** `place`: the canonical path of a directory, or an id. `isForeign`: see `RecallPlace`; default: whether a repository carries it. `cwd`: of the session. */
 export async function findPlace(
   { config, opened }: { config: Config; opened: Opened | null },
   place: string,
   { isForeign = isCheckedIn(place), cwd }: { isForeign?: boolean; cwd?: string } = {},
 ): Promise<FoundPlace> {
-  const row = opened && (await rowOf(config, opened, { place, cwd }));
+  const row = opened && (await rowOf(config, opened, place));
   if (!opened || !row) {
     // What lies in a directory is not what is kept in a database.
     const dir = config.databaseUrl === undefined || isForeign ? place : join(config.home, 'none');
@@ -71,12 +70,7 @@ export function keeperOf(own: FoundPlace, beside: readonly ScopedPlace[]): strin
   return (own.isThere ? own : beside.find(({ scope }) => scope === 'user'))?.row?.id;
 }
 
-async function rowOf(
-  config: Config,
-  { db, memories }: Opened,
-  { place, cwd }: { place: string; cwd?: string },
-): Promise<MemoryRow | null> {
+async function rowOf(config: Config, { db, memories }: Opened, place: string): Promise<MemoryRow | null> {
   if (isStoreId(place, config)) return (await memoryRow(db, place)) ?? null;
-  if (db.engine === 'sqlite') return memories.findDirectory(place);
-  return memories.findPlace(place, cwd === undefined || config.memoryDir !== undefined ? null : originOf(cwd));
+  return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
 }

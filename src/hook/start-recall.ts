@@ -18,11 +18,20 @@ import { type Db, marks } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { Memories, type MemoryRow } from '../memory/memories.ts';
 import { branchOf, checkoutRoot, type Enablement } from '../memory/paths.ts';
-import { declaredScope, enablementFor, findDefinition, type MemoryScope, scopeDir } from '../memory/places.ts';
+import {
+  declaredScope,
+  enablementFor,
+  findDefinition,
+  isByProject,
+  type MemoryScope,
+  scopeDir,
+} from '../memory/places.ts';
+import { originIn } from '../memory/projects.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { NOTHING_TOLD } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
 import { countLines } from '../memory/recall/recall-words.ts';
+import { type SameProject, sameProjects, saySame } from '../memory/same-project.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { type FoundPlace, keeperOf, type Opened, placesFor } from './recalled-places.ts';
 
@@ -149,8 +158,15 @@ async function build(
   const tree = scope === 'user' ? undefined : treeAt(config, { cwd, leaveOut });
   const beside = places.map((place) => ({ ...place, tree: place.scope === 'user' ? undefined : tree }));
   const result = nothingOf(own.id, standing);
+  const same =
+    opened && scope === 'project' && !isAlone && isByProject(config)
+      ? await sameProjects(opened.db, {
+          ...{ own: own.row, machine: opened.memories.machine, place: memory },
+          origin: () => originIn(cwd),
+        })
+      : [];
   const sign = (text: string) =>
-    config.sessionSign ? sessionSign(config, { db: opened?.db, row: own.row, text }) : '';
+    config.sessionSign ? sessionSign(config, { db: opened?.db, row: own.row, text, same }) : '';
   const {
     query,
     agent,
@@ -160,7 +176,8 @@ async function build(
     isAnew = false,
   } = options;
   // Claude Code loads the index of the directory, which a database is not.
-  const hasIndex = agent === 'claude-code' && scope === 'project' && !isElsewhere;
+  const isInPlace = !isElsewhere && (own.row?.dir ?? memory) === memory;
+  const hasIndex = agent === 'claude-code' && scope === 'project' && isInPlace;
   const notes = notice === undefined ? [] : [`nocturne: ${notice.replace(/\.$/, '')}. Tell the user.`];
   const request = { query, hasIndex, limits: { tokens, characters }, notes };
   const keeper = keeperOf(own, beside);
@@ -174,7 +191,8 @@ async function build(
   if (opened && given && isAnew) await noted(() => dropRecalled(opened.db, given));
   const before = opened && kept && !isAnew ? await recalledBefore(opened.db, kept) : null;
   if (before !== null) return { ...result, text: before, isRepeated: true, sign: await sign(before) };
-  const offers = isAlone || notice !== undefined ? [] : await offersTo(own.row, { cwd, opened });
+  const offers =
+    isAlone || notice !== undefined ? [] : [...sayTo(same, config), ...(await offersTo(own.row, { cwd, opened }))];
   const conflicts = isAlone ? [] : [own, ...beside].filter(({ isForeign }) => isForeign).flatMap(sayConflicts);
   const about = { query, ...(!isAlone && whereIs(cwd)) };
   const found = await recall({
@@ -195,6 +213,13 @@ async function build(
   if (opened && kept && found.text !== '')
     await noted(() => keepRecalled(opened.db, { ...kept, text: found.text, at }));
   return { ...result, ...found, beside: parts, sign: await sign(found.text) };
+}
+
+function sayTo(same: SameProject[], config: Config): string[] {
+  if (same.length === 0) return [];
+  return [
+    `nocturne: ${saySame(same, config)}; nothing of that is recalled here until the user runs \`nocturne adopt\`. Tell the user.`,
+  ];
 }
 
 /** What the repository hands on, and the memory never took in. */
@@ -301,21 +326,22 @@ function treeAt(config: Config, { cwd, leaveOut }: { cwd: string; leaveOut: stri
 
 /** Empty where there is nothing to tell. `text`: what the session is given. */
 async function sessionSign(
-  { clock, zone }: Config,
-  { db, row, text }: { db: Db | undefined; row: MemoryRow | null; text: string },
+  config: Config,
+  { db, row, text, same }: { db: Db | undefined; row: MemoryRow | null; text: string; same: SameProject[] },
 ): Promise<string> {
   const lines = countLines(text);
   const counts = (await db?.get<{ learned: number; waiting: number }>(
     `select (select count(*) from entry join job on job.id = entry.job where entry.memory = ? and job.ended_at > ?
          and job.kind = 'extract' and entry.state <> 'gone') as learned,
        (select count(*) from proposal where memory = ? and state = 'open') as waiting`,
-    ...[row?.id ?? '', nextDayAt(clock.now(), zone, -1).toISOString(), row?.id ?? ''],
+    ...[row?.id ?? '', nextDayAt(config.clock.now(), config.zone, -1).toISOString(), row?.id ?? ''],
   )) ?? { learned: 0, waiting: 0 };
   const { learned, waiting } = counts;
   const parts = [
     ...(lines > 0 ? [`${sayCount(lines, 'line')} recalled`] : []),
     ...(learned > 0 ? [`${learned} learned since yesterday`] : []),
     ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for review`] : []),
+    ...(same.length > 0 ? [`${saySame(same, config)}: nocturne adopt`] : []),
   ];
   return parts.length === 0 ? '' : `nocturne: ${parts.join('; ')}`;
 }

@@ -21,6 +21,7 @@ export type JobKind =
   | 'share'
   | 'snapshot'
   | 'import'
+  | 'adopt'
   | 'redact'
   | 'check';
 

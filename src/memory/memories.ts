@@ -146,6 +146,8 @@ export class Memories implements CommitDeps {
   /** The memory of a directory; null where there is none yet. */
   async findDirectory(dir: string): Promise<MemoryRow | null> {
     const path = canonicalPath(dir);
+    const led = await this.findPlace(path);
+    if (led) return led;
     await this.#takeInBefore(path);
     const row = await this.#settle(path);
     if (row) await this.#open(row);
@@ -160,9 +162,11 @@ export class Memories implements CommitDeps {
     dir: string,
     { scope, name, isLook = false }: { scope: Scope; name: string; isLook?: boolean },
   ): Promise<MemoryRow> {
+    const path = canonicalPath(dir);
+    const led = await this.findPlace(path);
+    if (led) return led;
     // First: where nothing can be written there is no memory.
     if (!isLook) makeDirectory(join(dir, '.nocturne'));
-    const path = canonicalPath(dir);
     await this.#takeInBefore(path);
     let row = await this.#settle(path);
     const isMade = row === undefined;
@@ -189,29 +193,21 @@ export class Memories implements CommitDeps {
     return row;
   }
 
-  /**
-   * The memory that a directory of this machine stands for, where memory is kept in the database alone; null: there is none.
-   * `origin`: of the repository that it is the project's memory of.
-   */
-  async findPlace(path: string, origin: string | null = null): Promise<MemoryRow | null> {
-    const known = await this.#ofPlace(this.db, canonicalPath(path));
-    const row = known ?? (await this.#ofOrigin(this.db, { origin, scope: 'project' }));
+  /** The memory that a directory of this machine leads to, which has its own place, or none; null: it leads to none. */
+  async findPlace(path: string): Promise<MemoryRow | null> {
+    const row = await this.#ofPlace(this.db, canonicalPath(path));
     if (row) await this.#open(row);
     return row ?? null;
   }
 
-  /** The same, made where there is none; directories of one repository, on whichever machine, stand for one memory. */
-  async ofPlace(
-    path: string,
-    { scope, name, origin }: { scope: Scope; name: string; origin: string | null },
-  ): Promise<MemoryRow> {
+  /** The same, made where there is none, for memory that is kept in the database alone. */
+  async ofPlace(path: string, { scope, name }: { scope: Scope; name: string }): Promise<MemoryRow> {
     const place = canonicalPath(path);
     const at = this.clock.now().toISOString();
     const row = await this.db.write(async (sql) => {
       const found = await this.#ofPlace(sql, place);
       if (found) return found;
-      const shared = await this.#ofOrigin(sql, { origin, scope });
-      const memory = shared?.id ?? (await addMemory(sql, { scope, name, origin }, at));
+      const memory = await addMemory(sql, { scope, name }, at);
       const or = 'on conflict (machine, path) do update set memory = excluded.memory';
       await insert(sql, 'place', [{ machine: this.machine, path: place, memory }], or);
       return memoryRow(sql, memory);
@@ -219,11 +215,6 @@ export class Memories implements CommitDeps {
     if (!row) throw new Error(`no memory of ${place}`);
     await this.#open(row);
     return row;
-  }
-
-  async #ofOrigin(sql: Sql, { origin, scope }: { origin: string | null; scope: Scope }) {
-    const select = "select * from memory where origin = ? and scope = ? and tenant = '' and deleted_at is null";
-    return origin === null || origin === '' ? undefined : sql.get<MemoryRow>(select, origin, scope);
   }
 
   #ofPlace(sql: Sql, path: string): Promise<MemoryRow | undefined> {

@@ -84,7 +84,7 @@ export function isCheckedIn(dir: string | null): boolean {
 }
 
 /** Where git keeps the state of the working tree at `top`; null where there is none. */
-function gitDirOf(top: string): string | null {
+export function gitDirOf(top: string): string | null {
   const kind = kindOf(join(top, '.git'));
   if (kind !== 'file') return kind === null ? null : join(top, '.git');
   const link = /^gitdir: (.+)$/m.exec(fileText(join(top, '.git')) ?? '')?.[1];

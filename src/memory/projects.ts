@@ -6,8 +6,9 @@
 import { isAbsolute, join } from 'node:path';
 import { attempt, isAppError } from '../base/errors.ts';
 import { readTextNow } from '../base/files/files.ts';
+import { firstCommit, type TreeSearch } from '../base/files/working-tree.ts';
 import { redact } from '../base/secrets/redact-text.ts';
-import { gitRoot } from './paths.ts';
+import { gitDirOf, gitRoot } from './paths.ts';
 import { saidId } from './text/topic.ts';
 
 /** A path is no longer; what is, was made to be read. */
@@ -27,11 +28,48 @@ function onOneLine(path: string): string {
 
 /** `github.com/ada/shop`: where the repository of a directory was cloned from, without what logs in there; else empty. */
 export function originOf(cwd: string): string {
-  const root = repositoryOf(cwd);
-  const config = readable(() => root && readTextNow(join(root, '.git', 'config')));
-  const url = ORIGIN.exec(config ?? '')?.[1] ?? '';
+  const url = ORIGIN.exec(ofGit(cwd, 'config'))?.[1] ?? '';
   const [, host, path] = URL_OF_HOST.exec(url) ?? [];
   return host && path ? `${host}/${path}` : '';
+}
+
+/** What a repository is known by wherever it lies: where it was cloned from, and its first commit; '' for what is not known. */
+export interface Origin {
+  remote: string;
+  first: string;
+}
+
+/** As far as git's own files tell, read without git: the first commit only where the repository was begun. */
+export function originIn(cwd: string): Origin {
+  return { remote: originOf(cwd).toLowerCase(), first: BEGUN.exec(ofGit(cwd, 'logs/HEAD'))?.[1] ?? '' };
+}
+
+/** The same, and git is asked for what they do not tell. */
+export async function originBy(cwd: string, environment: TreeSearch['environment']): Promise<Origin> {
+  const found = originIn(cwd);
+  const root = repositoryOf(cwd);
+  // A shallow clone has no beginning.
+  if (found.first !== '' || root === null || ofGit(cwd, 'shallow') !== '') return found;
+  return { ...found, first: (await firstCommit({ root, environment, timeoutMs: GIT_TIMEOUT_MS })) ?? '' };
+}
+
+/** As a memory keeps it; null where nothing is known. */
+export function originAsText({ remote, first }: Origin): string | null {
+  return remote + first === '' ? null : `${remote} ${first}`;
+}
+
+export function originFrom(text: string | null): Origin {
+  const [remote = '', first = ''] = text?.split(' ') ?? [];
+  return { remote, first };
+}
+
+const GIT_TIMEOUT_MS = 5_000;
+const BEGUN = /^0+ ([0-9a-f]{40,64}) .*\tcommit \(initial\)/;
+
+/** A file of the repository's own, of which a directory is a part; '' where there is none. */
+function ofGit(cwd: string, name: string): string {
+  const root = repositoryOf(cwd);
+  return readable(() => root && readTextNow(join(gitDirOf(root) ?? root, name))) ?? '';
 }
 
 const ORIGIN = /^\[remote "origin"\](?:\r?\n[ \t].*)*?\r?\n[ \t]*url = (\S+)/m;

@@ -3,7 +3,7 @@
 
 import { insert, newId, type Row, replace, type Sql, type Value } from '../db/sql.ts';
 
-type UndoTable = 'turn' | 'entry' | 'rests' | 'proposal' | 'snapshot_base';
+type UndoTable = 'turn' | 'entry' | 'rests' | 'proposal' | 'snapshot_base' | 'place' | 'memory';
 
 /** The columns that name a row. */
 const KEYS: Record<UndoTable, readonly string[]> = {
@@ -12,6 +12,8 @@ const KEYS: Record<UndoTable, readonly string[]> = {
   rests: ['memory', 'file', 'line', 'source'],
   proposal: ['id'],
   snapshot_base: ['memory', 'path'],
+  place: ['machine', 'path'],
+  memory: ['id'],
 };
 
 export class Change {

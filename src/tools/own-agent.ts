@@ -68,7 +68,7 @@ async function memoryAt({ memories, config, db }: App, at: { memory: MemoryScope
   const of = { scope: at.memory === 'user' ? 'user' : 'project', name: basename(at.cwd) } as const;
   if (db.engine === 'sqlite') return memories.ofDirectory(place, of);
   if (at.memory === 'local') throw notOfWorkingTree();
-  return memories.ofPlace(place, { ...of, origin: null });
+  return memories.ofPlace(place, of);
 }
 
 async function scopeOf({ memory, definition }: AgentMemoryOptions): Promise<MemoryScope> {

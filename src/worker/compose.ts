@@ -36,8 +36,8 @@ import { type JobUsage, type StartedBy, usageOf } from '../memory/job-rows.ts';
 import { Memories, type MemoryRow, memoriesAt, memoryRow } from '../memory/memories.ts';
 import { MemoryFiles } from '../memory/memory-files.ts';
 import { type Enablement, gitRoot } from '../memory/paths.ts';
-import { enablementFor, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
-import { originOf } from '../memory/projects.ts';
+import { enablementFor, isByProject, memoriesOf, memoryDirFor, scopeDir } from '../memory/places.ts';
+import { noteOrigin } from '../memory/same-project.ts';
 import { declinedBefore, enterSession, openTranscript, sessionDirs } from '../memory/session-rows.ts';
 import { pausesOf } from '../queue/pauses.ts';
 import { ceilingsOf, type KeyCeiling, spendOf } from '../queue/spend.ts';
@@ -153,12 +153,9 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const startedBy = parts.startedBy ?? 'program';
 
   const memoryDirOf = (at: At = {}) => memoryDirFor(config, at);
-  /** The repository whose clones stand for one memory; a directory that is named stands for itself. */
-  const sharedBy = (cwd = '') => (config.memoryDir === undefined && originOf(cwd)) || null;
-  const findAt = (place: string, { cwd = process.cwd() }: At = {}) => {
+  const findAt = (place: string) => {
     if (isStoreId(place, config)) return memories.of(place);
-    if (db.engine === 'sqlite') return memories.findDirectory(place);
-    return memories.findPlace(place, place === userDir ? null : sharedBy(cwd));
+    return db.engine === 'sqlite' ? memories.findDirectory(place) : memories.findPlace(place);
   };
   const memoryAt = async (
     place: string,
@@ -167,8 +164,11 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     if (isStoreId(place, config)) return memories.of(place);
     const root = cwd === undefined ? null : gitRoot(cwd);
     const name = scope === 'user' ? 'user' : basename(root ?? cwd ?? place);
-    if (db.engine === 'sqlite') return memories.ofDirectory(place, { scope, name, isLook });
-    return memories.ofPlace(place, { scope, name, origin: scope === 'project' ? sharedBy(cwd) : null });
+    const row = await (db.engine === 'sqlite'
+      ? memories.ofDirectory(place, { scope, name, isLook })
+      : memories.ofPlace(place, { scope, name }));
+    if (root !== null && scope === 'project' && isByProject(config)) await noteOrigin(db, row, { root, config });
+    return row;
   };
   const memoryFor = async ({ cwd, isLook }: At & { isLook?: boolean } = {}) => {
     const place = memoryDirOf({ cwd });
@@ -177,7 +177,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   const userMemory = async () => (config.userScope ? memoryAt(userDir, { scope: 'user' }) : null);
   /** Without a key no memory is made for a job that cannot be done. */
   const memoryForWork = async (at: At) => {
-    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at), at)) === null) requireAccess(config);
+    if (keySource(config) === 'none' && (await findAt(memoryDirOf(at))) === null) requireAccess(config);
     return memoryFor(at);
   };
   const writableFor = async ({ cwd }: At, memory: MemoryRow) => {
@@ -306,7 +306,7 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
   return {
     ...{ config, clock, log, db, memories, machine: memories.machine, startedBy },
     ...{ memoryDirOf, memoryFor, userMemory, standing, standingOf, writableFor },
-    findMemory: async (at) => findAt(memoryDirOf(at), at),
+    findMemory: async (at) => findAt(memoryDirOf(at)),
     files: (memory) => new MemoryFiles(memories, memory),
     extract: (request, options = {}) => extractBy('extract', request, options),
     async dream(memory, { review = config.review, ...request }, options = {}) {

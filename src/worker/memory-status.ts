@@ -29,7 +29,7 @@ import {
   readOverview,
   sayUntold,
 } from './overview.ts';
-import { placeOf } from './whose-memory.ts';
+import { placeOf, sayHere } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
 export type Learned = ReturnType<typeof learnedIn>[number];
@@ -55,6 +55,8 @@ export async function readStatus(app: App) {
   const offer = snapshot
     ? [{ text: `Memory snapshots: ${sayOffer(snapshot)}`, command: 'nocturne snapshot check' }]
     : [];
+  const same = told === null ? undefined : await sayHere(app);
+  if (same) offer.unshift({ text: same, command: 'nocturne adopt' });
   const ordered = inOrder([...(told === null ? [untold] : []), ...overview.needs]);
   const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
   const month = await db.get<{ tokens: number; usd: number }>(

@@ -1,9 +1,12 @@
 // Whose memory one is, as a person knows it, and how a command is told to work on it from where they stand.
 
 import { attempt } from '../base/errors.ts';
-import { isDirectory } from '../base/files/directories.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { gitRoot } from '../memory/paths.ts';
+import { isByProject } from '../memory/places.ts';
+import { originBy } from '../memory/projects.ts';
+import { type SameProject, sameProjects, saySame } from '../memory/same-project.ts';
 import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
 
@@ -29,6 +32,21 @@ export async function memoriesHere(app: App): Promise<MemoryRow[]> {
   return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
 }
 
+/** Memories that look like the project one stands in. `isAsked`: see `sameProjects`. */
+export async function sameHere(app: App, { isAsked = false } = {}): Promise<SameProject[]> {
+  const { config, db, machine } = app;
+  const cwd = process.cwd();
+  if (!isByProject(config)) return [];
+  const [own, place] = [await app.findMemory({ cwd }), canonicalPath(app.memoryDirOf({ cwd }))];
+  return sameProjects(db, { own, machine, place, isAsked, origin: () => originBy(cwd, config.environment) });
+}
+
+/** The same, as a person is told; undefined: there is none. */
+export async function sayHere(app: App): Promise<string | undefined> {
+  const found = await sameHere(app);
+  return found.length === 0 ? undefined : saySame(found, app.config).replace(/^t/, 'T');
+}
+
 export async function whoseMemory(
   app: Pick<App, 'config' | 'db' | 'memoryDirOf' | 'findMemory'>,
   memory: MemoryRow,
@@ -38,7 +56,10 @@ export async function whoseMemory(
     'select distinct cwd from session where memory = ? and cwd is not null order by cwd',
     memory.id,
   );
-  const roots = new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd));
+  const all = [...new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd))];
+  // A checkout that was moved is known by where it is now.
+  const standing = all.filter(isDirectory);
+  const roots = new Set(standing.length > 0 ? standing : all);
   const root = roots.size === 1 ? ([...roots][0] ?? null) : null;
   if (memory.scope === 'user') return { name: 'all your projects', root, command: (what) => `${what} --scope user` };
   const keeps = async (cwd: string) => {

@@ -67,6 +67,7 @@ const CALLS: Record<string, (string | number)[][]> = {
   mcp: [['mcp', '--json']],
   export: [['export', 'CARRIED']],
   import: [['import', 'CARRIED']],
+  adopt: [['adopt', 1], ['adopt', '--apart', 1]],
   'snapshot create': [['snapshot', 'create', TOPIC]],
   'snapshot check': [['snapshot', 'check']],
   'snapshot apply': [['snapshot', 'apply']],

@@ -57,6 +57,7 @@ test.each([
   ['review', ['review', '--reject', 'prop_1']],
   ['undo', ['undo', '--file', 'hosts.md', '--version', 'memver_1']],
   ['import', ['import', '.']],
+  ['adopt', ['adopt', '--yes']],
   ['share', ['share', 'hosts']],
   ['redact', ['redact', '--match', 'pnpm']],
 ])('%s is refused there, says who may, and changes nothing', async (command, args) => {

@@ -157,7 +157,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     expect(await count()).toEqual(before);
   });
 
-  test('a session of one is worked by the other, from what is kept of it; machines of one repository share a memory', async () => {
+  test('a session of one is worked by the other, from what is kept of it; a clone on another machine shares the memory once it is adopted', async () => {
     const clones = [here, there].map(({ home, environment }) => {
       environment.NOCTURNE_MEMORY_DIR = undefined;
       const cwd = join(home, 'shop');
@@ -170,11 +170,18 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     await here.done('learn', '--later', session.path);
     rmSync(session.path);
     await there.done('worker', '--once');
-    const listed = [];
-    for (const [n, { environment }] of [here, there].entries())
-      listed.push(await runHere(['list', '--json'], environment, { cwd: clones[n] }));
-    expect(listed[1]?.stdout).toBe(listed[0]?.stdout);
-    expect(listed[0]?.stdout).toContain('commit to main');
+    const [list, other] = [here, there].map(
+      ({ environment }, n) =>
+        (...args: string[]) =>
+          runHere(args, environment, { cwd: clones[n] }),
+    ) as [typeof here.run, typeof here.run];
+    const { stdout, stderr } = await other('list');
+    expect(stdout).not.toContain('commit to main');
+    expect(stderr).toMatch(/^This looks like shop, remembered at .*shop \(the same remote\): nocturne adopt$/m);
+    expect(await other('adopt', '--yes')).toMatchObject({ code: 0 });
+    const listed = await other('list', '--json');
+    expect(listed.stdout).toContain('commit to main');
+    expect(listed.stdout).toBe((await list('list', '--json')).stdout);
   });
 
   test('what a day may spend is said for all machines: one that was full has room again', async () => {

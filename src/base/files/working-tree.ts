@@ -65,6 +65,13 @@ export async function gitUserName(tree: Tree): Promise<string | undefined> {
   return name;
 }
 
+/** The first commit of the history of the tree, of several the oldest. */
+export async function firstCommit(tree: Tree): Promise<string | undefined> {
+  const said: string[] = [];
+  const isWhole = await eachLine(['rev-list', '--max-parents=0', 'HEAD'], tree, (line) => said.push(line) > 0);
+  return isWhole ? said.at(-1) : undefined;
+}
+
 /** Whether git leaves a path (with `/`, from the root) out of what is committed. */
 export async function isIgnored(path: string, tree: Tree): Promise<boolean> {
   let isNamed = false;

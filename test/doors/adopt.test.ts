@@ -1,0 +1,195 @@
+// A project that is remembered under another path: after a move, in a clone, in a second checkout. It is offered, with what it goes by,
+// and nothing is joined before a person says so.
+
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { answerHook } from '../../src/hook/start-recall.ts';
+import { projectMemoryDir } from '../../src/memory/paths.ts';
+import { testApp } from '../support/app.ts';
+import { gitIn } from '../support/git.ts';
+import { runHere } from '../support/run-here.ts';
+import { aSession } from '../support/session-file.ts';
+import { dirWith, ON_POSTGRES, tempDir } from '../support/temp.ts';
+
+const REMOTE = 'https://ada:hunter2secret@git.example/Ada/orchard.git';
+
+/** A repository of one commit. */
+function repository(remote: string | null = REMOTE, name = 'orchard', by = 'Ann Bo'): string {
+  const dir = join(tempDir(), name);
+  mkdirSync(dir);
+  const git = gitIn(dir, by);
+  git.run('init', '-q');
+  git.run('commit', '-q', '--allow-empty', '-m', `begun by ${by}`);
+  if (remote) git.run('remote', 'add', 'origin', remote);
+  return dir;
+}
+
+function cloneOf(dir: string, remote: string, ...options: string[]): string {
+  const clone = join(tempDir(), 'work', 'orchard');
+  gitIn(tempDir()).run('clone', '-q', ...options, `file://${dir}`, clone);
+  gitIn(clone).run('remote', 'set-url', 'origin', remote);
+  return clone;
+}
+
+/** What `remembers` remembers Tuesdays in. */
+async function world(remembers: string) {
+  const { environment } = await testApp();
+  environment.NOCTURNE_MEMORY_DIR = undefined;
+  const run = (cwd: string, ...args: string[]) => runHere(args, environment, { cwd });
+  const done = async (cwd: string, ...args: string[]) => {
+    const { code, stdout, stderr } = await run(cwd, ...args);
+    expect({ args, code, stderr: code === 0 ? '' : stderr }).toEqual({ args, code: 0, stderr: '' });
+    return stdout + stderr;
+  };
+  let sessions = 0;
+  const begins = async (cwd: string) => {
+    const input = { hook_event_name: 'SessionStart', source: 'startup', session_id: `s${++sessions}`, cwd };
+    return answerHook(await loadConfig({}, environment), { input });
+  };
+  await done(remembers, 'remember', 'Deploys happen on Tuesdays.');
+  return { environment, run, done, begins };
+}
+
+const NEVER = /^$/;
+
+test.each<[string, (orchard: string) => string, { hook: RegExp; list: RegExp; from?: string | null }]>([
+  [
+    'a checkout that was moved',
+    (orchard) => {
+      renameSync(orchard, `${orchard}-moved`);
+      return `${orchard}-moved`;
+    },
+    { hook: /\(the same remote and first commit\)/, list: /\(the same remote and first commit\): nocturne adopt/ },
+  ],
+  [
+    'a moved one without a remote',
+    (orchard) => {
+      renameSync(orchard, `${orchard}-moved`);
+      return `${orchard}-moved`;
+    },
+    { from: null, hook: /\(the same first commit\)/, list: /\(the same first commit\)/ },
+  ],
+  [
+    'a clone by ssh',
+    (orchard) => cloneOf(orchard, 'git@git.example:ada/orchard'),
+    { hook: /\(the same remote\)/, list: /\(the same remote and first commit\)/ },
+  ],
+  [
+    'a shallow clone',
+    (orchard) => {
+      gitIn(orchard).run('commit', '-q', '--allow-empty', '-m', 'second');
+      return cloneOf(orchard, REMOTE, '--depth', '1');
+    },
+    { hook: /\(the same remote\)/, list: /\(the same remote\)/ },
+  ],
+  [
+    'a fork',
+    (orchard) => cloneOf(orchard, 'https://git.example/eve/orchard'),
+    { hook: NEVER, list: /\(the same first commit, but another remote: perhaps a fork\)/ },
+  ],
+  [
+    "a stranger's repository with your remote",
+    () => repository(REMOTE, 'orchard', 'Eve'),
+    {
+      hook: /\(the same remote, but another first commit\)/,
+      list: /\(the same remote, but another first commit\)/,
+    },
+  ],
+  [
+    'a repository from a template',
+    () => repository('https://git.example/ada/pear', 'pear', 'Cy'),
+    { hook: NEVER, list: NEVER },
+  ],
+  ['no repository', () => tempDir(), { hook: NEVER, list: NEVER }],
+])(
+  '%s is offered by what it goes by, and told nothing of what is remembered',
+  async (_, make, { hook, list, from = REMOTE }) => {
+    const orchard = repository(from);
+    const { run, begins } = await world(orchard);
+    const there = make(orchard);
+    const told = await begins(there);
+    expect(told).not.toMatch(/Tuesdays|hunter2/);
+    expect(told).toMatch(hook);
+    const { stdout, stderr } = await run(there, 'list');
+    expect(stdout).toMatch(/^Nothing is remembered in .* yet\.\n$/);
+    expect(stderr).toMatch(list);
+    if (hook === NEVER) return;
+    expect(told).toMatch(/this looks like orchard, remembered at /);
+    expect((await run(there)).stdout).toMatch(/nocturne adopt/);
+  },
+);
+
+test('adopting shows what would come, and then both checkouts have one memory, until it is undone', async () => {
+  const orchard = repository();
+  const { environment, run, done, begins } = await world(orchard);
+  const clone = cloneOf(orchard, REMOTE);
+  await done(clone, 'remember', 'The kitchen closes at 15:00.');
+  const own = projectMemoryDir(join(environment.HOME ?? '', '.claude'), clone);
+  const before = await done(clone, 'list');
+  const shown = await run(clone, 'adopt');
+  expect(shown).toMatchObject({ code: 2, stdout: '' });
+  expect(shown.stderr).toMatch(/^This looks like orchard, .*same remote and first commit.*--yes does it\.\n$/s);
+  expect(await done(clone, 'list')).toBe(before);
+  const adopted = await done(clone, 'adopt', '--yes');
+  expect(adopted).toMatch(/^Sessions here use the memory of orchard from now on/);
+  const [, job = ''] = /nocturne undo (job_\w+) takes it back/.exec(adopted) ?? [];
+  for (const cwd of [orchard, clone]) {
+    const listed = await done(cwd, 'list');
+    expect(listed).toContain('Tuesdays');
+    expect(listed).toContain('kitchen');
+    expect(await begins(cwd)).not.toContain('nocturne adopt');
+  }
+  expect(await begins(clone)).toContain('Tuesdays');
+  const session = aSession(['Always use pnpm instead of npm.'], { cwd: clone });
+  await done(orchard, 'learn', session.path);
+  expect(await done(orchard, 'list')).toContain('pnpm');
+  expect(await done(clone, 'list', '--all')).toContain('pnpm');
+  const undo = await done(clone, 'undo', job);
+  expect(undo).not.toContain('What stays');
+  expect(await done(clone, 'list')).toMatch(/kitchen/);
+  expect(await done(clone, 'list')).not.toMatch(/Tuesdays|pnpm/);
+  expect(await done(orchard, 'list')).not.toContain('kitchen');
+  expect(existsSync(own)).toBe(!ON_POSTGRES);
+});
+
+test('a second checkout that remembers nothing gets no directory of files; what its agent wrote there comes in once', async () => {
+  const orchard = repository();
+  const { environment, done, begins } = await world(orchard);
+  const clone = cloneOf(orchard, REMOTE);
+  const own = projectMemoryDir(join(environment.HOME ?? '', '.claude'), clone);
+  await done(clone, 'adopt', '--yes');
+  await done(clone, 'remember', 'The kitchen closes at 15:00.');
+  expect(existsSync(own)).toBe(false);
+  expect(await begins(clone)).toMatch(/kitchen.*Tuesdays|Tuesdays.*kitchen/s);
+  if (ON_POSTGRES) return;
+  const [another, other] = [cloneOf(orchard, REMOTE), cloneOf(orchard, REMOTE)];
+  const topic = '---\nname: hosts\ndescription: Hosts\ntype: project\n---\n\n';
+  const dirs = [another, other].map((cwd) => projectMemoryDir(join(environment.HOME ?? '', '.claude'), cwd));
+  for (const [n, dir] of dirs.entries())
+    dirWith({ 'hosts.md': `${topic}- Live is beta.\n- Host ${n} is gamma.\n` }, dir);
+  for (const cwd of [another, other]) await done(cwd, 'adopt', '--yes');
+  const hosts = await done(orchard, 'show', 'hosts');
+  expect(hosts.match(/Live is beta|Host 0|Host 1/g)).toEqual(['Live is beta', 'Host 0', 'Host 1']);
+});
+
+test('two that look alike are named, and the one that is meant is taken; what is to stay apart is not offered again', async () => {
+  const orchard = repository();
+  const { environment, run, done, begins } = await world(orchard);
+  const other = cloneOf(orchard, REMOTE);
+  environment.NOCTURNE_NOW = '2026-11-22T02:00:00Z';
+  await done(other, 'remember', 'The kitchen closes at 15:00.');
+  expect(await begins(other)).toContain('nocturne adopt');
+  await done(other, 'adopt', '--apart');
+  expect(await begins(other)).not.toContain('nocturne adopt');
+  expect(await begins(orchard)).not.toContain('nocturne adopt');
+  const third = cloneOf(orchard, REMOTE);
+  expect(await begins(third)).toContain('or one of 1 more');
+  const { code, stderr } = await run(third, 'adopt', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/2 memories look like this project/);
+  const [id = ''] = stderr.match(/memory_\w+(?=.*work)/) ?? stderr.match(/memory_\w+/) ?? [];
+  await done(third, 'adopt', id, '--yes');
+  expect((await done(third, 'list')).match(/kitchen|Tuesdays/g)).toHaveLength(1);
+});
