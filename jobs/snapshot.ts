@@ -86,13 +86,13 @@ async function basesOf(sql: Sql, memory: string): Promise<Map<string, string>> {
 async function enter(
   change: Change,
   memory: string,
-  { snapshot, outcome }: { snapshot: MemorySnapshot; outcome: string },
+  { snapshot, outcome, collided = [] }: { snapshot: MemorySnapshot; outcome: string; collided?: string[] },
 ): Promise<void> {
   const { sql, job: id, at } = change;
   for (const topic of snapshot.topics) await change.put('snapshot_base', { memory, snapshot: snapshot.id, ...topic });
   const startedBy = outcome === 'created' ? 'program' : 'person';
   const request = { snapshot: snapshot.id };
-  await enterJob(sql, { id, kind: 'snapshot', memory, startedBy, request, outcome, at });
+  await enterJob(sql, { id, kind: 'snapshot', memory, startedBy, request, outcome, output: { collided }, at });
 }
 
 /** What a working tree offers a memory; null for nothing, and for what cannot be read. */
@@ -182,7 +182,8 @@ export async function applyMemorySnapshot(
         if (isKnown && !isChanged()) return;
         const taken = new Set(brought.filter(({ step }) => step !== 'withheld').map(({ path }) => path));
         const topics = snapshot.topics.filter(({ path }) => taken.has(path));
-        await enter(change, memory, { snapshot: { ...snapshot, topics }, outcome: report.outcome });
+        const collided = brought.flatMap(({ path, step }) => (step === 'collides' ? path : []));
+        await enter(change, memory, { snapshot: { ...snapshot, topics }, outcome: report.outcome, collided });
         report.job = job;
       },
     };

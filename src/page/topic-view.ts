@@ -36,21 +36,24 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
   const { name, description, type, pinned } = parseTopic(path, raw);
   const lines = locateLines(raw);
   const asked = at.url.searchParams.get('line');
-  const found = lines.findIndex(({ id }) => id === asked);
+  const keys = keysOf(lines);
+  const found = keys.indexOf(asked ?? '');
   const page = found >= 0 && !at.url.searchParams.has('page') ? Math.floor(found / SIZE) + 1 : pageOf(at.url);
   const isTopic = isTopicPath(path);
   const fields = { memory: memory.id, path };
   const isEdited = isTopic && at.url.searchParams.get('edit') === 'topic';
   const { items: shown, from, others } = paged(at.url, lines, SIZE, page);
   const items: Html[] = [];
-  for (const [n, line] of isEdited ? [] : shown.entries())
-    items.push(await lineItem(at, memory, { path, raw, line, index: from + n, isTopic }));
+  for (const [n, line] of isEdited ? [] : shown.entries()) {
+    const index = from + n;
+    items.push(await lineItem(at, memory, { path, raw, line, key: keys[index] ?? line.id, index, isTopic }));
+  }
   return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1><p class="lead dim said" dir="auto">${description}</p></div>
 ${
   isTopic && !isEdited
     ? html`<div class="actions"><a class="button swap" href="${hrefWith(at.url, { edit: 'topic', line: null })}#topic-form">Edit topic</a>${form(at, { action: '/do/pin', fields: { ...fields, pinned: String(!pinned) } }, html`<button>${pinned ? 'Unpin' : 'Pin'}</button>`)}${
         memory.root === null ? '' : form(at, { action: '/do/share', fields }, html`<button>Share</button>`)
-      }${form(at, { action: '/do/forget', fields: { memory: memory.id, target: name }, to: `/memory/${memory.id}` }, html`<button class="danger">Forget all of it</button>`)}</div>`
+      }${form(at, { action: '/do/forget', fields: { memory: memory.id, target: path }, to: `/memory/${memory.id}` }, html`<button class="danger">Forget all of it</button>`)}</div>`
     : ''
 }</header>
 ${
@@ -62,31 +65,42 @@ ${others}`
 }`;
 }
 
+/** What names each line on the page: its id, and which one it is of those that say the same. */
+function keysOf(lines: readonly LocatedLine[]): string[] {
+  const count = new Map<string, number>();
+  return lines.map(({ id }) => {
+    const n = (count.get(id) ?? 0) + 1;
+    count.set(id, n);
+    return n === 1 ? id : `${id}.${n}`;
+  });
+}
+
 interface Shown {
   path: string;
   raw: string;
   line: LocatedLine;
+  key: string;
   /** Its place among the lines. */
   index: number;
   isTopic: boolean;
 }
 
-async function lineItem(at: At, memory: Place, { path, raw, line, index, isTopic }: Shown): Promise<Html> {
+async function lineItem(at: At, memory: Place, { path, raw, line, key, index, isTopic }: Shown): Promise<Html> {
   const { url } = at;
   const { id } = line;
-  const isOpen = url.searchParams.get('line') === id;
+  const isOpen = url.searchParams.get('line') === key;
   const shown = shownLine(raw, line);
-  if (isTopic && url.searchParams.get('edit') === id)
-    return html`<li id="l-${id}" class="line open">${editForm(at, memory, { path, line: id, index, shown })}</li>`;
+  if (isTopic && url.searchParams.get('edit') === key)
+    return html`<li id="l-${key}" class="line open">${editForm(at, memory, { path, line: id, key, index, shown })}</li>`;
   const body = line.kind === 'fence' || shown.includes('\n') ? markdown(shown) : inlineMarkdown(line.text);
-  const open = hrefWith(url, { line: isOpen ? null : id, edit: null, around: null });
+  const open = hrefWith(url, { line: isOpen ? null : key, edit: null, around: null });
   const of = html`<span class="hidden">: ${line.text.slice(0, 60)}</span>`;
   const fields = { memory: memory.id, target: `${path}:${lineNumbers(raw)[index]?.first}`, said: line.text };
   const [explained] = isOpen ? await explainLines(at.app.db, { memory: memory.id, path, line: id }) : [];
-  return html`<li id="l-${id}" class="line ${isOpen ? 'open' : ''}"><div class="what">${body}</div>
-<div class="actions"><a class="button quiet swap" href="${open}#l-${id}" aria-expanded="${String(isOpen)}">${isOpen ? 'Close' : 'Why'}${of}</a>${
+  return html`<li id="l-${key}" class="line ${isOpen ? 'open' : ''}"><div class="what">${body}</div>
+<div class="actions"><a class="button quiet swap" href="${open}#l-${key}" aria-expanded="${String(isOpen)}">${isOpen ? 'Close' : 'Why'}${of}</a>${
     isTopic
-      ? html`<a class="button quiet swap" href="${hrefWith(url, { edit: id, line: null })}#l-${id}">Edit${of}</a>${form(at, { action: '/do/forget', fields }, html`<button class="quiet danger">Forget${of}</button>`)}`
+      ? html`<a class="button quiet swap" href="${hrefWith(url, { edit: key, line: null })}#l-${key}">Edit${of}</a>${form(at, { action: '/do/forget', fields }, html`<button class="quiet danger">Forget${of}</button>`)}`
       : ''
   }</div>${explained ? await evidenceOfLine(at, memory, explained) : ''}</li>`;
 }
@@ -94,19 +108,21 @@ async function lineItem(at: At, memory: Place, { path, raw, line, index, isTopic
 interface EditedLine {
   path: string;
   line: string;
+  /** See `keysOf`; default: its id. */
+  key?: string;
   index: number;
   shown: string;
   /** What the person has made of it so far. */
   text?: string;
 }
 
-function editForm(at: At, memory: Place, { path, line, index, shown, text = shown }: EditedLine): Html {
+function editForm(at: At, memory: Place, { path, line, key = line, index, shown, text = shown }: EditedLine): Html {
   const to = backFrom(at, memory, path);
   const fields = { memory: memory.id, path, line, index: String(index), shown };
   return form(
     at,
     { action: '/do/edit', fields, to, className: 'edit' },
-    html`<label for="t-${line}">The line as it stands in the file</label><textarea id="t-${line}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
+    html`<label for="t-${key}">The line as it stands in the file</label><textarea id="t-${key}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
 ${text}</textarea>${saveAndCancel(to)}`,
   );
 }

@@ -189,7 +189,8 @@ async function checkMemories(app: App): Promise<Checked[]> {
       if (isDirectory(dir)) return [...checkDisk(dir), ok('memory', `${name}: ${worked}`)];
       return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
     }),
-    ...needs.map(({ text, command, sessions }) => {
+    ...needs.map(({ text, command, sessions, isNotice }) => {
+      if (isNotice) return warn('memory', text, `Run ${command}.`);
       if (command.includes('nocturne review')) return ok('review', `${text}: ${command}`);
       if (sessions)
         return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Mend that: they are taken by themselves then.');

@@ -68,7 +68,7 @@ export async function readStatus(app: App) {
   return {
     memory: here ? placeOf(here) : (told ?? projectMemoryDir(config.claudeDir, cwd)),
     standing: await app.standing({ cwd }),
-    attention: ordered.map(({ text }) => text),
+    attention: ordered.flatMap(({ text, isNotice }) => (isNotice ? [] : text)),
     /** The same, each with the command that deals with it from here, and what may be dealt with. */
     needs: [...ordered, ...offer] as Need[],
     /** When a person last looked at this, and what sessions have taught since. */

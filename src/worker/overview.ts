@@ -7,17 +7,20 @@ import { TELL_AFTER_NIGHTS, unplacedOf } from '../../jobs/dream/topic-draft.ts';
 import { onAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
+import { parseJson } from '../base/text/json.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
+import { DAY_MS } from '../base/time.ts';
+import { keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { entriesWhere } from '../memory/entries.ts';
-import { missingFiles } from '../memory/file-rows.ts';
+import { headAt, missingFiles } from '../memory/file-rows.ts';
 import { editedLogs } from '../memory/log-history.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { filesByName } from '../memory/memory-paths.ts';
 import { gitIsBusy } from '../memory/paths.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
+import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
 import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
@@ -153,6 +156,8 @@ export interface Need {
   code?: string;
   /** The transcripts that it is about. */
   sessions?: string[];
+  /** It may stay as it is. */
+  isNotice?: boolean;
 }
 
 const SHOWN_LOGS = 20;
@@ -256,6 +261,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     const what = later.length === 0 ? late : `${late} and ${later.length} more`;
     needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
   }
+  needs.push(...(await noticesOf(app, { row: memory, ...whose })));
   for (const { why, needsPerson } of await dreamHolds(app, memory, missing)) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
     const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
@@ -274,6 +280,33 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     needs.push({ text, command: whose.command('nocturne review') });
   }
   return needs;
+}
+
+/** So many days a collision is told, where the topic is not edited sooner. */
+const COLLISION_DAYS = 7;
+
+/** What has no room in the index, and what of a snapshot did not come in, since the same lines were changed here. */
+async function noticesOf({ db, clock }: App, { row: { id }, ...whose }: KnownMemory): Promise<Need[]> {
+  const notices: Need[] = [];
+  const overflow = `select 1 from file where memory = ? and path in (${marks(GROUPS)})`;
+  if (await db.get(overflow, id, ...GROUPS.map((group) => `index/${group}.md`))) {
+    const most = `${INDEX_CAPS.lines} lines, ${INDEX_CAPS.bytes / 1_000} kB`;
+    const text = `${whose.name}: MEMORY.md has no room for all topics (${most}); agents find the others in index/`;
+    notices.push({ text, command: whose.command('nocturne list'), isNotice: true });
+  }
+  const taken = await db.get<{ output: string | null; at: string }>(
+    `select output, ended_at as at from job where memory = ? and kind = 'snapshot' and ended_at > ?
+       and id in (select job from change where undone_by is null) order by ended_at desc, id desc limit 1`,
+    ...[id, new Date(clock.now().getTime() - COLLISION_DAYS * DAY_MS).toISOString()],
+  );
+  const { collided = [] } = (parseJson(taken?.output ?? '') ?? {}) as { collided?: string[] };
+  for (const path of collided) {
+    const head = await headAt(db, id, path);
+    if (!taken || !head || head.updatedAt > taken.at) continue;
+    const text = `${whose.name}: ${path} has lines that were changed here and in the snapshot; yours stayed`;
+    notices.push({ text, command: whose.command('nocturne snapshot check --diff'), isNotice: true });
+  }
+  return notices;
 }
 
 /** Sessions that could not be taken. */

@@ -84,6 +84,14 @@ test('a snapshot goes by git from one to the other, who is told of it and takes 
   expect(diff.stdout).toMatch(/^--- here\/deploys\.md\n\+\+\+ snapshot\/deploys\.md\n[\s\S]*-.*1111.*\n\+.*2222/m);
   expect((await ben.nocturne('snapshot', 'apply')).stdout).toContain('yours stays');
   expect((await ben.nocturne('show', 'deploys.md')).stdout).toBe(deploys(1111));
+  const told = /deploys\.md has lines that were changed here and in the snapshot; yours stayed/;
+  const home = await ben.nocturne();
+  expect(home.stdout.replace(/\s+/g, ' ')).toMatch(told);
+  expect(home.stdout).toContain('nocturne snapshot check --diff');
+  expect((await ben.nocturne('doctor')).stdout).toMatch(new RegExp(`warn {2}memory: .*${told.source}`));
+  expect((await ben.nocturne('snapshot', 'check', '--diff')).stdout).toMatch(/-.*1111.*\n\+.*2222/);
+  await ben.nocturne('undo', '--last');
+  expect((await ben.nocturne('doctor')).stdout).not.toMatch(told);
 });
 
 test('a broken snapshot is an error of its commands, a warning of doctor, and nothing to a session', async () => {
