@@ -295,8 +295,8 @@ async function noticesOf({ db, clock }: App, { row: { id }, ...whose }: KnownMem
     notices.push({ text, command: whose.command('nocturne list'), isNotice: true });
   }
   const taken = await db.get<{ output: string | null; at: string }>(
-    `select output, ended_at as at from job where memory = ? and kind = 'snapshot' and ended_at > ?
-       and id in (select job from change where undone_by is null) order by ended_at desc, id desc limit 1`,
+    `select job.output, change.at from job join change on change.job = job.id
+     where job.memory = ? and job.kind = 'snapshot' and change.at > ? and change.undone_by is null order by change.n desc limit 1`,
     ...[id, new Date(clock.now().getTime() - COLLISION_DAYS * DAY_MS).toISOString()],
   );
   const { collided = [] } = (parseJson(taken?.output ?? '') ?? {}) as { collided?: string[] };

@@ -67,7 +67,10 @@ const CALLS: Record<string, (string | number)[][]> = {
   mcp: [['mcp', '--json']],
   export: [['export', 'CARRIED']],
   import: [['import', 'CARRIED']],
-  adopt: [['adopt', 1], ['adopt', '--apart', 1]],
+  adopt: [
+    ['adopt', 1],
+    ['adopt', '--apart'],
+  ],
   'snapshot create': [['snapshot', 'create', TOPIC]],
   'snapshot check': [['snapshot', 'check']],
   'snapshot apply': [['snapshot', 'apply']],

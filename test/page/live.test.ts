@@ -90,6 +90,22 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   });
 });
 
+test('lines that say the same are edited each by a form of its own; forgetting a topic names its file', async () => {
+  const world = await served();
+  const { app, url } = world;
+  await write(world, PATH, '---\nname: shared\ndescription: Of all\ntype: project\n---\n\n- page 0\n- page 0\n');
+  const { cookie } = await enter({ app, url });
+  const topic = `${url}/memory/${idOf(world)}/topic/${PATH}`;
+  const read = async (query = '') => (await fetch(`${topic}${query}`, { headers: { ...OURS, cookie } })).text();
+  const html = await read();
+  expect(html).toContain(`name="target" value="${PATH}"`);
+  const ids = [...html.matchAll(/<li id="l-([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(2);
+  const edited = await read(`?edit=${ids[1]}`);
+  expect(edited.match(/action="\/do\/edit"/g)).toHaveLength(1);
+  expect(edited).toContain('name="index" value="1"');
+});
+
 test('what the page, a worker and an editor write at once is all there, and the page shows it soon', async () => {
   const world = await served();
   const { app, store, url } = world;
