@@ -1,5 +1,5 @@
-// Recall at a failing call, where `recallFailures` is on: the way that an agent found here before, when a command with its program or
-// its error failed. Promises: only what was tried in this repository and still stands in a topic; nothing that deletes, sends out,
+// Recall at a failing call of any tool, where `recallFailures` is on: what an agent found here before, when a call of its program or
+// with its error failed. Promises: only what was tried in this repository and still stands in a topic; nothing that deletes, sends out,
 // pipes into a shell, changes rights or names a secret; at most three times in a session, nothing twice; of the failing call's words
 // nothing is kept. As with a prompt it waits for nobody that writes, and says nothing after its time.
 
@@ -10,7 +10,9 @@ import { gitRoot } from '../memory/paths.ts';
 import { asContent, frameOf } from '../memory/recall/recall-words.ts';
 import { type FoundLine, foundLines } from '../memory/rests.ts';
 import { foundOn, parseTopic, withoutMark } from '../memory/text/topic.ts';
-import { programsIn } from '../rules/commands.ts';
+import { harmsIn } from '../rules/commands.ts';
+import { actOf } from '../rules/lessons.ts';
+import { literals } from '../rules/literals.ts';
 import { foldSpace } from '../rules/quotes.ts';
 import type { Failure } from './hook-input.ts';
 import { type Asked, answerWithin } from './within-session.ts';
@@ -34,23 +36,22 @@ export async function answerFailure(
 async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Promise<string> {
   const told = shown.filter(({ request }) => request.startsWith(NAME)).length;
   if (!own.row || told >= MOST_OF_SESSION) return '';
-  const programs = new Set(programsIn(failure.command));
-  const names = [...programs].map((program) => program.split(' ').at(-1) ?? program);
+  const { does, programs } = actOf(failure);
+  const names = programs.map((program) => program.split(' ').at(-1) ?? program);
   const output = foldSpace(failure.output);
   const isHere = isOfRepository(cwd);
   const isNear = (error: string) => error.length >= LEAST_OF_ERROR && output.includes(error);
+  const hasError = (evidence: readonly Evidence[], text: string) => errorsIn(evidence, text).some(isNear);
   // Looked at first, as what is read of thousands of lessons takes the time.
-  const mayBe = (evidence: readonly Evidence[]) =>
-    evidence.some(
-      ({ proves, quote }) =>
-        (proves === 'error' && isNear(foldSpace(quote))) ||
-        (proves === 'failed' && names.some((name) => quote.includes(name))),
-    );
+  const mayBe = (evidence: readonly Evidence[], text: string) =>
+    hasError(evidence, text) ||
+    evidence.some(({ proves, quote }) => proves === 'failed' && names.some((name) => quote.includes(name)));
   const near = (await foundLines(db, own.row.id, mayBe)).flatMap((line) => {
-    const { way } = line;
-    if (!way?.isHarmless || way.works === foldSpace(failure.command) || line.path.startsWith('archive/')) return [];
+    const { way, evidence, text } = line;
+    const isHarmless = way ? way.isHarmless : literals(text).every((value) => harmsIn(value).length === 0);
+    if (!isHarmless || way?.works === does || line.path.startsWith('archive/')) return [];
     const score =
-      (isNear(foldSpace(way.error)) ? 2 : 0) + (way.programs.some((program) => programs.has(program)) ? 1 : 0);
+      (hasError(evidence, text) ? 2 : 0) + (way?.programs.some((program) => programs.includes(program)) ? 1 : 0);
     return score > 0 && isHere(line) ? [{ ...line, score }] : [];
   });
   if (near.length === 0) return '';
@@ -71,6 +72,17 @@ async function nearFailure(failure: Failure, { db, own, cwd, shown }: Asked): Pr
     ? ''
     : (await frameOf('recall-failure', own.called))(asContent([...lines].join(''), own.isForeign));
 }
+
+/** The words of errors that a lesson rests on, or names: what a tool said, and what its text quotes. */
+function errorsIn(evidence: readonly Evidence[], text: string): string[] {
+  const said = evidence.flatMap(({ by, proves, quote }) =>
+    proves === 'error' || (proves === undefined && by === 'tool') ? foldSpace(quote).replace(EXIT_CODE, '') : [],
+  );
+  return [...said, ...(text.match(QUOTED) ?? []).map((each) => each.slice(1, -1))];
+}
+
+const EXIT_CODE = /^(?:error: )?Exit code \d+\s*/i;
+const QUOTED = /"[^"]{12,200}"|“[^”]{12,200}”/g;
 
 /** Whether the calls behind a line ran in the repository of a directory; one of another machine is known by its memory. */
 function isOfRepository(cwd: string): (line: Pick<FoundLine, 'cwd'>) => boolean {

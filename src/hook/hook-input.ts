@@ -58,9 +58,10 @@ export function isPromptEvent(event: unknown): boolean {
   return event === 'UserPromptSubmit' || event === 'BeforeAgent';
 }
 
-/** A shell's call that failed, as an agent tells of it. */
+/** A call that failed, as an agent tells of it. */
 export interface Failure {
-  command: string;
+  tool: string;
+  input: unknown;
   output: string;
 }
 
@@ -71,28 +72,27 @@ const FAILED = /^Exit Code: ?-?[1-9]\d*/m;
 const STOPPED = /^Exit code 1(?:30|37|43)\b/;
 
 /**
- * Undefined for an event that tells of no call; null for a call that is none of a shell's, or did not fail for all that is told. Codex
- * tells a hook no exit code: that stands at the end of what `readRollout` answers, the session's file.
+ * Undefined for an event that tells of no call; null for a call that did not fail for all that is told, which of other tools than a
+ * shell is told by Claude Code alone. Codex tells a hook no exit code: that stands at the end of what `readRollout` answers, the session's file.
  */
 export function failureOf(
   input: HookCall['input'],
   readRollout: (path: string) => string | null = () => null,
 ): Failure | null | undefined {
-  const { hook_event_name: event, tool_name: tool, tool_input: given, tool_response: response, error } = input;
+  const { hook_event_name: event, tool_input: given, tool_response: response, error } = input;
   if (event !== 'PostToolUseFailure' && event !== 'PostToolUse' && event !== 'AfterTool') return undefined;
-  const command: unknown = isObject(given) ? (given.command ?? given.cmd) : given;
-  const words = Array.isArray(command) ? command.at(-1) : command;
-  if (!SHELL.test(text(tool) ?? '') || typeof words !== 'string') return null;
+  const failure = { tool: text(input.tool_name) ?? '', input: isObject(given) ? given : { command: given } };
   if (event === 'PostToolUseFailure') {
     const output = text(error) ?? '';
-    return input.is_interrupt === true || STOPPED.test(output) ? null : { command: words, output };
+    return input.is_interrupt === true || STOPPED.test(output) ? null : { ...failure, output };
   }
+  if (!SHELL.test(failure.tool)) return null;
   const output = typeof response === 'string' ? response : textsIn(response);
   const hasFailed =
     event === 'AfterTool'
       ? FAILED.test(output)
       : isFailedIn(readRollout(text(input.transcript_path) ?? ''), input.tool_use_id);
-  return hasFailed ? { command: words, output } : null;
+  return hasFailed ? { ...failure, output } : null;
 }
 
 function isFailedIn(rollout: string | null, call: unknown): boolean {

@@ -151,22 +151,25 @@ export interface FoundLine extends Rest {
   cwd: string | null;
   machine: string | null;
   way: Way | null;
+  evidence: Evidence[];
+  /** What the lesson says. */
+  text: string;
 }
 
 /** The lines that rest on lessons which stand, once for each lesson, or on those with such evidence; a line may not stand any more. */
 export async function foundLines(
   sql: Sql,
   memory: string,
-  isMeant: (evidence: readonly Evidence[]) => boolean = () => true,
+  isMeant: (evidence: readonly Evidence[], text: string) => boolean = () => true,
 ): Promise<FoundLine[]> {
-  const rows = await sql.all<Pick<FoundLine, 'source' | 'found' | 'cwd' | 'machine'> & { quotes: string }>(
-    `select e.id as source, e.found, e.quotes, s.cwd, s.machine from entry e left join session s on s.id = e.session
+  const rows = await sql.all<Pick<FoundLine, 'source' | 'found' | 'cwd' | 'machine' | 'text'> & { quotes: string }>(
+    `select e.id as source, e.found, e.text, e.quotes, s.cwd, s.machine from entry e left join session s on s.id = e.session
      where e.memory = ? and e.found is not null and e.state <> 'gone' order by e.at`,
     memory,
   );
   const lessons = rows.flatMap(({ quotes, ...row }) => {
     const evidence: Evidence[] = JSON.parse(quotes);
-    return isMeant(evidence) ? [{ ...row, way: wayOf(evidence) }] : [];
+    return isMeant(evidence, row.text) ? [{ ...row, evidence, way: wayOf(evidence) }] : [];
   });
   // Not in one statement: it would go through what all lines rest on.
   const select = `select r.file, f.path, r.line, r.source from rests r join file f on f.memory = r.memory and f.id = r.file

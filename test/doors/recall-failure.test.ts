@@ -70,7 +70,7 @@ test.each([
   ['a person interrupted it', 'No projects matched the filters', { is_interrupt: true }],
   ['it ran out of time', 'x', { error: 'Exit code 143\nNo projects matched the filters' }],
   ['it was a subagent’s', 'No projects matched the filters', { agent_id: 'a1' }],
-  ['it was no shell’s', 'No projects matched the filters', { tool_name: 'Read' }],
+  ['it was another tool’s, with another error', 'x', { tool_name: 'Edit', tool_input: { file_path: 'pnpm test' } }],
   ['it is the way itself that failed', 'No', { tool_input: { command: KNOWN.worked } }],
 ])('nothing is told of a call where %s', async (_, output, more) => {
   expect(await (await world()).fails('pnpm test', output, more)).toBe('');
@@ -84,6 +84,20 @@ test.each([
   ['names a secret', 'NPM_TOKEN=x pnpm test'],
 ])('a way that %s is never told', async (_, worked) => {
   expect(await (await world([{ worked }])).fails('pnpm test', KNOWN.error)).toBe('');
+});
+
+test('a failing call of any tool is told what was found of its error’s words, or of that tool', async () => {
+  const line =
+    'The browser scrolls before it clicks: `mcp__browser__scroll`, else "Element is outside of the viewport".';
+  const failed = 'mcp__browser__click {"ref":"e1"}';
+  const error = 'Error: Element is outside of the viewport (ref e1)';
+  const { fails } = await world([{ line, failed, error, worked: 'mcp__browser__scroll {"by":400}' }]);
+  const click = { tool_name: 'mcp__browser__click', tool_input: { ref: 'e9' } };
+  expect(await fails('', '', { ...click, error: 'Element is outside of the viewport (ref e9)' })).toContain(line);
+  expect(await fails('', '', { ...click, error: 'Timed out', session_id: 's2' })).toContain(line);
+  const hover = { tool_name: 'mcp__browser__hover', tool_input: { ref: 'e9' }, session_id: 's3' };
+  expect(await fails('', '', { ...hover, error: 'Timed out' })).toBe('');
+  expect(await fails('', '', { ...hover, error: 'Element is outside of the viewport' })).toContain(line);
 });
 
 test('nothing is told of what was tried in another repository, nor where it is off or paused', async () => {

@@ -94,7 +94,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await foundLines(db, memory)).toEqual([
       {
         ...{ file: expect.any(String), path: TOPIC, line: lineId(PNPM), source: entry.id },
-        ...{ found: 'way', cwd: '/repo', machine: 'm1' },
+        ...{ found: 'way', cwd: '/repo', machine: 'm1', evidence, text: entry.text },
         way: {
           ...{ programs: ['pnpm test'], files: [], error: 'No projects matched the filters' },
           ...{ works: 'cd services/api && pnpm test', isHarmless: true },

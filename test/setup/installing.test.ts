@@ -137,7 +137,7 @@ test.each([
   ['claude-code', 'UserPromptSubmit', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2 }] }],
   ['codex', 'UserPromptSubmit', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2 }] }],
   ['gemini', 'BeforeAgent', 'recallPrompts', { hooks: [{ type: 'command', timeout: 2_000 }] }],
-  ['claude-code', 'PostToolUseFailure', 'recallFailures', { matcher: 'Bash', hooks: [{ timeout: 2 }] }],
+  ['claude-code', 'PostToolUseFailure', 'recallFailures', { hooks: [{ timeout: 2 }] }],
   ['codex', 'PostToolUse', 'recallFailures', { matcher: 'Bash', hooks: [{ timeout: 2 }] }],
   ['gemini', 'AfterTool', 'recallFailures', { matcher: 'run_shell_command', hooks: [{ timeout: 2_000 }] }],
 ] as const)(

@@ -169,7 +169,7 @@ export const settingsSchema = z
      */
     recallPrompts: z.boolean().default(true),
     /**
-     * When a shell's call of the agent fails for which memory knows a way, the agent is told that line, at most three in a session,
+     * When a call of the agent fails for which memory knows a way (of Claude Code any call, of others a shell's), the agent is told that line, at most three in a session,
      * within 300 ms or nothing. As with `recallPrompts`, `nocturne setup` adds the hook or takes it out.
      */
     recallFailures: z.boolean().default(true),

@@ -91,7 +91,7 @@ const CLAUDE_CODE: Events = {
   records: { SessionEnd: 10, Stop: 30, PreCompact: 30, SessionStart: 30 },
   recalls: ['SessionStart', 'SubagentStart'],
   prompt: 'UserPromptSubmit',
-  failure: { event: 'PostToolUseFailure', matcher: 'Bash' },
+  failure: { event: 'PostToolUseFailure' },
 };
 /** Codex cuts SessionEnd to three seconds and says so at every start where more is asked for. */
 const CODEX: Events = {
