@@ -304,7 +304,11 @@ function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>
   switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
     case 401:
     case 403:
-      return fail('auth', `refused the key: ${ended}`, 'Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.');
+      return fail(
+        'auth',
+        `refused the key: ${ended}`,
+        'nocturne doctor says where the key comes from; nocturne setup keeps another.',
+      );
     case 404:
       return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
     case 413:

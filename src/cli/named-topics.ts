@@ -27,9 +27,13 @@ export async function findTopic(app: App, memory: MemoryRow, given: string): Pro
   return undefined;
 }
 
-/** The path of any file, whether it is there or not; a topic may be named without its ending. */
+/** The path of any file, whether it is there, was, or never was; a topic may be named without its ending. */
 export async function fileNamed(app: App, memory: MemoryRow, given: string): Promise<string> {
-  return (await findTopic(app, memory, given)) ?? pathIn(memory, given);
+  const found = await findTopic(app, memory, given);
+  if (found) return found;
+  const path = pathIn(memory, given);
+  const { items } = await app.files(memory).versions({ path: `${path}.md`, limit: 1 });
+  return items.length > 0 ? `${path}.md` : path;
 }
 
 function pathIn({ dir }: MemoryRow, given: string): string {

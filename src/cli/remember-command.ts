@@ -45,6 +45,8 @@ yourself becomes yours when the session is read.`,
         ? { ...report, memory: placeOf(memory) }
         : await describeKept(app, report, { ...options, scope, agent });
       print(told);
+      if (scope === 'user' && !app.config.userScope)
+        note('No session is told of it until nocturne config userScope true.');
       if (report.redacted > 0) note(`Secrets were taken out of the words: ${report.redacted}.`);
       if (report.relativeDate)
         note(`“${report.relativeDate}” means something else on another day: better remember it again with the date.`);

@@ -154,7 +154,10 @@ async function tryAgain(app: App, asked: string[], options: RetryOptions): Promi
     await (options.dismiss ? dismissOne(app, each) : putAgain(app, each, now));
     await tell(app, each, options);
   }
-  if (options.dismiss) return;
+  if (options.dismiss) {
+    if (meant.length === 0 && !options.json) print('Nothing failed that could be taken off the list.');
+    return;
+  }
   // Whoever asks has mended what was wrong, or wants to see.
   await closeBreaker(db, now);
   await reopenDay(db, dayOf(now, config.zone));

@@ -289,6 +289,15 @@ async function tellNights(
   const none = new AppError('bad-input', `No dream has done anything in ${called} yet.`, {
     remedy: 'nocturne dream sorts the logs into topics now.',
   });
+  if (job !== undefined && !ofJob) {
+    const did = await db.get<{ by: string | null }>(
+      'select max(job) as by from change where id in (select undone_by from change where job = ?)',
+      job,
+    );
+    const short = await shortId(db, 'job', job);
+    const ended = did?.by ? `was undone by ${await shortId(db, 'job', did.by)}` : 'changed nothing';
+    return json ? print({ day: null, dreams: [] }) : print(`The dream ${short} ${ended}.`);
+  }
   const what = `report of a dream in ${called}`;
   const day: Day = ofJob ? dayOfNight(ofJob) : dayAmong(days, { given, config, none, what });
   const all = nights.filter((night) => dayOfNight(night) === day);

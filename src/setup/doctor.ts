@@ -58,6 +58,12 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
   const of = async (look: (app: App) => Promise<Checked[]>) =>
     app ? look(app).catch(onAppError(failed('database'))) : [];
   try {
+    const asked = at.isOnline
+      ? await of(async ({ db }) => {
+          const night = await asAtNight(config);
+          return checkModel(night, countingIn(db, night));
+        })
+      : [];
     return [
       checkNode(),
       checkHome(config),
@@ -72,17 +78,12 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       ...(await of(async ({ standing }) => checkEnablement(await standing(at)))),
       ...(await checkKey(config)),
       ...(await checkProgram(config)),
-      ...(at.isOnline
-        ? await of(async ({ db }) => {
-            const night = await asAtNight(config);
-            return checkModel(night, countingIn(db, night));
-          })
-        : []),
+      ...asked,
       ...(await checkQueue(config)),
       ...(await of(checkWorker)),
       ...(await of(checkSchedule)),
       await checkSpool(config),
-      ...(await of(checkMemories)),
+      ...(await of((app) => checkMemories(app, asked))),
       ...(await of(checkSecrets)),
       ...(trouble.length > 0 ? [] : await checkSnapshot(app, config, at.cwd)),
     ];
@@ -177,7 +178,7 @@ async function checkSchedule({ db, config }: App): Promise<Checked[]> {
 }
 
 /** Where memory is, and what waits for a person, as `nocturne` tells it. */
-async function checkMemories(app: App): Promise<Checked[]> {
+async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
   const memories = await knownMemories(app);
   const { needs } = await readOverview(app, { memories });
   return [
@@ -194,7 +195,11 @@ async function checkMemories(app: App): Promise<Checked[]> {
       if (command.includes('nocturne review')) return ok('review', `${text}: ${command}`);
       if (sessions)
         return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Mend that: they are taken by themselves then.');
-      const remedy = command === 'nocturne doctor' ? 'Nothing is lost: the work waits.' : `Run ${command}.`;
+      const answers = asked.some(({ state }) => state === 'ok');
+      const byModel = answers
+        ? 'It answers now: nocturne retry --all goes on at once.'
+        : 'Nothing is lost: the work waits.';
+      const remedy = command === 'nocturne doctor' ? byModel : `Run ${command}.`;
       return fail('waits', text, remedy);
     }),
   ];

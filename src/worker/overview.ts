@@ -163,7 +163,7 @@ export interface Need {
 const SHOWN_LOGS = 20;
 
 /** What to do about missing files; nothing is taken for deleted until then. */
-const IF_MISSING = 'put back what was not meant to go, or take it as meant with nocturne dream --accept-missing';
+const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --accept-missing lets it go';
 
 /** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
 export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
@@ -249,9 +249,8 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
   const needs: Need[] = [];
   const missing = await missingIn(app, memory);
   const lost = sayMissing(missing);
-  const accept = whose.command('nocturne dream --accept-missing');
-  for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: accept });
   const check = whose.command('nocturne check');
+  for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: check });
   for (const { path, bytes } of oversizedIn(memory)) {
     const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
     needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
@@ -264,7 +263,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
   needs.push(...(await noticesOf(app, { row: memory, ...whose })));
   for (const { why, needsPerson } of await dreamHolds(app, memory, missing)) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
-    const command = whose.command(`nocturne dream${why.includes('--accept-missing') ? ' --accept-missing' : ''}`);
+    const command = whose.command(why.includes('--accept-missing') ? 'nocturne check' : 'nocturne dream');
     needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
   }
   const unplaced = await unplacedOf(db, memory.id, await entriesWhere(db, memory.id, "and state = 'new'"));

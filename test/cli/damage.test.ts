@@ -173,7 +173,7 @@ test.each(OF_FILES)('%s takes nothing with it, and check --restore puts it back'
   const before = markdown();
   damage();
   expect((await inWords('dream')).said).not.toMatch(/withdrawn|retired/);
-  expect((await inWords('check')).said).toContain('--restore: Moves');
+  expect((await inWords('check')).said).toContain('--restore: Puts');
   expect((await inWords('check', '--restore')).code).toBe(0);
   expect(markdown()).toEqual(before);
   expect((await inWords('dream')).code).toBe(0);

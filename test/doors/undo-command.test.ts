@@ -63,7 +63,12 @@ test('undo --last means what a person did; with --any what was done last, whoeve
   expect(await jsonHere(['undo'], environment)).toMatchObject({ outcome: 'unconfirmed', kind: 'remember', undo: null });
   expect(await last()).toMatchObject({ kind: 'remember', outcome: 'undone' });
   expect(await last('--any')).toMatchObject({ kind: 'extract', outcome: 'undone' });
+  const night = (await testing.rows('jobs')).find(({ kind }) => kind === 'dream');
   expect(await last('--any')).toMatchObject({ kind: 'dream', outcome: 'undone' });
+  const why = await runHere(['why', night?.id ?? ''], environment);
+  expect(why.stdout).toMatch(/^The dream job_[0-9a-f]{8} was undone by job_[0-9a-f]{8}\.\n$/);
+  const gone = await runHere(['show', 'working-agreements'], environment);
+  expect(gone.stderr).toContain('nocturne show working-agreements.md --history');
   const again = await runHere(['undo', '--last'], environment);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing left here that you did') });
 });

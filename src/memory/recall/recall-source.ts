@@ -268,7 +268,7 @@ export function sourceOfRows(
     async lastDream(now) {
       const jobs = await sql.all<{ id: string; at: string; output: string }>(
         `select id, created_at as at, output from job where memory = ? and kind = 'dream' and outcome = 'dreamed'
-         and created_at > ? and not exists (select 1 from job as back where back.undoes = job.id)
+         and created_at > ? and exists (select 1 from change where change.job = job.id and undone_by is null)
          order by created_at desc limit 5`,
         ...[memory, new Date(now.getTime() - LAST_DREAM_MS).toISOString()],
       );
