@@ -10,7 +10,7 @@ export interface Folded {
 
 const UNSEEN = String.raw`\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff`;
 const BEGINS = new RegExp(
-  String.raw`[\\%&^\x1b\x9b${UNSEEN}\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ff\ufb00-\ufb06\uff01-\uff5e\ud835]|["'\x60](?=[ \t\r\n+.&|\\])`,
+  String.raw`[\\^\x1b\x9b]|&(?=#|[a-z]{2,6};)|%(?=[2-7][\dA-Fa-f]|0[aA])|[${UNSEEN}\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ff\ufb00-\ufb06\uff01-\uff5e\ud835]|["'\x60](?=[ \t]{0,9}(?:[+.&|\\]|\r?\n[ \t]{0,40}["'\x60+.&|]))`,
   'g',
 );
 const NEXT_LINE = String.raw`(?:\r?\n|\\{1,4}n)[ \t]{0,40}`;

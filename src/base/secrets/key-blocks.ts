@@ -40,6 +40,7 @@ function findPrivateKeys(text: string): Found[] {
     }
     KEY_ENDS.lastIndex = 0;
     for (let ending = KEY_ENDS.exec(text); ending !== null; ending = KEY_ENDS.exec(text)) {
+      if (!/[\w+/=]{4}\W{0,24}$/.test(text.slice(Math.max(0, ending.index - 40), ending.index))) continue;
       const tail = KEY_TAIL.exec(text.slice(Math.max(0, ending.index - 300), ending.index))?.[0];
       if (tail) found.push({ rule: 'private-key', start: ending.index - tail.length, end: KEY_ENDS.lastIndex });
     }
@@ -49,12 +50,13 @@ function findPrivateKeys(text: string): Found[] {
 
 /** Lines from inside of a key, as long as only those of keys are: two at least. */
 function keyLinesAt(text: string, run: Run): Found | undefined {
-  KEY_LINES.lastIndex = run.start;
-  const lines = run.end - run.start > 70 ? null : KEY_LINES.exec(text)?.[0];
-  if (!lines || !/\d/.test(lines.slice(0, 64)) || !/[a-z]/.test(lines) || !/[A-Z]/.test(lines)) return undefined;
+  const first = text.slice(run.start, run.end);
+  if (first.length > 70 || !/\d/.test(first) || !/[a-z]/.test(first) || !/[A-Z]/.test(first)) return undefined;
   const before = text.slice(Math.max(0, run.start - 4000), run.start);
   const heading = before.lastIndexOf('-----BEGIN');
   if (heading >= 0 && !/PRIVATE|-----END/.test(before.slice(heading))) return undefined;
+  KEY_LINES.lastIndex = run.start;
+  if (!KEY_LINES.test(text)) return undefined;
   const start = run.start - (HALF_A_LINE.exec(before.slice(-100))?.[0].length ?? 0);
   return { rule: 'private-key', start, end: KEY_LINES.lastIndex };
 }
@@ -147,6 +149,7 @@ function findKubernetesSecrets(text: string): Found[] {
 
 export function findBlocks(text: string): Found[] {
   const found = [...findPrivateKeys(text), ...findKubernetesSecrets(text)];
+  let keyEnd = 0;
   for (const run of runsOf(text)) {
     const padding = /^={0,2}/.exec(text.slice(run.end, run.end + 2))?.[0].length ?? 0;
     found.push(
@@ -154,8 +157,10 @@ export function findBlocks(text: string): Found[] {
       ...findJwts(text, run),
       ...findEncoded(text.slice(run.start, run.end + padding), run.start),
     );
-    const lines = run.end - run.start < 64 ? undefined : keyLinesAt(text, run);
-    if (lines) found.push(lines);
+    const lines = run.end - run.start < 64 || run.start < keyEnd ? undefined : keyLinesAt(text, run);
+    if (lines === undefined) continue;
+    found.push(lines);
+    keyEnd = lines.end;
   }
   return found;
 }

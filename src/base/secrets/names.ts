@@ -92,10 +92,18 @@ export function findNamed(text: string, lower: string): Found[] {
   let done = 0;
   let tabled = 0;
   const asked = new Map<string, Span | undefined>();
+  /** Between the last names: where one comes again, the same may stand around them. */
+  const gaps: number[] = [];
+  let taken = text.indexOf(PLACEHOLDER);
   for (const [nth, name] of names.entries()) {
     if (name.start < done) continue;
-    const isClose = name.start - (names[nth - 1]?.end ?? -CLOSE_BY) < CLOSE_BY;
-    const value = isClose ? askedOnce(text, lower, name, asked) : givenTo(text, lower, name);
+    while (taken >= 0 && taken < name.end) taken = text.indexOf(PLACEHOLDER, taken + 1);
+    // What it was given was taken out before.
+    if (taken >= 0 && taken - name.end < TAKEN_BEHIND && !text.slice(name.end, taken).includes('\n')) continue;
+    const gap = name.start - (names[nth - 1]?.end ?? -CLOSE_BY);
+    const isAgain = gap < CLOSE_BY && name.start > MOST_BEFORE && gaps.includes(gap);
+    gaps[nth & 3] = gap;
+    const value = isAgain ? askedOnce(text, lower, name, asked) : givenTo(text, lower, name);
     if (value !== undefined) {
       found.push({ rule: 'assignment', ...value });
       done = value.end;
@@ -109,7 +117,7 @@ export function findNamed(text: string, lower: string): Found[] {
         joint: '',
       } as const;
       for (const cell of cells) {
-        const below = valueAt(text, cell.start, own, cell.end);
+        const below = cell.end - cell.start > 200 ? undefined : valueAt(text, cell.start, own, cell.end);
         if (below) found.push({ rule: 'assignment', ...below });
       }
     }
@@ -121,14 +129,14 @@ const givenTo = (text: string, lower: string, name: Name) =>
   structured(text, name) ?? said(text, lower, name) ?? saidBefore(name);
 
 const CLOSE_BY = 80;
+const TAKEN_BEHIND = 12;
 const MOST_BEFORE = 160;
 const MOST_BEHIND = 700;
 
-/** Names that stand close are looked at once for all places where the same is around them. */
+/** Is looked at once for all places where the same is around a name. */
 function askedOnce(text: string, lower: string, name: Name, asked: Map<string, Span | undefined>): Span | undefined {
   const { start } = name;
-  const before = Math.min(start, MOST_BEFORE);
-  const around = `${before} ${text.slice(start - before, start + MOST_BEHIND)}`;
+  const around = text.slice(start - MOST_BEFORE, start + MOST_BEHIND);
   if (asked.has(around)) {
     const span = asked.get(around);
     return span && { start: start + span.start, end: start + span.end };

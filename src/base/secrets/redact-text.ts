@@ -18,6 +18,8 @@ export interface Redaction {
   found: { rule: string; count: number }[];
 }
 
+type Ranked = Found & { rank: number };
+
 /** What is surest is found first: where two overlap, it gives the name. */
 const FINDERS: ((text: string, lower: string) => Found[])[] = [
   findTokens,
@@ -25,9 +27,9 @@ const FINDERS: ((text: string, lower: string) => Found[])[] = [
   findInPlaces,
   findSeedPhrases,
   findNamed,
+  findPasswords,
 ];
-
-const PASSWORDS = FINDERS.length;
+const PASSWORDS = FINDERS.length - 1;
 
 // A replacement can lay bare what it hid (a token glued to another). The bound is for texts that were built to be
 // peeled one layer at a time.
@@ -64,9 +66,10 @@ function secretsIn(text: string, pieces: Piece[]): Found[] {
 function findSecrets(text: string): Found[] {
   const folded = fold(text);
   const lower = lowered(folded.text);
-  const spans = FINDERS.flatMap((find, rank) => find(folded.text, lower).map((span) => ({ ...span, rank })));
-  spans.push(...findPasswords(folded.text).map((span) => ({ ...span, rank: PASSWORDS })));
-  const found: (Found & { rank: number })[] = [];
+  const spans: Ranked[] = [];
+  for (const [rank, find] of FINDERS.entries())
+    for (const span of find(folded.text, lower)) spans.push(Object.assign(span, { rank }));
+  const found: Ranked[] = [];
   for (const span of spans.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = found.at(-1);
     if (last === undefined || span.start >= last.end) found.push(span);
@@ -98,7 +101,7 @@ function isWithinTaken(text: string, at: number): boolean {
 /** In lower case, and as long as it was. */
 function lowered(text: string): string {
   const lower = text.toLowerCase();
-  return lower.length === text.length ? lower : text.replace(/[^\u0130]+/g, (part) => part.toLowerCase());
+  return lower.length === text.length ? lower : text.replaceAll('\u0130', 'i').toLowerCase();
 }
 
 /** The text without them, and the pieces of it in which another may show now. */

@@ -28,6 +28,7 @@ function isTellingCookie(pair: string): boolean {
 const any = (value: string) => !isPlaceholder(value) && !value.startsWith('-') && /[\p{L}\d]/u.test(value);
 const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
+  hex: any,
   password: isPassword,
   machine: isMachineMade,
   long: (value) => value.length >= 16 && isMachineMade(value) && !isPlaceholder(value) && !isCode(value),
@@ -51,7 +52,14 @@ interface Place {
   id: string;
   pattern: RegExp;
   isSecret: (value: string, before: string) => boolean;
+  /** What it finds is a long run of letters. */
+  isRun: boolean;
 }
+
+/** Checks that only a long run passes, and how near to the word it must begin. */
+const OF_RUNS = new Set(['long', 'shuffled', 'hex']);
+const LONG_RUN = /[\w%+/=.~-]{16}/g;
+const RUN_BEHIND = 300;
 
 // In a pattern `¤` stands for an argument, `¤«user:»` for one with something before the secret, `‡` for a program up to its option.
 const PLACES = needlesOf(
@@ -61,7 +69,12 @@ const PLACES = needlesOf(
       .replace('READS', () => READS)
       .replace(/¤(?:«(.*?)»)?/, (_, before?: string) => argument(before));
     const flags = pattern.startsWith('‡') ? 'dy' : 'dyi';
-    const place: Place = { id, pattern: new RegExp(source, flags), isSecret: CHECKS[check] ?? any };
+    const place: Place = {
+      id,
+      pattern: new RegExp(source, flags),
+      isSecret: CHECKS[check] ?? any,
+      isRun: OF_RUNS.has(check),
+    };
     return words.split('·').map((word) => [word, place] as const);
   }),
 );
@@ -70,7 +83,15 @@ export function findInPlaces(text: string, lower: string): Found[] {
   const found: Found[] = [];
   // What a place has read is not read again from the next of its words.
   const reached = new Map<Place, number>();
+  let run = -1;
   scan(PLACES, lower, (place, at) => {
+    if (place.isRun) {
+      if (run < at) {
+        LONG_RUN.lastIndex = at;
+        run = LONG_RUN.exec(text)?.index ?? text.length;
+      }
+      if (run > at + RUN_BEHIND) return;
+    }
     if (at < (reached.get(place) ?? 0)) return;
     place.pattern.lastIndex = at;
     const match = place.pattern.exec(text);

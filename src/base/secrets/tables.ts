@@ -50,17 +50,16 @@ function lineEnd(text: string, at: number): number {
 
 /** The cells of a line, without what is around them. */
 function cellsOf(text: string, from: number, to: number): Cell[] {
+  const line = text.slice(from, to);
   const cells: Cell[] = [];
-  for (let at = from; at < to; ) {
+  for (let at = 0; at < line.length; at = CELL.lastIndex) {
     CELL.lastIndex = at;
-    const match = CELL.exec(text);
+    const match = CELL.exec(line);
     if (match === null || match[0] === '') break;
-    const joint = match.groups?.joint?.length ?? 0;
-    const own = text.slice(at, CELL.lastIndex - joint);
+    const own = match[0].slice(0, match[0].length - (match.groups?.joint?.length ?? 0));
     const start = at + (/^[\s"'#`*]*/.exec(own)?.[0].length ?? 0);
     const end = at + own.trimEnd().replace(/["'`*]+$/, '').length;
-    cells.push({ start: Math.min(start, end), end });
-    at = CELL.lastIndex;
+    cells.push({ start: from + Math.min(start, end), end: from + end });
   }
   return cells;
 }

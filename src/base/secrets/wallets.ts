@@ -15,7 +15,7 @@ const WORDS = new Map(
 const COUNTS = [24, 21, 18, 15, 12];
 /** Between two words of a phrase, in a list or a table, but not in code. */
 const BETWEEN = 20;
-const CODE = /[;{}$=`<?&/\\]/;
+const CODE = Uint8Array.from({ length: 128 }, (_, code) => Number(/[;{}$=`<?&/\\]/.test(String.fromCharCode(code))));
 const CALLED =
   /seed|mnemonic|recover|backup|wallet|passphrase|phrase|words|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
 
@@ -31,27 +31,48 @@ const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 0xe0 
 export function findSeedPhrases(text: string, lower: string): Found[] {
   const found: Found[] = [];
   const asked = { left: MOST_ASKED };
-  const runs: Word[][] = LISTS.map(() => []);
-  let behind = -1;
-  for (let start = 0, end = 0; start < lower.length; start = end + 1) {
-    for (end = start; isLetter(lower.charCodeAt(end)); ) end++;
-    const length = end - start;
-    if (length === 0) continue;
-    const numbers = length < 3 || length > 11 ? undefined : WORDS.get(lower.slice(start, end));
-    if (numbers === undefined && behind < 0) continue;
-    const isApart = start - behind > BETWEEN || CODE.test(lower.slice(behind, start));
-    for (const [nth, run] of runs.entries()) {
-      const number = numbers?.[nth];
-      if (number === undefined || isApart) {
-        if (run.length >= 12) found.push(...phraseOf(run, text, asked));
-        run.length = 0;
-      }
-      if (number !== undefined) run.push({ start, end, number });
+  /** Where words begin and end that may be of one phrase: no more is asked where there are not twelve. */
+  let places: number[] = [];
+  const ask = () => {
+    if (places.length >= 24) for (const run of runsIn(lower, places)) found.push(...phraseOf(run, text, asked));
+    if (places.length > 0) places = [];
+  };
+  let gap = 0;
+  for (let at = 0; at < lower.length; ) {
+    const code = lower.charCodeAt(at);
+    if (!isLetter(code)) {
+      gap++;
+      if (gap > BETWEEN || (code < 128 && CODE[code] === 1)) ask();
+      at++;
+      continue;
     }
-    behind = numbers === undefined ? -1 : end;
+    const start = at;
+    while (isLetter(lower.charCodeAt(at))) at++;
+    if (at - start < 3 || at - start > 11) ask();
+    else places.push(start, at);
+    gap = 0;
   }
-  for (const run of runs) if (run.length >= 12) found.push(...phraseOf(run, text, asked));
+  ask();
   return found;
+}
+
+/** Twelve words or more of one list, one after the other. */
+function runsIn(lower: string, places: number[]): Word[][] {
+  const runs: Word[][] = [];
+  const open: Word[][] = LISTS.map(() => []);
+  for (let at = 0; at <= places.length; at += 2) {
+    const [start = 0, end = 0] = [places[at], places[at + 1]];
+    const numbers = WORDS.get(lower.slice(start, end));
+    for (const [nth, run] of open.entries()) {
+      const number = numbers?.[nth];
+      if (number !== undefined) run.push({ start, end, number });
+      else if (run.length > 0) {
+        if (run.length >= 12) runs.push(run);
+        open[nth] = [];
+      }
+    }
+  }
+  return runs;
 }
 
 /** Of how many a checksum is made in one text: more are asked of lists of words only. */
