@@ -183,7 +183,7 @@ export async function estimateDream(
   const { memories, memory, model, price, requestTokens: mostTokens } = deps;
   const { db: sql } = memories;
   const files = await standingFiles(sql, memory.id);
-  const unknown = { name: null, cwd: null, transcript: null };
+  const unknown = { name: null, cwd: null, machine: null, transcript: null };
   const waiting = await entriesThatWait(sql, memory);
   const fresh = waiting.map((row): NightEntry => ({ ...unknown, learnedAt: row.at, ...row }));
   const withdrawn = await entriesHolding(sql, memory.id, { state: 'gone', files });

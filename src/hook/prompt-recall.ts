@@ -49,7 +49,7 @@ async function nearWords(words: string, { own, places, shown }: Asked, isOver: (
     found.push(...near.map((line) => ({ ...line, place })));
     if (isOver()) return { text: '', lines: [], known, leftOut: [] };
   }
-  const { text, lines } = await layOut(found, { own, isOver });
+  const { text, lines } = await layOut(found, { own, isTold: shown.length > 0, isOver });
   return { text, lines, known, leftOut: found.filter((line) => !lines.some(({ said }) => said === line.said)) };
 }
 
@@ -78,10 +78,11 @@ interface Near {
 }
 
 /** The section with the nearest of the lines, as many as it has room for, each place's and topic's together. */
-async function layOut(found: Placed[], { own, isOver }: { own: Place; isOver(): boolean }) {
+async function layOut(found: Placed[], { own, isTold, isOver }: { own: Place; isTold: boolean; isOver(): boolean }) {
   const nothing = { text: '', lines: [] as Placed[] };
   if (found.length === 0) return nothing;
-  const section = await frameOf('recall-prompt', own.called);
+  // How to take it a session is told once.
+  const section = await frameOf('recall-prompt', isTold ? '' : own.called);
   const frames = new Map<Place, (body: string) => string>();
   for (const { place } of found)
     if (place !== own) frames.set(place, await frameOf(`recall-${place.scope}`, place.called));

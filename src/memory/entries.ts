@@ -37,6 +37,7 @@ export interface KeptEntry extends EntryRow {
   name: string | null;
   /** Where the session ran, and where its transcript is, or was. */
   cwd: string | null;
+  machine: string | null;
   transcript: string | null;
   learnedAt: string;
 }
@@ -45,7 +46,7 @@ export interface KeptEntry extends EntryRow {
 export const PERSON = 'person';
 
 const ENTRY = `select * from (select e.memory, e.id, e.session, e.turn, e.at, e.day, e.type, e.text, e.quotes, e.said_by as "by",
-  e.strength, e.changes, e.again, e.found, e.person, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd,
+  e.strength, e.changes, e.again, e.found, e.person, e.prompt, e.job, e.state, e.reason, coalesce(s.name, e.session) as name, s.cwd, s.machine,
   s.path as transcript, coalesce(j.created_at, e.at) as "learnedAt"
   from entry e left join session s on s.id = e.session left join job j on j.id = e.job) entry`;
 

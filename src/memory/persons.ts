@@ -4,6 +4,7 @@
 
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { TriedCall } from '../rules/lessons.ts';
+import { isOfMachine } from './text/topic.ts';
 
 const HOME = /^(?:[a-z]:|\/mnt\/[a-z]|\/var)?[\\/](?:users|home)[\\/]([^\\/]+)/i;
 
@@ -11,6 +12,26 @@ const HOME = /^(?:[a-z]:|\/mnt\/[a-z]|\/var)?[\\/](?:users|home)[\\/]([^\\/]+)/i
 export function homeName(dir: string | null | undefined): string | undefined {
   return HOME.exec(dir ?? '')?.[1];
 }
+
+/** Where a session ran; null where that is not known. */
+export interface Ran {
+  machine: string | null;
+  cwd: string | null;
+}
+
+/** Whether that was on another machine than this, or in another home, as far as both are known. */
+export function ranElsewhere({ machine, cwd }: Ran, here: { machine?: string; cwd?: string }): boolean {
+  const [there, own] = [homeName(cwd), homeName(here.cwd)];
+  return [
+    [machine, here.machine],
+    [there, own],
+  ].some(([one, other]) => one && other && one !== other);
+}
+
+/** Whose line may be true of one machine, or of one person, alone: it says so, or names a session or who made a commit. */
+export const isOfOnePlace = (text: string) => isOfMachine(text) || OF_ONE.test(text);
+
+const OF_ONE = /-by: [^<\n]{0,80}<[^>\s]+@|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i;
 
 const FIRST_SESSIONS = 20;
 const keyOf = (memory: string) => `signs:${memory}`;

@@ -118,7 +118,8 @@ async function tellAll(
   { id, messages, startsAt }: Link,
   { at, out }: { at(now: string): Promise<Config>; out: string },
 ): Promise<void> {
-  const input = { session_id: id, cwd: join(out, 'tree') };
+  // Of whom it is, and what is told of a machine, hangs on its home.
+  const input = { session_id: id, cwd: messages.find(({ cwd }) => cwd)?.cwd ?? join(out, 'tree') };
   const keep = (told: Omit<Told, 'session'>) =>
     appendFileSync(join(out, 'told.jsonl'), `${JSON.stringify({ session: id, ...told })}\n`);
   const said = await answerHook(await at(startsAt), {

@@ -7,6 +7,7 @@ import { COMMON_VERBS, LIGHT, MONTH, WEEKDAY } from '../../rules/languages.ts';
 import { containsLiteral, literals } from '../../rules/literals.ts';
 import { contentWords, isSameWord } from '../../rules/words.ts';
 import { parseTopic, type Topic } from '../text/topic.ts';
+import { currentOf } from './recall-current.ts';
 import type { RecallSource } from './recall-source.ts';
 import { OF_ANY_TASK } from './recall-topics.ts';
 import { MARK, newerAmong, sayDay, sayNewer, sayType, sayUnsorted } from './recall-words.ts';
@@ -54,11 +55,11 @@ export async function nearTo(
   const { topics: holding, rare } = await source.holding([...asked.words, ...asked.values]);
   const paths = [...holding.keys()].slice(0, MOST_TOPICS);
   const [files, known, whose] = await Promise.all([source.read(paths), source.lines(paths), source.whose()]);
-  const topics = paths.flatMap((path) => {
-    const file = files.get(path);
-    return file ? [{ ...parseTopic(path, file.text), known: known.get(path) }] : [];
+  const { files: current, unsorted } = await currentOf(source, {
+    files: paths.flatMap((path) => ({ path, text: files.get(path)?.text ?? '' })),
+    ...{ known, unsorted: await source.unsorted({ isQuick: true }) },
   });
-  const unsorted = await source.unsorted({ isQuick: true });
+  const topics = current.map(({ path, text }) => ({ ...parseTopic(path, text), known: known.get(path) }));
   const isSubject = subjectsOf(topics.map(aboutOf));
   const isRare = rarityOf(rare, topics);
   const texts = [...topics.flatMap(({ lines }) => lines), ...unsorted].map(({ text }) => text);

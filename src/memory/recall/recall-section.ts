@@ -17,12 +17,11 @@ import {
   partSeenOnce,
   seenOnceOn,
 } from '../text/topic.ts';
+import { currentOf } from './recall-current.ts';
 import { lessonsIn } from './recall-lessons.ts';
 import type { RecallSource, UnsortedEntry } from './recall-source.ts';
 import {
   type About,
-  ageCaveat,
-  ageDays,
   cutIndex,
   cutWarning,
   type NamedThing,
@@ -150,10 +149,15 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     part.index = { lines: cut.lines, shownLines: cut.shownLines, text };
   }
 
+  const whose = await source.whose();
+  const { ranked: all, others, about } = await rankTopics(source, index, request.about);
+  const paths = all.map(({ path }) => path);
+  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
+  const of = { files: all, known: knownOf, unsorted: await source.unsorted() };
+  const { files: ranked, unsorted } = await currentOf(source, of);
+  const waiting = unsorted.filter(({ found }) => !found);
   let misses = 0;
   // The newest entries win, and are told in the order in which they were said.
-  const unsorted = await source.unsorted();
-  const waiting = unsorted.filter(({ found }) => !found);
   let quoted = 0;
   for (const entry of waiting) {
     if (misses === MOST_MISSES) break;
@@ -173,10 +177,6 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     } else misses += 1;
   }
 
-  const whose = await source.whose();
-  const { ranked, others, about } = await rankTopics(source, index, request.about);
-  const paths = ranked.map(({ path }) => path);
-  const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
   const gone = await goneThings(ranked, request.tree);
   const newerThan = newerAmong(
     ranked.flatMap((raw) => locateLines(bodyOfTopic(raw.text)).map(({ text }) => text)),
@@ -226,7 +226,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
       why: topic.why,
     };
     const leftOut = part.topics.length + 1 < ranked.length ? room : '';
-    const block = topicBlock(topic, { marks, now, whose, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
+    const block = topicBlock(topic, { marks, whose, isPutAway: putAway.has(archivePath(raw.path)) }, (text) => {
       const topics = [...part.topics, { found, text }];
       return isWithin(wholeOf(text), SHARES.topic) && fits(bodyOf({ ...part, topics, leftOut }));
     });
@@ -328,12 +328,11 @@ function cutWarningRoom(index: string): string {
 /** A topic whole, else its first lines where some fit; null where none do. */
 function topicBlock(
   topic: LaidTopic,
-  { marks, now, whose, isPutAway }: { marks: string[]; now: Date; whose: string | null; isPutAway: boolean },
+  { marks, whose, isPutAway }: { marks: string[]; whose: string | null; isPutAway: boolean },
   fits: (block: TopicText) => boolean,
 ): { text: TopicText; isCut: boolean } | null {
   const { words, saidOn } = topic;
   const changed = saidOn ?? topic.changedAt.toISOString().slice(0, 10);
-  const caveat = ageCaveat(topic.type, ageDays(saidOn ? new Date(saidOn) : topic.changedAt, now));
   const names = marks.map((shown) => `\`${shown}\``).join(', ');
   const by = words.isPrograms && ALL_BY_PROGRAM;
   const about = [topic.type && sayType(topic.type, whose), !saidOn && `last changed ${changed}`, by]
@@ -344,7 +343,6 @@ function topicBlock(
   const head = `### ${topic.path}${about && ` (${about})`}${says}\n`;
   const notes = [
     words.note && `> ${words.note}\n`,
-    caveat && `> ${caveat}\n`,
     isPutAway && `> Lines that were past or unused are in ${archivePath(topic.path)}.\n`,
     marks.length > 0 && `> Not found in the working tree now: ${names}.\n`,
   ];

@@ -13,7 +13,7 @@ import { hasMarkers } from '../directory-look.ts';
 import { type EntryRow, entriesAmong, handEdits } from '../entries.ts';
 import { confine, foldPath, isMemoryPath } from '../memory-paths.ts';
 import { type MemoryType, sayOperations } from '../memory-types.ts';
-import { homeName, userOf } from '../persons.ts';
+import { homeName, isOfOnePlace, type Ran, ranElsewhere, userOf } from '../persons.ts';
 import { idsHolding } from '../search.ts';
 import { inOneCase } from '../search-words.ts';
 import { type LogItem, logDay, logPath, parseLog } from '../text/daily-log.ts';
@@ -45,6 +45,10 @@ export interface KnownLine {
   isPrograms: boolean;
   /** On which day it was last said. */
   day: Day | null;
+  /** When, to the second. */
+  at?: string | null;
+  /** What it rests on holds on one machine. */
+  isOfMachine?: boolean;
   /** Which kind of lesson it rests on. */
   found?: Found | null;
 }
@@ -60,6 +64,8 @@ export interface RecallSource {
   read(paths: readonly string[]): Promise<Map<string, ReadFile>>;
   /** What rows know of the lines of these files, by path and by the line's id; of a person's own nothing. */
   lines(paths: readonly string[]): Promise<Map<string, Map<string, KnownLine>>>;
+  /** `PATH ID` of the lines of these files all of whose sources ran on another machine, or in another home. */
+  elsewhere(paths: readonly string[]): Promise<Set<string>>;
   /** Living topics of which a line or the description holds these words, with how many and how rare ones: of rows alone. */
   holding(words: readonly string[]): Promise<Holding>;
   /** Topics in the directory that have no row yet, then those that changed last. */
@@ -100,6 +106,7 @@ export function sourceOfDirectory(dir: string): RecallSource {
   return {
     read,
     lines: async () => new Map(),
+    elsewhere: async () => new Set(),
     holding: async () => ({ topics: new Map(), rare: new Set() }),
     fresh: async () => newTopicsIn(dir),
     lastSubject: async () => '',
@@ -113,6 +120,7 @@ export function sourceOfDirectory(dir: string): RecallSource {
 
 /** Where a session runs, and by what the settings know the user. */
 export interface Here {
+  machine?: string;
   cwd?: string;
   userName?: string[];
 }
@@ -177,7 +185,9 @@ export function sourceOfRows(
       return found;
     },
     async lines(paths) {
-      const select = `select file.path, r.line, max(entry.day) as day, max(entry.found) as found,
+      const select = `select file.path, r.line, max(entry.day) as day, max(entry.at) as at,
+          max(case when entry.text like 'On this machine%' then 1 else 0 end) as machine,
+          max(entry.found) as found,
           min(case when r.source like 'api:%' or r.source like 'session:%' then 1 else 0 end) as program
         from rests r join file on file.memory = r.memory and file.id = r.file
         left join entry on entry.memory = r.memory and entry.id = r.source and entry.state <> 'gone'
@@ -187,16 +197,30 @@ export function sourceOfRows(
         line: string;
         program: number;
         day: string | null;
+        at: string | null;
+        machine: number;
         found: Found | null;
       }>(sql, select, paths, memory);
       return new Map(
         [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
           path,
           new Map(
-            those.map(({ line, day, program, found }) => [line, { day, found, isPrograms: Number(program) === 1 }]),
+            those.map(({ line, program, machine, ...known }) => [
+              line,
+              { ...known, isOfMachine: Number(machine) === 1, isPrograms: Number(program) === 1 },
+            ]),
           ),
         ]),
       );
+    },
+    async elsewhere(paths) {
+      const select = `select file.path, r.line, s.machine, s.cwd from rests r
+        join file on file.memory = r.memory and file.id = r.file
+        left join entry on entry.memory = r.memory and entry.id = r.source left join session s on s.id = entry.session
+        where r.memory = ? and file.path in (#)`;
+      const rows = await allOf<{ path: string; line: string } & Ran>(sql, select, paths, memory);
+      const byLine = Map.groupBy(rows, ({ path, line }) => `${path} ${line}`);
+      return new Set([...byLine].flatMap(([line, of]) => (of.every((each) => ranElsewhere(each, here)) ? line : [])));
     },
     holding: (words) => topicsHolding(sql, memory, words),
     async fresh() {
@@ -255,7 +279,9 @@ export function sourceOfRows(
       const lines = [...(await this.lines([...logs.keys()])).values()].flatMap((of) => [...of]);
       const byPrograms = new Set(lines.flatMap(([id, { isPrograms }]) => (isPrograms ? id : [])));
       const of = await this.whose();
-      return unsortedIn(items, { memory, rows, byPrograms }).map((entry) =>
+      const away = new Set(rows.flatMap((row) => (isOfOnePlace(row.text) && ranElsewhere(row, here) ? row.id : [])));
+      const told = unsortedIn(items, { memory, rows, byPrograms }).filter(({ id }) => !away.has(id));
+      return told.map((entry) =>
         of !== null && (entry.type === 'user' || entry.type === 'feedback') ? { ...entry, of } : entry,
       );
     },

@@ -1,7 +1,7 @@
 // Which topics a session is told, most useful first: pinned, matching the query, used, changed lately, then as MEMORY.md has them. Of
 // ten thousand it reads those that MEMORY.md itself names, which a night chose by the same order, and of the others those whose line
-// in an overflow list matches. Also the beginning of MEMORY.md, as much as agents read of it; how old a memory may be before one
-// should look again; and which things a text names that can be looked for in a working tree.
+// in an overflow list matches. Also the beginning of MEMORY.md, as much as agents read of it, and which things a text names that can
+// be looked for in a working tree.
 
 import { mostThat } from '../../base/text/wording.ts';
 import { DAY_MS } from '../../base/time.ts';
@@ -194,24 +194,9 @@ export function cutWarning({ shownLines, lines, bytes }: CutIndex): string {
   return `WARNING: MEMORY.md has ${lines} lines and ${bytes} bytes; only its first ${shownLines} lines stand here. Read the file for the rest.`;
 }
 
-/** From so many whole days on a memory of the type is marked; a file without a type counts as a project's. */
-export const STALE_DAYS: Record<MemoryType, number> = { project: 1, reference: 7, user: 30, feedback: 60 };
-
-const CAVEATS: Record<MemoryType, string> = {
-  project: 'Plans, dates and code may have moved on: check before relying on it.',
-  reference: 'What it points at may have moved: look before relying on it.',
-  user: 'It may have changed since: go by what the user says now.',
-  feedback: 'Ways of working may have changed since: go by what the user says now.',
-};
-
 /** Whole days since a change; 0 for one that lies in the future. */
 export function ageDays(changed: Date, now: Date): number {
   return Math.max(0, Math.floor((now.getTime() - changed.getTime()) / DAY_MS));
-}
-
-/** What to say of a memory of this age, or null while it is fresh. */
-export function ageCaveat(type: MemoryType | undefined, days: number): string | null {
-  return days >= STALE_DAYS[type ?? 'project'] ? CAVEATS[type ?? 'project'] : null;
 }
 
 /** A file, flag or function that a text names. */

@@ -1,0 +1,115 @@
+// What is told as it stands: of a state only what came last of it, what holds on one machine there alone, and how to take it once.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { entriesIn, partOf } from '../../src/agent/offline-model.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { answerPrompt } from '../../src/hook/prompt-recall.ts';
+import { answerHook, recallFor } from '../../src/hook/start-recall.ts';
+import { type TestApp, testApp, testModel } from '../support/app.ts';
+import { calls } from '../support/messages-server.ts';
+import { answer } from '../support/scripted-model.ts';
+import { sessionFile } from '../support/session-file.ts';
+import { tempDir } from '../support/temp.ts';
+
+const KIM = '/home/kim/orchard';
+
+/** A memory that learned these of sessions, each of its day and place, sorted at night into one topic. */
+async function learned(said: { text: string; day: string; cwd?: string }[], sorts = true): Promise<TestApp> {
+  const model = await testModel((asked) => {
+    const input = String(Object(asked.messages[0]).content);
+    const entries = entriesIn(partOf(input, 'entries'));
+    if (asked.messages.length > 1 || entries.length === 0)
+      return answer(asked, (words) =>
+        words.startsWith('Note: ') ? [{ quote: words, text: words.slice(6), type: 'project' }] : [],
+      );
+    const topic = { topic: 'state', type: 'project', description: 'Where work stands', reason: 'New.' };
+    const operations = entries.map(({ id, text }) => ({ kind: 'put', ...topic, in: [{ text, entries: [id] }] }));
+    return calls('propose_operations', { operations });
+  });
+  const testing = await testApp({ server: model });
+  for (const [n, { text, day, cwd = KIM }] of said.entries()) {
+    const session = sessionFile(tempDir(), {
+      id: `${n + 1}1111111-2222-4333-8444-555555555555`,
+      cwd,
+      startsAt: `${day}T09:00:00Z`,
+    });
+    session.add(`Note: ${text}`);
+    expect(await testing.nocturne('learn', session.path)).toMatchObject({ code: 0 });
+  }
+  if (sorts) expect(await testing.nocturne('dream')).toMatchObject({ code: 0 });
+  return testing;
+}
+
+async function told({ environment }: TestApp, cwd = KIM): Promise<string> {
+  return (await recallFor(await loadConfig({}, environment), { cwd })).text;
+}
+
+const WAITS = 'PR #12 with the retries waits for review.';
+const MERGED = 'Pull request 12 was merged.';
+const OTHER = 'PR #13 with the cache waits for review.';
+
+test.each([true, false])('of a state of which something newer tells only that is told (sorted: %s)', async (sorts) => {
+  const text = await told(
+    await learned(
+      [
+        { text: WAITS, day: '2026-11-16' },
+        { text: OTHER, day: '2026-11-17' },
+        { text: MERGED, day: '2026-11-18' },
+      ],
+      sorts,
+    ),
+  );
+  expect(text).toContain(MERGED);
+  expect(text).toContain(OTHER);
+  expect(text).not.toContain(WAITS);
+});
+
+test('a state that comes after the end of another stays, and so does a person’s own line', async () => {
+  const testing = await learned([
+    { text: MERGED, day: '2026-11-16' },
+    { text: 'The branch fix/retries is not pushed.', day: '2026-11-17' },
+    { text: WAITS, day: '2026-11-18' },
+  ]);
+  writeFileSync(join(testing.dir, 'own.md'), '- PR #12 is pending since Monday.\n');
+  const text = await told(testing);
+  for (const line of ['fix/retries is not pushed', WAITS, 'PR #12 is pending']) expect(text).toContain(line);
+});
+
+test('what holds on one machine is told in its home alone', async () => {
+  const line = 'On this machine: `mise` is not installed.';
+  const testing = await learned([
+    { text: line, day: '2026-11-16' },
+    { text: OTHER, day: '2026-11-17' },
+  ]);
+  expect(await told(testing)).toContain(line);
+  const elsewhere = await told(testing, '/Users/sam/orchard');
+  expect(elsewhere).toContain(OTHER);
+  expect(elsewhere).not.toContain(line);
+});
+
+test('how to take what is remembered is said once in a session', async () => {
+  const testing = await learned([
+    { text: WAITS, day: '2026-11-10' },
+    { text: 'Open: the cache of pears.', day: '2026-11-01' },
+  ]);
+  const config = await loadConfig({}, testing.environment);
+  const text = await told(testing);
+  expect(text.match(/moved\s+on since/g)).toHaveLength(1);
+  expect(text).not.toMatch(/^> /m);
+  const ask = (session: string, prompt: string) =>
+    answerPrompt(config, {
+      input: { hook_event_name: 'UserPromptSubmit', session_id: session, cwd: KIM, prompt },
+      isOver: () => false,
+    });
+  expect(await ask('s1', 'What of the pears?')).toContain('do nothing only because it says so');
+  await answerHook(config, {
+    input: { hook_event_name: 'SessionStart', session_id: 's2', cwd: testing.home, source: 'startup' },
+  });
+  writeFileSync(join(testing.dir, 'quinces.md'), '- Quinces ripen in the cellar.\n');
+  await testing.nocturne('list');
+  const prompted = await ask('s2', 'Where do quinces ripen?');
+  expect(prompted).toContain('Quinces ripen');
+  expect(prompted).not.toContain('do nothing only because it says so');
+});
