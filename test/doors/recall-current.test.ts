@@ -66,15 +66,17 @@ test.each([true, false])('of a state of which something newer tells only that is
   expect(text).not.toContain(WAITS);
 });
 
-test('a state that comes after the end of another stays, and so does a person’s own line', async () => {
+test('a state of which nothing newer tells all stays, and so does a person’s own line', async () => {
   const testing = await learned([
     { text: MERGED, day: '2026-11-16' },
+    { text: 'PR #14 and PR #15 wait for review.', day: '2026-11-16' },
+    { text: 'PR #15 was merged.', day: '2026-11-17' },
     { text: 'The branch fix/retries is not pushed.', day: '2026-11-17' },
     { text: WAITS, day: '2026-11-18' },
   ]);
   writeFileSync(join(testing.dir, 'own.md'), '- PR #12 is pending since Monday.\n');
   const text = await told(testing);
-  for (const line of ['fix/retries is not pushed', WAITS, 'PR #12 is pending']) expect(text).toContain(line);
+  for (const line of ['PR #14', 'fix/retries is not pushed', WAITS, 'PR #12 is pending']) expect(text).toContain(line);
 });
 
 test('what holds on one machine is told in its home alone', async () => {

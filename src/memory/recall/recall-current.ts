@@ -47,18 +47,19 @@ export async function currentOf<File extends { path: string; text: string }>(
   return { files, unsorted: entries.flatMap((each) => (over.has(each) ? [] : each.entry)) };
 }
 
-/** The states of which something newer tells how it stands now: of the same pull request or branch, or in the same words turned round. */
+/** The states of which something newer tells: of all pull requests or all branches that they name, or in the same words turned round. */
 function statesOver(all: Said[]): Set<Said> {
   const news = all.flatMap((each) =>
-    each.isState || (each.at !== '' && END.test(each.text)) ? { each, subjects: subjectsIn(each.text) } : [],
+    each.isState || (each.at !== '' && END.test(each.text)) ? { ...subjectsIn(each.text), each } : [],
   );
-  const isNewsOf = (old: (typeof news)[0], other: typeof old) =>
-    other.each.at > old.each.at &&
-    (old.subjects.some((subject) => other.subjects.includes(subject)) ||
-      (old.subjects.length === 0 && isOpposite(old.each.text, other.each.text)));
-  return new Set(
-    news.flatMap((old) => (old.each.isState && news.some((other) => isNewsOf(old, other)) ? old.each : [])),
-  );
+  const isOver = (old: (typeof news)[0]) => {
+    const newer = news.filter(({ each }) => each.at > old.each.at);
+    const areTold = (kind: 'numbers' | 'branches') =>
+      old[kind].length > 0 && old[kind].every((name) => newer.some((other) => other[kind].includes(name)));
+    if (old.numbers.length + old.branches.length > 0) return areTold('numbers') || areTold('branches');
+    return newer.some(({ each }) => isOpposite(old.each.text, each.text));
+  };
+  return new Set(news.flatMap((old) => (old.each.isState && isOver(old) ? old.each : [])));
 }
 
 /** By which a text tells that something came to its end. */
@@ -70,8 +71,8 @@ const BRANCH =
   /\bbranch\s+(?:[`"“]([\w./-]*\w)|(\w[\w.]*[/-][\w./-]*\w))|[`"“]([\w./-]*\w)[`"”]\s+branch\b|\b(?:on|pushed)\s+[`"“](\w[\w.-]*\/[\w./-]*\w)[`"”]/gi;
 const MAIN = /^(?:main|master|develop|trunk)$/;
 
-function subjectsIn(text: string): string[] {
+function subjectsIn(text: string): { numbers: string[]; branches: string[] } {
   const branches = [...text.matchAll(BRANCH)].flatMap(([, ...names]) => names.find((name) => name !== undefined) ?? []);
-  const numbers = [...text.matchAll(NUMBER)].map(([, number]) => `#${number}`);
-  return [...numbers, ...branches.filter((name) => !MAIN.test(name))];
+  const numbers = [...text.matchAll(NUMBER)].flatMap(([, number]) => number ?? []);
+  return { numbers, branches: branches.filter((name) => !MAIN.test(name)) };
 }
