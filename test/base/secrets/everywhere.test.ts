@@ -128,21 +128,19 @@ test('one form of each kind reaches neither the model nor the disk by any way th
   expect(await mcp.call('memory_write', { path: 'by-mcp.md', content })).toMatchObject({ isError: false });
 
   const { cookie, token } = await enter(world);
-  const page = await (
-    await fetch(`${world.url}/memory/${idOf(world)}/topic/by-mcp.md?edit=topic`, { headers: { ...OURS, cookie } })
-  ).text();
-  const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  const body = new URLSearchParams({
-    token,
-    memory: idOf(world),
-    path: 'by-mcp.md',
-    shown,
-    description: 'Boxes',
-    text: lines,
-  });
-  const headers = { ...OURS, cookie, origin: world.url };
-  const saved = await fetch(`${world.url}/do/edit-topic`, { method: 'POST', redirect: 'manual', headers, body });
-  expect(saved.status).toBe(303);
+  const headers = { ...OURS, cookie };
+  const topic = `${world.url}/memory/${idOf(world)}/topic/by-mcp.md?edit=topic`;
+  // What a person types as the description, and as the lines.
+  for (const { text } of cases) {
+    const page = await (await fetch(topic, { headers })).text();
+    const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const typed = { description: text, text: `${lines}- ${text}, once more\n` };
+    const saved = await fetch(`${world.url}/do/edit-topic`, {
+      ...{ method: 'POST', redirect: 'manual', headers: { ...headers, origin: world.url } },
+      body: new URLSearchParams({ token, memory: idOf(world), path: 'by-mcp.md', shown, ...typed }),
+    });
+    expect(saved.status).toBe(303);
+  }
   for (const { text } of cases)
     await answerPrompt(world, { hook_event_name: 'UserPromptSubmit', session_id: 's', cwd: dir, prompt: text });
 
@@ -158,6 +156,21 @@ test('one form of each kind reaches neither the model nor the disk by any way th
     pieces.some((piece) => sent.includes(piece) || kept.includes(Buffer.from(piece).toString('latin1'))),
   );
   expect(passed.map(({ text }) => text)).toEqual([]);
+});
+
+test('the directory of a session is named to the model without the secret in its name', async () => {
+  // What is shown of a path is one line without tags.
+  const cases = oneOfEachKind(10).filter(({ text }) => !/[<>]/.test(text));
+  const model = await testModel(() => says('Nothing worth keeping.'));
+  const { app } = await testApp({ server: model });
+  for (const { text } of cases) {
+    const session = sessionFile(tempDir(), { cwd: `/srv/boxes, ${text}` });
+    session.add('Always use pnpm here.');
+    await app.extract({ transcript: session.path, ended: true });
+  }
+  const sent = JSON.stringify(model.requests);
+  expect(sent).toContain('/srv/boxes, ');
+  expect(cases.filter(({ pieces }) => pieces.some((piece) => sent.includes(piece)))).toEqual([]);
 });
 
 test('nocturne redact --match leaves no byte of one value of each kind', async () => {
