@@ -56,12 +56,16 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   const lesson: Lesson = { candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) };
   // What another machine's person reports of it holds there.
   if (found === 'place' && reportIn(lesson)) return [];
-  const told = [candidate.text, ...quoted.flatMap(({ by, quote }) => (by === 'tool' ? quote : []))].join('\n');
-  const inTree = (options.names ?? []).reduce(
-    (text, name) => (/^(?:\/|[A-Z]:)/.test(name) ? text.replaceAll(name, '.') : text),
-    told,
+  // Nor is a path on this machine that a page names.
+  const reported = lesson.calls.flatMap((call) => (isOutside(call) ? call.quoted.quote : []));
+  const printed = quoted.flatMap(({ by, quote }) => (by === 'tool' && !reported.includes(quote) ? quote : []));
+  const elsewhere = literals(candidate.text).filter((value) => reported.some((quote) => stands(value, quote)));
+  const trees = (options.names ?? []).filter((name) => /^(?:\/|[A-Z]:)/.test(name));
+  const told = [...elsewhere, ...trees].reduce(
+    (text, value) => text.replaceAll(value, '.'),
+    [candidate.text, ...printed].join('\n'),
   );
-  if (OF_MACHINE.test(inTree) && !/^On this machine\b/i.test(candidate.text))
+  if (OF_MACHINE.test(told) && !/^On this machine\b/i.test(candidate.text))
     return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
   return PROOFS[found](lesson);
 }
@@ -93,12 +97,7 @@ function callsOf(quoted: Quoted, tried: readonly TriedCall[]): QuotedCall[] {
   });
 }
 
-const PROOFS: Record<Found, (lesson: Lesson) => string | Proven[]> = {
-  way: wayProven,
-  place: placeProven,
-  reason: reasonProven,
-  outcome: outcomeProven,
-};
+const PROOFS = { way: wayProven, place: placeProven, reason: reasonProven, outcome: outcomeProven };
 
 const shown = (tried: TriedCall, proves: Proof): Proven => ({
   message: tried.call.message.id,
@@ -141,8 +140,9 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const own = candidate.quoted.filter(({ by }) => by === 'assistant').map((each) => each.quote);
   const ran = [error.tried.act.does, good.tried.act.does];
   const said = [...ran, quote, ...own, ...(candidate.options.names ?? [])];
+  const isRun = (value: string) => good.tried.act.isCommand && isCommand(value);
   const unmade = literals(candidate.text).find(
-    (value) => !(isCommand(value) ? ran : said).some((each) => stands(value, each)),
+    (value) => !(isRun(value) ? ran : said).some((each) => stands(value, each)),
   );
   if (unmade !== undefined)
     return `text: ${JSON.stringify(unmade)} stands in neither of the two calls, nor in the error that is quoted. Leave the value out.`;
@@ -176,10 +176,12 @@ const LOOKS_FOR =
 
 function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const values = literals(candidate.text);
-  const places = calls.flatMap((call) => {
-    const isFound = call.isResult && call.tried.act.ended !== 'failed';
-    return isFound ? values.filter((value) => call.quoted.quote.includes(value)).map((value) => ({ call, value })) : [];
-  });
+  const places = candidate.quoted.flatMap((quoted) =>
+    values.flatMap((value) => {
+      const call = quoted.quote.includes(value) ? foundBy(value, quoted) : undefined;
+      return call && call.tried.act.ended !== 'failed' ? { call, value } : [];
+    }),
+  );
   const [first] = places;
   if (!first)
     return 'evidence: a place needs a result, of a call that did not fail, in which a path, name or other value of its text stands. Quote the value there, and write it in the text as it stands there.';
@@ -198,10 +200,20 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   return isSearched || isTogether
     ? []
     : `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`;
+
+  /** The call whose result tells a value: the quoted one; of what the agent says the first that does, as most results are not shown. */
+  function foundBy(value: string, said: Quoted): Pick<QuotedCall, 'at' | 'tried'> | undefined {
+    if (said.by !== 'assistant') return calls.find(({ quoted, isResult }) => quoted === said && isResult);
+    const at = tried.findIndex(({ act, result }) => act.ended !== 'failed' && result.text.includes(value));
+    const found = tried[at];
+    return found && found.result.position < (said.source.position ?? 0) ? { at, tried: found } : undefined;
+  }
 }
 
 /** What asks outside of this machine what others wrote. */
 const ASKS_OUTSIDE = /^(?:gh|glab)(?! (?:repo clone|auth))|^(?:curl|wget)\b|^(?:web|mcp__)|fetch/i;
+const isOutside = ({ isResult, tried: { act } }: QuotedCall) =>
+  isResult && act.ended !== undefined && act.programs.some((program) => ASKS_OUTSIDE.test(program));
 /** So much of a text must stand in what is quoted of a report, or of what an agent wrote for others. */
 const SAID_SHARE = 0.3;
 
@@ -210,9 +222,7 @@ function reportIn({ candidate: { text }, calls, tried }: Lesson): boolean {
   // What others say is to be run was run by nobody here.
   if (literals(text).some((value) => isCommand(value) && !tried.some(({ act }) => stands(value, act.does))))
     return false;
-  return calls.some(({ isResult, quoted: { quote }, tried: { act } }) => {
-    if (!isResult || act.ended === undefined || !act.programs.some((program) => ASKS_OUTSIDE.test(program)))
-      return false;
+  return calls.filter(isOutside).some(({ quoted: { quote }, tried: { act } }) => {
     const names = [
       ...(act.does.match(/(?<=[\s/"])\d{1,6}(?=[\s/"]|$)/g) ?? []).map((number) => `#${number}`),
       ...(act.does.match(/(?<=https?:\/\/)[^\s/"'?#]+/g) ?? []),
@@ -252,35 +262,23 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const before = messages.filter(({ speaker, position = order }) => speaker === 'human' && position < order);
   const since = before.at(-1)?.position ?? Number.NEGATIVE_INFINITY;
   const said = `${text}\n${own.quote}`;
-  const quotesOf = (of: TriedCall) =>
-    calls.flatMap(({ tried: each, isResult, quoted: { quote } }) => (each === of && isResult ? quote : []));
   // What it was concluded from is as good as what came of it, where the person said nothing between; neither need be quoted, as most
   // of what tools said is not shown.
-  const faultOf = (of: TriedCall): string | null => {
+  const isShown = (of: TriedCall): boolean => {
     const { act, result } = of;
-    const quotes = quotesOf(of);
-    if (act.ended === undefined) return 'was not run, or says nothing of its end';
-    if (act.ended === 'failed') return 'failed';
-    if (act.ended === 'ran' && quotes.length === 0)
-      return 'hides its end behind a pipe or a later command: quote its result';
-    if (result.position <= since) return 'came before what the human said last';
-    const isAbout = nameIn(said, act) || holdsValue(text, [act.does, ...quotes]) || sharesSubject(text, quotes);
-    return isAbout ? null : 'names no file, program or value of the text';
+    const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
+    if (act.ended !== 'worked' && (act.ended !== 'ran' || quotes.length === 0)) return false;
+    const isAbout = literals(text).some((value) => [act.does, ...quotes].some((each) => stands(value, each)));
+    const shared = countSharedWords(contentWords(text), contentWords(quotes.join('\n')));
+    return result.position > since && (isAbout || nameIn(said, act) || shared >= WORDS_OF_SUBJECT);
   };
-  if (isNoted || tried.some((each) => faultOf(each) === null)) return [];
-  const others = calls.filter(({ quoted: each }) => each !== own);
-  const faults = others.map((call) => `${sayCall(call)} ${faultOf(call.tried)}`);
-  return `evidence: a reason needs, beside that sentence, a call on the file or program that it names that worked since the human's last message, or the words by which the human accepts it. ${faults.length === 0 ? 'There is none' : faults.slice(0, 2).join('; ')}. Quote one, or leave it out.`;
+  return isNoted || tried.some(isShown)
+    ? []
+    : "evidence: a reason needs, beside that sentence, a call since the human's last message that worked, on the file, program or value that it names (where a pipe or a later command hides its end, quote its result); or the words by which the human accepts it. There is none. Quote one, or leave it out.";
 }
-
-const holdsValue = (text: string, others: string[]) =>
-  literals(text).some((value) => others.some((each) => stands(value, each)));
 
 /** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
 const WORDS_OF_SUBJECT = 2;
-
-const sharesSubject = (text: string, quotes: string[]) =>
-  countSharedWords(contentWords(text), contentWords(quotes.join('\n'))) >= WORDS_OF_SUBJECT;
 
 function isReadIn(text: string, quote: string, whole: string): boolean {
   const result = whole.slice(0, MOST_READ);
@@ -303,10 +301,9 @@ const LEAVES =
   /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|(?:gh|glab) \w+ (?!view|list|diff|status)\w+)$|\b(?:install|deploy|publish|release|apply|migrate|upload)\b/;
 const LEAVING_TOOL =
   /(?:^|_)(?:create|update|add|post|send|comment|deploy|publish|merge|close|assign|file|save|submit)/i;
-const CLAIMS =
-  /\b(?:pass(?:es|ed|ing)?|green|verified|tested|builds|works|all done|complete[d]?|fixed|deployed|released|merged)\b/i;
-const SHOWS =
-  /\b(?:test|tests|check|lint|build|vet|verify|e2e|ci|tsc|vitest|jest|pytest|rspec|cargo|go|make|deploy|merge|checks|view|publish|release|install)\b/i;
+const CLAIMS = /\b(?:pass(?:es|ed|ing)?|verified|tested|all done|fixed|deployed|released|merged)\b/i;
+/** What only hands over shows nothing of what it says. */
+const HANDS_OVER = /^(?:git|(?:gh|glab) \w+ (?:create|comment|edit))\b/;
 
 function leaves({ does, programs, isCommand }: Act): boolean {
   if (!isCommand) return programs.some((tool) => LEAVING_TOOL.test(tool));
@@ -329,7 +326,9 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   if (!isMade && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   const claim = CLAIMS.exec(candidate.text)?.[0];
-  if (claim && !isSeen && !worked.some(({ tried }) => SHOWS.test(tried.act.programs.join(' '))))
+  const isShown = ({ tried: { act } }: QuotedCall) =>
+    act.programs.some((program) => !(act.isCommand ? HANDS_OVER : LEAVING_TOOL).test(program));
+  if (claim && !isSeen && !worked.some(isShown))
     return `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`;
   return [];
 }

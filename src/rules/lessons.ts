@@ -109,7 +109,7 @@ const FILE_TOOL =
 
 /** What a program says of a call that it did not make or did not let end: a refusal, an interruption, a wrong use. */
 const NEVER_RAN =
-  /^(?:Exit code 1(?:30|37|43)\b|<tool_use_error>|The user doesn['’]t want|\[Request interrupted|File (?:has not been read|has been modified|does not exist|content)|String to replace|Sibling tool call|Cancelled|Permission to use |Claude requested permissions|Command timed out|aborted|(?:tool|command) execution (?:aborted|cancelled|denied)|User (?:rejected|denied|cancelled)|.{0,200}rejected by user)/i;
+  /^(?:Exit code 1(?:30|37|43)\b|<tool_use_error>(?!Blocked)|The user doesn['’]t want|\[Request interrupted|File (?:has not been read|has been modified|does not exist|content)|String to replace|Sibling tool call|Cancelled|Permission to use |Claude requested permissions|Command timed out|aborted|(?:tool|command) execution (?:aborted|cancelled|denied)|User (?:rejected|denied|cancelled)|.{0,200}rejected by user)/i;
 
 /** The last line by which a known program says what became of it, where a pipe hides its exit code. */
 const SUMMARIES: [program: RegExp, failed: RegExp, worked: RegExp][] = [

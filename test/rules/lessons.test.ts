@@ -162,6 +162,55 @@ describe('a way to another program', () => {
   });
 });
 
+test("what the agent's program blocks has failed, a word of its subject is no claim, a script's words are no command", async () => {
+  const blocked = '<tool_use_error>Blocked: sleep 180 followed by: gh pr checks</tool_use_error>';
+  const poll: Step[] = [
+    { human: 'Wait for the checks' },
+    { run: 'sleep 180; gh pr checks 5', prints: blocked, failed: true },
+    { run: 'gh pr checks 5 --watch', prints: 'all checks were successful' },
+  ];
+  const watch: Proposed = {
+    found: 'way',
+    text: 'Blocked: sleep 180 followed by gh; `gh pr checks 5 --watch` waits.',
+    evidence: [
+      ['r1', 'Blocked: sleep 180 followed by: gh pr checks'],
+      ['m2', 'gh pr checks 5 --watch'],
+    ],
+  };
+  expect(await proposed(poll, watch)).toMatchObject({ found: 'way' });
+  const push: Step[] = [
+    { human: 'Push it' },
+    { run: 'git push origin feat/complete', prints: 'To github' },
+    { says: 'Branch feat/complete holds the complete rewrite; the docs are open.' },
+  ];
+  const rewrite: Proposed = {
+    found: 'outcome',
+    text: 'Branch `feat/complete` holds the complete rewrite; the docs are open.',
+    evidence: [
+      ['m2', 'holds the complete rewrite; the docs are open'],
+      ['m1', 'git push origin feat/complete'],
+    ],
+  };
+  expect(await proposed(push, rewrite)).toMatchObject({ found: 'outcome' });
+  const script = (text: string): Step => ({ tool: 'script', input: { text }, prints: '1' });
+  const twice: Step[] = [
+    { human: 'Read the page' },
+    { ...script('const b = 2'), prints: "Identifier 'b' has already been declared", failed: true } as Step,
+    { says: 'A second const b fails.' },
+    script('(() => { const b = 1; return b })()'),
+  ];
+  const wrapped: Proposed = {
+    found: 'way',
+    text: "`script`: a second `const b` fails ('b' has already been declared), `(() => {` works.",
+    evidence: [
+      ['r1', "Identifier 'b' has already been declared"],
+      ['m3', '(() => { const b = 1; return b })()'],
+      ['m2', 'A second const b fails'],
+    ],
+  };
+  expect(await proposed(twice, wrapped)).toMatchObject({ found: 'way' });
+});
+
 const SEARCH: Step[] = [
   { human: 'Where does the invoice mail come from?' },
   { run: 'grep -rn "Invoice mail" src', prints: 'nothing' },
@@ -183,6 +232,13 @@ test('a place is kept that took three calls, and not one that one look tells or 
   const known: Step = { run: 'ls packages/letters/templates/invoice_mail.hbs', prints: 'there' };
   const late = { ...PLACE, evidence: [['r4', 'packages/letters/templates/invoice_mail.hbs']] as Proposed['evidence'] };
   expect(await proposed([asked, known, ...SEARCH.slice(1)], late)).toContain('One look tells this');
+  // Where the result is not shown, the agent says what it tells.
+  const says: Step = { says: 'It is packages/letters/templates/invoice_mail.hbs.' };
+  const said = {
+    ...PLACE,
+    evidence: [['m4', 'It is packages/letters/templates/invoice_mail.hbs']] as Proposed['evidence'],
+  };
+  expect(await proposed([...SEARCH, says], said)).toMatchObject({ found: 'place', by: 'assistant' });
 });
 
 test('of what stands in several places the one that was found last tells how long that took', async () => {
@@ -228,7 +284,25 @@ test('what an issue or a page reports is a place where the text names it', async
   const evidence: Proposed['evidence'] = [['r1', prints]];
   expect(await proposed(steps, { ...PLACE, text, evidence })).toMatchObject({ found: 'place' });
   const unnamed = 'A reporter copied it to `.cursor/plugins/local`, Cursor did not load it.';
-  expect(await proposed(steps, { ...PLACE, text: unnamed, evidence })).toContain('On this machine');
+  expect(await proposed(steps, { ...PLACE, text: unnamed, evidence })).toContain('One look tells this');
+  // What a page names is not this machine's; what a command prints here is.
+  const docs = 'Plugins load from ~/.acme/plugins';
+  const links = (run: string): Step[] => [
+    { human: 'Install it' },
+    { run, prints: docs },
+    { says: 'A link in the checkout is never read, since only ~/.acme/plugins loads.' },
+    { run: 'node link.mjs ~/.acme/plugins', prints: 'linked' },
+  ];
+  const reason: Proposed = {
+    found: 'reason',
+    text: 'A link in the checkout is never read: only `~/.acme/plugins` loads.',
+    evidence: [
+      ['m2', 'A link in the checkout is never read, since only ~/.acme/plugins loads'],
+      ['r1', docs],
+    ],
+  };
+  expect(await proposed(links('curl https://acme.dev/plugins'), reason)).toMatchObject({ found: 'reason' });
+  expect(await proposed(links('acme plugins'), reason)).toContain('On this machine');
   const read: Step[] = [{ human: 'Look at the issue' }, { run: 'cat issue-3.txt', prints }];
   expect(await proposed(read, { ...PLACE, text, evidence })).toEqual(expect.any(String));
 });
