@@ -90,10 +90,11 @@ async function openFile(path: string): Promise<Db> {
       });
       await inTurn(path, () => make.immediate());
     }
-  } finally {
+    return openSqlite(path, db);
+  } catch (error) {
     db.close();
+    throw error;
   }
-  return openSqlite(path);
 }
 
 async function openServer(url: string): Promise<Db> {

@@ -18,9 +18,8 @@ export const IF_DAMAGED =
 
 type Connection = Database.Database;
 
-/** The connections to one file; the file must be made already, with its tables (open-database.ts). */
-export function openSqlite(path: string): Db {
-  const writer = telling(path, () => connect(path));
+/** The connections to one file: `writer`, which made its tables or found them (open-database.ts), and one beside it. */
+export function openSqlite(path: string, writer: Connection): Db {
   const isFull = writer.pragma('locking_mode', { simple: true }) === 'exclusive';
   const reader = isFull ? writer : telling(path, () => connect(path));
   if (!isFull) reader.pragma('query_only = on');

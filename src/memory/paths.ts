@@ -118,7 +118,8 @@ function findCheckout(dir: string): { top: string; shared: string | null } | nul
 
 /** What a file of git's holds; null where there is none, or a directory of that name: for git, too, that is no repository. */
 function fileText(path: string): string | null {
-  return isDirectory(path) ? null : readTextNow(path);
+  // On the way up most are not there, and to look costs a tenth of a read that fails.
+  return kindOf(path) === null || isDirectory(path) ? null : readTextNow(path);
 }
 
 /** A repository without a working tree; inside of a `.git` directory the checkout around it counts. */

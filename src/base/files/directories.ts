@@ -139,7 +139,8 @@ type PathKind = 'file' | 'directory' | 'link' | 'other';
 
 /** What stands at a path itself, links not followed; null for nothing. */
 export function kindOf(path: string): PathKind | null {
-  return absentAsNull(path, () => kindOfItem(fs.lstatSync(path)));
+  const stat = absentAsNull(path, () => fs.lstatSync(path, { throwIfNoEntry: false }));
+  return stat ? kindOfItem(stat) : null;
 }
 
 /** What is in a directory, by name; null where there is no directory. */
