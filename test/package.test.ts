@@ -8,22 +8,18 @@ import { createInterface } from 'node:readline';
 import Anthropic from '@anthropic-ai/sdk';
 import { publint } from 'publint';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { sized } from './support/depth.ts';
+import { isDeep } from './support/depth.ts';
 import { processesWith } from './support/processes.ts';
 import { tempDir } from './support/temp.ts';
 
 const root = join(import.meta.dirname, '..');
-// By its place: a test runner is given a package's sources ("development"), which Node does not take from there.
-const { checkPackage, createPackageFromTarballData }: typeof import('@arethetypeswrong/core') = await import(
-  join(root, 'node_modules/@arethetypeswrong/core/dist/index.js')
-);
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const MB = 1024 * 1024;
 const packages = tempDir();
-const isQuick = sized({ quick: true, deep: false });
 const npm = (args: string[], cwd = root) =>
   execFileSync('npm', [...args, '--ignore-scripts'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 
+const deep = test.runIf(isDeep);
 let packed: string | undefined;
 /** The tarball that would be published, of the build that is there. */
 function pack(): string {
@@ -31,7 +27,11 @@ function pack(): string {
   return join(packages, packed);
 }
 
-test('the tarball is under 1.9 MB, its entries resolve with their types, and it names what it took in', async () => {
+deep('the tarball is under 1.9 MB, its entries resolve with types, and it names what it took in', async () => {
+  // By its place: a test runner is given a package's sources ("development"), which Node does not take from there.
+  const { checkPackage, createPackageFromTarballData }: typeof import('@arethetypeswrong/core') = await import(
+    join(root, 'node_modules/@arethetypeswrong/core/dist/index.js')
+  );
   const tarball = pack();
   const bytes = readFileSync(tarball);
   expect(bytes.length).toBeLessThan(1.9 * MB);
@@ -46,7 +46,7 @@ test('the tarball is under 1.9 MB, its entries resolve with their types, and it 
 });
 
 // The compiler takes longer than all else.
-test.skipIf(isQuick)('its types are whole for a program that has nothing but what is installed with it', () => {
+deep('its types are whole for a program that has nothing but what is installed with it', () => {
   const dir = tempDir();
   const modules = join(dir, 'node_modules');
   mkdirSync(join(modules, 'nocturne'), { recursive: true });
@@ -79,7 +79,7 @@ function install() {
   return { prefix, home, modules, env, run };
 }
 
-test.skipIf(isQuick)(
+deep(
   'installed where nothing else is: under 52 MB and 30 packages, remembers, and says which package is not there for what is asked',
   () => {
     const { home, modules, run } = install();
@@ -115,38 +115,35 @@ test.skipIf(isQuick)(
   },
 );
 
-test.skipIf(isQuick)(
-  'installed where nothing else is, a dream that the SDK asks of serve ends within 30 s',
-  async () => {
-    const { prefix, home, env: plain, run } = install();
-    const env = { ...plain, NOCTURNE_MODEL: 'offline' };
-    const { key } = JSON.parse(run(['keys', 'create', '--name', 'test', '--json']).stdout) as { key: string };
-    const server = spawn(join(prefix, 'bin/nocturne'), ['serve', '--port', '0', '--json'], {
-      ...{ cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] },
-    });
-    onTestFinished(() => {
-      server.kill();
-      for (const pid of processesWith(`HOME=${home}`).keys()) if (pid !== server.pid) process.kill(pid);
-    });
-    const [line] = await once(createInterface(server.stdout), 'line');
-    const { url } = JSON.parse(line) as { url: string };
-    const { beta } = new Anthropic({ apiKey: key, baseURL: url });
-    const { id } = await beta.memoryStores.create({ name: 'notes' });
-    const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${id}`, {
-      ...{ method: 'POST', headers: { 'x-api-key': key } },
-      body: JSON.stringify([{ role: 'user', content: 'Please remember: we deploy on Fridays only.' }]),
-    });
-    const session = (await answer.json()) as { id: string };
-    const dream = await beta.dreams.create({
-      inputs: [
-        { type: 'memory_store', memory_store_id: id },
-        { type: 'sessions', session_ids: [session.id] },
-      ],
-      model: 'offline',
-    });
-    await vi.waitUntil(async () => (await beta.dreams.retrieve(dream.id)).ended_at !== null, {
-      ...{ timeout: 30_000, interval: 200 },
-    });
-    expect(await beta.dreams.retrieve(dream.id)).toMatchObject({ status: 'completed', error: null });
-  },
-);
+deep('installed where nothing else is, a dream that the SDK asks of serve ends within 30 s', async () => {
+  const { prefix, home, env: plain, run } = install();
+  const env = { ...plain, NOCTURNE_MODEL: 'offline' };
+  const { key } = JSON.parse(run(['keys', 'create', '--name', 'test', '--json']).stdout) as { key: string };
+  const server = spawn(join(prefix, 'bin/nocturne'), ['serve', '--port', '0', '--json'], {
+    ...{ cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] },
+  });
+  onTestFinished(() => {
+    server.kill();
+    for (const pid of processesWith(`HOME=${home}`).keys()) if (pid !== server.pid) process.kill(pid);
+  });
+  const [line] = await once(createInterface(server.stdout), 'line');
+  const { url } = JSON.parse(line) as { url: string };
+  const { beta } = new Anthropic({ apiKey: key, baseURL: url });
+  const { id } = await beta.memoryStores.create({ name: 'notes' });
+  const answer = await fetch(`${url}/nocturne/v1/sessions?memory_store_id=${id}`, {
+    ...{ method: 'POST', headers: { 'x-api-key': key } },
+    body: JSON.stringify([{ role: 'user', content: 'Please remember: we deploy on Fridays only.' }]),
+  });
+  const session = (await answer.json()) as { id: string };
+  const dream = await beta.dreams.create({
+    inputs: [
+      { type: 'memory_store', memory_store_id: id },
+      { type: 'sessions', session_ids: [session.id] },
+    ],
+    model: 'offline',
+  });
+  await vi.waitUntil(async () => (await beta.dreams.retrieve(dream.id)).ended_at !== null, {
+    ...{ timeout: 30_000, interval: 200 },
+  });
+  expect(await beta.dreams.retrieve(dream.id)).toMatchObject({ status: 'completed', error: null });
+});

@@ -31,9 +31,8 @@ export function temporary(): Record<string, string> {
   }
 }
 
-/** What is asked of memory in PostgreSQL, too; `deep PATH`: in the deep run alone. */
+/** What is asked of memory in PostgreSQL, too, in the deep run. */
 const ON_POSTGRES = readFileSync(join(HERE, 'on-postgres.txt'), 'utf8').split('\n').filter(Boolean);
-const isDeepOnly = (line: string) => line.startsWith('deep ');
 
 /**
  * Some files compute, others start processes and queues and wait more than they compute: so there are twice as many at once as
@@ -52,16 +51,14 @@ export function projects(of: string[], { isDeep = false } = {}) {
     maxWorkers: 4,
     env: temporary(),
   };
-  const onPostgres = isDeep
-    ? ON_POSTGRES.filter((line) => isDeepOnly(line) || of.includes(line)).map((line) => line.replace('deep ', ''))
-    : ON_POSTGRES.filter((line) => !isDeepOnly(line));
   const include = (paths: string[]) => paths.map((path) => `test/${path}`);
   const isMeant = process.env.FAST ? (path: string) => !isSystem(path) : () => true;
   const onEngine = (name: string, paths: string[], env = {}) => ({
     extends: true as const,
     test: { ...shared, name, include: include(paths.filter(isMeant)), env: { ...shared.env, ...env } },
   });
-  return [onEngine('sqlite', of), onEngine('postgres', onPostgres, { NOCTURNE_TEST_ENGINE: 'postgres' })];
+  if (!isDeep) return [onEngine('sqlite', of)];
+  return [onEngine('sqlite', of), onEngine('postgres', ON_POSTGRES, { NOCTURNE_TEST_ENGINE: 'postgres' })];
 }
 
 /** These wait more than they compute, for locks, leases, browsers and processes. */

@@ -6,10 +6,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type ForkedAgent, type ForkOptions, forkAgent } from '../../src/agent/forked.ts';
 import { agentRequest, recordingPorts } from '../support/agent-ports.ts';
 import { testModel } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { isDeep, waysTaken } from '../support/depth.ts';
 import { calls, says } from '../support/messages-server.ts';
 import { isRunning } from '../support/processes.ts';
 import { COMPILED, until } from '../support/run.ts';
+
+const deep = test.runIf(isDeep);
 
 const limits: ForkOptions = {
   wallMs: 25_000,
@@ -93,20 +95,23 @@ test.for(TOO_MUCH)(
   },
 );
 
-test('a child is let go after its last run, after its time, when there are too many, and when all is closed', async () => {
-  const few = children({ runs: 2 });
-  const pids = [await few.pidOf('/a'), await few.pidOf('/a'), await few.pidOf('/a')].map(({ pid }) => pid);
-  expect(pids[1]).toBe(pids[0]);
-  expect(pids[2]).not.toBe(pids[0]);
-  const idle = children({ idleMs: 50 });
-  const { pid: late } = await idle.pidOf('/a');
-  await until(() => !isRunning(late));
-  const [a, b, c] = [await few.pidOf('/b'), await few.pidOf('/c'), await few.pidOf('/d')];
-  await until(() => !isRunning(a.pid));
-  expect([b, c].map(({ pid }) => isRunning(pid))).toEqual([true, true]);
-  few.agent.close();
-  await until(() => !isRunning(b.pid) && !isRunning(c.pid));
-});
+deep(
+  'a child is let go after its last run, after its time, when there are too many, and when all is closed',
+  async () => {
+    const few = children({ runs: 2 });
+    const pids = [await few.pidOf('/a'), await few.pidOf('/a'), await few.pidOf('/a')].map(({ pid }) => pid);
+    expect(pids[1]).toBe(pids[0]);
+    expect(pids[2]).not.toBe(pids[0]);
+    const idle = children({ idleMs: 50 });
+    const { pid: late } = await idle.pidOf('/a');
+    await until(() => !isRunning(late));
+    const [a, b, c] = [await few.pidOf('/b'), await few.pidOf('/c'), await few.pidOf('/d')];
+    await until(() => !isRunning(a.pid));
+    expect([b, c].map(({ pid }) => isRunning(pid))).toEqual([true, true]);
+    few.agent.close();
+    await until(() => !isRunning(b.pid) && !isRunning(c.pid));
+  },
+);
 
 test('by default none is kept', async () => {
   const { pidOf } = children({ maxIdle: undefined });
@@ -120,7 +125,7 @@ function builtAgent(options: Partial<ForkOptions> = {}): ForkedAgent {
   return agent;
 }
 
-test('what one run was told, asked, answered and refused is in no later request of the same child, which serves twenty runs and no more', async () => {
+deep('what one run was told and asked is in no later request of the child, which serves twenty runs', async () => {
   const word = 'pomegranate';
   const model = await testModel((_, call) =>
     call === 1 ? calls('record_entries', { entries: [word] }) : says('Done.'),

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sized } from '../support/depth.ts';
+import { isDeep } from '../support/depth.ts';
 import { tempDir } from '../support/temp.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -72,10 +72,11 @@ function typesOf(copy: string): string {
   });
 }
 
-test('a format that is added as docs/dev/adding-a-format.md says is read, and what the person said is found', () => {
+const deep = test.runIf(isDeep);
+
+deep('a format that is added as docs/dev/adding-a-format.md says is read', () => {
   const copy = followed();
-  // The compiler takes longer than all else.
-  if (sized({ quick: false, deep: true })) expect(typesOf(copy)).toBe('');
+  expect(typesOf(copy)).toBe('');
   const [session = '', , found] = nocturne(
     copy,
     ['why', 'toy-session.jsonl', '--json'],

@@ -5,13 +5,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type TestAppOptions, testApp } from '../support/app.ts';
-import { sized, waysTaken } from '../support/depth.ts';
+import { isDeep, sized, waysTaken } from '../support/depth.ts';
 import { claudeSays, type FakeProgram, fakeProgram, type Order } from '../support/fake-program.ts';
 import { areGone } from '../support/processes.ts';
 import { run, start, stop, until, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
+
+const deep = test.runIf(isDeep);
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -81,7 +83,7 @@ test('what waits for the turn of another is ended, too, and starts no program', 
   expect(fake.starts()).toHaveLength(1);
 });
 
-test('a pause ends it soon; the work waits as paused, and goes on when the pause is over', async () => {
+deep('a pause ends it soon; the work waits as paused, and goes on when the pause is over', async () => {
   const { fake, environment, ...testing } = await withProgram({ hangs: true });
   await runHere(['learn', '--later', aTranscript()], environment);
   const worker = start(['worker', '--once'], environment);
@@ -132,7 +134,7 @@ test('where the process that leads its group is killed, it is ended, and the wor
   await areEnded(fake);
 });
 
-test('a child of it that left its group, and holds its pipes, keeps nobody waiting', async () => {
+deep('a child of it that left its group, and holds its pipes, keeps nobody waiting', async () => {
   const { fake, app } = await withProgram({ ...NOTHING, leavesMs: 60_000 });
   const since = performance.now();
   expect(await app.extract({ transcript: aTranscript(), ended: true })).toMatchObject({

@@ -11,13 +11,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import type { Output } from '../../src/tools/mcp-server.ts';
 import type { TestApp } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { isDeep, waysTaken } from '../support/depth.ts';
 import { openApp, rowsIn } from '../support/doors.ts';
 import { type Called, connect, connectHere, treeHash } from '../support/mcp.ts';
 import type { Rows } from '../support/rows.ts';
 import { DOOR } from '../support/run.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
 import { dirWith, tempDir } from '../support/temp.ts';
+
+const deep = test.runIf(isDeep);
 
 const HOSTS =
   '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
@@ -52,7 +54,7 @@ async function worked<T>(
   }
 }
 
-test.each(['2026', 'before'] as const)(
+test.each(waysTaken(['2026', 'before'] as const, 1))(
   'a client nobody here wrote (protocol: %s) lists and calls all six tools',
   async (era) => {
     const dir = dirWith({ 'hosts.md': HOSTS });
@@ -424,7 +426,7 @@ test.for(NO_MESSAGES)('what is no message is told of in one line (%#)', async (e
   expect((await said).split('\n').length).toBeLessThan(5);
 });
 
-test('a client that closes its end right behind its requests is answered all the same', async () => {
+deep('a client that closes its end right behind its requests is answered all the same', async () => {
   const { environment } = world();
   dirWith({ 'hosts.md': HOSTS }, environment.NOCTURNE_MEMORY_DIR);
   const child = spawn(process.execPath, [DOOR, 'mcp'], { env: environment });

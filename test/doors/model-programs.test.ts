@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { findProgram } from '../../src/worker/model-programs.ts';
 import { type TestApp, type TestAppOptions, testApp } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { isDeep, waysTaken } from '../support/depth.ts';
 import { enqueueExtract } from '../support/doors.ts';
 import { workSession } from '../support/due-work.ts';
 import {
@@ -23,6 +23,8 @@ import {
 import { runHere } from '../support/run-here.ts';
 import { aSession, RULE, type SessionFile } from '../support/session-file.ts';
 import { tempDir } from '../support/temp.ts';
+
+const deep = test.runIf(isDeep);
 
 const DAY = '2026-11-21';
 
@@ -215,7 +217,7 @@ test('what waits for a login is worked as soon as there is one', async () => {
   expect(fake.starts()).toHaveLength(1);
 });
 
-test('a login that ends in the middle of a night keeps the rest waiting, without an attempt', async () => {
+deep('a login that ends in the middle of a night keeps the rest waiting, without an attempt', async () => {
   const { fake, ...testing } = await withProgram();
   fake.answers(claudeSays({ entries: [] }), claudeFails('Failed to authenticate. API Error: 401', 401));
   expect(await learn(testing, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
@@ -269,7 +271,7 @@ test.each(waysTaken(FAILURES))(
   },
 );
 
-test('a refusal of its model counts what it used', async () => {
+deep('a refusal of its model counts what it used', async () => {
   const { fake, ...testing } = await withProgram();
   fake.answers({ ...claudeSays('violates our Usage Policy', { is_error: true, stop_reason: 'refusal' }), code: 1 });
   expect(await learn(testing, another())).toMatchObject({ outcome: 'failed', error: { code: 'refusal' } });
@@ -304,7 +306,7 @@ test('by a key it is counted in money, at the price of the model that answered, 
   expect(stdout).not.toContain('plan');
 });
 
-test('by a key it is bounded by the price of the dearest model that it may choose', async () => {
+deep('by a key it is bounded by the price of the dearest model that it may choose', async () => {
   const { fake, ...testing } = await withProgram({ settings: { dayMoneyUsd: 0.3 } });
   fake.is({ status: LOGGED_IN_BY_KEY });
   expect(await learn(testing, another())).toMatchObject({
@@ -352,7 +354,7 @@ test('a program that is gone from where set-up found it is looked up again, whic
   expect(found.login).toEqual({ isLoggedIn: true, paidBy: 'plan', said: 'claude.ai (max)' });
 });
 
-test('a directory of its name, and what cannot be read of a key, do not matter to a program', async () => {
+deep('a directory of its name, and what cannot be read of a key, do not matter to a program', async () => {
   const fake = fakeProgram('claude');
   const other = tempDir();
   mkdirSync(join(other, 'claude'));
@@ -364,7 +366,7 @@ test('a directory of its name, and what cannot be read of a key, do not matter t
   expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'nothing-worth-keeping' });
 });
 
-test('what is remembered of a login counts no longer than its files stay as they are, and holds no token', async () => {
+deep('what is remembered of a login counts no longer than its files stay as they are, and holds no token', async () => {
   const token = 'sk-ant-oat01-made-up';
   const { fake, ...testing } = await withProgram({ variables: { CLAUDE_CODE_OAUTH_TOKEN: token } });
   await learn(testing, another());

@@ -4,13 +4,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { isDeep, waysTaken } from '../support/depth.ts';
 import { calls, type MessagesRequest } from '../support/messages-server.ts';
 import { agentsOf } from '../support/processes.ts';
 import { run, runJson, start, stop, until, whileRuns } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
 import { workerHere } from '../support/worker-here.ts';
+
+const deep = test.runIf(isDeep);
 
 /** Queues of a test's own: `lockIsOver` tells whether the lock of a wake-up that is worked ran out, by the server's clock. */
 const queues = {
@@ -81,7 +83,7 @@ test('a session that two commands and two workers extract at once is committed o
   await expectOneCommit(testing, 1);
 });
 
-test('sessions of one directory are worked side by side: as many agents and model requests as the concurrency', async () => {
+deep('sessions of one directory are worked side by side, as many as the concurrency', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const model = await testModel(async (request) => {
     await held;

@@ -14,10 +14,12 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
 import { type TestApp, testApp } from '../support/app.ts';
-import { sized, waysTaken } from '../support/depth.ts';
+import { isDeep, sized, waysTaken } from '../support/depth.ts';
 import { run } from '../support/run.ts';
 import { runHere } from '../support/run-here.ts';
 import { aSession } from '../support/session-file.ts';
+
+const deep = test.runIf(isDeep);
 
 const MEGABYTES = sized({ quick: 96, deep: 200 });
 const SIZE = MEGABYTES * 2 ** 20;
@@ -142,7 +144,7 @@ test.for(FILES)(
   },
 );
 
-test('what is too large and does not hold the secret keeps no redaction from being done', async () => {
+deep('what is too large and does not hold the secret keeps no redaction from being done', async () => {
   const testing = await testApp();
   await testing.app.remember(testing.store, { text: `The box says ${SECRET}.`, type: 'project' });
   makeHuge(join(testing.dir, 'MEMORY.md'), '# Memory\n');

@@ -20,7 +20,7 @@ import { tempDir } from '../support/temp.ts';
 import { ACTS, BY_HAND } from './one-life.ts';
 import { stateNow } from './state-now.ts';
 
-const EVERY = Number(process.env.KILLED_EVERY ?? sized({ quick: 400, deep: 50 }));
+const EVERY = Number(process.env.KILLED_EVERY ?? sized({ quick: 800, deep: 50 }));
 const LIFE = join(import.meta.dirname, 'one-life.ts');
 const STEPS = join(import.meta.dirname, 'killing-steps.ts');
 const SAID = [

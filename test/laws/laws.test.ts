@@ -8,7 +8,7 @@ import { ENGINES, openWorld, skipped } from '../support/memory-world.ts';
 import { broken } from './laws.ts';
 import { type Lived, type Step, type StepKind, step } from './lived-plan.ts';
 
-const CASES = Number(process.env.LAWS ?? sized({ quick: 3, deep: 25 }));
+const CASES = Number(process.env.LAWS ?? sized({ quick: 2, deep: 25 }));
 const KINDS: StepKind[] = [
   ...(['learn', 'learn', 'learn', 'dream', 'dream', 'write-by-hand', 'reword-by-hand', 'move-by-hand'] as const),
   ...(['delete-by-hand', 'branch', 'switch', 'undo', 'undo', 'undo-the-undo', 'forget', 'redact', 'restore'] as const),

@@ -4,12 +4,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { served } from '../server/served.ts';
-import { sized } from '../support/depth.ts';
+import { isDeep, sized } from '../support/depth.ts';
 import { append, elsewhere, idOf, know, saidIn, write } from './beside-page.ts';
 import { hasBrowser, useBrowser, visit } from './browser.ts';
 import { enter, OURS } from './enter.ts';
 
-const browser = useBrowser();
+const isSeen = hasBrowser && isDeep;
+const browser = isSeen ? useBrowser() : () => expect.fail('no browser');
 
 const MS = sized({ quick: 500, deep: 10_000 });
 /** What each of them does at least, however long that takes. */
@@ -68,7 +69,7 @@ test('what is done on the page is told to its other tabs, also where no row tell
   expect(await ask()).not.toBe(before);
 });
 
-describe.skipIf(!hasBrowser)('in a browser', () => {
+describe.skipIf(!isSeen)('in a browser', () => {
   test('a tab that slept shows what changed meanwhile, also of costs and pauses, and says when nocturne is gone', async () => {
     const world = await asking();
     const { page, context, go, tab } = await visit(browser(), world);
@@ -114,7 +115,7 @@ test('what the page, a worker and an editor write at once is all there, and the 
   const headers = { ...OURS, origin: url, cookie };
   const topic = `${url}/memory/${idOf(world)}/topic/${PATH}`;
   const field = (html: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
-  const reader = hasBrowser ? await visit(browser(), { app, url }) : null;
+  const reader = isSeen ? await visit(browser(), { app, url }) : null;
   const ends = performance.now() + MS;
   const counts = { page: 0, editor: 0, worker: 0 };
   const isOver = () => performance.now() > ends && Object.values(counts).every((count) => count >= CHANGES);
@@ -174,7 +175,7 @@ test('what the page, a worker and an editor write at once is all there, and the 
     }
   };
   await Promise.all([asPage(), asEditor(), asWorker(), asReader()]);
-  if (hasBrowser) expect(late.length).toBeGreaterThan(1);
+  if (isSeen) expect(late.length).toBeGreaterThan(1);
   // What nobody told the page is seen at its next look, two seconds later; one that waits for its own reload comes far later.
   expect(Math.max(0, ...late)).toBeLessThan(15_000);
   await app.dream(store, {});

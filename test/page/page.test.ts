@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SEED, sized, waysTaken } from '../support/depth.ts';
+import { isDeep, SEED, sized, waysTaken } from '../support/depth.ts';
 import { ON_POSTGRES } from '../support/temp.ts';
 import { editOutside, lookedAt, putAt, teamDir, textAt } from './beside-page.ts';
 import { hasBrowser, useBrowser, useVisit } from './browser.ts';
@@ -28,8 +28,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
   const visitor = useVisit(browser, world);
   // What is done in several tabs, and what is edited and taken back: in the quick size one of each, by the seed.
   const tabsTaken = waysTaken(['line', 'topic', 'many'] as const);
-  const takenBack = waysTaken(['line', 'topic'] as const);
-  const lessUsual = waysTaken(['gone', 'shared'] as const);
+  const usual = waysTaken(['line', 'topic', 'gone', 'shared'] as const);
 
   test('each of the seven views shows what is in the memory', async () => {
     const { page, memory, go, problems, asked } = visitor();
@@ -135,7 +134,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
   });
 
   // PICTURES=keep takes new ones for the README.
-  test('the pictures of the README are what the page looks like, each under 150 kB', async () => {
+  test.runIf(isDeep)('the pictures of the README are what the page looks like, each under 150 kB', async () => {
     const { page, memory, go } = visitor();
     await page.setViewportSize(PICTURE);
     await go(`/memory/${memory}/topic/${TOPIC}`);
@@ -150,9 +149,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       expect(png.length).toBeLessThan(150_000);
       expect(sizeOf(png)).toEqual(PICTURE);
     };
-    for (const colorScheme of isKept
-      ? schemes
-      : sized<readonly (typeof schemes)[number][]>({ quick: [], deep: schemes })) {
+    for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme });
       check(await page.screenshot(isKept ? { path: nameOf(colorScheme) } : {}));
     }
@@ -161,7 +158,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  test.skipIf(!takenBack.includes('line'))(
+  test.skipIf(!usual.includes('line'))(
     'a line is edited in place, a topic pinned and a line forgotten, and the word that appears takes each back',
     async () => {
       const { page, memory, go } = visitor();
@@ -195,7 +192,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     },
   );
 
-  test.skipIf(!takenBack.includes('topic'))(
+  test.skipIf(!usual.includes('topic'))(
     "a topic's description and body are edited in place on a phone by keys alone, and the word that appears takes it back",
     async () => {
       const { page, memory, go } = visitor();
@@ -311,7 +308,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     },
   );
 
-  test.skipIf(!lessUsual.includes('gone'))(
+  test.skipIf(!usual.includes('gone'))(
     'a topic that is gone once it is saved is not written, and what was typed is shown; one of other bytes is for an editor',
     async () => {
       const { page, memory, go } = visitor();
@@ -349,7 +346,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     },
   );
 
-  test.skipIf(!lessUsual.includes('shared'))(
+  test.skipIf(!usual.includes('shared'))(
     "a topic is shared with the team's memory of its repository, and the word that appears takes that back",
     async () => {
       const { page, memory, go } = visitor();

@@ -17,10 +17,10 @@ import { tempDir } from '../support/temp.ts';
 import { enter, OURS } from './enter.ts';
 import { fillMemory } from './filled.ts';
 
-const WAYS = sized({ quick: 100, deep: 800 });
+const WAYS = sized({ quick: 40, deep: 800 });
 
 /** How many pages are looked at, at most. */
-const PAGES = sized({ quick: 100, deep: 700 });
+const PAGES = sized({ quick: 40, deep: 700 });
 
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
@@ -136,9 +136,9 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
     ...{
       topics: count,
       lines: 4,
-      sessions: sized({ quick: 40, deep: 100 }),
+      sessions: sized({ quick: 15, deep: 100 }),
       nights: 3,
-      proposals: sized({ quick: 20, deep: 60 }),
+      proposals: sized({ quick: 8, deep: 60 }),
       transcripts: tempDir(),
     },
     says: (kind, n) =>

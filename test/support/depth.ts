@@ -1,8 +1,8 @@
 // Two sizes of the long tests: a seeded, smaller one in `npm test`, the long one in `npm run test:deep`, which runs only
 // the files that use this one. Both sizes test the same sentence.
 
-/** Set by vitest.deep.config.ts. */
-const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
+/** Set by vitest.deep.config.ts. What costs much beside what else tests its sentence is asked in the long size alone. */
+export const isDeep = process.env.NOCTURNE_TEST_DEPTH === 'deep';
 
 export function sized<T>({ quick, deep }: { quick: T; deep: T }): T {
   return isDeep ? deep : quick;

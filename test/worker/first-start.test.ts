@@ -18,6 +18,7 @@ import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { openApp } from '../../src/worker/compose.ts';
 import { served as serve, work } from '../server/served.ts';
 import { testModel } from '../support/app.ts';
+import { isDeep } from '../support/depth.ts';
 import { copyHome, MADE_BY, type OldHome } from '../support/old-homes.ts';
 import { noPostgres, ownDatabase } from '../support/own-database.ts';
 import { jsonHere, runHere } from '../support/run-here.ts';
@@ -255,7 +256,7 @@ test('a server goes on: its keys, stores and versions, sessions that were sent, 
   await goesOn(copyHome('server'), MADE_BY.server);
 });
 
-test(`a database that machines shared is taken in, once ${noPostgres}`, async ({ skip }) => {
+test.runIf(isDeep)(`a database that machines shared is taken in, once ${noPostgres}`, async ({ skip }) => {
   skip(noPostgres !== '');
   const database = await ownDatabase({ isNew: true });
   onTestFinished(() => database.drop());

@@ -21,13 +21,8 @@ import {
 } from './files.ts';
 
 export function isDirectory(path: string): boolean {
-  try {
-    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  } catch (error) {
-    // A path that none can have, as a stranger's record may hold.
-    if (isAbsence(error)) return false;
-    throw storageError('look at', path, error);
-  }
+  // A path that none can have, as a stranger's record may hold, is absent, too.
+  return absentAsNull(path, () => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) ?? false;
 }
 
 /** The paths of all regular files under `dir`, relative to it, with `/`, sorted; links are not followed. */

@@ -37,7 +37,7 @@ const PLACES: [string, (line: string) => { prompt?: string; steps: Step[] }][] =
 describe.each(PLACES)('%s', (place, put) => {
   test('of 100 forms of secrets at least 97 reach neither the model nor the disk', async () => {
     const random = seeded(5);
-    const every = sized({ quick: 3, deep: 1 });
+    const every = sized({ quick: 9, deep: 1 });
     const from = seeded(place.length).below(every);
     const secrets = tokensOfAll(random).filter((_, at) => at % every === from);
     const session = sessionFile(tempDir());
@@ -60,10 +60,10 @@ describe.each(PLACES)('%s', (place, put) => {
   });
 });
 
-// Each costs a look through all that nocturne keeps, so the small size takes a seeded twentieth.
+// Each costs a look through all that nocturne keeps, so the small size takes a seeded sixtieth.
 test('nocturne redact --match takes each of them out of a memory that holds it', async () => {
   const { app, store, dir, home } = await testApp();
-  const every = sized({ quick: 20, deep: 1 });
+  const every = sized({ quick: 60, deep: 1 });
   const from = seeded(7).below(every);
   const secrets = tokensOfAll(seeded(6)).filter((_, at) => at % every === from);
   const topic = (name: string, lines: string[]) =>

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { redact } from '../../../src/base/secrets/redact-text.ts';
 import { testApp, testModel } from '../../support/app.ts';
-import { SEED, sized } from '../../support/depth.ts';
+import { SEED, sized, waysTaken } from '../../support/depth.ts';
 import { says } from '../../support/messages-server.ts';
 import { seeded } from '../../support/random.ts';
 import {
@@ -73,7 +73,7 @@ function expectStopped(cases: SecretCase[], left: SecretCase[]): void {
   for (const [, { stopped, all }] of kinds) expect(stopped / all, told).toBeGreaterThanOrEqual(0.9);
 }
 
-describe.each(Object.entries(CHANNELS))('%s', (_, add) => {
+describe.each(waysTaken(Object.entries(CHANNELS)))('%s', (_, add) => {
   test('at least 97 of 100 secrets are not in what a model is shown, and 90 of each kind', async () => {
     const model = await testModel(() => says('Nothing worth keeping.'));
     const { app } = await testApp({ server: model, settings: { excerptTokens: 60_000 } });
