@@ -346,10 +346,7 @@ export function readEnding(reply: BetaMessage, request: { model: string; maxOutp
       if (wantsTools) throw fail('calls tools but says it has ended.');
       return 'done';
     case 'max_tokens':
-      throw fail(
-        `was cut at ${request.maxOutputTokens} output tokens.`,
-        'Raise maxOutputTokens in config.json of the nocturne home.',
-      );
+      throw fail(`was cut at ${request.maxOutputTokens} output tokens.`, 'Another model may say it in fewer words.');
     case 'model_context_window_exceeded':
       throw new AppError(
         'oversize',

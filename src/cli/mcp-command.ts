@@ -1,5 +1,5 @@
 // mcp: the memory for every MCP client, over stdin and stdout, which carries the protocol alone, until stdin ends, or at SIGTERM or SIGINT;
-// and which memories it serves: what the command was given, else the settings, else the project's own, read-only.
+// and which memories it serves: what the command was given, else the project's own, read-only.
 // Promises: at most eight, each with a name of its own, and none in two ways that could undo each other; what cannot be is an AppError
 // `bad-input` that names the store. Nothing is opened or made before a client asks; a directory that may be written is made into a
 // memory by the first change, and one that is there by the first look.
@@ -7,13 +7,12 @@
 import { basename, resolve, sep } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/server';
 import type { Config } from '../base/config/config.ts';
-import type { McpStore } from '../base/config/settings.ts';
 import { AppError, describeError } from '../base/errors.ts';
 import { canonicalPath, isDirectory, isStoreId } from '../base/files/directories.ts';
 import type { By } from '../memory/commit.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { checkedDir } from '../memory/paths.ts';
-import { MEMORY_SCOPES, type MemoryScope, memoryDirFor, scopeDir } from '../memory/places.ts';
+import { MEMORY_SCOPES, memoryDirFor, scopeDir } from '../memory/places.ts';
 import { noteUses } from '../memory/recall/recall.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
 import type { AnsweringTransport, AttachedStore, ToolCall } from '../tools/mcp-server.ts';
@@ -30,7 +29,7 @@ const mcp: CommandSpec<{ store?: string[]; json?: boolean }> = {
     [
       '--store <name=path[:rw]>',
       'a memory directory, or project, user or local; repeatable, at most 8; read-only without :rw ' +
-        "(default: mcpStores of the settings, else the project's memory, read-only)",
+        "(default: the project's memory, read-only)",
       { parse: (value, before) => [...((before as string[] | undefined) ?? []), value] },
     ],
   ],
@@ -119,38 +118,31 @@ const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
 
 /** `given` are the values of `--store`, each `name=path` or `name=scope`, with `:rw` behind it where it may be written. */
 export function attachedStores(config: Config, { given, cwd }: { given: string[]; cwd: string }): AttachedStore[] {
-  const named = given.length > 0 ? given.map((value) => readOption(value, config)) : config.mcpStores;
   const project = { name: 'project', dir: memoryDirFor(config, { cwd }), access: 'read_only' } as const;
-  const stores = named.map((store) => ({ ...store, dir: dirOf(config, { store, cwd }) }));
-  const attached = (stores.length > 0 ? stores : [project]).map((store: Omit<McpStore, 'path'> & { dir: string }) => ({
-    name: store.name,
-    description: store.description ?? null,
+  const named = given.map((value) => readOption(value, { config, cwd }));
+  const attached = (named.length > 0 ? named : [project]).map((store) => ({
+    ...store,
+    description: null,
     dir: isStoreId(store.dir, config) ? store.dir : canonicalPath(store.dir),
-    access: store.access,
-    instructions: store.instructions ?? null,
+    instructions: null,
   }));
   refuseUnfit(attached);
   return attached;
 }
 
-function readOption(value: string, config: Config): McpStore {
+function readOption(value: string, { config, cwd }: { config: Config; cwd: string }) {
   const [, name, place, mode] = /^([^=]+)=(.+?)(?::(rw|ro))?$/.exec(value) ?? [];
   if (name === undefined || place === undefined) {
     throw new AppError('bad-input', `--store ${JSON.stringify(value)} is not name=path.`, {
       remedy: 'For example --store notes=~/notes/memory, or --store project=project:rw.',
     });
   }
-  const access = mode === 'rw' ? 'read_write' : 'read_only';
-  const isScope = (word: string): word is MemoryScope => MEMORY_SCOPES.some((scope) => scope === word);
-  if (isScope(place)) return { name, scope: place, access };
-  return { name, path: /^~/.test(place) || isStoreId(place, config) ? place : resolve(place), access };
-}
-
-function dirOf(config: Config, { store, cwd }: { store: McpStore; cwd: string }): string {
-  const { name, path, scope } = store;
-  if (path !== undefined && isStoreId(path, config)) return path;
-  if (path !== undefined) return checkedDir({ path, from: `the store ${JSON.stringify(name)}` }, config.userDir);
-  return scopeDir(config, { memory: scope ?? 'project', cwd });
+  const access = mode === 'rw' ? ('read_write' as const) : ('read_only' as const);
+  const scope = MEMORY_SCOPES.find((each) => each === place);
+  if (scope) return { name, dir: scopeDir(config, { memory: scope, cwd }), access };
+  if (isStoreId(place, config)) return { name, dir: place, access };
+  const path = /^~/.test(place) ? place : resolve(place);
+  return { name, dir: checkedDir({ path, from: `the store ${JSON.stringify(name)}` }, config.userDir), access };
 }
 
 function refuseUnfit(stores: AttachedStore[]): void {
@@ -177,7 +169,7 @@ function isIn(dir: string, other: string): boolean {
 
 function refusal({ name }: AttachedStore, problem: string): AppError {
   return new AppError('bad-input', `The store ${JSON.stringify(name)} cannot be attached: ${problem}.`, {
-    remedy: 'Change mcpStores in config.json of the nocturne home, or the --store options.',
+    remedy: 'Change the --store options.',
   });
 }
 

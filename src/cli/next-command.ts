@@ -73,7 +73,7 @@ function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, definition, c
     parts.flatMap(({ part, of }) => whysOf(part).map(([why = '', what = '']) => [why, what + of])),
   );
   if (itself && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
-  const limit = `no room in ${config.recallTokens} tokens (recallTokens)`;
+  const limit = `no room in ${config.recallTokens} tokens`;
   tell(
     'Left out',
     parts.flatMap(({ part, of }) => leftOf(part).map((what) => [limit, what + of])),

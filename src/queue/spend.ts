@@ -198,7 +198,7 @@ async function settleCall(
 function beyondJob({ jobTokens }: Ceilings, is: { used: number; reserved: number; tokens: number }): AppError {
   const found = `${is.used} used, ${is.reserved} reserved, ${is.tokens} asked for`;
   return new AppError('job-ceiling', `The job's ceiling of ${jobTokens} tokens would be passed: ${found}.`, {
-    remedy: 'Raise jobTokens in config.json of the nocturne home.',
+    remedy: 'What it committed stays and the rest waits.',
   });
 }
 

@@ -213,8 +213,7 @@ async function cancel(id: string, { deps }: Asker): Promise<void> {
 
 function refuseModel({ id, speed }: { id: string; speed?: string | null }, { config }: Call['deps']): void {
   if (speed === 'fast') throw invalid('model: its speed can only be standard.');
-  const models = config.serverModels ?? [config.model];
-  if (!models.includes(id)) throw invalid(`model: it is none of ${models.join(', ')}.`);
+  if (id !== config.model) throw invalid(`model: it is not ${config.model}, the configured one.`);
   const isCounted = !needsKey(id) || config.dayMoneyUsd === undefined || priceOf(id, config.prices);
   if (isCounted) return;
   throw invalid(`model: ${id} has no price, and what a day may cost is limited.`);

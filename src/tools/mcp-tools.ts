@@ -277,8 +277,7 @@ const PLACEHOLDER = '[redacted:';
 
 function readOnly({ name }: Pick<AttachedStore, 'name'>): AppError {
   return new AppError('refused', `The store ${JSON.stringify(name)} is read-only; nothing was changed.`, {
-    remedy:
-      'Ask the person for access read_write in mcpStores of the settings, for :rw behind --store, or for a key that may write.',
+    remedy: 'Ask the person for :rw behind --store, or for a key that may write.',
   });
 }
 

@@ -28,8 +28,7 @@ export async function modelWorld(
   mkdirSync(project);
   const server = await startLoopback(play);
   onTestFinished(() => server.close());
-  const agentArguments = { codex: codexArguments(server.url) };
-  writeFiles(home, { '.nocturne/config.json': { model: name, agentArguments, ...settings }, ...files });
+  writeFiles(home, { '.nocturne/config.json': { model: name, ...settings }, ...files });
   const sessions = join(home, '.claude/projects', project.replaceAll(/[^a-zA-Z0-9]/g, '-'));
   mkdirSync(sessions, { recursive: true });
   const session = aSession(FACTS, { dir: sessions, cwd: project });
@@ -43,6 +42,7 @@ export async function modelWorld(
     OPENAI_API_KEY: 'sk-key-of-the-environment',
     CODEX_API_KEY: 'sk-key-of-the-environment',
     CLAUDECODE: '1',
+    NOCTURNE_FIXED: JSON.stringify({ agentArguments: { codex: codexArguments(server.url) } }),
   };
   const logIn = (login: Record<string, object> = LOGINS[name]) => writeFiles(home, login);
   if (!Object.keys(LOGINS[name]).some((path) => path in files)) logIn();

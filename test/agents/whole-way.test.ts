@@ -63,10 +63,8 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       const agent = AGENTS[name];
       mkdirSync(project);
       writeFiles(home, { ...agent.files({ url: server.url, project }), ...LOGINS[name] });
-      if (name === 'codex') {
-        // Its session goes to loopback by its configuration, which counts in no run of ours.
-        writeFiles(home, { '.nocturne/config.json': { agentArguments: { codex: codexArguments(server.url) } } });
-      }
+      // Its session goes to loopback by its configuration, which counts in no run of ours.
+      const fixed = { agentArguments: { codex: codexArguments(server.url) } };
       // A user manager that takes what it is told.
       writeFiles(home, { 'bin/systemctl': '#!/bin/sh\n' });
       chmodSync(join(home, 'bin/systemctl'), 0o755);
@@ -74,7 +72,7 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       const environment: Environment = {
         ...{ HOME: home, PATH: path, LANG: 'C.UTF-8', TZ: 'UTC' },
         ...(name === 'codex'
-          ? agent.environment(server.url)
+          ? { ...agent.environment(server.url), NOCTURNE_FIXED: JSON.stringify(fixed) }
           : { ANTHROPIC_BASE_URL: server.url, DISABLE_AUTOUPDATER: '1' }),
       };
       const setup = await exec(join(nocturne, 'nocturne'), ['setup', '--yes', name], {

@@ -21,7 +21,7 @@ const SAID =
 /** How each is called, in this order. A code that is not 0 says what is to be expected of a home so new. */
 const CALLS: Record<string, (string | number)[][]> = {
   doctor: [['doctor', '--no-online', 3]],
-  config: [['config'], ['config', 'recallPrompts'], ['config', 'quietMs', '31']],
+  config: [['config'], ['config', 'recallPrompts'], ['config', 'concurrency', '3']],
   '': [[]],
   dream: [['dream', '--dry-run'], ['dream'], ['dream', '--later']],
   learn: [

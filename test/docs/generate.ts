@@ -203,7 +203,7 @@ function settingsPage(): string {
       comments.get(name) ?? '',
     ]);
   const all = rows(schema);
-  const { forgetDays, mcpStores } = schema.properties ?? {};
+  const { forgetDays } = schema.properties ?? {};
   return `${[
     '# Settings',
     GENERATED,
@@ -214,9 +214,6 @@ function settingsPage(): string {
     table(all.filter(([name]) => !isForEveryDay(name))),
     '## forgetDays',
     table(rows(forgetDays ?? {})),
-    '## Each of mcpStores',
-    'Needs either `path` or `scope`.',
-    table(rows(mcpStores?.items ?? {})),
     '## prices',
     'Each value is `{ "input", "cacheRead", "cacheWrite", "output" }`, in US dollars per million tokens. Built in are:',
     pricesTable(),

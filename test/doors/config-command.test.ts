@@ -47,14 +47,14 @@ test('it shows what is not as by default, and of one setting value, default and 
     ['excludedPaths', ['~/a'], []],
     ['forgetDays.project', 30, 365],
   ]);
-  const one = await runHere(['config', 'quietMs'], environment);
+  const one = await runHere(['config', 'planRequests'], environment);
   expect(one).toMatchObject({ code: 0, stderr: '' });
   expect(one.stdout).toMatch(
-    /^quietMs: 1800000 \(default\)\n {2}A transcript that was quiet .*\n {2}Takes: integer, at least 0\.\n$/,
+    /^planRequests: 100 \(default\)\n {2}Requests a day that agents.*\n {2}Takes: integer, at least 0\.\n$/,
   );
   expect((await runHere(['config'], aHome().environment)).stdout).toContain('All settings have their defaults.');
-  const mistyped = await runHere(['config', 'quietM'], environment);
-  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean quietMs?') });
+  const mistyped = await runHere(['config', 'planRequest'], environment);
+  expect(mistyped).toMatchObject({ code: 1, stderr: expect.stringContaining('Did you mean planRequests?') });
 });
 
 test('the password of an address is not shown', async () => {

@@ -25,9 +25,8 @@ const HOSTS =
   '---\nname: hosts\ndescription: Where things run\ntype: reference\n---\n\n- Staging is alpha.\n- 本番は東京。\n';
 const SECRET = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
 
-function world(settings: object = {}) {
+function world() {
   const home = tempDir();
-  writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
   const environment = {
     PATH: process.env.PATH ?? '',
     HOME: home,
@@ -297,25 +296,18 @@ test('a memory that is read counts as used where the store may be written', asyn
   expect((await uses(kept)).size).toBe(0);
 });
 
-test('eight stores are served with their instructions; a ninth is refused by name, and so is one instruction too long', async () => {
-  const named = (count: number) =>
-    Array.from({ length: count }, (_, nth) => ({ name: `store ${nth}`, path: tempDir(), description: `Of ${nth}` }));
-  const { environment } = world({
-    mcpStores: named(8).map((store) => ({ ...store, instructions: 'x'.repeat(4_096) })),
-  });
-  const { client, call } = await connectHere([], environment);
+test('eight stores are served; a ninth is refused by name', async () => {
+  const named = (count: number) => Array.from({ length: count }, (_, nth) => `store ${nth}=${tempDir()}`);
+  const { environment } = world();
+  const { client, call } = await connectHere(named(8), environment);
   for (let nth = 0; nth < 8; nth++) {
-    expect(client.getInstructions()).toContain(`- \`store ${nth}\` (read_only): Of ${nth}\n  ${'x'.repeat(4_096)}`);
+    expect(client.getInstructions()).toContain(`- \`store ${nth}\` (read_only)`);
     expect((await call('memory_list', { store: `store ${nth}` })).isError).toBe(false);
   }
-  expect(await runHere(['mcp'], world({ mcpStores: named(9) }).environment)).toMatchObject({
+  const nine = named(9).flatMap((store) => ['--store', store]);
+  expect(await runHere(['mcp', ...nine], environment)).toMatchObject({
     ...{ code: 1, stdout: '' },
     stderr: expect.stringContaining('"store 8" cannot be attached: at most 8'),
-  });
-  const tooLong = named(1).map((store) => ({ ...store, instructions: 'x'.repeat(4_097) }));
-  expect(await runHere(['mcp'], world({ mcpStores: tooLong }).environment)).toMatchObject({
-    ...{ code: 1, stdout: '' },
-    stderr: expect.stringMatching(/mcpStores\[0\]\.instructions: .*4097 characters; at most 4096 are allowed/),
   });
 });
 
@@ -347,18 +339,14 @@ test('without stores the memory of the project is served, read-only, and none is
   expect(existsSync(join(home, '.claude'))).toBe(false);
 });
 
-test.each<[object[], string[], string]>([
-  [[{ name: 'a' }], [], 'needs either a path or a scope'],
-  [[{ name: 'a', path: '/srv/x', scope: 'user' }], [], 'needs either a path or a scope'],
-  [[{ name: 'a', path: '/srv/x', access: 'write' }], [], 'mcpStores[0].access'],
-  [[{ name: 'a', path: 'x' }], [], 'it is relative'],
-  [[], ['--store', 'a=/srv/x', '--store', 'a=/srv/y'], '/srv/x has that name already'],
-  [[], ['--store', 'a=/srv/x', '--store', 'b=/srv/x:rw'], '"a" is the same directory'],
-  [[], ['--store', 'a=/srv/x', '--store', 'b=/srv/x/y:rw'], 'contain each other'],
-  [[], ['--store', '/srv/x'], 'is not name=path'],
-  [[], ['--store', 'a=/'], 'the root of the file system'],
-])('mcpStores %j and mcp %j are refused', async (mcpStores, args, words) => {
-  const ended = await runHere(['mcp', ...args], world({ mcpStores }).environment);
+test.each<[string[], string]>([
+  [['--store', 'a=/srv/x', '--store', 'a=/srv/y'], '/srv/x has that name already'],
+  [['--store', 'a=/srv/x', '--store', 'b=/srv/x:rw'], '"a" is the same directory'],
+  [['--store', 'a=/srv/x', '--store', 'b=/srv/x/y:rw'], 'contain each other'],
+  [['--store', '/srv/x'], 'is not name=path'],
+  [['--store', 'a=/'], 'the root of the file system'],
+])('mcp %j is refused', async (args, words) => {
+  const ended = await runHere(['mcp', ...args], world().environment);
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
 });
 

@@ -83,7 +83,7 @@ test('next says why each line is told, and what is left out and why', async () =
   expect(stdout).toContain('list of topics, 4 of 4 lines\tMEMORY.md\n');
   expect(stdout).toContain('how you want things done\treleases.md\n');
   expect(stdout).toContain('new, in no topic yet\tThe audit begins in May.\n');
-  expect(stdout).toContain('no room in 500 tokens (recallTokens)\tthe end of staging.md\n');
+  expect(stdout).toContain('no room in 500 tokens\tthe end of staging.md\n');
   expect(stdout).toMatch(/^shares .*port.*\tStaging listens on port 5433\.$/m);
   expect(stdout).toContain('told at the start\tCut the release on Fridays only.\n');
 });

@@ -155,11 +155,10 @@ test('a key of one store finds no word of another: not by its ids, not by ids of
 });
 
 test('what a dream is asked for is checked before it is one: inputs, model, speed, price, rights', async () => {
-  const settings = { serverModels: ['offline', 'unpriced'], dayMoneyUsd: 1 };
-  const at = await served({ app: { settings } });
+  const at = await served();
   const client = await at.client();
   const { id } = await client.sdk.beta.memoryStores.create({ name: 'notes' });
-  const good = asking(id, ['sesn_a'], { model: 'offline' });
+  const good = asking(id, ['sesn_a'], { model: 'test-model' });
   const [store, sessions] = good.inputs;
   const updating = { output_behavior: { type: 'update_existing', memory_store_id: 'memstore_b' } };
   const refused: [object, RegExp][] = [
@@ -167,9 +166,8 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
     [{ inputs: [store, store] }, /exactly one/],
     [{ inputs: [store, { type: 'sessions', session_ids: [] }] }, /session_ids/],
     [{ inputs: [store, { type: 'sessions', session_ids: ['sesn_a', 'sesn_a'] }] }, /twice/],
-    [{ model: 'another' }, /none of offline, unpriced/],
-    [{ model: 'unpriced' }, /no price/],
-    [{ model: { id: 'offline', speed: 'fast' } }, /standard/],
+    [{ model: 'another' }, /not test-model, the configured one/],
+    [{ model: { id: 'test-model', speed: 'fast' } }, /standard/],
     [{ instructions: '' }, /instructions/],
     [{ instructions: 'x'.repeat(4_097) }, /instructions/],
     [{ more: 1 }, /unknown key .*more/],
@@ -179,12 +177,17 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
     const error = await client.sdk.beta.dreams.create({ ...good, ...wrong } as DreamCreateParams).catch((each) => each);
     expect([error instanceof BadRequestError, error.message]).toEqual([true, expect.stringMatching(message)]);
   }
+  const dear = await served({ app: { settings: { dayMoneyUsd: 1 }, variables: { NOCTURNE_MODEL: 'unpriced' } } });
+  const { sdk } = await dear.client();
+  const other = await sdk.beta.memoryStores.create({ name: 'notes' });
+  const unpriced = sdk.beta.dreams.create(asking(other.id, ['sesn_a'], { model: 'unpriced' }));
+  await expect(unpriced).rejects.toThrow(/no price/);
   const reading = (await at.client({ rights: ['read', 'dream'], stores: [id] })).sdk.beta;
   const inPlace = { ...good, output_behavior: { type: 'update_existing', memory_store_id: id } } as DreamCreateParams;
   await expect(reading.dreams.create(inPlace)).rejects.toBeInstanceOf(PermissionDeniedError);
   expect(sessions).toMatchObject({ type: 'sessions' });
-  const made = await reading.dreams.create({ ...good, model: { id: 'offline', speed: null }, instructions: null });
-  expect(made).toMatchObject({ model: { id: 'offline' }, instructions: null, output_behavior: { type: 'create_new' } });
+  const made = await reading.dreams.create({ ...good, model: { id: 'test-model', speed: null }, instructions: null });
+  expect(made).toMatchObject({ model: { id: 'test-model' }, instructions: null, output_behavior: { type: 'create_new' } });
 });
 
 test('a session comes in any form that is read here, grows by what follows, and keeps nothing that is private or secret', async () => {

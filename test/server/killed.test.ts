@@ -1,8 +1,6 @@
 // Clients that write at once while servers are killed in the middle, one on its files and two with homes of their own on one
 // database: what was acknowledged is there, nothing is there twice, and each walk is whole. And a store that another holds.
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { APIConnectionError, ConflictError, InternalServerError } from '@anthropic-ai/sdk';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/base/config/config.ts';
@@ -139,9 +137,8 @@ interface Served {
 
 /** A home of its own. */
 async function machineOf(databaseUrl?: string): Promise<Environment> {
-  const environment = await machine(databaseUrl ? { NOCTURNE_DATABASE_URL: databaseUrl } : {});
-  writeFileSync(join(environment.NOCTURNE_HOME, 'config.json'), JSON.stringify({ leaseMs: LEASE_MS }));
-  return environment;
+  const fixed = { NOCTURNE_FIXED: JSON.stringify({ leaseMs: LEASE_MS }) };
+  return machine(databaseUrl ? { ...fixed, NOCTURNE_DATABASE_URL: databaseUrl } : fixed);
 }
 
 async function serve(environment: Environment): Promise<Served> {

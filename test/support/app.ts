@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runAgent as loopInProcess } from '../../src/agent/loop.ts';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
-import type { FIXED } from '../../src/base/config/settings.ts';
+import { FIXED } from '../../src/base/config/settings.ts';
 import { openApp, storeOf } from './doors.ts';
 import { type MessagesServer, type Script, startMessagesServer } from './messages-server.ts';
 import { ownDatabase } from './own-database.ts';
@@ -40,15 +40,27 @@ export const environmentIn = (home: string, more: Environment = {}): Environment
   ...{ NOCTURNE_QUEUE_URL: '', NOCTURNE_ZONE: 'UTC', NOCTURNE_NOW: '2026-11-21T02:00:00Z', ...more },
 });
 
+/** What of these is a setting, and what no setting changes. */
+export function apart(given: object): { fixed: object; settings: object } {
+  const { fixed = [], settings = [] } = Object.groupBy(Object.entries(given), ([name]) =>
+    Object.hasOwn(FIXED, name) ? 'fixed' : 'settings',
+  );
+  return { fixed: Object.fromEntries(fixed), settings: Object.fromEntries(settings) };
+}
+
 export type TestApp = Awaited<ReturnType<typeof testApp>>;
 
 /** Where the memory of a home is kept, where that is PostgreSQL. */
 const databases = new Map<string, string>();
+/** What no setting changes, as it was given with a home. */
+const fixedIn = new Map<string, string>();
 
 export async function testApp(options: TestAppOptions = {}) {
   const [home, dir] = [options.home ?? tempDir(), options.dir ?? tempDir()];
   if (!ON_POSTGRES && options.home === undefined) await giveTables(home);
-  if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(options.settings));
+  const { fixed, settings } = apart({ ...options.settings, ...options.fixed });
+  if (options.settings || options.fixed) fixedIn.set(home, JSON.stringify(fixed));
+  if (options.settings) writeFileSync(join(home, 'config.json'), JSON.stringify(settings));
   const isOwn = ON_POSTGRES && !databases.has(home);
   const database = isOwn ? await ownDatabase() : undefined;
   if (database) databases.set(home, database.url);
@@ -56,13 +68,14 @@ export async function testApp(options: TestAppOptions = {}) {
   const environment = environmentIn(home, {
     NOCTURNE_HOME: home,
     NOCTURNE_MEMORY_DIR: dir,
+    NOCTURNE_FIXED: fixedIn.get(home),
     ...(url && { NOCTURNE_DATABASE_URL: url }),
     ...(options.now !== undefined && { NOCTURNE_NOW: options.now }),
     ...asking(options.server ?? (await scriptedModel())),
     ...options.variables,
   });
   const runAgent = options.isForked ? undefined : loopInProcess;
-  const config = { ...(await loadConfig({}, environment)), ...options.fixed };
+  const config = await loadConfig({}, environment);
   const app = await openApp(config, { runAgent });
   (options.whenDone ?? onTestFinished)(async () => {
     await app.close();

@@ -146,7 +146,7 @@ async function besideIt(old: OldHome, environment: Environment) {
   const inner = { ...environment, NOCTURNE_HOME: join(old.home, 'next') };
   mkdirSync(meadow, { recursive: true });
   mkdirSync(inner.NOCTURNE_HOME, { recursive: true });
-  writeFileSync(join(inner.NOCTURNE_HOME, 'config.json'), '{ "dayTokens": 400000, "recallTokens": 900 }');
+  writeFileSync(join(inner.NOCTURNE_HOME, 'config.json'), '{ "dayTokens": 400000, "planRequests": 900 }');
   const session = sessionFile(meadow, { id: '55555555-2222-4333-8444-555555555555', cwd: '/home/kim/meadow' });
   for (const said of ['Always mow on Fridays.', 'Never water at noon.']) session.add(said);
   const memory = join(meadow, 'memory');

@@ -170,7 +170,7 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
   }
   if (status !== undefined && status >= 500) return fail('server-error', 'is not able to answer now');
   if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'takes no request of this length');
-  if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Raise maxOutputTokens in config.json of the nocturne home.');
+  if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Another model may say it in fewer words.');
   if (status !== undefined || INVALID.test(said)) return fail('bad-reply', 'did not take the request');
   return fail('server-error', 'could not answer');
 }

@@ -105,6 +105,7 @@ export async function loadConfig(
   const claudeDir = resolve(env.CLAUDE_CONFIG_DIR || join(userDir, '.claude'));
   return {
     ...FIXED,
+    ...fixedFrom(env.NOCTURNE_FIXED),
     ...file,
     ...timesFrom(file, file.baseUrl ?? env.ANTHROPIC_BASE_URL),
     ...memoryDirFrom(given.memoryDir, { env, databaseUrl }),
@@ -279,6 +280,11 @@ function zoneFrom(value: string | undefined): string | undefined {
   throw new AppError('bad-input', `NOCTURNE_ZONE is ${JSON.stringify(value)}, which is no time zone.`, {
     remedy: 'Use a name like Europe/Berlin.',
   });
+}
+
+/** For tests alone: other values of what no setting changes. */
+function fixedFrom(value: string | undefined): Partial<Fixed> {
+  return value ? (JSON.parse(value) as Partial<Fixed>) : {};
 }
 
 /** `NOCTURNE_NOW` makes time stand still, for tests and for reproducing a run. */

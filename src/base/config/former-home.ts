@@ -9,7 +9,7 @@ import { parseWithComments } from '../text/json.ts';
 
 const DATABASE = 'nocturne.db';
 const SETTINGS = 'config.json';
-const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'jobTokens', 'planRequests'];
+const CEILINGS = ['dayTokens', 'dayMoneyUsd', 'planRequests'];
 
 /** Whether it is a home of `next` that moved up: schedules and agents' settings may name it still. */
 export function hasMovedUp(home: string): boolean {

@@ -9,32 +9,6 @@ import { isObject, parseWithComments } from '../text/json.ts';
 import { didYouMean } from '../text/wording.ts';
 import { isZone } from '../time.ts';
 
-/** Instructions of one attached store. */
-const MAX_INSTRUCTIONS_CHARACTERS = 4_096;
-
-const mcpStoreSchema = z
-  .strictObject({
-    /** How clients name it. */
-    name: z.string().min(1),
-    /** What is in it. */
-    description: z.string().max(1_024).optional(),
-    /** The memory directory, absolute or from `~/`. */
-    path: z.string().min(1).optional(),
-    /** Whose memory, in place of a path. */
-    scope: z.enum(['project', 'user', 'local']).optional(),
-    /** Whether clients may write. */
-    access: z.enum(['read_only', 'read_write']).default('read_only'),
-    /** How clients should use it. */
-    instructions: z
-      .string()
-      .refine((text) => text.length <= MAX_INSTRUCTIONS_CHARACTERS, {
-        error: ({ input }) =>
-          `${(input as string).length} characters; at most ${MAX_INSTRUCTIONS_CHARACTERS} are allowed`,
-      })
-      .optional(),
-  })
-  .refine(({ path, scope }) => (path === undefined) !== (scope === undefined), 'needs either a path or a scope');
-
 const dollars = z.number().min(0);
 const priceSchema = z.strictObject({ input: dollars, cacheRead: dollars, cacheWrite: dollars, output: dollars });
 
@@ -64,22 +38,10 @@ export const settingsSchema = z
     databaseUrl: z.string().optional(),
     /** When a resident worker dreams: a cron pattern in `zone`. */
     dreamCron: z.string().default('30 3 * * *'),
-    /** After a session's last news its extraction waits so long: the transcript may lag behind. */
-    debounceMs: z.int().min(0).default(10_000),
-    /** News of a session that goes on are extracted no more often than this. */
-    throttleMs: z.int().min(0).default(300_000),
-    /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
-    leaseMs: z.int().min(1_000).default(60_000),
     /** Model requests that one worker has under way at once; half as many sessions more are made ready meanwhile. */
     concurrency: z.int().min(1).max(64).default(2),
-    /** Output tokens per model call. */
-    maxOutputTokens: z.int().min(256).default(8_000),
-    /** Tokens of transcript that one extraction is shown; longer sessions are split. */
-    excerptTokens: z.int().min(500).default(12_000),
     /** What the extractor continues: an excerpt, or the request that a transcript holds, whose prompt cache is warm. */
     fork: z.enum(['excerpt', 'prefix']).default('excerpt'),
-    /** Tokens one job may send and receive, all its requests together. */
-    jobTokens: z.int().min(1).default(1_000_000),
     /** Tokens all jobs of all memories may use in a day: input, cached and output. */
     dayTokens: z.int().min(0).default(5_000_000),
     /** US dollars all jobs of all memories may cost in a day, for models with a price; none: no such limit. */
@@ -96,29 +58,17 @@ export const settingsSchema = z
         z.strictObject({ path: z.string().min(1), environment: z.record(z.string(), z.string()).default({}) }),
       )
       .default({}),
-    /** Further arguments for such a program, by its name. */
-    agentArguments: z.partialRecord(programNames, z.array(z.string())).default({}),
     /** US dollars per million tokens by model id; before the built-in list prices. */
     prices: z.record(z.string(), priceSchema).default({}),
-    /** Jobs in a row without progress after which no model is asked for a while. */
-    breakerAfter: z.int().min(1).default(5),
     /**
      * How long one request to the model may take, to the end of its reply; default: 240,000, of a model on this machine
      * (`ANTHROPIC_BASE_URL` on `localhost`, `127.0.0.1` or `[::1]`) 1,200,000.
      */
     requestMs: z.int().min(100).max(86_400_000).optional(),
-    /** A transcript that was quiet so long has ended. */
-    quietMs: z.int().min(0).default(1_800_000),
     /** Hooks and sweeps take up sessions that no person sat at, too: `claude -p`, the Agent SDK, `codex exec`. */
     nonInteractive: z.boolean().default(false),
-    /** Models that a dream over HTTP may ask for; default: the configured one. */
-    serverModels: z.array(z.string().min(1)).min(1).optional(),
-    /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
-    sessionDays: z.int().min(1).default(30),
     /** Versions of files, and what undo needs, are kept so long; the end of a dream drops what is older. */
     versionDays: z.int().min(1).default(90),
-    /** Bytes that one memory may grow to; daily logs and the index are not counted. */
-    memoryBytes: z.int().min(1_024).default(102_400),
     /** A program and its arguments that print the model's key, where neither the environment nor the key file has one. */
     keyCommand: z.array(z.string().min(1)).min(1).optional(),
     /**
@@ -152,20 +102,11 @@ export const settingsSchema = z
     team: z.enum(['off', 'read', 'write']).default('read'),
     /** What a dream would change waits for `nocturne review`. */
     review: z.boolean().default(false),
-    /**
-     * What `nocturne mcp` serves where it is given no `--store`: up to eight memory directories, each by a path (absolute,
-     * or `~/`) or a scope; none: the project's, read-only.
-     */
-    mcpStores: z.array(mcpStoreSchema).default([]),
-    /**
-     * Tokens that one recall may cost, all of it, by an estimate that leaves room for its error.
-     */
-    recallTokens: z.int().min(500).default(16_000),
     /** Where a session begins or is resumed, the agent shows you one line: what was recalled, learned, and waits for review. */
     sessionSign: z.boolean().default(true),
     /**
      * With each prompt a session is given what is near to it, in a rare word, a path or a topic's name, and it was not shown yet, up to 1,000 tokens, within 300 ms
-     * (`NOCTURNE_PROMPT_MS`) or nothing. After a change run `nocturne setup` again, which adds the agents' hook or takes it out; `nocturne doctor` says where that was not done.
+     * or nothing. After a change run `nocturne setup` again, which adds the agents' hook or takes it out; `nocturne doctor` says where that was not done.
      */
     recallPrompts: z.boolean().default(true),
     /**
@@ -207,6 +148,30 @@ export const FIXED = {
   versionsKept: 10,
   /** In one directory. */
   maxMemories: 20_000,
+  /** What one memory may grow to; daily logs and the index are not counted. */
+  memoryBytes: 102_400,
+  /** After a session's last news its extraction waits so long: the transcript may lag behind. */
+  debounceMs: 10_000,
+  /** News of a session that goes on are extracted no more often than this. */
+  throttleMs: 300_000,
+  /** A transcript that was quiet so long has ended. */
+  quietMs: 1_800_000,
+  /** How long the lease of a process that cannot be seen to be dead outlasts its last renewal. */
+  leaseMs: 60_000,
+  /** Jobs in a row without progress after which no model is asked for a while. */
+  breakerAfter: 5,
+  /** Output tokens per model call. */
+  maxOutputTokens: 8_000,
+  /** Tokens of transcript that one extraction is shown; longer sessions are split. */
+  excerptTokens: 12_000,
+  /** Tokens one job may send and receive, all its requests together. */
+  jobTokens: 1_000_000,
+  /** Tokens that one recall may cost, by an estimate that leaves room for its error. */
+  recallTokens: 16_000,
+  /** Sessions that were sent over HTTP, or to the database that machines share, are kept so many days. */
+  sessionDays: 30,
+  /** Further arguments for an agent's program as the model. */
+  agentArguments: {} as Partial<Record<'claude-code' | 'codex', string[]>>,
   totalMemoryBytes: 100 * 1024 * 1024,
 };
 
@@ -216,13 +181,14 @@ export const FORMER: Record<string, string> = {
   dreamMinEntries: 'always 1',
   wallMs: 'a minute and five times requestMs',
   jobWallMs: 'half an hour, or wallMs where that is longer',
+  mcpStores: 'what --store of nocturne mcp names',
+  serverModels: 'the configured model',
   telemetry: 'on where the environment sets OTEL_*',
 };
 
 // Written so, a published declaration spells them out and needs no zod.
 export const defaultSettings = () => settingsSchema.parse({});
 export type Settings = ReturnType<typeof defaultSettings>;
-export type McpStore = Settings['mcpStores'][number];
 
 /** Where the settings are. */
 export function settingsPath(home: string): string {

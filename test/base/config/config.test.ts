@@ -39,10 +39,10 @@ test.each([
 
 test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
   const home = tempDir();
-  writeFileSync(join(home, 'config.json'), '{ "throttelMs": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
+  writeFileSync(join(home, 'config.json'), '{ "planRequest": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
-    message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is no setting; throttelMs is no setting.`,
-    remedy: 'Did you mean throttleMs? Correct or remove it.',
+    message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is no setting; planRequest is no setting.`,
+    remedy: 'Did you mean planRequests? Correct or remove it.',
   });
 });
 

@@ -1,7 +1,7 @@
 // Settings that no test of a feature sets in config.json: that each does what its line says.
 
 import { expect, test } from 'vitest';
-import { insert, newId } from '../../../src/db/sql.ts';
+import { insert } from '../../../src/db/sql.ts';
 import { type TestApp, testApp, testModel } from '../../support/app.ts';
 import { workUntilIdle } from '../../support/doors.ts';
 import { laterApp } from '../../support/due-work.ts';
@@ -10,32 +10,6 @@ import { aSession } from '../../support/session-file.ts';
 import { transcriptOf } from '../../support/transcripts.ts';
 
 const NOTE = (name: string, text: string) => `---\nname: ${name}\ndescription: A note\ntype: project\n---\n${text}\n`;
-
-test('maxOutputTokens is what a request may answer with', async () => {
-  const server = await testModel([says('Nothing.')]);
-  const { app } = await testApp({ server, settings: { maxOutputTokens: 321 } });
-  await app.extract({ transcript: aSession().path, ended: true });
-  expect(server.requests.map((each) => each.max_tokens)).toEqual([321]);
-});
-
-test('memoryBytes is what one file may hold', async () => {
-  const { app } = await testApp({ settings: { memoryBytes: 1_024 } });
-  const files = app.files(await app.memoryFor());
-  const by = { job: newId('job'), actor: { kind: 'api', id: null } } as const;
-  const write = (bytes: number) => files.write(by, { path: 'note.md', text: NOTE('note', 'x'.repeat(bytes)) });
-  await write(500);
-  await expect(write(1_000)).rejects.toThrow('a memory may have 1024');
-});
-
-test('recallTokens is what a session is told at most', async () => {
-  const lines = Array.from({ length: 60 }, (_, n) => `- The shed number ${n} is painted in a colour of its own.`);
-  const told = async (settings: object) => {
-    const { store, nocturne } = await testApp({ settings });
-    await store.write({ actor: 'user' }, { path: 'sheds.md', text: NOTE('sheds', lines.join('\n')) });
-    return (await nocturne('next')).stdout.length;
-  };
-  expect(await told({ recallTokens: 500 })).toBeLessThan((await told({})) / 2);
-});
 
 test('databaseUrl is where memory is looked for', async () => {
   const settings = { databaseUrl: 'postgres://127.0.0.1:1/none' };

@@ -9,6 +9,7 @@ import { openDatabase } from '../../../src/db/open-database.ts';
 import { setCeilings } from '../../../src/queue/spend.ts';
 import { ApiKeys, RIGHTS } from '../../../src/server/api-keys.ts';
 import { noOwnRedis, ownRedis } from '../../queue/own-redis.ts';
+import { apart } from '../../support/app.ts';
 import { seeded } from '../../support/random.ts';
 import { type Client, clientOf } from './client.ts';
 import { type Looks, looksInto } from './counted.ts';
@@ -75,10 +76,11 @@ export async function standingFleet(options: StandingOptions): Promise<Standing>
       ...{ ANTHROPIC_API_KEY: model.key, ANTHROPIC_BASE_URL: model.url },
       ...(redis && { NOCTURNE_QUEUE_URL: redis.url }),
     };
-    const settings = {
+    const { fixed, settings } = apart({
       ...{ dayTokens: PLENTY, breakerAfter: 1_000, requestMs: 15_000, maxOutputTokens: 2_000 },
       ...{ debounceMs: 0, throttleMs: 0, ...options.settings },
-    };
+    });
+    environment.NOCTURNE_FIXED = JSON.stringify(fixed);
     const home = await homeOf(databaseUrl, root);
     ends.push(() => home.close());
     const keys: string[] = [];
