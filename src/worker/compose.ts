@@ -167,7 +167,10 @@ export async function openApp(given: Config, parts: Parts = {}): Promise<App> {
     const row = await (db.engine === 'sqlite'
       ? memories.ofDirectory(place, { scope, name, isLook })
       : memories.ofPlace(place, { scope, name }));
-    if (root !== null && scope === 'project' && isByProject(config)) await noteOrigin(db, row, { root, config });
+    // What leads to a memory from elsewhere says nothing of it.
+    const isOwn = row.dir === null || row.dir === canonicalPath(place);
+    if (root !== null && isOwn && scope === 'project' && isByProject(config))
+      await noteOrigin(db, row, { root, config });
     return row;
   };
   const memoryFor = async ({ cwd, isLook }: At & { isLook?: boolean } = {}) => {
