@@ -187,7 +187,11 @@ test('what a dream is asked for is checked before it is one: inputs, model, spee
   await expect(reading.dreams.create(inPlace)).rejects.toBeInstanceOf(PermissionDeniedError);
   expect(sessions).toMatchObject({ type: 'sessions' });
   const made = await reading.dreams.create({ ...good, model: { id: 'test-model', speed: null }, instructions: null });
-  expect(made).toMatchObject({ model: { id: 'test-model' }, instructions: null, output_behavior: { type: 'create_new' } });
+  expect(made).toMatchObject({
+    model: { id: 'test-model' },
+    instructions: null,
+    output_behavior: { type: 'create_new' },
+  });
 });
 
 test('a session comes in any form that is read here, grows by what follows, and keeps nothing that is private or secret', async () => {
