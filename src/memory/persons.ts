@@ -2,6 +2,7 @@
 // `userName` names, else whoever the memory's first session is of; somebody is someone else where no session has signs of both.
 // Promises: a session without a sign is the user's.
 
+import { hash } from 'node:crypto';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { TriedCall } from '../rules/lessons.ts';
 import { isOfMachine } from './text/topic.ts';
@@ -35,6 +36,9 @@ const OF_ONE = /-by: [^<\n]{0,80}<[^>\s]+@|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}
 
 const FIRST_SESSIONS = 20;
 const keyOf = (memory: string) => `signs:${memory}`;
+/** As signs are compared and kept: of an address no letter is. */
+const plain = (sign: string) =>
+  sign.includes('@') ? hash('sha256', sign.toLowerCase()).slice(0, 16) : sign.toLowerCase();
 
 /** Signs that one session had, pair by pair. */
 async function signPairs(sql: Sql, memory: string): Promise<string[][]> {
@@ -42,7 +46,8 @@ async function signPairs(sql: Sql, memory: string): Promise<string[][]> {
 }
 
 /** Keeps that a session had both signs. */
-export async function joinSigns(sql: Sql, memory: string, pair: string[]): Promise<void> {
+export async function joinSigns(sql: Sql, memory: string, signs: string[]): Promise<void> {
+  const pair = signs.map(plain);
   const known = await signPairs(sql, memory);
   if (known.some((each) => each.join() === pair.join())) return;
   await keepSetting(sql, keyOf(memory), JSON.stringify([...known, pair]));
@@ -56,14 +61,14 @@ export async function userOf(sql: Sql, memory: string, userName: readonly string
   );
   const first = rows.flatMap(({ cwd }) => homeName(cwd) ?? []).slice(0, 1);
   const names = userName.length > 0 ? userName : first;
-  const own = new Set(names.map((name) => name.toLowerCase()));
-  const pairs = (await signPairs(sql, memory)).map((pair) => pair.map((sign) => sign.toLowerCase()));
+  const own = new Set(names.map(plain));
+  const pairs = await signPairs(sql, memory);
   // What is joined to one of theirs may join another.
   for (let before = -1; before < own.size; ) {
     before = own.size;
     for (const pair of pairs) if (pair.some((sign) => own.has(sign))) for (const sign of pair) own.add(sign);
   }
-  const isUsers = (signs: readonly string[]) => own.size === 0 || signs.some((sign) => own.has(sign.toLowerCase()));
+  const isUsers = (signs: readonly string[]) => own.size === 0 || signs.some((sign) => own.has(plain(sign)));
   /** Null: they are the user's, or there are none. */
   const otherBy = (signs: readonly string[]) => (isUsers(signs) ? null : (signs[0] ?? null));
   return { name: names[0], otherBy };

@@ -72,7 +72,9 @@ test('one person on two machines stays one: by the same home, by the author of t
   };
   await isKims(await sixSessions([KIM, '/Users/kim/work/orchard']), '/Users/kim/work/orchard');
   const asked = { calls: 'Bash', input: { command: 'git config user.email' }, result: 'kim@orchard.example\n' };
-  await isKims(await sixSessions([KIM, SAM], { steps: [asked] }));
+  const joined = await sixSessions([KIM, SAM], { steps: [asked] });
+  await isKims(joined);
+  expect(JSON.stringify(await joined.app.db.all('select value from setting'))).not.toContain('orchard.example');
   await isKims(await sixSessions([KIM, SAM], { settings: { userName: ['kim', 'sam'] } }));
 });
 
