@@ -124,7 +124,7 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
   if (pairs.length === 0)
-    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good' : `${sayCall(worked[0] as QuotedCall)} is none of these`}. Quote one that is, or leave it out.`;
+    return `evidence: a way needs a later call of the same program or file that its tool marks as good; of another program only soon after, where the error says that the first is missing and the text names it. ${worked.length === 0 ? 'No quoted call is marked as good' : `${JSON.stringify(worked[0]?.tried.act.does.slice(0, 80))} is none of these`}. Quote one that is, or leave it out.`;
   const pair = pairs.find(({ error, good }) => error.tried.act.does !== good.tried.act.does);
   if (!pair)
     return 'found: the same call worked later, so that it is no other way. What was changed between may be a reason.';
@@ -159,14 +159,9 @@ const isCommand = (value: string) => /\s/.test(value) && programsIn(value).lengt
 
 /** Whether a text names a file or a program of a call. */
 function nameIn(text: string, { files, programs }: Act): boolean {
-  const names = [
-    ...files.map((file) => file.split(/[/\\]/).at(-1) ?? file),
-    ...programs.flatMap((each) => [each, each.split(' ')[0] as string]),
-  ];
-  return names.some((name) => name.length > 1 && text.includes(name));
+  const names = [...files.map((file) => file.split(/[/\\]/).at(-1)), ...programs.map((each) => each.split(' ')[0])];
+  return names.some((name = '') => name.length > 1 && text.includes(name));
 }
-
-const sayCall = ({ tried: { act } }: QuotedCall) => JSON.stringify(act.does.slice(0, 80).toWellFormed());
 
 /** So many calls looked for it, the last of which found it; so far back they are looked for. */
 const SEARCHES = 3;
@@ -268,15 +263,19 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     const { act, result } = of;
     const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
     if (act.ended !== 'worked' && (act.ended !== 'ran' || quotes.length === 0)) return false;
-    const isAbout = literals(text).some((value) => [act.does, ...quotes].some((each) => stands(value, each)));
+    const isThere = (value: string) =>
+      [act.does, ...quotes].some((each) => stands(value, each)) ||
+      (IDENTIFIER.test(value) && result.text.includes(value));
     const shared = countSharedWords(contentWords(text), contentWords(quotes.join('\n')));
-    return result.position > since && (isAbout || nameIn(said, act) || shared >= WORDS_OF_SUBJECT);
+    return result.position > since && (literals(text).some(isThere) || nameIn(said, act) || shared >= WORDS_OF_SUBJECT);
   };
   return isNoted || tried.some(isShown)
     ? []
     : "evidence: a reason needs, beside that sentence, a call since the human's last message that worked, on the file, program or value that it names (where a pipe or a later command hides its end, quote its result); or the words by which the human accepts it. There is none. Quote one, or leave it out.";
 }
 
+/** A name in code stands nowhere by chance: what printed it is about it. */
+const IDENTIFIER = /^(?=\w*(?:_|\p{Ll}\p{Lu}))\w{8,}$/u;
 /** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
 const WORDS_OF_SUBJECT = 2;
 

@@ -368,6 +368,13 @@ test('a reason is kept with a later call on what it names that worked, with the 
     }) as Proposed;
   const result = 'build.mjs: 2 targets';
   expect(await proposed([asked, looked, says], concluded(2, result))).toMatchObject({ found: 'reason' });
+  // Most results are not shown: a name in code leads to the one that it was concluded from.
+  const named = { ...REASON, text: `${REASON.text.slice(0, -1)} of \`emitDecorators\`.` };
+  const because = `${WHY}: see emitDecorators`;
+  const code = (prints: string): Step[] => [asked, { run: 'sed -n 4,9p x.mjs', prints }, { says: `${because}.` }];
+  const alone = { ...named, evidence: [['m2', because]] as Proposed['evidence'] };
+  expect(await proposed(code('function emitDecorators() {'), alone)).toMatchObject({ found: 'reason' });
+  expect(await proposed(code('function emit() {'), alone)).toContain('a reason needs, beside that sentence');
   // What was looked at before the person spoke is not what it was concluded from.
   const between = [asked, looked, { human: 'And the size?' }, says] as Step[];
   const earlier = {
