@@ -107,3 +107,18 @@ test('status tells of an entry once no dream could place it for three nights, an
   expect(await runHere(['dream'], at('2026-12-13', 3))).toMatchObject({ code: 0 });
   expect((await told('2026-12-13')).about).toEqual([]);
 });
+
+test('an index without room for all topics is told by status and doctor, and needs nobody', async () => {
+  const { app, dir, store, environment } = await testApp();
+  const topic = (n: number) =>
+    `---\nname: shed-${n}\ndescription: Of shed ${n}\ntype: project\n---\n\n- It is ${n} m wide.\n`;
+  for (let n = 0; n < 210; n += 1) writeFileSync(join(dir, `shed-${n}.md`), topic(n));
+  await app.dream(store, {});
+  const told = /MEMORY\.md has no room for all topics \(200 lines, 25 kB\)/;
+  const { values } = await runJsonHere<Status & { needs: { text: string }[] }>([], environment);
+  expect(values[0]?.needs.map(({ text }) => text)).toContainEqual(expect.stringMatching(told));
+  expect(values[0]?.attention.join('\n')).not.toMatch(told);
+  expect((await runHere(['doctor', '--no-online'], environment)).stdout).toMatch(
+    new RegExp(`warn {2}memory: .*${told.source}`),
+  );
+});
