@@ -17,7 +17,6 @@ import { viewMemory } from '../../src/memory/memory-views.ts';
 import { describePlace, Guidance, originOf } from '../../src/memory/projects.ts';
 import { recalledTexts } from '../../src/memory/recall/recall.ts';
 import { entryId } from '../../src/memory/text/daily-log.ts';
-import { shareIn } from '../../src/rules/words.ts';
 import { findSource, type SourceMessage } from '../../src/transcript/excerpt/excerpt.ts';
 import type { Session } from '../../src/transcript/session.ts';
 import { knownMemory } from './known-memory.ts';
@@ -26,8 +25,6 @@ import type { Offered } from './shown-turns.ts';
 
 /** How much of what the agent itself wrote down the extractor is shown. */
 const WRITTEN_CHARS = 6_000;
-/** So much of a text stands in a line that says the same. */
-const TOLD_SHARE = 0.6;
 
 export type ExtractedDeps = Omit<AgentDeps, 'spend'> & { memories: Memories; zone: string; userName?: string[] };
 
@@ -116,7 +113,7 @@ async function runExtractor(
     redact,
     messages: () => excerpt.sources.values(),
     tried: () => excerpt.tried,
-    isTold: (text) => told.some((line) => shareIn(text, line) >= TOLD_SHARE),
+    told,
     names: session.cwd ? [session.cwd, originOf(session.cwd)] : [],
     saying: (text) => guidance.saying(text, session.id),
     lineOf: (number) => shown.lines[number - 1],

@@ -66,8 +66,8 @@ export interface CheckOptions {
   messages(): Iterable<EvidenceSource>;
   /** The answered calls of the main agent, in order, shown or not; default: none. */
   tried?(): readonly TriedCall[];
-  /** Whether memory told it to the session; default: it told nothing. */
-  isTold?(text: string): boolean;
+  /** The lines that memory told the session; default: none. */
+  told?: readonly string[];
   /** What says nothing of who said a thing: the names of the project, the directory it is in. */
   names?: string[];
   redact: (text: string) => Promise<{ text: string }>;

@@ -8,9 +8,9 @@ import { answersTo, stands } from './carried.ts';
 import { harmsIn, programsIn } from './commands.ts';
 import { claimsSpeaker, orderIn } from './languages.ts';
 import { type Act, type Found, isSameTried, MOST_QUOTED, missingFor, type Proof, type TriedCall } from './lessons.ts';
-import { containsLiteral, literals } from './literals.ts';
+import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
 import { findQuote } from './quotes.ts';
-import { carriedShare, contentWords, countSharedWords, unitsOf } from './words.ts';
+import { carriedShare, contentWords, countSharedWords, isNegated, shareIn, unitsOf } from './words.ts';
 
 /** A call that a quote is of. */
 interface QuotedCall {
@@ -50,8 +50,9 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
   }
   const harm = harmsOf(candidate.text)[0];
   if (harm) return `text: holds a command that ${SAID[harm]}. Name another that was run, or leave it out.`;
-  if (found !== 'way' && options.isTold?.(candidate.text))
-    return 'found: this session was told it, and its words are no new evidence. Leave it out.';
+  const line = found === 'way' ? undefined : options.told?.find((each) => saysAgain(candidate.text, each));
+  if (line)
+    return `found: this session was told ${JSON.stringify(line)}, and its words are no new evidence. Say what is new or different, or leave it out.`;
   const tried = options.tried?.() ?? [];
   const lesson: Lesson = { candidate, tried, calls: quoted.flatMap((each) => callsOf(each, tried)) };
   // What another machine's person reports of it holds there.
@@ -69,6 +70,14 @@ export function provenLesson(candidate: Candidate, found: Found): string | Prove
     return 'text: holds on this machine alone. Begin it with "On this machine:", or leave it out.';
   return PROOFS[found](lesson);
 }
+
+/** Whether a text says what a line said: much of its words, no other value, and nothing that the line denies. */
+const saysAgain = (text: string, line: string) =>
+  shareIn(text, line) >= TOLD_SHARE &&
+  missingIn(valuesIn(text), [line]).length === 0 &&
+  isNegated(text) === isNegated(line);
+
+const TOLD_SHARE = 0.6;
 
 /** What is so on one machine: a program that is missing, a port, a place outside of the tree. */
 const OF_MACHINE =

@@ -492,7 +492,10 @@ test('an order is refused with its words; what a file for agents is like is none
 
 test('what a session was told and only repeats is no new evidence', async () => {
   const steps: Step[] = [{ human: 'Go on' }, { says: `As known, ${WHY}.` }, { run: 'node build.mjs', prints: 'built' }];
-  expect(await proposed(steps, REASON, { told: [REASON.text] })).toContain('was told it');
+  expect(await proposed(steps, REASON, { told: [REASON.text] })).toContain('was told');
+  const before = REASON.text.replace(/build\.mjs/g, 'make.mjs');
+  expect(before).not.toBe(REASON.text);
+  expect(await proposed(steps, REASON, { told: [before] })).toMatchObject({ found: 'reason' });
 });
 
 test('a reason and an outcome rest on calls that are not quoted, where these name the same', async () => {

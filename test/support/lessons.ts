@@ -53,7 +53,7 @@ export async function proposed(
       find: (id) => findSource(excerpt, id),
       messages: () => excerpt.sources.values(),
       tried: () => excerpt.tried,
-      isTold: (text) => told.includes(text),
+      told,
       redact: asIs,
     },
   );
