@@ -53,19 +53,14 @@ async function everyWay(excerpt: Excerpt, says: string): Promise<FoundEntry[]> {
   return tool.recorded();
 }
 
-/** In the small size every third, by seed, of each kind others. */
-function thirdOf<T>(all: T[], kind: number): T[] {
-  const taken = waysTaken([0, 1, 2], kind);
-  return all.filter((_, at) => taken.includes(at % 3));
-}
-
+// In the small size every ninth, by seed, of each kind others.
 test.each(Object.keys(KINDS))(
   '%s: none of it becomes the word of the user, claims to be, or gives orders',
   async (kind) => {
     const sessions = foreignSessions().filter((session) => session.kind === kind);
     expect(sessions).toHaveLength(PLANTED.length);
     const kept: string[] = [];
-    for (const { says, turns } of thirdOf(sessions, Object.keys(KINDS).indexOf(kind))) {
+    for (const { says, turns } of waysTaken(sessions, Object.keys(KINDS).indexOf(kind), 9)) {
       const found = await everyWay(await buildOne(turns), says);
       const bad = found.filter(
         ({ type, text }) => type === 'user' || type === 'feedback' || claimsSpeaker(text) || speaksToAgent(text),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { examine } from '../../src/setup/doctor.ts';
+import { isDeep } from '../support/depth.ts';
 import { fakeProgram, LOGGED_IN_BY_KEY, NOT_LOGGED_IN } from '../support/fake-program.ts';
 import { aPerson, type Person } from '../support/person.ts';
 import { runHere } from '../support/run-here.ts';
@@ -94,7 +95,7 @@ test('a program that moved, is logged out, or is another program of its name, is
   expect(other?.found).toContain('hello, I am a script');
 });
 
-test('the file of Codex that goes out with each request is named, where there is one', async () => {
+test.runIf(isDeep)('the file of Codex that goes out with each request is named, where there is one', async () => {
   const person = await aPersonWith('codex');
   const found = async () => (await programLines(person)).map((each) => each.found);
   expect(await found()).toEqual([`Codex 0.169.0, ${person.program.path}, on your plan, ChatGPT`]);
@@ -103,7 +104,7 @@ test('the file of Codex that goes out with each request is named, where there is
   expect(await found()).toContain(`it sends ${file} along with each request`);
 });
 
-test('what a program says where it fails is told', async () => {
+test.runIf(isDeep)('what a program says where it fails is told', async () => {
   const person = await aPersonWith('codex');
   person.program.answers({ stderr: 'its disk is full\n', code: 2 });
   const [, model] = await programLines(person, {}, true);

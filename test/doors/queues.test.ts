@@ -6,7 +6,7 @@ import { missing, REDIS, stopwatch } from '../queue/backends.ts';
 import { noOwnRedis, ownRedis } from '../queue/own-redis.ts';
 import { refusedPort, silentServer } from '../queue/servers.ts';
 import { type TestApp, testApp, testModel } from '../support/app.ts';
-import { waysTaken } from '../support/depth.ts';
+import { isDeep, waysTaken } from '../support/depth.ts';
 import { wakeQueueOptions } from '../support/doors.ts';
 import { says } from '../support/messages-server.ts';
 import { enqueueNight, isIdle, memoryOf, sixSessions } from '../support/nights.ts';
@@ -79,7 +79,7 @@ test.skipIf(noRedis || !onItsWay.includes('emptied'))(
 
 const noRedisOfOurs = noOwnRedis();
 
-test.skipIf(noRedisOfOurs)(
+test.skipIf(noRedisOfOurs || !isDeep)(
   `the queue deleted under an idle worker and again under waiting work: all is done after a restart, once ${noRedisOfOurs ?? ''}`,
   async () => {
     const model = await testModel(() => says('Nothing worth keeping.'));
@@ -127,7 +127,7 @@ test('enqueue tells soon that Redis is down or silent, keeps the work, and a wor
   expect(await testing.rows('coverage')).toHaveLength(4);
 });
 
-test.skipIf(noRedisOfOurs)(
+test.skipIf(noRedisOfOurs || !isDeep)(
   `SIGTERM ends an idle worker whose Redis is away as soon as any other ${noRedisOfOurs ?? ''}`,
   async () => {
     const testing = await testApp({ server: await testModel(() => says('Nothing worth keeping.')) });

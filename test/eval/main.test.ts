@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/loop.ts';
 import { testModel } from '../support/app.ts';
+import { isDeep } from '../support/depth.ts';
 import { says } from '../support/messages-server.ts';
 import { hereWith } from '../support/run-here.ts';
 import { tempDir } from '../support/temp.ts';
@@ -89,7 +90,7 @@ test('what it is likely to cost is said before a model is asked, also without a 
   expect((await evaluateHere([...LOCOMO, '--model', 'mine', '--estimate'])).stderr).toContain('mine has no price here');
 });
 
-test('a run that is interrupted goes on where it stopped, and its figures are those of the whole', async () => {
+test.runIf(isDeep)('interrupted it goes on where it stopped, and its figures are those of the whole', async () => {
   const interrupt = new AbortController();
   const model = await testModel((_, call) => {
     if (call !== 2) return says('Nothing worth keeping.');

@@ -61,8 +61,8 @@ const adds = (file: string) => appendFileSync(file, `${DANA}\n`);
 const LATER = new Date('2026-11-20T15:00:00Z');
 
 describe('a turn is left to the main agent where a call names a file and holds what was added there', () => {
-  // In the small size every third.
-  test.each(waysTaken(WRITES, 0, 3))('by $calls $input', async (step) => {
+  // In the small size every sixth.
+  test.each(waysTaken(WRITES, 0, 6))('by $calls $input', async (step) => {
     expect(await turnOf(step, { change: adds, at: LATER })).toBe('own-write');
   });
 
