@@ -43,7 +43,7 @@ export async function fitting(files: { path: string; bytes: Buffer | null }[]) {
 
 /** Errors: `bad-input` where the directory is there already. */
 export async function exportMemory(directory: string, { memories, memory }: CarryDeps) {
-  if (statNow(directory)) throw new AppError('bad-input', `${directory} is there already; nothing was written.`);
+  if (statNow(directory)) throw new AppError('bad-input', `${directory} exists already; nothing was written.`);
   await lookInto(memories, { memory: memory.id, paths: 'all' });
   const heads = await headsOf(memories.db, memory.id);
   const { texts, skipped } = await fitting(heads.map(({ path, content }) => ({ path: path ?? '', bytes: content })));

@@ -312,7 +312,7 @@ async function openOne(
     if (!isAppError(error)) throw error;
   }
   // Without a word of where it was.
-  throw new Unfinished('input_session_unavailable', `The session ${id} cannot be read any more.`);
+  throw new Unfinished('input_session_unavailable', `The session ${id} can no longer be read.`);
 }
 
 async function addUsage(db: Db, id: string, usage: Usage): Promise<void> {

@@ -139,7 +139,7 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
     const at = { memories, memory: memory.id, row: known.row, job: report.job };
     const sorted = await sortTurns(session, { ...at, ...asked, writable });
     known.turns = sorted.turns;
-    report.unsettledTurns = sorted.unsettled;
+    report.openTurns = sorted.unsettled;
     report.unreadableLines = session.unreadableLines;
     const { byCode, pending, later, lastTurnByte } = sorted;
     if (byCode.length + pending.size === 0) break;
@@ -340,7 +340,7 @@ export async function learnAgain(request: LearnAgainRequest, deps: LearnAgainDep
   );
   if (covered.length === 0) {
     const what = session ? `session ${session}` : day ? `sessions of ${day}` : 'any session';
-    throw new AppError('bad-input', `Nothing was learned before from ${what} in ${memory.dir ?? memory.name}.`, {
+    throw new AppError('bad-input', `Nothing was learned yet from ${what} in ${memory.dir ?? memory.name}.`, {
       remedy: 'Use nocturne learn TRANSCRIPT for a session that is new.',
     });
   }

@@ -114,7 +114,7 @@ async function idOf(
   const [first, ...others] = aside;
   if (first && others.length === 0) return first.id;
   const what = `There ${first ? `are ${aside.length} memories` : 'is no memory'} ${given ?? dir}`;
-  const remedy = first ? `Give an id: ${aside.map(({ id }) => id).join(', ')}.` : 'nocturne stores list names them.';
+  const remedy = first ? `Give an id: ${aside.map(({ id }) => id).join(', ')}.` : 'nocturne stores list shows them.';
   throw new AppError('bad-input', `${what} in ${from.db.name}, to go to ${to.db.name}.`, { remedy });
 }
 
@@ -132,7 +132,7 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
     await sql.get(`select 1 from memory where id = ?${from.db.lock.wait}`, id);
     const waiting = await sql.get("select kind from inbox where memory = ? and state = 'waiting'", id);
     if (waiting)
-      throw new AppError('refused', `There is work that waits, or is under way, on ${name}.`, {
+      throw new AppError('refused', `There is work waiting or running on ${name}.`, {
         remedy: 'Let a worker do it (nocturne worker --once), and move it then.',
       });
     await sql.run('update memory set deleted_at = coalesce(deleted_at, ?) where id = ?', at, id);
@@ -155,7 +155,7 @@ export async function move(id: string, { from, to }: { from: Memories; to: Memor
       rows += arrived.rows;
       if (here.sha === arrived.sha && here.rows === arrived.rows) continue;
       const what = `${table.name} of ${name} differs: ${arrived.rows} of ${here.rows} rows arrived.`;
-      throw new AppError('conflict', what, { remedy: 'Do it again: it goes on where it was.' });
+      throw new AppError('conflict', what, { remedy: 'Run it again: it goes on where it was.' });
     }
     // 4.
     mayCount = true;
@@ -187,7 +187,7 @@ async function sourceOf(id: string, { from, to }: { from: Memories; to: Memories
   const [source, there] = [await from.db.get<MemoryRow>(select, id), await to.db.get<MemoryRow>(select, id)];
   if (there && there.deleted_at === null) {
     throw new AppError('refused', `${there.name} is in ${to.db.name} already.`, {
-      remedy: 'What is used is there; what was put aside here stays until its days are over.',
+      remedy: 'The one that is used is there; the old copy here is kept until versionDays are over.',
     });
   }
   if (!source) {

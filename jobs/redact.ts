@@ -142,9 +142,9 @@ const nothing = (job: string | null): RedactReport => ({
   ...{ lines: [], beside: [], remaining: [], remedies: [] },
 });
 const WAITING =
-  'What stands in a directory is changed when that can be written again (git is done, its machine runs): redact once more then.';
+  'Some files cannot be written now (git is at work, or another machine is off): redact again when they can.';
 const BEYOND_POSTGRES =
-  'PostgreSQL keeps what was deleted until vacuum full is run on these tables, and what was dumped or archived (pg_dump, WAL) still holds it.';
+  'PostgreSQL keeps what was deleted until vacuum full is run on these tables, and dumps and archives (pg_dump, WAL) still hold it.';
 
 /**
  * Redacts one version, and every other one of its memory with the same text; answers how many. Errors: `bad-input` where there is no

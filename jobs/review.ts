@@ -194,7 +194,7 @@ async function wordingOf(
     const topic = await openTopic(archiving.topic, { ...place, context });
     const lines = archiving.lines.map((id) => topic?.lines.get(id));
     const isFree = !topic?.isPinned && lines.every((line) => line && !isOthers(line));
-    if (!isFree) throw new AppError('refused', 'It would put away what a person keeps.');
+    if (!isFree) throw new AppError('refused', 'It would archive what a person keeps.');
   }
   const problems = archiving ? [] : checkProposal(proposal, context, place.limits);
   if (problems.length > 0) throw new AppError('refused', problems.join('\n'));
@@ -243,7 +243,7 @@ async function inWords(
   const [head, ...rest] = proposal.operations;
   if (!head) throw new AppError('refused', 'It has no words to edit.');
   const texts = text.split(/\r?\n/).flatMap((line) => line.trim() || []);
-  if (texts.length === 0) throw new AppError('refused', 'There are no words. To leave it out, reject it.');
+  if (texts.length === 0) throw new AppError('refused', 'No text was given. To leave it out, reject it.');
   const written = await writingOf(head, { texts, topic, ...at });
   const parsed = proposalSchema.safeParse({ operations: [written] });
   if (!parsed.success) {

@@ -320,7 +320,7 @@ async function chooseTopics(named: string[], { memories, memory }: { memories: M
   const unknown = named.filter((path) => !all.some((topic) => topic.path === path));
   if (unknown.length > 0) {
     throw new AppError('bad-input', `There is no topic ${unknown.join(', ')} in ${called}.`, {
-      remedy: 'nocturne list names them.',
+      remedy: 'nocturne list shows them.',
     });
   }
   const asked = all.filter(({ path, text }) => {

@@ -69,7 +69,7 @@ export async function retire(
   const alone = all.filter((entry) => !shared.has(entry));
   const out = [...new Set(lost.map(({ id }) => id))];
   const entries = alone.length > 0 ? alone : all;
-  const reason = 'What it rested on is no longer in the logs.';
+  const reason = 'The entries that it came from are no longer in the logs.';
   const operations: Operation[] = out.length > 0 ? [{ kind: 'put', out, entries, reason }] : [];
   const waiting = new Set(needsApproval ? operations.flatMap(entryIds) : []);
   const rest = gone.filter(({ id }) => shared.has(id) && !waiting.has(id));
@@ -187,7 +187,7 @@ export async function agedLines(
     const isFact = file.topic.type === 'project' || file.topic.type === 'reference';
     const isState = tellsState(text) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');
     if (after.state === null || !isFact || !isState || last >= before(after.state)) return [];
-    const reason = `A state of ${aged.day} that nobody told again.`;
+    const reason = `A state of ${aged.day} that nobody mentioned again.`;
     if (!mayBeOver(text)) return { ...aged, reason, isMarked: true };
     return last < before(2 * after.state) ? { ...aged, reason } : [];
   });

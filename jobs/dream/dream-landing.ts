@@ -42,7 +42,8 @@ export interface Checked {
 
 /** What became of entries, or of lines, as whoever looks is told it. */
 export interface ToldOperation {
-  kind: ToldKind | 'archive';
+  /** `confirm`: the same words, resting on more. */
+  kind: ToldKind | 'archive' | 'confirm';
   entries: string[];
   /** Path of the topic; null where none is touched. */
   topic: string | null;
@@ -252,10 +253,12 @@ function toldOf({ operations, context }: Checked, edits: TopicEdit[]): ToldOpera
     const came = (edit?.add ?? []).filter(({ text }) => own.has(withoutMark(text))).map(({ text }) => text);
     const gone = linesOut(operation).map((line) => topicOfLine(line, context)?.lines.get(line)?.text ?? line);
     const over = (operation.kind === 'put' && operation.over) || [];
+    const words = (lines: string[]) => lines.map(withoutMark).toSorted().join('\n');
+    const isSame = came.length > 0 && words(came) === words(gone);
     return {
-      ...{ kind, entries: entryIds(operation), topic: edit?.path ?? path, reason },
+      ...{ kind: isSame ? 'confirm' : kind, entries: entryIds(operation), topic: edit?.path ?? path, reason },
       ...(came.length > 0 && { came }),
-      ...(gone.length > 0 && { gone }),
+      ...(gone.length > 0 && !isSame && { gone }),
       ...(over.length > 0 && { over }),
     };
   });

@@ -112,11 +112,9 @@ export async function propose(asked: Asked, deps: ProposeDeps): Promise<Proposed
 
 /** The error of a request of which nothing stands. */
 export function nothingStands({ place }: Asked): AppError {
-  return new AppError(
-    'bad-reply',
-    `The model proposed no operations that could be carried out for ${place.context.entries.size} entries.`,
-    { remedy: 'Nothing was changed; the next dream tries again. A stronger model helps.' },
-  );
+  return new AppError('bad-reply', `The model proposed nothing usable for ${place.context.entries.size} entries.`, {
+    remedy: 'Nothing was changed; the next dream tries again. A stronger model helps.',
+  });
 }
 
 function proposedFor(place: DraftPlace, { memories, memory }: ProposeDeps): ProposedOperations {

@@ -151,7 +151,7 @@ async function runExtractor(
   if (record.isMisused()) {
     throw new AppError(
       'bad-reply',
-      `Model ${deps.agent.model} called record_entries with arguments that are no entries, and never mended them.`,
+      `Model ${deps.agent.model} called record_entries with wrong arguments, again and again.`,
       { remedy: 'A stronger model helps.' },
     );
   }

@@ -83,7 +83,7 @@ interface Done {
   /** What is known of the session's turns as they were read; consecutive ones of one kind in one row. */
   coverage: CoveredTurns[];
   /** Turns that may still go on: they wait until the session ends or is quiet. */
-  unsettledTurns: number;
+  openTurns: number;
   unreadableLines: number;
   /** Turns that a failure left to be extracted. */
   pendingTurns: number;
@@ -115,7 +115,7 @@ export type OpenReport = Omit<ExtractReport, 'outcome' | 'error' | 'spend'>;
 export const nothingDone = (): Done => ({
   entries: [],
   coverage: [],
-  unsettledTurns: 0,
+  openTurns: 0,
   unreadableLines: 0,
   pendingTurns: 0,
   coveredTurns: 0,

@@ -299,7 +299,7 @@ function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>
   }
   if (error.status < 400) {
     const to = quote(error.headers?.get('location') ?? 'another address');
-    return fail('no-model', `sends on to ${to}, which is not followed.`, 'Set `baseUrl` to it, if you trust it.');
+    return fail('no-model', `redirects to ${to}, which is not followed.`, 'Set `baseUrl` to it, if you trust it.');
   }
   switch (CLOSED_ACCOUNT.test(said) ? 403 : error.status) {
     case 401:
@@ -312,16 +312,16 @@ function meantBy(error: unknown, request: Pick<AgentRequest, 'model' | 'access'>
     case 404:
       return fail('no-model', `is not known there: ${ended}`, 'Check the model id and ANTHROPIC_BASE_URL.');
     case 413:
-      return fail('oversize', `takes no request of this length: ${said}`);
+      return fail('oversize', `does not take requests of this length: ${said}`);
     case 429:
     case 529:
-      return fail('overloaded', `asks to come later: ${said}${wordsOf(pauseMs)}`);
+      return fail('overloaded', `is busy: ${said}${wordsOf(pauseMs)}`);
     case 408:
     case 409:
-      return fail('server-error', `is not able to answer now: ${said}`);
+      return fail('server-error', `cannot answer now: ${said}`);
     default:
-      if (error.status >= 500) return fail('server-error', `is not able to answer now: ${said}${wordsOf(pauseMs)}`);
-      if (TOO_LONG.test(said)) return fail('oversize', `takes no request of this length: ${said}`);
+      if (error.status >= 500) return fail('server-error', `cannot answer now: ${said}${wordsOf(pauseMs)}`);
+      if (TOO_LONG.test(said)) return fail('oversize', `does not take requests of this length: ${said}`);
       return fail('bad-reply', `did not take the request: ${said}`);
   }
 }
@@ -348,10 +348,7 @@ export function readEnding(reply: BetaMessage, request: { model: string; maxOutp
     case 'max_tokens':
       throw fail(`was cut at ${request.maxOutputTokens} output tokens.`, 'Another model may say it in fewer words.');
     case 'model_context_window_exceeded':
-      throw new AppError(
-        'oversize',
-        `The conversation with model ${request.model} is oversize, longer than its context window.`,
-      );
+      throw new AppError('oversize', `The conversation with model ${request.model} is longer than its context window.`);
     case 'refusal':
       throw new AppError(
         'refusal',

@@ -173,5 +173,5 @@ export function jsonProblem(error: unknown): string {
   const said = (error as Error).message
     .replace(/(?:, ?)?(?:\.{3})?".*$/s, '')
     .replace(/token '[\r\n]'/, 'end of a line');
-  return said || 'it is no JSON value';
+  return said || 'it is not a JSON value';
 }

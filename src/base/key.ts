@@ -133,7 +133,7 @@ function printedBy([program = '', ...args]: string[], env: Config['environment']
 function checkKey(text: string, from: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]{1,4096}$/.test(key)) return key;
-  throw new AppError('auth', `${from} holds ${key === '' ? 'no key' : 'more than one word, which is no key'}.`, {
+  throw new AppError('auth', `${from} holds ${key === '' ? 'no key' : 'more than one word, which is not a key'}.`, {
     remedy: 'A key is one line without spaces.',
   });
 }

@@ -31,7 +31,7 @@ interface CheckOptions extends CommonOptions {
 }
 
 interface ReportedFinding extends Omit<Finding, 'apply'> {
-  isMended: boolean;
+  isFixed: boolean;
 }
 
 const check: CommandSpec<CheckOptions> = {
@@ -42,7 +42,7 @@ const check: CommandSpec<CheckOptions> = {
     ['--accept-missing', 'accept that what is missing is gone', { conflicts: 'restore' }],
     ...MEMORY,
   ],
-  json: '{ memory, findings: [{ kind, what, where, mend, isMended }], accepted?, restored? }',
+  json: '{ memory, findings: [{ kind, what, where, fix, isFixed }], accepted?, restored? }',
   more: `With PostgreSQL, put back a dump first, then run --restore. After a restore keys are off until nocturne keys confirm, and no
 model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 1 problems are left.`,
   examples: ['check', 'check --restore'],
@@ -55,7 +55,7 @@ model is asked today until nocturne retry --failed. Exit code: 0 fine or fixed, 
     if (damage !== null && !isRestoring) return tell({ memory: config.home, findings: [damage] }, options);
     const { home, clock } = config;
     const from = damage === null ? null : restoreNewest(home, clock.now());
-    const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isMended: true }];
+    const findings: ReportedFinding[] = damage === null ? [] : [{ ...damage, isFixed: true }];
     await withMemory(call, async (app, memory) => {
       const isAfterDump = app.db.engine === 'postgres' && isRestoring;
       const restored =
@@ -87,8 +87,8 @@ function damageOfDatabase(home: string): ReportedFinding | null {
     kind: 'database',
     what: `The database is damaged: ${problem}.`,
     where: path,
-    mend: `Moves it aside, ${from}, and reads every memory directory again.`,
-    isMended: false,
+    fix: `Moves it aside, ${from}, and reads every memory directory again.`,
+    isFixed: false,
   };
 }
 
@@ -110,17 +110,17 @@ function sayRestored(
   ].join('\n');
 }
 
-/** What is found, mended where that is asked for and needs no guess. */
+/** What is found, fixed where that is asked for and needs no guess. */
 async function checkMemory({ memories }: App, memory: MemoryRow, isMending: boolean): Promise<ReportedFinding[]> {
   const found = await findFaults(memories, memory);
-  const open = ({ apply: _, ...finding }: Finding): ReportedFinding => ({ ...finding, isMended: false });
+  const open = ({ apply: _, ...finding }: Finding): ReportedFinding => ({ ...finding, isFixed: false });
   if (!isMending || found.every(({ apply }) => !apply)) return found.map(open);
   for (const { apply } of found) await apply?.();
   const left = await findFaults(memories, memory);
   const keyOf = ({ kind, where, what }: Finding) => [kind, where, what].join('\n');
   const still = new Set(left.map(keyOf));
-  const mended = found.filter((finding) => !still.has(keyOf(finding)));
-  return [...mended.map((finding) => ({ ...open(finding), isMended: true })), ...left.map(open)];
+  const fixed = found.filter((finding) => !still.has(keyOf(finding)));
+  return [...fixed.map((finding) => ({ ...open(finding), isFixed: true })), ...left.map(open)];
 }
 
 interface CheckReport {
@@ -133,18 +133,18 @@ interface CheckReport {
 
 function tell(report: CheckReport, { json }: CheckOptions): void {
   print(json ? report : describeCheck(report));
-  process.exitCode = report.findings.every(({ isMended }) => isMended) ? EXIT.fine : EXIT.failed;
+  process.exitCode = report.findings.every(({ isFixed }) => isFixed) ? EXIT.fine : EXIT.failed;
 }
 
 function describeCheck({ memory, findings, accepted = [] }: CheckReport): string {
   const letGo = accepted.map((path) => `${path}: accepted as gone`);
   if (findings.length === 0) return [...letGo, `${memory}: fine`].join('\n');
-  const open = findings.filter(({ isMended }) => !isMended).length;
-  const lines = findings.map(({ where, what, mend, isMended }) => {
-    return `${where}: ${what}\n  ${isMended ? `fixed: ${mend}` : mend ? `nocturne check --restore: ${mend}` : 'fix it by hand'}`;
+  const open = findings.filter(({ isFixed }) => !isFixed).length;
+  const lines = findings.map(({ where, what, fix, isFixed }) => {
+    return `${where}: ${what}\n  ${isFixed ? `fixed: ${fix}` : fix ? `nocturne check --restore: ${fix}` : 'fix it by hand'}`;
   });
   const remain = open === 1 ? '1 problem is left' : `${open} problems are left`;
-  return [...letGo, `${memory}: ${remain}, ${findings.length - open} mended`, ...lines].join('\n');
+  return [...letGo, `${memory}: ${remain}, ${findings.length - open} fixed`, ...lines].join('\n');
 }
 
 interface RedactOptions extends CommonOptions {

@@ -21,7 +21,7 @@ import type { SweepReport } from '../worker/sweep.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { putWork } from '../worker/work-item.ts';
 
-export const LATER_JSON = 'one line per piece of work: { memory, kind, key, isRung }';
+export const LATER_JSON = 'one line per piece of work: { memory, kind, key, isNotified }';
 
 /** Which sessions are looked for, and what to keep of them. */
 export interface Finding {
@@ -97,10 +97,10 @@ export async function enqueueExtract(
 }
 
 async function tell(app: App, waiting: Waiting[], { json }: { json?: boolean }): Promise<void> {
-  const isRung = await ring(app, waiting);
+  const isNotified = await ring(app, waiting);
   for (const { memory, kind, key } of waiting) {
     const { name, place } = await namesOf(app, { kind, key, memory });
-    print(json ? { memory: place, kind, key, isRung } : `${name} waits in ${place}`);
+    print(json ? { memory: place, kind, key, isNotified } : `${name} waits in ${place}`);
   }
 }
 
@@ -122,17 +122,17 @@ export async function namesOf(
 async function ring(app: App, waiting: Waiting[]): Promise<boolean> {
   const { config, db, clock } = app;
   if (!config.queueUrl) return false;
-  let isRung = true;
+  let isNotified = true;
   const wake = openWake({
     ...{ url: config.queueUrl, namespace: await queueNamespace(db, config.home), now: () => clock.now() },
     onError(message) {
-      isRung = false;
+      isNotified = false;
       note(`The queue was not notified: ${message} The work waits; a worker finds it by itself.`);
     },
   });
   for (const { kind, key, news, notBefore } of waiting) await wake.ring({ kind, key, news, at: new Date(notBefore) });
   await wake.close();
-  return isRung;
+  return isNotified;
 }
 
 /** Finds sessions and puts what is pending into the inbox; prints what it found. What cannot be read is named, and no failure. */

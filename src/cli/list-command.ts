@@ -192,7 +192,7 @@ function tellDay(call: Pick<Call<CommonOptions>, 'options' | 'parts'>, given: st
     print(style('bold', `${day} · ${sayCount(entries.length, 'entry')}`));
     for (const entry of entries) {
       const time = entry.kind === 'own' ? timeOf(entry.at, config.zone) : '–'.padEnd(5);
-      const mark = entry.state === 'distilled' ? '' : ` (${entry.state})`;
+      const mark = entry.state === 'sorted' ? '' : ` (${entry.state})`;
       const quotes = entry.kind === 'own' ? entry.evidence.map(({ quote }) => quote) : [];
       const shown = quotes.filter((quote) => quote !== entry.text);
       const lines = shown.map((quote) => style('dim', `${' '.repeat(18)}> ${quote}`));
@@ -300,7 +300,7 @@ async function describeTaught(
     style('bold', name ?? 'A session without a name'),
     `  ${about}; read ${sayWhen(readAt, config)}: ${taught} (${await shortId(db, 'session', session)})`,
     ...entries.map(({ type, text, state }) => {
-      const mark = state === 'new' || state === 'distilled' ? '' : ` (${state})`;
+      const mark = state === 'new' || state === 'sorted' ? '' : ` (${state})`;
       return `  ${type.padEnd(9)}  ${text}${mark}`;
     }),
   ].join('\n');

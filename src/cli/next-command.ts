@@ -35,7 +35,7 @@ const next: CommandSpec<Given> = {
     ['--hook', 'as a hook', { isHidden: true }],
     ...MEMORY,
   ],
-  json: '{ memory, standing, text, index, topics, entries, lessons, left, beside: [{ scope, memory, index, topics, entries, lessons, left }], prompt: { text, lines, known, leftOut } | null, trouble? }',
+  json: '{ memory, state, text, index, topics, entries, lessons, left, beside: [{ scope, memory, index, topics, entries, lessons, left }], prompt: { text, lines, known, leftOut } | null, trouble? }',
   more: 'It changes nothing: no line counts as told.',
   examples: ['next', 'next --agent codex --prompt "how do we deploy"'],
   async run({ options: given, wrong }) {
@@ -54,8 +54,7 @@ const next: CommandSpec<Given> = {
     const prompted = asked ? await promptNext(config, { cwd, prompt, told: told.text }) : null;
     if (given.json) return print({ ...told, prompt: prompted });
     if (told.trouble !== undefined) return note(`nocturne: ${told.trouble}.`);
-    if (!told.standing.enabled)
-      return note(`A session here is told nothing: ${plainly(told.standing.reason, config)}.`);
+    if (!told.state.enabled) return note(`A session here is told nothing: ${plainly(told.state.reason, config)}.`);
     sayStart(told, { ...given, config });
     if (prompt !== undefined) sayPrompt(prompted, { ...given, config });
   },

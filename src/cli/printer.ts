@@ -9,8 +9,8 @@ import { programOf } from '../agent/programs/programs.ts';
 import { priceOf } from '../base/config/prices.ts';
 import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import type { EntryRow } from '../memory/entries.ts';
-import { stateWord } from '../memory/entries.ts';
+
+import { type EntryRow, entriesAmong, stateWord } from '../memory/entries.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
@@ -54,7 +54,7 @@ async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: string |
 /** What became of an entry, as JSON says it. */
 export function stateOf({ state, reason }: Pick<EntryRow, 'state' | 'reason'>): string {
   if (state === 'new') return 'new';
-  if (state !== 'gone') return 'distilled';
+  if (state !== 'gone') return 'sorted';
   return reason === 'forgotten' ? 'forgotten' : 'withdrawn';
 }
 
@@ -94,9 +94,10 @@ export async function printExtract(
 
 function sayExtract(report: ExtractReport): string {
   const unread = report.unreadableLines > 0 ? `, ${sayCount(report.unreadableLines, 'unreadable line')} skipped` : '';
-  const waiting = report.unsettledTurns > 0 ? `, ${sayCount(report.unsettledTurns, 'turn')} still open` : '';
-  const kept = report.entries.length > 0 ? ` (${sayCount(report.entries.length, 'entry')})` : '';
-  return `${report.outcome}${kept}${unread}${waiting}`;
+  const waiting = report.openTurns > 0 ? `, ${sayCount(report.openTurns, 'turn')} still open` : '';
+  const { outcome, entries } = report;
+  const did = outcome === 'recorded' ? `${sayCount(entries.length, 'thing')} learned` : outcome.replaceAll('-', ' ');
+  return `${did}${unread}${waiting}`;
 }
 
 /** In place of what it cost in money. */
@@ -110,16 +111,24 @@ function sayWhy({ error }: { error?: Failure }): void {
   if (error) note(`  ${error.message}`);
 }
 
-/** What a night did with one thing, in its words: what came, what went, and why. */
-export function sayOperation({ kind, topic, from, reason, came = [], gone = [], over = [] }: ToldOperation): string[] {
+/** What a night did with each thing, in its words: what came, what went, and why. */
+export async function sayNight({ db }: App, memory: string, operations: readonly ToldOperation[]): Promise<string[]> {
+  const ids = operations.flatMap(({ entries }) => entries);
+  const texts = new Map((await entriesAmong(db, memory, { column: 'id', of: ids })).map(({ id, text }) => [id, text]));
   const name = (path: string) => path.replace(/\.md$/i, '');
-  const where = from ? `${name(from)} → ${name(topic ?? '')}` : topic ? name(topic) : 'nothing kept';
-  return [
-    `  ${sayOp(kind)} (${where}): ${reason}`,
-    ...came.map((text) => `    ${gone.length > 0 ? 'now: ' : ''}${text}`),
-    ...gone.map((text) => `    was: ${text}`),
-    ...over.map((text) => `    no longer true: ${text}`),
-  ];
+  const told = operations.map(async ({ kind, topic, from, reason, came, gone = [], over = [], entries }) => {
+    const where = from ? ` (${name(from)} → ${name(topic ?? '')})` : topic ? ` (${name(topic)})` : '';
+    const short = await Promise.all(entries.map(async (id) => ` (${await shortId(db, 'entry', id)})`));
+    return [
+      `  ${sayOp(kind)}${where}: ${reason}${short.join('')}`,
+      ...(came ?? (gone.length > 0 ? [] : entries.flatMap((id) => texts.get(id) ?? []))).map(
+        (text) => `    ${came && gone.length > 0 ? 'now: ' : ''}${text}`,
+      ),
+      ...gone.map((text) => `    was: ${text}`),
+      ...over.map((text) => `    no longer true: ${text}`),
+    ];
+  });
+  return (await Promise.all(told)).flat();
 }
 
 /** `more`: what is said of its sharing, `shared` the same as an object. */
@@ -149,8 +158,8 @@ export async function printDream(
   const summary = sayOperations(report.operations);
   // A dream that did not come so far has not counted them.
   const size = index && index.topics > 0 ? `; ${sayCount(index.topics, 'topic')}` : '';
-  const lines = [`dream: ${report.outcome}${summary ? ` (${summary})` : ''}${size}`];
-  lines.push(...report.operations.flatMap(sayOperation));
+  const said = report.outcome === 'dreamed' && summary ? summary : report.outcome.replaceAll('-', ' ');
+  const lines = [`dream: ${said}${size}`, ...(await sayNight(app, memory.id, report.operations))];
   const { length } = report.proposals;
   if (length > 0) lines.push(`  ${length} ${length === 1 ? 'waits' : 'wait'} for your answer: nocturne review`);
   print([...lines, ...sayOnPlan(spend), ...more].join('\n'));

@@ -24,7 +24,7 @@ const alone: CommandSpec<CommonOptions> = {
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
-  json: '{ memory, standing, attention, needs, lookedAt, learned, entries, turns, missing, dreamHolds, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, breaker, spendToday, spendMonth, nextDreamAt, workers, database }',
+  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
@@ -146,13 +146,13 @@ function sayNeeds({ config }: App, needs: Need[]): string[] {
 }
 
 function sayNumbers({ config }: App, status: Status, needs: Need[]): string {
-  const { standing, all, database, nextDreamAt, workers } = status;
+  const { state, all, database, nextDreamAt, workers } = status;
   const row = (name: string, said: string) => `${name.padEnd(10)}  ${said}`;
-  const isOff = !standing.enabled && !standing.isUnknown;
+  const isOff = !state.enabled && !state.isUnknown;
   const isDue = Date.parse(nextDreamAt) <= config.clock.now().getTime();
   const seen = workers.length === 0 ? 'no worker was seen' : `${sayCount(workers.length, 'worker')} seen`;
   return [
-    ...(isOff ? [row('Off', `nothing happens by itself here: ${plainly(standing.reason, config)}`)] : []),
+    ...(isOff ? [row('Off', `nothing happens by itself here: ${plainly(state.reason, config)}`)] : []),
     row('Cost', sayCost(status)),
     ...(all.pending > 0 ? [row('Waiting', sayPending(status, config, needs))] : []),
     ...(database ? [row('Database', `${database.server}: ${sayCount(database.stores, 'memory')}; ${seen}`)] : []),
@@ -195,9 +195,9 @@ function hasLearned({ all, lastJobs }: Status): boolean {
 }
 
 function nextStep(status: Status, [first]: Need[]): string {
-  const { standing } = status;
+  const { state } = status;
   if (first?.command) return first.command;
-  if (!standing.enabled && standing.pausedUntil !== undefined) return pauseEnd(standing.pausedProject);
+  if (!state.enabled && state.pausedUntil !== undefined) return pauseEnd(state.pausedProject);
   return hasLearned(status)
     ? 'nothing to do; nocturne list shows what is remembered'
     : 'work with your agent; when the session ends, nocturne learns from it';

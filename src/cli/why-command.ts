@@ -23,6 +23,7 @@ import { saySession } from '../worker/session-names.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, withMemory } from './cli-options.ts';
 import { findTopic } from './named-topics.ts';
+import { sayNight } from './printer.ts';
 import type { CommandSpec } from './spec.ts';
 
 /** Of what words are found in. */
@@ -35,7 +36,7 @@ const why: CommandSpec<CommonOptions, [string[]]> = {
   about: 'where a line, words or a session come from, and why',
   args: [['[what...]', 'a topic, TOPIC:LINE, words, an entry, a session (its id or its file), a job, or a day']],
   options: MEMORY,
-  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, resting, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
+  json: 'of a topic, a line or words [{ path, number, id, text, isPersons, program, authors, entries }]; of an entry { id, type, text, evidence, …, lines, told, proposals }; of a session, one line each, { session, transcript, unreadable, memory, ranges, entries, holds, waiting, failures, proposals, next }; of a day, and without anything of the last dream, { day, dreams }',
   more: 'Without an argument it tells what the last dream did. It asks no model.',
   examples: ['why working-agreements.md:7', 'why pnpm lockfile', 'why 0d8c1a52', 'why yesterday'],
   run: (call) =>
@@ -150,12 +151,12 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
   const resting = await restingOn(app.db, memory.id, [id]);
   const told = await toldOf(app, memory, id);
   const proposals = await sayProposals(app, memory.id, id);
-  if (json) return print({ ...entry, resting, told, proposals });
+  if (json) return print({ ...entry, lines: resting, told, proposals });
   const name = (of: string) => (line: { path: string; text: string }) => `  ${line.path}: ${line.text} (${of})`;
   const lines = [...resting.alone.map(name('on it alone')), ...resting.shared.map(name('on others too'))];
   const nights = told.map(({ day, op, topic, reason, over = [] }) => {
     const gone = over.length > 0 ? ` No longer true: ${over.join('; ')}` : '';
-    return `  dream of ${day}: ${op}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
+    return `  dream of ${day}: ${sayOp(op)}${topic ? ` → ${topic}` : ''}. ${reason}${gone}`;
   });
   const waits =
     entry.strength === 'implied'
@@ -306,7 +307,7 @@ async function tellNights(
   if (json) return print({ day, dreams: told });
   const texts = told.map(async (night) => {
     const head = `Dream of ${day} ${timeOf(night.at, config.zone)}, ${await shortId(db, 'job', night.job)}: ${night.did}`;
-    return `${style('bold', head)}\n\n${await describeNight(app, night)}`;
+    return [style('bold', head), ...(await sayNight(app, memory?.id ?? '', night.operations))].join('\n');
   });
   print((await Promise.all(texts)).join('\n\n'));
 }
@@ -327,26 +328,6 @@ async function readNight({ db }: App, memory: MemoryRow, { job, at, output }: Ni
       }),
     ),
   };
-}
-
-async function describeNight(
-  { db }: App,
-  { operations, rows }: Awaited<ReturnType<typeof readNight>>,
-): Promise<string> {
-  const lines: string[] = [];
-  for (const [n, { kind, topic, from, reason, came = [], gone = [], over = [], entries }] of operations.entries()) {
-    const ids = await Promise.all(entries.map((entry) => shortId(db, 'entry', entry)));
-    const said = rows.flatMap(({ operation, text }) => (operation === n && text ? text : []));
-    lines.push(
-      `- **${sayOp(kind)}**${from ? ` ${from}` : ''}${topic ? ` → ${topic}` : ''}: ${reason}${ids.map((id) => ` (${id})`).join('')}`,
-      ...(came.length > 0 ? came : said).map(
-        (text) => `  - ${came.length > 0 && gone.length > 0 ? 'now: ' : ''}${text}`,
-      ),
-      ...gone.map((text) => `  - was: ${text}`),
-      ...over.map((text) => `  - no longer true: ${text}`),
-    );
-  }
-  return lines.join('\n');
 }
 
 /** What dreams did with an entry, the latest first. */

@@ -31,15 +31,15 @@ export function checkQueueUrl(url: string): void {
   const protocol = URL.parse(url)?.protocol;
   // ioredis decodes what is in it, and falls over a password with a bare %.
   if (/%(?![\da-f]{2})/i.test(url)) {
-    throw new AppError('bad-input', 'The queue URL holds a % that does not stand before two hexadecimal digits.', {
-      remedy: 'Write the % of a password as %25, and what else is special in it likewise.',
+    throw new AppError('bad-input', 'The queue URL has a % that is not followed by two hexadecimal digits.', {
+      remedy: 'Write a % in a password as %25, and encode other special characters too.',
     });
   }
   if (protocol === 'redis:' || protocol === 'rediss:') return;
   if (protocol === 'postgres:' || protocol === 'postgresql:') {
-    throw new AppError('bad-input', 'The queue URL is one of PostgreSQL; the queue is on Redis alone.', {
+    throw new AppError('bad-input', 'The queue URL is for PostgreSQL; a queue works on Redis only.', {
       remedy:
-        'Leave it out (queueUrl, NOCTURNE_QUEUE_URL): the worker looks into the inboxes itself. Memory that machines share is databaseUrl.',
+        'Remove it (queueUrl, NOCTURNE_QUEUE_URL): no queue is needed. For memory that machines share, set databaseUrl.',
     });
   }
   // The value itself may hold a password, so only what is known to be harmless is shown.

@@ -130,9 +130,9 @@ function otherTables(name: string, found: number): AppError {
   const [by, remedy] =
     found > SCHEMA_VERSION
       ? ['a newer nocturne', 'Update nocturne on this machine.']
-      : ['another nocturne', 'Use that nocturne, or put the database aside: this one begins a new one.'];
+      : ['another nocturne', 'Use that nocturne, or move the database away: this one then starts a new one.'];
   if (found) return new AppError('storage', `${name} was written by ${by} (tables ${found}).`, { remedy });
-  return new AppError('storage', `${name} holds tables of another program.`, {
+  return new AppError('storage', `${name} has tables of another program.`, {
     remedy: 'Give nocturne a database of its own.',
   });
 }

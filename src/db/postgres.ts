@@ -39,7 +39,7 @@ export function isCommitUnknown(error: unknown): boolean {
  */
 export async function openPostgres(url: string): Promise<Db> {
   if (!/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? '') || /%(?![\da-f]{2})/i.test(url)) {
-    throw new AppError('bad-input', 'The database URL is no URL of PostgreSQL.', {
+    throw new AppError('bad-input', 'The database URL is not a PostgreSQL URL.', {
       remedy:
         'Give one like postgres://host:5432/name, with user and password before the host; a % of a password is written as %25.',
     });
@@ -114,8 +114,8 @@ async function inTransaction<T>(pool: pg.Pool, name: string, work: (sql: Sql) =>
       // What the server itself says of it is an answer, unless it is that it goes away.
       const { code = '' } = error as { code?: string };
       if (SQLSTATE.test(code) && !UNAVAILABLE.test(code)) throw error;
-      throw new AppError('database-unavailable', `The database at ${name} did not answer whether it did this.`, {
-        remedy: 'Check that it runs. Nothing is lost: it was done whole, or not at all.',
+      throw new AppError('database-unavailable', `The database at ${name} did not say whether this was done.`, {
+        remedy: 'Check that it runs. It was done completely, or not at all.',
         cause: new Error(COMMIT_UNKNOWN, { cause: error }),
       });
     });

@@ -148,7 +148,7 @@ function startWorker(): string | undefined {
   );
   worker.on('error', () => {});
   worker.unref();
-  return worker.pid === undefined ? 'no worker could be started; the next one takes in the spool' : undefined;
+  return worker.pid === undefined ? 'no worker could be started; the next one reads what hooks left' : undefined;
 }
 
 /** Ends the process; a reason goes into the log, where the disk takes it. */

@@ -71,7 +71,7 @@ export interface RecallOptions {
 
 export interface RecallResult extends Recall {
   memory: string;
-  standing: Enablement;
+  state: Enablement;
   /** It is what the session was given before; what it consists of is not told again. */
   isRepeated: boolean;
   /** Why nothing could be recalled, as a sentence without its stop. */
@@ -128,7 +128,7 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 function nothingOf(memory: string, standing: Enablement): Signed {
-  return { memory, standing, isRepeated: false, text: '', ...NOTHING_TOLD, beside: [], sign: '' };
+  return { memory, state: standing, isRepeated: false, text: '', ...NOTHING_TOLD, beside: [], sign: '' };
 }
 
 /** Whose memory is asked for, and its directory, or its id. */
@@ -236,7 +236,7 @@ async function offersTo(row: MemoryRow | null, { cwd, opened }: { cwd: string; o
 function sayConflicts({ id: dir }: FoundPlace): string[] {
   return conflictedIn(dir).map(
     (path) =>
-      `nocturne: git left conflict markers in ${join(dir, path)}, so it is neither recalled as it stands nor changed. Tell the user, who ends the conflict in the file.`,
+      `nocturne: git left conflict markers in ${join(dir, path)}, so it is neither recalled nor changed. Tell the user, who must resolve the conflict in the file.`,
   );
 }
 

@@ -184,7 +184,7 @@ async function lockMemory(sql: Sql, { memory, lock }: { memory: string; lock: st
 
 export function noMemory(id: string): AppError {
   return new AppError('bad-input', `There is no memory ${id}.`, {
-    remedy: 'nocturne list names those that are there.',
+    remedy: 'nocturne list --all shows them.',
   });
 }
 

@@ -29,15 +29,15 @@ export interface Finding {
   /** A path in the memory. */
   where: string;
   /** What mends it, as a sentence; null: only a person can. */
-  mend: string | null;
+  fix: string | null;
   apply?(): Promise<unknown>;
 }
 
-const byHand = (kind: string, where: string, what: string): Finding => ({ kind, where, what, mend: null });
+const byHand = (kind: string, where: string, what: string): Finding => ({ kind, where, what, fix: null });
 const actor = { kind: 'user', id: null } as const;
 
 /** A commit of what mends something. */
-function mend(memories: Memories, memory: MemoryRow, paths: Target['paths'], plan: (sql: Sql) => Promise<Plan>) {
+function fix(memories: Memories, memory: MemoryRow, paths: Target['paths'], plan: (sql: Sql) => Promise<Plan>) {
   return commit(memories, { memory: memory.id, paths }, { job: newId('job'), actor }, plan);
 }
 
@@ -61,7 +61,7 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
   const { lost } = await editedLogs(memories.db, memory);
-  await mend(memories, memory, 'all', async (sql) => {
+  await fix(memories, memory, 'all', async (sql) => {
     const { changed } = await editedLogs(sql, memory, (day) => lost.includes(day));
     const gone = changed.filter((row) => !isInLog(row) && lost.includes(row.day));
     return {
@@ -80,8 +80,8 @@ async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Fin
     ({ path }): Finding => ({
       kind: 'missing-file',
       where: path,
-      what: 'Is gone with many others at once. Put it back, or let nocturne check --accept-missing believe it.',
-      mend: 'Puts it back as it was.',
+      what: 'Is gone with many others at once. Put it back, or accept that it is gone: nocturne check --accept-missing.',
+      fix: 'Puts it back as it was.',
       apply: async () => copy?.hold(() => copy.restoreMissing()),
     }),
   );
@@ -89,8 +89,8 @@ async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Fin
     (day): Finding => ({
       kind: 'missing-file',
       where: logPath(day),
-      what: 'Was lost: it is gone, empty or damaged. What it held stays remembered; nocturne check --accept-missing lets go of it.',
-      mend: 'Puts back what it held, with what was written since.',
+      what: 'Is gone, empty or damaged. What was in it stays remembered, until you accept the loss: nocturne check --accept-missing.',
+      fix: 'Puts back what it held, with what was written since.',
       apply: () => restoreLog(memories, memory, day),
     }),
   );
@@ -115,7 +115,7 @@ async function restoreLog(memories: Memories, memory: MemoryRow, day: Day): Prom
     );
     return joinLogs(whole, current ?? '', { day, leftOut: new Set(debris.map(({ id }) => id)) });
   };
-  await mend(memories, memory, [path], async () => ({ files: [{ path, make }] }));
+  await fix(memories, memory, [path], async () => ({ files: [{ path, make }] }));
 }
 
 /** What versions held that were text, the newest first. */
@@ -141,9 +141,9 @@ async function noTexts(memories: Memories, memory: MemoryRow, heads: readonly He
     found.push({
       kind: 'no-text',
       where: path,
-      what: 'Holds bytes that are no text.',
-      mend: day ? 'Puts back what it held, with what was written since.' : 'Puts back its newest text.',
-      apply: () => (day ? restoreLog(memories, memory, day) : mend(memories, memory, [path], plan)),
+      what: 'Holds bytes that are not text.',
+      fix: day ? 'Puts back what it held, with what was written since.' : 'Puts back its newest text.',
+      apply: () => (day ? restoreLog(memories, memory, day) : fix(memories, memory, [path], plan)),
     });
   }
   return found;
@@ -165,7 +165,7 @@ async function damagedVersions({ db, copyOf }: Memories, memory: string): Promis
     found.push({
       ...byHand('version', row.path, what),
       ...(whole && {
-        mend: 'Puts back the bytes, which stand elsewhere.',
+        fix: 'Puts back the bytes from another copy.',
         apply: () => db.run('update version set content = ? where id = ?', whole, id),
       }),
     });
@@ -199,10 +199,10 @@ async function indexFaults(
     (path) => isTopicPath(path) && isTyped(path) && !index.includes(`[${path}]`),
   );
   if (unlisted.length === 0) return [];
-  const apply = () => mend(memories, memory, 'all', (sql) => withBuiltIndex(sql, memory, []));
+  const apply = () => fix(memories, memory, 'all', (sql) => withBuiltIndex(sql, memory, []));
   const what = `Has no line for ${unlisted.slice(0, 3).join(', ')}${unlisted.length > 3 ? ` and ${unlisted.length - 3} more` : ''}.`;
   return [
-    { kind: 'index-line', where: 'MEMORY.md', what, mend: 'Builds the index again; hand-written lines stay.', apply },
+    { kind: 'index-line', where: 'MEMORY.md', what, fix: 'Builds the index again; hand-written lines stay.', apply },
   ];
 }
 
@@ -214,13 +214,13 @@ async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string)
     if (bytes > MOST_MEMORY_BYTES)
       found.push(byHand('size', path, `It has ${bytes} bytes, and is not read. Split it, or move it out.`));
     else if (hasMarkers(readBytesNow(join(dir, path)) ?? Buffer.alloc(0)))
-      found.push(byHand('conflict', path, 'Holds conflict markers that a merge left. End the conflict in the file.'));
+      found.push(byHand('conflict', path, 'Holds conflict markers of a merge. Resolve the conflict in the file.'));
   }
   const waiting =
     'select path from file where memory = ? and placed is not null and placed <> head and path is not null and missing_since is null';
   for (const { path } of await db.all<{ path: string }>(waiting, memory.id))
     if (!found.some(({ where }) => where === path))
-      found.push(byHand('behind', path, 'What nocturne has to write there waits: the file cannot be written.'));
+      found.push(byHand('behind', path, 'It cannot be written, so changes to it wait.'));
   const open =
     isCheckedIn(memory.dir) || isPrivate(dir)
       ? []
@@ -228,7 +228,7 @@ async function directoryFaults({ db }: Memories, memory: MemoryRow, dir: string)
   if (open.length === 0) return found;
   const apply = async () => [dir, ...open.map((path) => join(dir, path))].forEach(makePrivate);
   const what = `Other users may read ${open.length} files.`;
-  return [...found, { kind: 'mode', where: '.', what, mend: 'Makes directories 0700 and files 0600.', apply }];
+  return [...found, { kind: 'mode', where: '.', what, fix: 'Makes directories 0700 and files 0600.', apply }];
 }
 
 /** What looks like memory to whoever put it there, and is none. */
@@ -245,6 +245,6 @@ function leftAlone(root: string, below = ''): Finding[] {
 
 function whyNotFollowed(root: string, where: string): string | null {
   const real = realPath(join(root, where));
-  if (real === null) return 'it is a link that leads nowhere';
-  return real.startsWith(root + sep) ? null : `it is a link that leads out of the memory directory, to ${real}`;
+  if (real === null) return 'it is a broken link';
+  return real.startsWith(root + sep) ? null : `it is a link to a place outside the memory directory, ${real}`;
 }

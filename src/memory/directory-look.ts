@@ -178,12 +178,12 @@ export function readLive(path: string, stat = statNow(path)): Content {
   if (stat === null) return null;
   if (!stat.isFile) {
     throw new AppError('conflict', `${path} is not a regular file.`, {
-      remedy: 'Move it out of the way; what nocturne has to write there waits and is written at the next look.',
+      remedy: 'Move it out of the way; then the waiting change is written.',
     });
   }
   if (stat.bytes > MOST_MEMORY_BYTES) {
     const size = `${Math.ceil(stat.bytes / 2 ** 20)} MB`;
-    throw new AppError('storage', `${path} has ${size}; nocturne reads no file of more than 16.`, {
+    throw new AppError('storage', `${path} has ${size}; nocturne reads files of at most 16.`, {
       remedy: 'Make it smaller, or move it out of the memory directory; nothing of it was changed.',
     });
   }
@@ -199,7 +199,7 @@ export function hasMarkers(content: Buffer): boolean {
 
 function conflicted(path: string): AppError {
   return new AppError('conflict', `${path} holds conflict markers that git left, so it is neither read nor changed.`, {
-    remedy: 'End the conflict in the file; until then what nocturne has to write there waits.',
+    remedy: 'Resolve the conflict in the file; until then nocturne does not write there.',
   });
 }
 

@@ -226,8 +226,8 @@ export function checkPrecondition(path: string, head: Head | null, wanted: Preco
   if (isMet) return;
   if ('absent' in wanted && head?.path) throw occupied(path, { id: head.id, path: head.path }, 'is there');
   const found = head ? `it is there, as version ${head.version}` : 'nothing is there';
-  throw new AppError('conflict', `${path} is not as it was expected to be: ${found}. Nothing was changed.`, {
-    remedy: 'Read it again, and make the change on what stands there.',
+  throw new AppError('conflict', `${path} changed meanwhile: ${found}. Nothing was changed.`, {
+    remedy: 'Read it again, and make the change on what is there now.',
     cause: new PreconditionFailed(head),
   });
 }
@@ -290,8 +290,8 @@ async function refuseForged({ path, before, after, isMove }: FileEdit, { sql, me
     const row = 'select text from entry where memory = ? and id = ?';
     const known = standing.get(id) ?? (await sql.get<{ text: string }>(row, memory, id))?.text;
     if (known === text) continue;
-    throw new AppError('refused', `${path} was not changed: nocturne knows nothing of its entry ${id}.`, {
-      remedy: 'Write the line without the comment behind it; then it counts as yours.',
+    throw new AppError('refused', `${path} was not changed: its entry ${id} is not known.`, {
+      remedy: 'Write the line without the comment after it; then it counts as yours.',
     });
   }
 }
@@ -346,7 +346,7 @@ async function refuseOccupied({ path, from }: FileEdit, { sql, memory }: FileGua
   for (const dir of above) {
     const inside = await firstIn(dir, from ?? '');
     if (inside && inside.path.slice(0, dir.length) !== path.slice(0, dir.length))
-      throw occupied(path, inside, 'is in that directory, spelled otherwise');
+      throw occupied(path, inside, 'is in that directory, in another spelling');
   }
   const below = await firstIn(folded, from ?? '');
   if (below) throw occupied(path, below, 'stands below it');

@@ -205,15 +205,14 @@ function stateOf(path: string | null, content: Content): FileStep['after'] {
 }
 
 function wasTakenOut(version: string): AppError {
-  return new AppError('refused', `Version ${version} was redacted, and with it what undoing would need.`, {
-    remedy: 'Edit the files by hand; nocturne takes the edit at your word.',
+  return new AppError('refused', `Version ${version} was redacted, and undoing would need it.`, {
+    remedy: 'Edit the files by hand; your edit counts.',
   });
 }
 
 export function tooOld(job: string): AppError {
-  return new AppError('refused', `${job} is older than versions are kept, so it cannot be taken back any more.`, {
-    remedy:
-      'Edit the files by hand; nocturne takes the edit at your word. versionDays in config.json keeps them longer.',
+  return new AppError('refused', `${job} is too old to be taken back: its versions are gone.`, {
+    remedy: 'Edit the files by hand; your edit counts. versionDays in config.json keeps them longer.',
   });
 }
 
@@ -229,7 +228,7 @@ export async function laterChangesOf(sql: Sql, { memory, file, last }: FileChang
 }
 
 const ACTORS: Record<Actor['kind'], string> = {
-  external: 'an edit made outside',
+  external: 'an edit of the file',
   user: 'a person',
   api: 'a client',
   session: 'an agent',

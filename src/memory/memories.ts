@@ -81,7 +81,7 @@ export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
   const restored = await sql.run('update memory set deleted_at = null where id = ? and deleted_at is not null', id);
   const row = await memoryRow(sql, id);
   if (row && restored > 0) return row;
-  throw new AppError('bad-input', `No memory that was deleted has the id ${id}.`, {
+  throw new AppError('bad-input', `No deleted memory has the id ${id}.`, {
     remedy: 'nocturne stores list --removed lists those that can be brought back.',
   });
 }

@@ -91,10 +91,10 @@ function resolveIn(root: string, path: string): string {
       if (spelled === null) return newPlace(at, { names: names.slice(index), root, path });
       const found = join(at, spelled);
       next = realPath(found);
-      if (next === null && kindOf(found) === 'link') throw refusal(path, `${spelled} is a link that leads nowhere`);
+      if (next === null && kindOf(found) === 'link') throw refusal(path, `${spelled} is a broken link`);
       next ??= found;
     }
-    if (next !== root && !next.startsWith(root + sep)) throw refusal(path, `${name} leads out of the directory`);
+    if (next !== root && !next.startsWith(root + sep)) throw refusal(path, `${name} leads outside the directory`);
     at = next;
   }
   return at;

@@ -27,8 +27,8 @@ export function memoryDirFor(config: Config, { cwd }: { cwd?: string }): string 
   if (memoryDir !== undefined && isStoreId(memoryDir, config)) return memoryDir;
   const { settings } = agentMemory;
   if (memoryDir === undefined && settings.problem) {
-    throw new AppError('settings', `Where memory lives cannot be told: ${settings.problem}`, {
-      remedy: `Mend the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
+    throw new AppError('settings', `It is not known where memory lives: ${settings.problem}`, {
+      remedy: `Fix the file, or name the directory with NOCTURNE_MEMORY_DIR or --memory.`,
     });
   }
   if (memoryDir !== undefined)
@@ -136,7 +136,7 @@ export async function declaredScope(definition: string): Promise<MemoryScope | u
   if (memory === undefined || memory === null) return undefined;
   const scope = MEMORY_SCOPES.find((each) => each === memory);
   if (scope) return scope;
-  throw new AppError('bad-input', `${definition} declares memory: ${JSON.stringify(memory)}, which is no scope.`, {
+  throw new AppError('bad-input', `${definition} declares memory: ${JSON.stringify(memory)}, which is not a scope.`, {
     remedy: `Write memory: ${MEMORY_SCOPES.join(', memory: ').replace(/, (?=[^,]*$)/, ' or ')}.`,
   });
 }

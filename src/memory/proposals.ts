@@ -112,7 +112,7 @@ export async function whatChanged(
 ): Promise<string | null> {
   for (const base of entries)
     if (!isAsItWas(base, edited.get(base.id) ?? (await entryRow(sql, memory, base.id))))
-      return `${base.id} is no longer what it was made from.`;
+      return `${base.id} was changed since.`;
   const replaced = new Set(operations.flatMap(linesOut));
   for (const { path, file, lines } of files) {
     const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';
@@ -122,7 +122,7 @@ export async function whatChanged(
     // As where a person rejected that it be taken out.
     const rests = new Set(file === null ? [] : (await restsOf(sql, memory, file)).map(({ line }) => line));
     if (lines.some((line) => replaced.has(line) && !rests.has(line)))
-      return `A line of ${path} that it would take out is a person's now.`;
+      return `A line of ${path} that it would take out was changed by a person.`;
   }
   return null;
 }

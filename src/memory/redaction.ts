@@ -291,12 +291,12 @@ function regexOf(source: string, flags: string): RegExp {
   try {
     regex = new RegExp(source, [...new Set(`${flags}g`)].join(''));
   } catch (error) {
-    const what = `/${source}/${flags} is no pattern: ${(error as Error).message}.`;
+    const what = `/${source}/${flags} is not a valid pattern: ${(error as Error).message}.`;
     throw new AppError('bad-input', what, { cause: error });
   }
   if (!''.match(regex) && !regex.sticky) return regex;
   throw new AppError('bad-input', `/${source}/${flags} matches nothing or everything.`, {
-    remedy: 'Give a pattern that matches what shall go, and only that.',
+    remedy: 'Give a pattern that matches only what should go.',
   });
 }
 

@@ -331,8 +331,8 @@ export class WorkingCopy {
   }
 
   #tooBusy(): AppError {
-    return new AppError('conflict', `A file of ${this.dir} changes faster than it can be written.`, {
-      remedy: 'Close the program that keeps rewriting it; the change waits and is made at the next look.',
+    return new AppError('conflict', `A file of ${this.dir} is changed again and again while nocturne writes it.`, {
+      remedy: 'Close the program that keeps rewriting it; the change waits.',
     });
   }
 }

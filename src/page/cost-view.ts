@@ -48,7 +48,7 @@ ${costTable(
   'By model',
   cost.models.map((each) => [each.model, each]),
 )}
-${cost.kinds.length === 0 ? html`<p class="dim">No job has ended this month that asked a model.</p>` : ''}
+${cost.kinds.length === 0 ? html`<p class="dim">No job asked a model this month.</p>` : ''}
 ${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}
 </div>
 <div>

@@ -7,6 +7,7 @@ import type { ToldOperation } from '../../jobs/dream/dream-landing.ts';
 import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { dayOf } from '../base/time.ts';
+import { sayOp } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/rests.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
 import type { Message } from '../transcript/messages.ts';
@@ -27,24 +28,12 @@ export const SPEAKERS: Record<string, string> = {
   subagent: 'a subagent',
   harness: 'the program',
 };
-/** What an operation of a dream did, in a word. */
-export const DID: Record<string, string> = {
-  add: 'added',
-  change: 'changed',
-  retire: 'no longer true',
-  drop: 'left out',
-  archive: 'put away',
-  rename: 'renamed',
-  propose: 'waits for you',
-  failed: 'failed',
-};
-
 export async function evidenceOfLine(at: At, memory: Place, line: ExplainedLine): Promise<Html> {
   const { isPersons, program, authors, entries, text } = line;
   const parts: Html[] = [];
   if (authors.length > 0)
     parts.push(html`<p class="meta">Shared by <span class="said">${authors.join(', ')}</span></p>`);
-  if (program) parts.push(html`<p class="meta">Written by a program: it is no word of yours.</p>`);
+  if (program) parts.push(html`<p class="meta">Written by a program, not by you.</p>`);
   else if (isPersons && authors.length === 0)
     parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
   for (const entry of entries.slice(0, MOST_ENTRIES)) parts.push(await entryItem(at, memory, { entry, said: text }));
@@ -103,7 +92,7 @@ async function nightsOf({ app: { db }, config }: At, memory: Place, entry: strin
     const day = row && dayOf(new Date(row.at), config.zone);
     for (const { kind, topic, reason } of operations.filter(({ entries }) => entries.includes(entry)))
       told.push(
-        html`<p class="night meta"><span class="tag op-${kind}">${DID[kind] ?? kind}</span> <a href="/nights/${memory.id}/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
+        html`<p class="night meta"><span class="tag op-${kind}">${sayOp(kind)}</span> <a href="/nights/${memory.id}/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
       );
   }
   return told;
@@ -136,7 +125,7 @@ async function surroundings(
       if (each.id === message) after = 0;
       if (after >= AFTER) break;
     }
-    if (after < 0) return html`${quoted(quote)}<p class="dim">The conversation does not hold these words any more.</p>`;
+    if (after < 0) return html`${quoted(quote)}<p class="dim">These words are no longer in the conversation.</p>`;
   } catch (error) {
     if (!isAppError(error)) throw error;
     return html`${quoted(quote)}<p class="dim">The conversation cannot be shown: ${describeError(error)}</p>`;

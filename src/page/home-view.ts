@@ -33,7 +33,7 @@ ${needs.length > 0 ? html`<section class="needs" aria-labelledby="needs"><h2 id=
 <section aria-labelledby="learned"><h2 id="learned">Learned</h2>
 ${
   newest.length === 0
-    ? html`<p class="dim">No session has taught anything new. <a href="/memory">What is remembered</a> is still there.</p>`
+    ? html`<p class="dim">Nothing new was learned. <a href="/memory">What is remembered</a> is still there.</p>`
     : html`<ol class="plain feed">${newest.map(
         ({ id, text, learnedAt, memory }) =>
           html`<li><a class="row" href="/memory/${memory}/entry/${id}">${inlineMarkdown(text)}</a><p class="meta"><span class="said">${placeCalled(places, memory)?.title}</span> · ${when(learnedAt, at)}</p></li>`,
@@ -45,7 +45,7 @@ ${count > 0 ? form(at, { action: '/do/seen', fields: {} }, html`<button>Mark all
 </div>
 <div>
 <section class="card" aria-labelledby="tonight"><h2 id="tonight">Tonight</h2>
-<p>${night.getTime() <= config.clock.now().getTime() ? 'Due: with the next worker.' : html`The next dream is ${when(night.toISOString(), at)}.`}</p>
+<p>${night.getTime() <= config.clock.now().getTime() ? 'As soon as a worker runs.' : html`The next dream is ${when(night.toISOString(), at)}.`}</p>
 <p class="dim">${waiting.length === 0 ? 'Nothing waits to be learned from.' : `${sayCount(waiting.length, 'job')} for the next worker.`}</p>
 </section>
 <section class="card" aria-labelledby="month"><h2 id="month">This month</h2>

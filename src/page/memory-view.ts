@@ -120,7 +120,7 @@ async function topics(at: At, memory: Place): Promise<Html> {
     .map(({ type, count }) =>
       hereLink(`/memory/${id}?type=${type}`, asked === type, html`${TYPES[type]} <span class="tag">${count}</span>`),
     )}</nav>
-${slice.size === 0 ? empty('No topics yet', 'A dream works what sessions taught into topics, at night.') : ''}
+${slice.size === 0 ? empty('No topics yet', 'A dream sorts what was learned into topics, at night.') : ''}
 ${kinds.map(({ type }) => {
   const list = slice.get(type);
   return list
@@ -133,8 +133,8 @@ ${others}`;
 async function archive(at: At, memory: Place): Promise<Html> {
   const all = (await cardsOf(at, memory.id)).filter(({ path }) => isArchivePath(path));
   const { items, others } = paged(at.url, all, SIZE);
-  return html`<h1>Archive</h1><p class="dim">What dreams put away: out of what agents are told, found by a search, back when it is touched.</p>
-${all.length === 0 ? empty('The archive is empty', 'Lines that were long not needed, and whose date has passed, are put here.') : ''}
+  return html`<h1>Archive</h1><p class="dim">What dreams archived. Agents are not told of it; search finds it; it comes back when it is used.</p>
+${all.length === 0 ? empty('The archive is empty', 'Lines that were not used for long, or whose date has passed, come here.') : ''}
 <ul class="plain list">${items.map((card) => cardItem(at, memory, card))}</ul>${others}`;
 }
 

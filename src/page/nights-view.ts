@@ -5,8 +5,7 @@ import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.
 import { AppError, onAppError } from '../base/errors.ts';
 import { dayOf, formatIn, timeOf } from '../base/time.ts';
 import { fileChangesOf } from '../memory/job-rows.ts';
-import { countOperations } from '../memory/memory-types.ts';
-import { DID } from './evidence-view.ts';
+import { countOperations, sayOp } from '../memory/memory-types.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import { diffOfTexts } from './page-diff.ts';
 import {
@@ -64,7 +63,7 @@ export async function nightsView(at: At, [id, job]: string[]): Promise<View> {
     part: 'nights',
     body: html`<h1>Nights ${day === null ? '' : html`<small>${day} · <a href="/nights">all</a></small>`}</h1>
 ${memoryTabs(at, asked, '/nights')}
-${nights.length === 0 ? empty('No night yet', html`At night the new entries are worked into topics; <code>nocturne dream</code> does it now.`) : ''}
+${nights.length === 0 ? empty('No night yet', html`At night the new entries are sorted into topics; <code>nocturne dream</code> does it now.`) : ''}
 <ol class="plain timeline">${[...Map.groupBy(nights, dayOfNight)].map(
       ([of, list]) =>
         html`<li><h2>${formatIn(`${of}T12:00:00Z`, 'UTC', 'EEEE d MMMM')}</h2>${list.map((night) => nightItem(at, night))}</li>`,
@@ -83,14 +82,14 @@ function opTags({ output, error }: Night): Html[] {
   const counts = countOperations(operations);
   if (proposals.length > 0) counts.push(['propose', proposals.length]);
   if (error !== null) counts.push(['failed', 1]);
-  return counts.map(([kind, count]) => html`<span class="tag op-${kind}">${count} ${DID[kind] ?? kind}</span>`);
+  return counts.map(([kind, count]) => html`<span class="tag op-${kind}">${count} ${sayOp(kind)}</span>`);
 }
 
 async function nightView(at: At, id: string, job: string): Promise<View> {
   const { app, config, places } = at;
   const memory = placeCalled(places, id);
   const night = await app.db.get<Night>(`${NIGHT} and job.id = ? and job.memory = ?`, job, id);
-  if (!memory || !night) throw new AppError('bad-input', 'There is no report of such a night any more.');
+  if (!memory || !night) throw new AppError('bad-input', 'The report of this night is gone.');
   const { undone } = night;
   const { operations, left }: DreamOutput = JSON.parse(night.output ?? '{}');
   const files = await filesOf(at, job);
@@ -110,14 +109,14 @@ async function nightView(at: At, id: string, job: string): Promise<View> {
 ${night.error === null ? '' : html`<p class="problem">${night.error}</p>`}
 <section><h2>What it did, and why</h2><ul class="plain list">${operations.slice(0, MOST_ITEMS).map((each) => operation(each, memory))}</ul>
 ${operations.length > MOST_ITEMS ? html`<p class="dim">${operations.length - MOST_ITEMS} more.</p>` : ''}
-${left.length > 0 ? html`<h3>Left for another night</h3><ul class="plain list">${left.slice(0, MOST_ITEMS).map(({ entry, reason }) => html`<li><a href="/memory/${id}/entry/${entry}">${shortEntry(entry)}</a> <span class="said">${reason}</span></li>`)}</ul>` : ''}</section>
+${left.length > 0 ? html`<h3>Waits for another night</h3><ul class="plain list">${left.slice(0, MOST_ITEMS).map(({ entry, reason }) => html`<li><a href="/memory/${id}/entry/${entry}">${shortEntry(entry)}</a> <span class="said">${reason}</span></li>`)}</ul>` : ''}</section>
 ${files.length > 0 ? html`<section><h2>Files, before and after</h2>${files.slice(0, MOST_DIFFS).map(({ path, before, after }) => diffOfTexts(path, before, after))}</section>` : ''}`,
   };
 }
 
 function operation({ kind, topic, from, reason, entries, came = [], over = [] }: ToldOperation, memory: Place): Html {
   const isSeenOnce = came.some((text) => text.startsWith('Seen once'));
-  return html`<li class="operation"><p><span class="tag op-${kind}">${DID[kind] ?? kind}</span>${isSeenOnce ? html` <span class="tag op-hold">seen once</span>` : ''}${from ? html` <span class="said">${from.replace(/\.md$/, '')}</span> →` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${topic.replace(/\.md$/, '')}</a>` : ''}</p>
+  return html`<li class="operation"><p><span class="tag op-${kind}">${sayOp(kind)}</span>${isSeenOnce ? html` <span class="tag op-hold">seen once</span>` : ''}${from ? html` <span class="said">${from.replace(/\.md$/, '')}</span> →` : ''}${topic ? html` <a class="said" href="${topicHref(memory, topic)}">${topic.replace(/\.md$/, '')}</a>` : ''}</p>
 ${came.map((text) => html`<p>${inlineMarkdown(text)}</p>`)}
 ${over.map((text) => html`<p class="meta">no longer true: <del class="said">${text}</del></p>`)}
 <p class="meta"><span class="said">${reason}</span> ${entries.slice(0, 5).map((entry) => html`<a href="/memory/${memory.id}/entry/${entry}">${shortEntry(entry)}</a> `)}</p></li>`;

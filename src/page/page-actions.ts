@@ -39,7 +39,7 @@ const EVERYWHERE: Record<string, (at: At) => Promise<Flash>> = {
   async seen({ visit, app }) {
     visit.since = app.clock.now().toISOString();
     await noteLook(app);
-    return { text: 'All of it counts as seen.' };
+    return { text: 'Marked as seen.' };
   },
   async retry({ app: { db, clock } }) {
     const failed = await db.all<{ id: number }>("select id from inbox where state = 'failed'");
@@ -124,12 +124,13 @@ async function saved(
       ...{ memory: memory.id, path },
       make(current) {
         const text = make(current);
-        if (text === null)
-          throw new AppError('conflict', `${path} was changed meanwhile; nothing of yours was written.`);
+        if (text === null) throw new AppError('conflict', `${path} was changed meanwhile; your text was not saved.`);
         return text;
       },
     });
-    return job === null ? { text: 'It says that already.' } : { text: 'Saved.', undo: { memory: memory.id, job } };
+    return job === null
+      ? { text: 'Nothing to change: it says that already.' }
+      : { text: 'Saved.', undo: { memory: memory.id, job } };
   } catch (error) {
     if (!isAppError(error, 'conflict')) throw error;
     return conflict();
@@ -170,10 +171,13 @@ async function shareTopic(asked: Asked): Promise<Done> {
   const { at, memory } = asked;
   const path = topicOf(asked);
   if (memory.root === null)
-    throw new AppError('bad-input', 'Its sessions ran in no one repository, so there is no team to share with.');
+    throw new AppError(
+      'bad-input',
+      'Its sessions did not all run in one repository, so there is no team to share with.',
+    );
   const sources = [{ path, text: (await readTopic(at, memory, path)) ?? '' }];
   const report = await shareWithTeam(at.app, memory.row, { sources }, { cwd: memory.root });
-  if (report.outcome === 'known') return { text: "All of it stands in the team's memory already." };
+  if (report.outcome === 'known') return { text: "The team's memory has all of it already." };
   if (report.outcome === 'refused') {
     const where = report.secrets.map(({ line, rule }) => `line ${line} (${rule})`).join(', ');
     return { text: `Not shared: it holds secrets, ${where}.`, isProblem: true };
@@ -191,7 +195,7 @@ async function undoJob({ at, memory, field }: Asked): Promise<Done> {
   if (report.outcome === 'busy')
     return { text: 'Another process works there; try again in a moment.', isProblem: true };
   const stays = report.stays.map(({ name }) => name).join(', ');
-  return { text: `Not taken back: later work rests on it (${stays}). Undo that first.`, isProblem: true };
+  return { text: `Not taken back: later work builds on it (${stays}). Undo that first.`, isProblem: true };
 }
 
 async function decide({ at, memory, field }: Asked): Promise<Done> {
@@ -201,7 +205,7 @@ async function decide({ at, memory, field }: Asked): Promise<Done> {
     edit: { kind: 'edit', text: field('text'), topic: field('topic') || undefined },
   };
   const word = Object.hasOwn(words, field('word')) ? words[field('word')] : undefined;
-  if (!word) throw new AppError('bad-input', 'That is no decision.');
+  if (!word) throw new AppError('bad-input', 'Choose accept, reject or edit.');
   const ids = field('id') === 'all' ? undefined : [field('id')];
   const { app } = at;
   const decided = await withoutDreams(app, memory.row, (claim) => app.review(memory.row, { ids, word, claim }));

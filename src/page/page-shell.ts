@@ -95,7 +95,7 @@ ${head('Open')}
 <body class="enter">
 <main id="main">
 <p class="brand"><svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">${MOON}</svg>nocturne</p>
-<h1>${wasWrong ? 'That key is used up' : 'Open your memory'}</h1>
+<h1>${wasWrong ? 'That key was used already, or is too old' : 'Open your memory'}</h1>
 <p>${wasWrong ? 'A key opens the page once, within a minute.' : 'This page is for you alone.'} In a terminal on this machine, run</p>
 <pre><code>nocturne open</code></pre>
 <p>and follow the address it prints, or type what stands behind its <code>#</code> here:</p>

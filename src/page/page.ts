@@ -107,7 +107,7 @@ class Page implements Pages {
     if (part === 'enter' && isChange) return this.#enter(request);
     if (!visit)
       return isChange || part === 'live'
-        ? plain(401, 'This visit is over: nocturne open begins another.')
+        ? plain(401, 'You were signed out: run nocturne open again.')
         : page(401, enterPage());
     const { headers } = request;
     if (part === 'live') return plain(200, await this.#live.markOfFiles());
@@ -138,7 +138,7 @@ class Page implements Pages {
   async #enter(request: Request): Promise<Response> {
     // A browser that runs no scripts says `null` here; what it brings is good once and known to nobody else.
     if (!this.#visits.isFromHere(request) && request.headers.get('origin') !== 'null')
-      return plain(403, 'From another page.');
+      return plain(403, 'Refused: the request came from another page.');
     const fields = await fieldsOf(request);
     const ticket = (fields?.get('ticket') ?? '').trim().replace(/^.*#/, '');
     if (!(await takeTicket(this.#app, ticket))) return page(401, enterPage({ wasWrong: true }));
@@ -149,7 +149,7 @@ class Page implements Pages {
     if (!this.#visits.isFromHere(request)) return plain(403, 'What changes something must come from this page.');
     const fields = await fieldsOf(request);
     if (!fields || !isToken(fields.get('token'), visit))
-      return plain(403, 'The form is of another visit: load the page again.');
+      return plain(403, 'This form is out of date: load the page again.');
     if (path[0] === 'leave') {
       this.#visits.end(request);
       return seeOther('/');

@@ -7,6 +7,9 @@ import { inlineMarkdown } from './markdown-html.ts';
 import { sideBySide } from './page-diff.ts';
 import { type At, empty, form, type Html, memoryTabs, type Place, placeCalled, type View, when } from './page-shell.ts';
 
+/** Kinds of proposals that are called otherwise here. */
+const ASKED: Record<string, string> = { retire: 'remove', drop: 'leave out' };
+
 const SHOWN = 20;
 
 export async function reviewView(at: At): Promise<View> {
@@ -54,10 +57,10 @@ function proposalItem(at: At, memory: Place, proposal: ShownProposal): Html {
     );
   const words = (lines.length > 0 ? lines : entries.map(({ text }) => text)).join('\n');
   const hasWords = lines.length > 0 || kind === 'drop';
-  return html`<li class="card proposal" tabindex="-1" id="${id}"><p class="meta"><span class="tag op-${kind}">${kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.title}</span> · ${when(proposedAt, at)}</p>
+  return html`<li class="card proposal" tabindex="-1" id="${id}"><p class="meta"><span class="tag op-${kind}">${ASKED[kind] ?? kind}</span> ${topic ? html`<span class="said">${topic}</span> · ` : ''}<span class="said">${memory.title}</span> · ${when(proposedAt, at)}</p>
 ${lines.length > 0 ? html`<div class="statement">${lines.map((line) => html`<p>${inlineMarkdown(line)}</p>`)}</div>` : ''}
 <p class="said">${reason}</p>
-${state === 'stale' ? html`<p class="problem">It cannot be accepted any more: <span class="said">${why}</span> The next dream makes it again.</p>` : ''}
+${state === 'stale' ? html`<p class="problem">It is outdated: <span class="said">${why}</span> The next dream proposes it again.</p>` : ''}
 <h2>It rests on</h2>
 ${entries.slice(0, 8).map(({ id: entry, text, at: saidAt, quotes, speakers }) => html`<div class="entry"><p><a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(text)}</a></p>${quotes.map((quote, n) => html`${quote === text ? '' : quoted(quote)}<p class="meta">said by ${SPEAKERS[speakers[n] ?? ''] ?? speakers[n]}, ${when(saidAt, at)}</p>`)}${quotes.length === 0 ? html`<p class="meta">written by a person, ${when(saidAt, at)}</p>` : ''}</div>`)}
 ${diff ? html`<details ${diff.length < 4_000 ? html`open` : ''}><summary>What would change</summary>${sideBySide(diff)}</details>` : ''}

@@ -34,7 +34,7 @@ export async function searchView(at: At): Promise<View> {
 <form action="/search" role="search" class="search"><label for="q" class="hidden">Words to look for</label><input id="q" type="search" name="q" value="${query}" placeholder="Words, &quot;phrases&quot;" autocomplete="off" spellcheck="false" dir="auto"><button class="primary">Search</button></form>
 <div id="found" aria-live="polite">
 ${query === '' ? html`<p class="dim">Facts come first, then entries and logs, of all memories.</p>` : ''}
-${query !== '' && total === 0 ? empty('Nothing holds these words', asked ?? 'Try fewer words, or only the beginning of one.') : ''}
+${query !== '' && total === 0 ? empty('Nothing found', asked ?? 'Try fewer words, or only the beginning of one.') : ''}
 ${total > 0 ? html`<p class="dim">${isAtLeast ? 'more than ' : ''}${total} found${asked ? html`. ${asked}` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
 </div>`,
   };

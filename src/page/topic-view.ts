@@ -59,7 +59,7 @@ ${
 ${
   isEdited
     ? topicForm(at, memory, { path, raw })
-    : html`${lines.length === 0 ? html`<p class="dim">Nothing stands in it.</p>` : ''}
+    : html`${lines.length === 0 ? html`<p class="dim">It is empty.</p>` : ''}
 <ol class="plain">${items}</ol>
 ${others}`
 }`;
@@ -122,7 +122,7 @@ function editForm(at: At, memory: Place, { path, line, key = line, index, shown,
   return form(
     at,
     { action: '/do/edit', fields, to, className: 'edit' },
-    html`<label for="t-${key}">The line as it stands in the file</label><textarea id="t-${key}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
+    html`<label for="t-${key}">The line as it is in the file</label><textarea id="t-${key}" name="text" rows="${rowsFor(text, { least: 2, most: 12 })}" dir="auto">
 ${text}</textarea>${saveAndCancel(to)}`,
   );
 }
@@ -206,8 +206,8 @@ function changedMeanwhile(title: string, { diff, yours, gone }: { diff: Html; yo
     part: 'memory',
     status: 409,
     body: html`<h1>${title}</h1>
-<p class="lead dim">Nothing of yours was written. On the left is what stands there now, on the right what you wrote.</p>
+<p class="lead dim">Your text was not saved yet. On the left is what is there now, on the right what you wrote.</p>
 ${diff}
-${yours ? html`<h2>Yours, to be put in its place</h2>${yours}` : gone}`,
+${yours ? html`<h2>Yours, to replace it</h2>${yours}` : gone}`,
   };
 }

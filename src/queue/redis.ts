@@ -96,7 +96,7 @@ function checkServer(info: string, server: string): void {
 async function answered<T>(server: string, action: string, ask: () => Promise<T>): Promise<T> {
   const unavailable = (reason: string, cause?: unknown) =>
     new AppError('queue-unavailable', `Cannot ${action} the queue at ${server}: ${reason}.`, {
-      remedy: 'Check that it runs and that the URL is right. Nothing is lost: waiting work is in the inbox.',
+      remedy: 'Check that it runs and that the URL is right. Nothing is lost: the work waits.',
       cause,
     });
   const { promise: silence, reject } = Promise.withResolvers<never>();

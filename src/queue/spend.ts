@@ -130,7 +130,7 @@ function scopesOf({ isOnPlan, key, microUsd }: Asked, { dayTokens, dayMoneyUsd, 
   return [
     { ...none, scope: '', tokens: dayTokens, microUsd: limit(dayMoneyUsd) },
     ...(isOnPlan ? [{ ...none, scope: PLAN, calls: planRequests ?? NO_LIMIT }] : []),
-    ...(key ? [{ ...none, scope: key.key, whose: "the key's ceiling", microUsd: limit(key.dayMoneyUsd) }] : []),
+    ...(key ? [{ ...none, scope: key.key, whose: "the key's limit", microUsd: limit(key.dayMoneyUsd) }] : []),
   ];
 }
 
@@ -197,7 +197,7 @@ async function settleCall(
 
 function beyondJob({ jobTokens }: Ceilings, is: { used: number; reserved: number; tokens: number }): AppError {
   const found = `${is.used} used, ${is.reserved} reserved, ${is.tokens} asked for`;
-  return new AppError('job-ceiling', `The job's ceiling of ${jobTokens} tokens would be passed: ${found}.`, {
+  return new AppError('job-ceiling', `The job's limit of ${jobTokens} tokens would be exceeded: ${found}.`, {
     remedy: 'What it committed stays and the rest waits.',
   });
 }
@@ -222,7 +222,7 @@ async function refusalOf(
   const used = all - open;
   const found = `${is(used)} used, ${is(open)} reserved, ${is(more)} asked for`;
   const isForToday = used + more > most;
-  return new AppError('ceiling', `The daily ceiling of ${is(most)} would be passed: ${found}.`, {
+  return new AppError('ceiling', `The daily limit of ${is(most)} would be exceeded: ${found}.`, {
     remedy: `Raise ${scope.whose ?? `${setting} in config.json`}, or wait for tomorrow.`,
     retryAfterMs: isForToday ? nextDayAt(now, zone).getTime() - now.getTime() : undefined,
   });

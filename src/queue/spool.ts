@@ -115,7 +115,7 @@ export function readSpool(home: string, onProblem: (problem: string) => void): S
     } catch (error) {
       // Of another user, for example: it stays, and keeps nothing else from being taken in.
       if (!isAppError(error, 'storage')) throw error;
-      onProblem(`A hook's file stays in the spool: ${describeError(error)}`);
+      onProblem(`A hook's file waits: ${describeError(error)}`);
     }
   }
   return found.sort((a, b) => Date.parse(a.item.at) - Date.parse(b.item.at));

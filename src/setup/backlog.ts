@@ -187,7 +187,7 @@ export type Learned = Awaited<ReturnType<typeof learnFound>>;
 
 /** The sessions are read: the same model would not be asked again. */
 function sayNothing({ turns, tokens }: Learned, model: string): string[] {
-  const held = `They held ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} found nothing in them to keep.`;
+  const held = `They had ${sayCount(turns, 'turn')}, about ${sayTokens(tokens)}; ${model} found nothing in them to keep.`;
   const again = 'nocturne learn --again SESSION reads one again';
   if (model === OFFLINE_MODEL) {
     return [held, OFFLINE_LIMITS, `nocturne setup offers a model that understands them; ${again}, with that.`];

@@ -75,7 +75,7 @@ export function checkHome({ home }: Config): Checked {
 
 /** What could not be looked into, and what to do. */
 export function failed(what: string): (error: AppError) => Checked[] {
-  return (error) => [fail(what, error.message, error.remedy ?? 'Mend it.')];
+  return (error) => [fail(what, error.message, error.remedy ?? 'Fix it.')];
 }
 
 /** A pattern that gives no night keeps every worker from starting; what is no setting any more is not read. */
@@ -136,7 +136,7 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
         : []),
     ];
   } catch (error) {
-    return [fail(what, isAppError(error) ? error.message : describeError(error), `Mend ${file}.`)];
+    return [fail(what, isAppError(error) ? error.message : describeError(error), `Fix ${file}.`)];
   }
 }
 
@@ -162,7 +162,7 @@ export function checkEnablement({ enabled, reason, pausedUntil, isUnknown }: Ena
   if (enabled || isUnknown) return [];
   const remedy =
     pausedUntil === undefined
-      ? 'Change that if it is not meant so.'
+      ? 'Change that if you did not mean it.'
       : 'Run nocturne pause --off, for a project with --project.';
   return [warn('switches', `nothing happens by itself here: ${reason}`, remedy)];
 }
@@ -175,7 +175,7 @@ export async function checkKey(config: Config): Promise<Checked[]> {
   if (source === 'environment') {
     const isKept = statNow(keyPath(config)) !== null || config.keyCommand !== undefined;
     if (isKept) return [ok('key', 'in the environment, and kept')];
-    return [warn('key', 'in this environment alone; schedulers have none', keep)];
+    return [warn('key', 'only set in this environment; the nightly schedule has none', keep)];
   }
   if (source === 'unneeded') return [ok('key', `${config.baseUrl} is asked without one`)];
   // A command may ask a person, or a server: it is run only to ask the model.
@@ -215,7 +215,7 @@ export async function checkProgram(config: Config): Promise<Checked[]> {
   if (problem) {
     const isNightly = !(await findProgram(name, config, { isFresh: true })).problem;
     const why = `${problem.message.replace(/\.$/, '')}${moved}`;
-    const remedy = problem.remedy ?? 'Mend it.';
+    const remedy = problem.remedy ?? 'Fix it.';
     if (!isNightly) return [fail('program', why, remedy)];
     const found = `as the schedule starts it: ${why}; from this shell it can be asked`;
     return [fail('program', found, path === null ? again : remedy)];
@@ -284,7 +284,7 @@ export async function tryModel(config: Config, spend: Counting): Promise<unknown
 /** The agent's own settings, where they tell where memory lives and whether it is on. */
 export function checkAgentSettings({ agentMemory }: Config): Checked[] {
   const { problem, path } = agentMemory.settings;
-  return problem ? [fail('agent settings', problem, `Mend ${path}: what sessions taught waits until then.`)] : [];
+  return problem ? [fail('agent settings', problem, `Fix ${path}: until then nothing is learned.`)] : [];
 }
 
 /** Sessions that hooks told of and no worker has taken up yet. */
@@ -292,15 +292,15 @@ export async function checkSpool(config: Config): Promise<Checked> {
   const dir = spoolDir(config.home);
   const files = (readDirectory(dir) ?? []).filter((item) => item.kind === 'file');
   const names = namesInSpool(config.home);
-  if (files.length === 0 && names.length === 0) return ok('told by hooks', 'nothing waits');
+  if (files.length === 0 && names.length === 0) return ok('news from hooks', 'nothing waits');
   if (files.length === 0) {
-    return warn('told by hooks', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
+    return warn('news from hooks', `set aside: ${sayFirst(names)}`, `Look at what is in ${dir}, and remove it.`);
   }
   const stats = files.map(({ name }) => statFile(join(dir, name)));
   const oldest = stats.flatMap((stat) => stat?.modifiedAt ?? []).sort()[0] ?? '';
   const isOld = config.clock.now().getTime() - Date.parse(oldest) > 60 * 60_000;
   const found = `${files.length} waiting, the oldest since ${oldest ? localTime(oldest, config.zone) : 'unknown'}: ${sayFirst(names)}`;
   return isOld
-    ? warn('told by hooks', found, 'Run nocturne worker --once and read what it says.')
-    : ok('told by hooks', found);
+    ? warn('news from hooks', found, 'Run nocturne worker --once and read what it says.')
+    : ok('news from hooks', found);
 }

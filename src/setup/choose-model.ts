@@ -116,7 +116,7 @@ export async function askForModel(
   const absent = around.programs.filter(({ path, problem }) => path !== null && problem);
   say(
     [
-      'Which model is to read your sessions? Whoever runs it reads what you and the agents said in them, also sessions with the agent of another company.',
+      'Which model should read your sessions? Whoever runs it reads what you and your agents said, also in sessions with agents of other companies.',
       '',
       ...offers.map(({ title, about }, at) => `  ${String(at + 1).padStart(2)}  ${title}: ${about}`),
       ...(absent.length > 0 ? [''] : []),
@@ -286,7 +286,7 @@ function othersThan(name: ProgramName, { agents }: Pick<Around, 'agents'>): stri
 }
 
 function sayDay(day: DayUse): string {
-  if (day === null) return 'how much is not known, no session of the last days is left to tell it from';
+  if (day === null) return 'how much is not known: there are no recent sessions to estimate it from';
   const { microUsd } = day;
   const size = saySize(day);
   const all = microUsd === null ? size : `about $${(microUsd / 1_000_000).toFixed(2)} (${size})`;

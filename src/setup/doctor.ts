@@ -114,7 +114,7 @@ function checkDatabase(home: string): Checked[] {
 
 /** Whether Redis takes a word; it is said in a queue of its own, that nobody hears. */
 async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> {
-  if (!url) return [ok('queue', 'none is set; a worker looks into the inbox every second')];
+  if (!url) return [ok('queue', 'none is set, and none is needed')];
   const problems: string[] = [];
   const onError = (why: string) => void problems.push(why);
   try {
@@ -125,9 +125,7 @@ async function checkQueue({ queueUrl: url, clock }: Config): Promise<Checked[]> 
   }
   const [problem] = problems;
   return [
-    problem === undefined
-      ? ok('queue', 'redis answers')
-      : fail('queue', problem, 'Nothing is lost: the work waits in the inbox.'),
+    problem === undefined ? ok('queue', 'redis answers') : fail('queue', problem, 'Nothing is lost: the work waits.'),
   ];
 }
 
@@ -137,7 +135,7 @@ const CLOCKS_APART_MS = 60_000;
 async function checkShared({ db, clock }: App, own: Config): Promise<Checked[]> {
   if (db.engine === 'sqlite') return [];
   const apartMs = clock.now().getTime() - own.clock.now().getTime();
-  const found = [ok('database', `${db.name}; it keeps all memory, and no file of this machine counts`)];
+  const found = [ok('database', `${db.name}; it holds all memory`)];
   if (Math.abs(apartMs) > CLOCKS_APART_MS) {
     const said = `this machine's clock is ${Math.round(Math.abs(apartMs) / 1_000)} s ${apartMs < 0 ? 'ahead of' : 'behind'} the database's`;
     found.push(warn('clock', said, "Set it right; until then nocturne goes by the database's."));
@@ -194,7 +192,7 @@ async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
       if (isNotice) return warn('memory', text, `Run ${command}.`);
       if (command.includes('nocturne review')) return ok('review', `${text}: ${command}`);
       if (sessions)
-        return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Mend that: they are taken by themselves then.');
+        return fail('sessions', `${sayFirst(sessions)}: ${text}`, 'Fix that; they are read by themselves then.');
       const answers = asked.some(({ state }) => state === 'ok');
       const byModel = answers
         ? 'It answers now: nocturne retry --all goes on at once.'
@@ -232,14 +230,14 @@ async function checkSnapshot(app: App | null, config: Config, cwd: string): Prom
     if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
     return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
   } catch (error) {
-    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is mended.')];
+    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is fixed.')];
   }
 }
 
 function checkDisk(dir: string): Checked[] {
   const inside = join(dir, '.nocturne');
   const open = [dir, inside].filter((path) => !isPrivate(path));
-  const risk = 'An edit in the same millisecond as one of ours may be lost; another file system is safer.';
+  const risk = 'An edit at the same moment as one by nocturne may be lost; another file system is safer.';
   return [
     ...(isPrivate(dir) ? [] : [warn('memory', `others can read ${open.join(', ')}`, `Run chmod -R go= ${dir}.`)]),
     ...(canLink(inside) ? [] : [warn('memory', `${dir}: this file system has no hard links`, risk)]),

@@ -84,7 +84,7 @@ export async function readSettingsOf(home: string, names: string[] | 'all' = [])
     const path = pathOf(name);
     if (!path) {
       const remedy = didYouMean(name, known.keys(), 'nocturne config --all lists the settings.');
-      throw new AppError('bad-input', sayFormer(FORMER[name] ? [name] : []) ?? `${name} is no setting.`, { remedy });
+      throw new AppError('bad-input', sayFormer(FORMER[name] ? [name] : []) ?? `${name} is not a setting.`, { remedy });
     }
     const [value = null, standard = null] = [settings, defaults].map((root) =>
       path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), root),

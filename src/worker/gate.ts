@@ -34,7 +34,7 @@ export async function gateOf(
   const now = clock.now();
   const day = dayOf(now, config.zone);
   const fullFrom = await (isLooking ? fullFromOf({ db, clock, config }) : fullSince(db, day));
-  if (fullFrom !== null) return { why: `the ceiling of ${day} is reached since ${fullFrom}`, isProbe: false };
+  if (fullFrom !== null) return { why: `the daily limit of ${day} was reached at ${fullFrom}`, isProbe: false };
   const { state, until, code, failures } = await breakerOf(db, { after: config.breakerAfter, now });
   if (state === 'closed' || until === null) return open;
   const why = `no model is asked before ${until}, after ${failures} failures in a row (${code})`;

@@ -90,7 +90,7 @@ async function ingestSession(
     const isCutOff = isGone && transcript !== null && !isDirectory(dirname(transcript));
     const isBlocked = ERRORS[error.code].tries === null || (isCutOff && sinceMs < CUT_OFF_MS);
     const reason = describeError(error);
-    onProblem(`${name} ${isBlocked ? 'stays in the spool' : 'is skipped'}: ${reason}`);
+    onProblem(`${name} ${isBlocked ? 'waits' : 'is skipped'}: ${reason}`);
     if (!isBlocked) await done();
     else if (transcript) await keepLooks(db, machine, { looks: [blockedLook(transcript, reason, item.at)] });
     return null;

@@ -28,8 +28,8 @@ export interface Parts {
 /** Aborts when a job's wall time is over. */
 export function wallOf(jobWallMs: number): AbortSignal {
   const wall = new AbortController();
-  const reason = new AppError('job-ceiling', `The job's wall time of ${jobWallMs} ms is over.`, {
-    remedy: 'What it committed stays and the rest waits. Raise requestMs in config.json of the nocturne home.',
+  const reason = new AppError('job-ceiling', `The job took longer than ${jobWallMs / 60_000} minutes.`, {
+    remedy: 'What it finished stays, and the rest waits. Raise requestMs in config.json of the nocturne home.',
   });
   setTimeout(() => wall.abort(reason), jobWallMs).unref();
   return wall.signal;

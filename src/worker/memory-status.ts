@@ -19,7 +19,7 @@ import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
 import { lastNight, nextNightly, skippedNights } from './nightly.ts';
 import {
-  dreamHolds,
+  dreamBlocks,
   inOrder,
   lookedAt,
   missingIn,
@@ -67,7 +67,7 @@ export async function readStatus(app: App) {
   const success = "select max(ended_at) as n from job where code is null and kind in ('extract', 'dream', 'reprocess')";
   return {
     memory: here ? placeOf(here) : (told ?? projectMemoryDir(config.claudeDir, cwd)),
-    standing: await app.standing({ cwd }),
+    state: await app.standing({ cwd }),
     attention: ordered.flatMap(({ text, isNotice }) => (isNotice ? [] : text)),
     /** The same, each with the command that deals with it from here, and what may be dealt with. */
     needs: [...ordered, ...offer] as Need[],
@@ -82,7 +82,7 @@ export async function readStatus(app: App) {
       ...allWork(overview),
       proposals: [...overview.proposals.values()].reduce((sum, count) => sum + count, 0),
     },
-    breaker,
+    modelPause: breaker,
     spendToday: {
       ...{ day, calls: spent.calls, reservedTokens: spent.reservedTokens },
       usedTokens: spent.tokens - spent.reservedTokens,
@@ -107,7 +107,7 @@ async function countsBy({ db }: App, sql: string, memory: string): Promise<Recor
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
 }
 
-const ENTRIES = `select case when state = 'new' then 'new' when state <> 'gone' then 'distilled' when reason = 'forgotten' then 'forgotten'
+const ENTRIES = `select case when state = 'new' then 'new' when state <> 'gone' then 'sorted' when reason = 'forgotten' then 'forgotten'
   else 'withdrawn' end as name, count(*) as n from entry where memory = ? group by 1`;
 const TURNS = `select case when t.state = 'done' then case when exists (select 1 from entry e where e.memory = t.memory
     and e.session = t.session and e.turn = t.id and e.state <> 'gone') then 'recorded' else 'nothing' end
@@ -136,7 +136,7 @@ async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview)
     /** Files that were gone or empty at once, and are not back. */
     missing,
     /** What keeps dreams from running, or from coming to their end. */
-    dreamHolds: memory ? await dreamHolds(app, memory, missing) : [],
+    dreamBlocks: memory ? await dreamBlocks(app, memory, missing) : [],
     topics: paths.filter(({ path }) => isTopicPath(path)).length,
     oversized: memory ? oversizedIn(memory) : [],
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },

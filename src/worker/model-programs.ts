@@ -90,7 +90,7 @@ export async function findProgram(name: ProgramName, config: Runs, { isFresh = f
   const { path, movedFrom } = pathOf(program, config);
   const found: FoundProgram = { name, title, company, path, ...(movedFrom && { movedFrom }) };
   if (path === null) {
-    const problem = new AppError('no-model', `There is no program ${program.command} of ${title} here.`, {
+    const problem = new AppError('no-model', `${title} (${program.command}) is not installed here.`, {
       remedy: 'Install it, or choose another model: nocturne setup.',
     });
     return { ...found, problem };
@@ -162,7 +162,7 @@ async function saidBy(
   if (version === undefined) {
     const said = quoteSaid(versions.stdout || versions.stderr);
     throw new AppError('no-model', `${path} is not ${program.title}: asked for its version, it said ${said}.`, {
-      remedy: 'Look what it is; another program of that name may stand before it on the path.',
+      remedy: 'Check what it is: another program of that name may come first in PATH.',
     });
   }
   const said = { version, login: program.readStatus(status) };
@@ -216,7 +216,7 @@ export function withPrograms(config: Runs, run: RunAgent, log?: Log): RunAgent {
     const program = programNamed(named.name);
     const { path, login, problem, movedFrom } = await findProgram(named.name, config);
     if (movedFrom && path !== null) {
-      const error = `${program.title} is gone from ${movedFrom}, where set-up found it: ${path} is asked.`;
+      const error = `${program.title} is gone from ${movedFrom}, where set-up found it: ${path} is used.`;
       await log?.('warn', { event: 'trouble', error });
     }
     if (problem || path === null || login === undefined) throw problem;

@@ -163,7 +163,7 @@ export interface Need {
 const SHOWN_LOGS = 20;
 
 /** What to do about missing files; nothing is taken for deleted until then. */
-const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --accept-missing lets it go';
+const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --accept-missing accepts that it is gone';
 
 /** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
 export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
@@ -206,7 +206,7 @@ function sayMissing(paths: string[]): { what: string; keepsDreams: boolean }[] {
   if (logs.length > 0) {
     const more = logs.length > SHOWN_LOGS ? ` and ${logs.length - SHOWN_LOGS} more` : '';
     const names = `${logs.slice(0, SHOWN_LOGS).join(', ')}${more}`;
-    const what = `missing, empty or damaged, so that entries are no longer in their log (what rests on them stays): ${names}`;
+    const what = `missing, empty or damaged, with entries in it (lines that rest on them stay): ${names}`;
     said.push({ what, keepsDreams: false });
   }
   return said;
@@ -222,7 +222,7 @@ export interface DreamHold {
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
 /** What keeps the dreams of a memory from running, or from coming to their end; `missing`: its files that are. */
-export async function dreamHolds(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
+export async function dreamBlocks(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
   const { db } = app;
   const holds = sayMissing(missing).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
@@ -261,7 +261,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
   }
   needs.push(...(await noticesOf(app, { row: memory, ...whose })));
-  for (const { why, needsPerson } of await dreamHolds(app, memory, missing)) {
+  for (const { why, needsPerson } of await dreamBlocks(app, memory, missing)) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
     const command = whose.command(why.includes('--accept-missing') ? 'nocturne check' : 'nocturne dream');
     needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
@@ -269,7 +269,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
   const unplaced = await unplacedOf(db, memory.id, await entriesWhere(db, memory.id, "and state = 'new'"));
   const [first, ...others] = unplaced.filter(({ nights }) => nights >= TELL_AFTER_NIGHTS);
   if (first) {
-    const what = `${sayCount(1 + others.length, 'entry')} of ${whose.name} found no place in its topics`;
+    const what = `${sayCount(1 + others.length, 'entry')} of ${whose.name} could not be sorted into topics`;
     const text = `${what} for ${first.nights} nights, since ${first.since.slice(0, 10)}: ${first.reason}`;
     needs.push({ text, command: whose.command(`nocturne why ${await shortId(db, 'entry', first.entry)}`) });
   }
@@ -315,7 +315,7 @@ async function needsOfSessions({ config, db, machine }: App): Promise<Need[]> {
   return [...blocked].map(([why, paths]) => {
     const isSaid = settings.problem && why.includes(settings.path);
     const reason = isSaid ? ', for the same reason' : `: ${why}`;
-    const text = `${sayCount(paths.length, 'session')} could not be taken yet${reason}`;
+    const text = `${sayCount(paths.length, 'session')} could not be read yet${reason}`;
     return { text, command: 'nocturne doctor', sessions: paths.map(({ path }) => path) };
   });
 }
@@ -332,6 +332,7 @@ export function inOrder(needs: Need[]): Need[] {
 
 /** Why nobody knows where memory lives, or whether it is wanted; `problem`: of the agent's settings. */
 export function sayUntold(problem?: string): string {
-  if (!problem) return 'Where memory lives cannot be told: autoMemoryDirectory of the agent names no place that can be';
-  return `${problem.replace(/\.$/, '')}. Until it is mended nothing is learned here and nothing recalled; what waits is taken then`;
+  if (!problem)
+    return "It is not known where memory lives: the agent's autoMemoryDirectory names a place that cannot be used";
+  return `${problem.replace(/\.$/, '')}. Until that is fixed nothing is learned or recalled here; what waits is read then`;
 }

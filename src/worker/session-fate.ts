@@ -54,8 +54,8 @@ export async function sessionFates(app: App, what: string): Promise<SessionFate[
   for (const session of await findUnknown(app, what))
     found.push(await fateOf(app, { session, memory: await app.findMemory(session), isTold }));
   if (found.length > 0) return found;
-  throw new AppError('bad-input', `No memory knows a session ${what}, and it is no transcript.`, {
-    remedy: 'Give the id of the session or the path of its transcript; nocturne names what waits.',
+  throw new AppError('bad-input', `There is no session ${what}, and it is not a transcript file.`, {
+    remedy: 'Give the id of the session or the path of its transcript: nocturne list --sessions.',
   });
 }
 
@@ -227,14 +227,13 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
     return `Nothing by itself: it was given up (${item.code}). New turns of the session, or ${remedy}.`;
   }
   const { enabled, reason } = await app.standing({ cwd });
-  const byName = `nocturne learn ${found.transcript} does it all the same.`;
-  if (item && left?.verdict === 'off')
-    return `Nothing: the next worker takes it out of the inbox, since ${left.why}. ${byName}`;
+  const byName = `nocturne learn ${found.transcript} reads it anyway.`;
+  if (item && left?.verdict === 'off') return `Nothing: the next worker drops it, because ${left.why}. ${byName}`;
   if (item) {
     const isLater = item.not_before > clock.now().toISOString();
     const due = isLater ? `after ${localTime(item.not_before, config.zone)}` : 'as soon as it runs';
     const hold = enabled ? (await gateOf(app, { isLooking: true })).why : reason;
-    return `A worker extracts it ${due}${hold === null ? '' : `, but: ${hold}`}.`;
+    return `A worker reads it ${due}${hold === null ? '' : `, but: ${hold}`}.`;
   }
   if (found.unreadable) return 'Nothing: its transcript cannot be read.';
   const count = (state: string) =>
@@ -243,15 +242,14 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
   const [pending, open, declined, gaveUp] = [count('pending'), count('open'), count('declined'), count('gave-up')];
   if (left && pending + open + declined > 0) return `Nothing by itself: ${left.why}. ${byName}`;
   if (!enabled && pending + open > 0) return `Nothing by itself: ${reason}. ${byName}`;
-  if (pending + open > 0 && found.isTold)
-    return 'A hook has told of it: the next worker puts it into the inbox, and extracts it.';
+  if (pending + open > 0 && found.isTold) return 'A hook has reported it: the next worker reads it.';
   if (pending > 0)
-    return `Nothing by itself: ${say(pending, ['is', 'are'])} pending, but nobody put it into the inbox. nocturne learn --later ${found.transcript}`;
+    return `Nothing by itself: ${say(pending, ['is', 'are'])} not read yet. To read it: nocturne learn ${found.transcript}`;
   if (open > 0) return `${sayCount(open, 'turn')} may still go on, and is read once the session ended or is quiet.`;
   if (gaveUp > 0) return `Nothing by itself: ${say(gaveUp, ['was', 'were'])} given up. nocturne retry ${found.session}`;
   if (declined > 0)
     return `Nothing by itself: ${say(declined, ['was', 'were'])} declined at set-up. nocturne learn ${found.transcript} takes them.`;
-  return 'Nothing: all of it is covered.';
+  return 'Nothing: all of it was read.';
 }
 
 // The turns in ranges of one fate each.
@@ -276,14 +274,14 @@ interface SessionRange {
 const WHY: Record<string, string> = {
   open: 'they may still go on',
   own: "they are nocturne's own agent at work, or an edited prompt was sent in their place",
-  recorded: 'they were extracted before',
-  nothing: 'they were extracted before, and nothing in them was worth keeping',
+  recorded: 'they were read before',
+  nothing: 'they were read before, and nothing in them was worth keeping',
   'main-agent': 'the main agent itself wrote them down in a memory',
   private: 'something in them is marked as private',
-  'gave-up': 'extracting them failed, and was given up',
-  assumed: 'they were extracted before the database was lost',
-  undone: 'their extraction was undone',
-  declined: 'they are from before nocturne was set up, and were declined',
+  'gave-up': 'reading them failed, and was given up',
+  assumed: 'they were read before the database was lost',
+  undone: 'what was learned from them was undone',
+  declined: 'they are from before set-up, and you declined them',
 };
 
 /** `writes`: which file a message's call wrote, by message; `why`: what keeps what is pending waiting. */

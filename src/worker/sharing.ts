@@ -62,7 +62,7 @@ const GIT_TIMEOUT_MS = 5_000;
 export function refuseInDatabase({ databaseUrl }: Config): void {
   if (databaseUrl === undefined) return;
   throw new AppError('refused', "Memory is kept in a database, and a team's memory is a directory of the repository.", {
-    remedy: 'Share from a machine without NOCTURNE_DATABASE_URL (nocturne move --to-directory brings a memory there).',
+    remedy: 'Share from a machine without NOCTURNE_DATABASE_URL (nocturne stores move --to-home moves a memory there).',
   });
 }
 
@@ -79,9 +79,9 @@ export function teamDirFor(config: Config, { own, cwd }: { own: string | null; c
     const what = `${link} is a link to ${canonicalPath(link)}, so what is there is not the repository's.`;
     throw refuse(what, `Make ${link} a directory of the working tree to share there.`);
   }
-  if (!isCheckedIn(dir)) throw refuse(`${cwd} is in no working tree of git, so there is no team to share with.`);
+  if (!isCheckedIn(dir)) throw refuse(`${cwd} is not in a git repository, so there is no team to share with.`);
   if (dir === canonicalPath(scopeDir(config, { memory: 'user', cwd })))
-    throw refuse(`${dir} is your own memory for all projects, and no team's.`);
+    throw refuse(`${dir} is your own memory for all projects, not a team's.`);
   if (dir === own)
     throw refuse(
       `${dir} is the team's memory: there is nothing of your own to share from it.`,

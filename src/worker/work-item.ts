@@ -162,7 +162,7 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
     const report = await app.extract({ ...request, transcript }, { ...options, keepsUserMemory });
     const ending = { outcome: report.outcome, error: report.error, progress: report.readTurns };
     if (report.error) return { ...ending, isGivenUp: report.gaveUpTurns > 0 && report.pendingTurns === 0 };
-    if (report.unsettledTurns === 0) return ending;
+    if (report.openTurns === 0) return ending;
     const again = new Date(clock.now().getTime() + Math.max(config.quietMs, MINUTE_MS));
     return { ...ending, again, why: 'the session goes on' };
   }

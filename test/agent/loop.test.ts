@@ -110,7 +110,7 @@ test('a reply cut at the token limit fails the run, and its tool call does not r
 
 test.each([
   ['refusal', 'refusal', 'refused'],
-  ['model_context_window_exceeded', 'oversize', 'oversize'],
+  ['model_context_window_exceeded', 'oversize', 'longer than'],
   ['something_new', 'bad-reply', 'something_new'],
   ['tool_use', 'bad-reply', 'calls none'],
 ])('a reply that stops with %s and no tool call is %s', async (stop, code, words) => {

@@ -115,9 +115,9 @@ export function answers(name: ProgramName): void {
       const at = await modelWorld(name, () => LIMITS[name](resetsAt));
       await at.nocturne('learn', '--later', at.session.path);
       expect(await at.worked()).toContain('says that the plan is used up');
-      const { needs, dreamHolds } = JSON.parse((await at.nocturne('--json')).stdout);
+      const { needs, dreamBlocks } = JSON.parse((await at.nocturne('--json')).stdout);
       expect(JSON.stringify(needs)).toContain('says that the plan is used up');
-      expect(JSON.stringify(dreamHolds)).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
+      expect(JSON.stringify(dreamBlocks)).toContain(new Date(resetsAt * 1_000).toISOString().slice(0, 16));
       expect(at.server.asked).toHaveLength(1);
     });
 
@@ -183,9 +183,9 @@ const FAILURES: Record<ProgramName, [Refused, string][]> = {
   'claude-code': [
     [{ status: 401, body: error('authentication_error', 'OAuth token has expired.') }, 'is not logged in'],
     [{ status: 404, body: error('not_found_error', 'model: x') }, 'cannot use the model'],
-    [{ status: 429, body: error('rate_limit_error', 'Too many requests') }, 'asks to come later'],
-    [{ status: 529, body: error('overloaded_error', 'Overloaded') }, 'asks to come later'],
-    [{ status: 500, body: error('api_error', 'Internal') }, 'is not able to answer now'],
+    [{ status: 429, body: error('rate_limit_error', 'Too many requests') }, 'is busy'],
+    [{ status: 529, body: error('overloaded_error', 'Overloaded') }, 'is busy'],
+    [{ status: 500, body: error('api_error', 'Internal') }, 'cannot answer now'],
     [{ status: 400, body: error('invalid_request_error', 'Your credit balance is too low') }, 'has no budget left'],
     [
       { status: 400, body: error('invalid_request_error', 'prompt is too long: 9 tokens > 8 maximum') },
@@ -197,9 +197,9 @@ const FAILURES: Record<ProgramName, [Refused, string][]> = {
       openai(404, 'model_not_found', 'The model x does not exist or you do not have access to it.'),
       'cannot use the model',
     ],
-    [openai(429, 'rate_limit_exceeded', 'Rate limit reached.'), 'asks to come later'],
-    [openai(503, 'server_is_overloaded', 'At capacity.'), 'asks to come later'],
-    [openai(500, 'server_error', 'The server had an error.'), 'asks to come later'],
+    [openai(429, 'rate_limit_exceeded', 'Rate limit reached.'), 'is busy'],
+    [openai(503, 'server_is_overloaded', 'At capacity.'), 'is busy'],
+    [openai(500, 'server_error', 'The server had an error.'), 'is busy'],
     [openai(429, 'insufficient_quota', 'You exceeded your current quota.'), 'has no budget left'],
     [openai(403, 'forbidden', 'No.'), 'is not logged in'],
   ],

@@ -82,7 +82,7 @@ test('of a night that replaced a line, both are told', async () => {
   await nocturne('learn', session.path);
   await nocturne('dream');
   expect((await why()).stdout).toMatch(
-    /^- \*\*changed\*\* → .*\n {2}- now: Always use npm instead of pnpm\.\n {2}- was: Always use pnpm instead of npm\.$/m,
+    /^ {2}changed .*\n {4}now: Always use npm instead of pnpm\.\n {4}was: Always use pnpm instead of npm\.$/m,
   );
 });
 

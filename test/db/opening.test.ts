@@ -34,7 +34,7 @@ describe.each(ENGINES)('on %s', (engine) => {
 
   it.each([
     ['a newer nocturne', SCHEMA_VERSION + 1, /newer nocturne \(tables \d+/, /Update/],
-    ['an older one', -1, /another nocturne \(tables/, /put the database aside/],
+    ['an older one', -1, /another nocturne \(tables/, /move the database away/],
     ['another program', 0, /tables of another program/, /of its own/],
   ])('the tables of %s are refused, and stay', (_, version, words, remedy) =>
     inNew(async ({ home, url }) => {

@@ -136,7 +136,7 @@ test('nothing is written over, and where no memory or directory is none is made'
   const { out, nocturne } = await exported();
   const before = await contents(out);
   const again = await nocturne('export', out);
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already') });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') });
   expect(await contents(out)).toEqual(before);
   const none = join(tempDir(), 'none');
   const nowhere = await nocturne('export', join(none, 'out'), '--memory', none);

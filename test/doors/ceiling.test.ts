@@ -53,7 +53,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   const workers = await Promise.all([run(['worker', '--once'], shared), runHere(['worker', '--once'], shared)]);
   for (const { code, stderr } of workers) {
     expect(code).toBe(0);
-    expect(stderr).toContain('ceiling');
+    expect(stderr).toContain('limit');
   }
   const sent = costs.reduce((sum, cost) => sum + cost, 0);
   expect(sent).toBeGreaterThan(dayTokens / 2);
@@ -70,7 +70,7 @@ test('with a daily ceiling two workers never send more than it allows; the rest 
   expect(waiting).toHaveLength(SESSIONS - costs.length);
   for (const { failure, notBefore } of waiting) {
     // Of what was not begun the status alone says so, and it waits as it is.
-    if (failure !== null) expect(failure).toMatch(/daily ceiling of|ceiling of 2026-11-21 is reached/);
+    if (failure !== null) expect(failure).toMatch(/daily limit of/);
     expect(notBefore > '2026-11-21T24:00:00').toBe(notBefore > '2026-11-22');
   }
   const { code, stdout } = await runHere(['--json'], shared);
@@ -113,9 +113,9 @@ test('after five jobs in a row without progress no model is asked; then one trie
   const status = await testing.nocturne('--json');
   expect(status.code).toBe(3);
   expect(JSON.parse(status.stdout).attention.join('\n')).toMatch(
-    /^The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*ANTHROPIC_API_KEY/m,
+    /^The model could not be asked 5 times in a row; it is asked again 2026-11-21T02:05:00.000Z: .*refused the key/m,
   );
-  expect(JSON.parse(status.stdout).breaker).toMatchObject({ state: 'open', failures: 5, code: 'auth' });
+  expect(JSON.parse(status.stdout).modelPause).toMatchObject({ state: 'open', failures: 5, code: 'auth' });
   // The pause is over: one asks, and fails again.
   const later = await laterApp(testing, NOW + 11 * MINUTE, { server: model });
   const again = await workDue(later);

@@ -82,10 +82,10 @@ test.each([
   ['concurrency', 'two', 'expected number', 'concurrency takes: integer, 1 to 64.'],
   ['team', 'all', 'invalid option', 'team takes: off, read, write.'],
   ['zone', '5', 'zone: not a time zone', 'IANA time zone'],
-  ['dreamHours', '3', 'dreamHours is no setting any more: it is always 24; nothing', ''],
+  ['dreamHours', '3', 'dreamHours is no longer a setting: it is always 24; nothing', ''],
   ['excludedPaths', '~/a', 'expected array', 'takes: list, like ["one", "two"]'],
-  ['forgetDays.projct', '5', 'projct is no setting', ''],
-  ['modle', 'x', 'modle is no setting', 'Did you mean model?'],
+  ['forgetDays.projct', '5', 'projct is not a setting', ''],
+  ['modle', 'x', 'modle is not a setting', 'Did you mean model?'],
 ])('%s %s is refused with what is expected, and nothing is written', async (name, value, problem, remedy) => {
   const { environment, now, home } = aHome(WRITTEN);
   const ended = await runHere(['config', name, value], environment);

@@ -96,10 +96,10 @@ test('a queue out of reach, a spool that nobody empties and settings that cannot
   utimesSync(join(spool, 'one.json'), new Date('2026-11-20T20:00:00Z'), new Date('2026-11-20T20:00:00Z'));
   const { of } = await doctor(person, { NOCTURNE_QUEUE_URL: 'redis://127.0.0.1:1', ANTHROPIC_API_KEY: 'sk-ant-x2' });
   expect(of('queue')).toMatchObject([{ state: 'fail', found: expect.stringContaining('127.0.0.1:1') }]);
-  expect(of('told by hooks')).toMatchObject([
+  expect(of('news from hooks')).toMatchObject([
     { state: 'warn', found: '1 waiting, the oldest since 2026-11-20 20:00: one.json' },
   ]);
-  expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('schedulers have none') }]);
+  expect(of('key')).toMatchObject([{ state: 'warn', found: expect.stringContaining('the nightly schedule has none') }]);
   writeFileSync(join(person.home, 'config.json'), '{ "dayTokens": "x" }');
   const { code, values } = await runJsonHere<{ isFine: boolean; checks: Checked[] }>(['doctor'], person.environment);
   expect({ code, values }).toMatchObject({

@@ -31,7 +31,7 @@ const dreamAt = ({ environment }: TestApp, hour: number) =>
 interface Status {
   attention: string[];
   missing: string[];
-  dreamHolds: { why: string; needsPerson: boolean }[];
+  dreamBlocks: { why: string; needsPerson: boolean }[];
 }
 
 test('a dream that was refused is named with its reason until one comes to its end', async () => {
@@ -43,13 +43,13 @@ test('a dream that was refused is named with its reason until one comes to its e
   const why = expect.stringMatching(/was refused: 3 (?:of 3 )?entries are missing from the logs at once/);
   const status = await runJsonHere<Status>([], testing.environment);
   expect(status.code).toBe(3);
-  expect(status.values[0]?.dreamHolds).toEqual([{ why, needsPerson: true }]);
+  expect(status.values[0]?.dreamBlocks).toEqual([{ why, needsPerson: true }]);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
   const doctor = await testing.nocturne('doctor');
   expect(doctor.stdout).toMatch(/was refused: 3 (?:of 3 )?entries/);
   writeFileSync(path, log);
   await dreamAt(testing, 4);
-  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.dreamHolds).toEqual([]);
+  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.dreamBlocks).toEqual([]);
 });
 
 test('topics that went at once are named as what keeps dreams from running, once', async () => {
@@ -68,7 +68,11 @@ test('a log that is gone is named by status, which ends with 3, and accepted by 
   rmSync(join(testing.dir, LOG));
   const status = await runJsonHere<Status>([], testing.environment);
   expect(status.code).toBe(3);
-  expect(status.values[0]).toMatchObject({ missing: [LOG], dreamHolds: [], attention: [expect.stringContaining(LOG)] });
+  expect(status.values[0]).toMatchObject({
+    missing: [LOG],
+    dreamBlocks: [],
+    attention: [expect.stringContaining(LOG)],
+  });
   const unfit = await testing.nocturne('dream', '--accept-missing', 'yesterday');
   expect(unfit.stderr).toContain('"yesterday" is not a day');
   expect((await testing.nocturne('dream', '--accept-missing', '2026-11-20')).code).toBe(0);
@@ -91,13 +95,13 @@ test('status tells of an entry once no dream could place it for three nights, an
   const at = (day: string, hour: number) => ({ ...environment, NOCTURNE_NOW: `${day}T0${hour}:00:00Z` });
   const told = async (day: string) => {
     const { code, values } = await runJsonHere<{ attention: string[] }>([], at(day, 8));
-    return { code, about: values[0]?.attention.filter((each) => each.includes('found no place')) };
+    return { code, about: values[0]?.attention.filter((each) => each.includes('could not be sorted')) };
   };
   for (const day of ['2026-11-21', '2026-11-22']) await runHere(['dream'], at(day, 3));
   expect((await told('2026-11-22')).about).toEqual([]);
   await runHere(['dream'], at('2026-11-23', 3));
   const why =
-    'found no place in its topics for 3 nights, since 2026-11-21: what the model wanted to do with it was not allowed';
+    'could not be sorted into topics for 3 nights, since 2026-11-21: what the model wanted to do with it was not allowed';
   expect(await told('2026-11-23')).toEqual({ code: 3, about: [expect.stringContaining(why)] });
   const shown = await runHere(['--json'], at('2026-11-23', 8));
   expect(shown).toMatchObject({ code: 3, stdout: expect.stringContaining(why) });

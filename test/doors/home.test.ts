@@ -111,7 +111,7 @@ test('a model that refuses is told as a person would say it, with the command th
   expect(code).toBe(3);
   const said = readable(stdout);
   expect(said).toMatch(/The model could not be asked 1 time in a row; it is asked again in \d+\s+minutes/);
-  expect(await testing.json('--json')).toMatchObject({ breaker: { state: 'open' } });
+  expect(await testing.json('--json')).toMatchObject({ modelPause: { state: 'open' } });
 });
 
 test('what is written longer than a line is wrapped, never cut', async () => {
@@ -139,7 +139,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   const broken = await runHere([], at('2026-11-22T08:10:00Z'));
   expect(broken.code).toBe(3);
   expect(readable(broken.stdout).match(/not JSON/g)).toHaveLength(1);
-  expect(broken.stdout).toMatch(/1 session could not be taken yet/);
+  expect(broken.stdout).toMatch(/1 session could not be read yet/);
   expect(broken.stdout).not.toMatch(/\.\.|^Off/m);
   expect((await runHere([], at('2026-11-22T08:10:00Z'))).code).toBe(3);
   writeFileSync(file, `// Mine.\n${good}`);

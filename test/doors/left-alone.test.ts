@@ -49,7 +49,7 @@ test('where the offline model learned nothing it says what it read, what it cann
   const { code, stdout } = await testing.nocturne('learn');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^Learned 0 things from 2 sessions\.\nThey held 3 turns, about [\d,]+ tokens; offline found nothing in them to keep\.\n/,
+    /^Learned 0 things from 2 sessions\.\nThey had 3 turns, about [\d,]+ tokens; offline found nothing in them to keep\.\n/,
   );
   expect(stdout).toContain('takes only what is said outright, in English');
   expect(stdout).toContain('nocturne setup offers a model that understands them; nocturne learn --again SESSION reads');
@@ -59,7 +59,7 @@ test('where a model learned nothing it says which, what it read, and where to lo
   const testing = await byProject({ server: await testModel(() => says('Nothing worth keeping.')) });
   const { id } = place(testing, { said: ['Where is the parser?'] });
   const { stdout } = await testing.nocturne('learn');
-  expect(stdout).toContain('They held 1 turn, about ');
+  expect(stdout).toContain('They had 1 turn, about ');
   expect(stdout).toContain('test-model found nothing in them to keep.');
   expect(stdout).toContain('nocturne why SESSION');
   expect((await testing.nocturne('why', id)).stdout).toContain('nothing in them was worth keeping');
@@ -89,14 +89,14 @@ test('a session that is left alone is told with the reason that applied, by lear
     expect(learn.stdout).toContain(`1 session is left alone: ${reason}`);
     if (session !== program) expect(sweep.stdout).toContain(`1 off: ${reason}`);
     const { next } = await jsonHere<{ next: string }>(['why', session.path], environment);
-    expect(next).toBe(`Nothing by itself: ${reason}. nocturne learn ${session.path} does it all the same.`);
+    expect(next).toBe(`Nothing by itself: ${reason}. nocturne learn ${session.path} reads it anyway.`);
   }
   // Nothing was made for them.
   expect(await app.home.stores()).toEqual([testing.dir]);
   const enqueued = await runHere(['learn', '--later', off.path], environment);
   expect(enqueued.stderr).toContain('so a worker skips it. To read it: nocturne learn');
   const { next } = await jsonHere<{ next: string }>(['why', off.path], environment);
-  expect(next).toContain('the next worker takes it out of the inbox, since the project /home/kim/off is turned off');
+  expect(next).toContain('the next worker drops it, because the project /home/kim/off is turned off');
 
   writeFileSync(join(testing.home, 'config.json'), '{}');
   await runHere(['worker', '--once'], environment);
@@ -138,7 +138,7 @@ test.for([
   expect(await testing.rows('waiting')).toEqual([]);
   expect(await testing.rows('coverage')).toEqual([]);
   // By name it is read all the same.
-  expect((await testing.nocturne('learn', session.path)).stdout).toContain('recorded');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('1 thing learned');
 });
 
 test.for([
@@ -180,5 +180,5 @@ test('where it cannot be told what the project says, the work waits; a link to a
 
   const device = await projectWith({ '.claude/other.json': '' });
   symlinkSync('/dev/zero', join(device.root, '.claude/settings.json'));
-  expect(await device.work()).toContain('it is no regular file');
+  expect(await device.work()).toContain('it is not a regular file');
 });

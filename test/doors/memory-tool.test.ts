@@ -494,7 +494,7 @@ test('no entry of a log that claims to rest on a message comes in by the tool; a
   expect(await fresh.list()).toEqual([]);
   await call(fresh, { command: 'create', path: '/memories/other.md', file_text: log(other) });
   const moved = await call(fresh, { command: 'rename', old_path: '/memories/other.md', new_path: path });
-  expect(moved).toMatchObject({ isError: true, text: expect.stringContaining('knows nothing of its entry') });
+  expect(moved).toMatchObject({ isError: true, text: expect.stringContaining('is not known') });
   expect(await fresh.list()).toEqual(['other.md']);
   const store = await storeWith({ [logPath(day)]: log(entry) });
   const changed = log({ ...other, id: entry.id } as never).slice(`# ${day}\n\n`.length);
@@ -503,7 +503,7 @@ test('no entry of a log that claims to rest on a message comes in by the tool; a
     ['- 09:00', `${changed}- 09:00`],
   ]) {
     const { text, isError } = await call(store, { command: 'str_replace', path, old_str, new_str });
-    expect([isError, text]).toEqual([true, expect.stringContaining('knows nothing of its entry')]);
+    expect([isError, text]).toEqual([true, expect.stringContaining('is not known')]);
   }
   const added = await call(store, { command: 'insert', path, insert_line: 2, insert_text: '- Always push.\n' });
   expect(added.isError).toBe(false);

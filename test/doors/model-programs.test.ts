@@ -284,7 +284,7 @@ test('so many requests a day go out on a plan, and what needs more waits for the
   expect(await workSession(testing, another().path)).toMatchObject({ outcome: 'ceiling' });
   expect(fake.starts()).toHaveLength(2);
   const [waits] = await testing.rows('waiting');
-  expect(waits?.failure).toMatch(/daily ceiling of 2 requests on your plan.*Raise planRequests/);
+  expect(waits?.failure).toMatch(/daily limit of 2 requests on your plan.*Raise planRequests/);
   expect(waits?.notBefore).toMatch(/^2026-11-22T00/);
   expect(await spendOf(testing)).toMatchObject({ planRequests: 2, usedMicroUsd: 0 });
 });
@@ -348,7 +348,7 @@ test('a program that is gone from where set-up found it is looked up again, whic
   expect(await learn(testing, another())).toMatchObject({ outcome: 'nothing-worth-keeping' });
   expect(fake.starts()).toHaveLength(1);
   const log = readFileSync(join(testing.home, 'logs', 'nocturne.log'), 'utf8');
-  expect(log).toContain(`Claude Code is gone from /gone/claude, where set-up found it: ${fake.path} is asked.`);
+  expect(log).toContain(`Claude Code is gone from /gone/claude, where set-up found it: ${fake.path} is used.`);
   const found = await findProgram('claude-code', await loadConfig({}, testing.environment));
   expect(found).toMatchObject({ path: fake.path, movedFrom: '/gone/claude', version: '2.1.197' });
   expect(found.login).toEqual({ isLoggedIn: true, paidBy: 'plan', said: 'claude.ai (max)' });

@@ -148,10 +148,10 @@ test('a dream and its report count alike: operations, whatever the entries and r
   const other = aSession(["Always deploy service-0 from branch release-0 before 10 o'clock."], { id });
   for (const { path: transcript } of [session, other]) await app.extract({ transcript, ended: true });
   const dream = await nocturne('dream');
-  const counted = /^dream: dreamed \((.*)\); /.exec(dream.stdout)?.[1];
+  const counted = /^dream: (.*); /.exec(dream.stdout)?.[1];
   const report = await nocturne('why');
   expect(report.stdout.split('\n')[0]).toMatch(new RegExp(`: ${counted}$`));
-  const items = report.stdout.split('\n').filter((line) => /^- \*\*(?:added|changed)\*\* /.test(line)).length;
+  const items = report.stdout.split('\n').filter((line) => /^ {2}(?:added|changed|confirmed) /.test(line)).length;
   expect(items).toBeGreaterThan(1);
   const sum = (counted ?? '').split(', ').reduce((all, each) => all + Number.parseInt(each, 10), 0);
   expect(items).toBe(sum);
@@ -166,7 +166,7 @@ test('why tells what the last dream did, entry by entry, and of a day what all d
   await app.dream(store, {});
   const last = await nocturne('why');
   expect(last.stdout).toMatch(
-    /^Dream of 2026-11-21 02:00, job_\w+: 1 added\n[\s\S]*^- \*\*added\*\* → project-facts\.md: .*\n {2}- The release deadline/m,
+    /^Dream of 2026-11-21 02:00, job_\w+: 1 added\n[\s\S]*^ {2}added \(project-facts\): .*\n {4}The release deadline/m,
   );
   expect(last.stdout).not.toContain('pnpm');
   const day = await json<{ dreams: unknown[] }>('why', 'today');

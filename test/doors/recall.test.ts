@@ -73,7 +73,7 @@ test('recall is one section, and says what is in it', async () => {
   expect(told.text).toMatch(/^<nocturne-memory>\n[\s\S]*Cut them on Fridays[\s\S]*\n<\/nocturne-memory>$/);
   expect(told).toMatchObject({
     memory: dir,
-    standing: { enabled: true },
+    state: { enabled: true },
     index: { lines: 4, shownLines: 4 },
     topics: [
       { path: 'releases.md', type: 'feedback', matches: true, gone: [], isCut: false },

@@ -119,7 +119,7 @@ test('retry closes the breaker and ends a wait; for what nobody knows it says so
     next: expect.stringContaining('no model is asked before'),
   });
   await testing.nocturne('retry', '--all');
-  expect(await ask()).toMatchObject({ next: 'A worker extracts it as soon as it runs.' });
+  expect(await ask()).toMatchObject({ next: 'A worker reads it as soon as it runs.' });
   expect(await testing.rows('waiting')).toMatchObject([{ notBefore: '2026-11-21T02:00:00.000Z', failure: null }]);
   const unknown = await testing.nocturne('retry', 'no-such-session');
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-session') });
@@ -137,7 +137,7 @@ test('why says of each range what became of it and why it was skipped, also befo
   session.add('Thanks.');
   const before = await runJsonHere<SessionFate>(['why', session.path], testing.environment);
   expect(before.values[0]?.ranges.map(({ state }) => state)).toEqual(['pending', 'private', 'main-agent', 'open']);
-  expect(before.values[0]?.next).toContain('nocturne learn --later');
+  expect(before.values[0]?.next).toContain('To read it: nocturne learn');
   await workSession(testing, session.path);
   const { values } = await runJsonHere<SessionFate>(['why', session.id], testing.environment);
   expect(values[0]?.ranges).toMatchObject([
@@ -146,7 +146,7 @@ test('why says of each range what became of it and why it was skipped, also befo
     { state: 'main-agent', why: expect.stringContaining('main agent') },
     { state: 'nothing' },
   ]);
-  expect(values[0]?.next).toBe('Nothing: all of it is covered.');
+  expect(values[0]?.next).toBe('Nothing: all of it was read.');
   rmSync(session.path);
   const gone = await testing.nocturne('why', session.id);
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('cannot be read') });
@@ -208,9 +208,9 @@ test('why finds a session that no ledger knows by its id on this disk, and says 
   const testing = await testApp();
   const session = sessionOnDisk(testing);
   const ask = async () => (await testing.json<SessionFate>('why', '33333333')).next;
-  expect(await ask()).toContain(`nocturne learn --later ${session.path}`);
+  expect(await ask()).toContain(`nocturne learn ${session.path}`);
   hookTells(testing, session);
-  expect(await ask()).toMatch(/^A hook has told of it/);
+  expect(await ask()).toMatch(/^A hook has reported it/);
 });
 
 test('why says of a copy under another id that its turns are covered', async () => {
@@ -223,7 +223,7 @@ test('why says of a copy under another id that its turns are covered', async () 
   for (const what of [copy, '44444444']) {
     expect(await testing.json<SessionFate>('why', what)).toMatchObject({
       ranges: [{ state: 'recorded' }, { state: 'nothing' }],
-      next: 'Nothing: all of it is covered.',
+      next: 'Nothing: all of it was read.',
     });
   }
 });
@@ -233,5 +233,5 @@ test('why says that a session is left alone where nocturne is off', async () => 
   const session = sessionOnDisk(testing);
   const { next } = await testing.json<SessionFate>('why', session.id);
   expect(next).toContain('/home/kim/orchard is under the excluded path');
-  expect(next).toContain(`nocturne learn ${session.path} does it all the same`);
+  expect(next).toContain(`nocturne learn ${session.path} reads it anyway`);
 });

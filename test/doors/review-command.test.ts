@@ -131,7 +131,7 @@ test('words that cannot be a line, and an editor that failed, leave the question
   const typed = await runHere(['review'], testing.environment, { stdin: `${words.join('\n')}\n`, isTerminal: true });
   expect(typed).toMatchObject({ code: 0, stderr: expect.stringMatching(/edited; nocturne undo job_/) });
   for (const said of [
-    'There are no words. To leave it out, reject it.',
+    'No text was given. To leave it out, reject it.',
     'That cannot be a line: it must not hold a comment.',
     'That cannot be a line: it must have at most 1000 characters.',
   ])
@@ -170,7 +170,7 @@ test('what is stale or unknown is told with exit code 3 and changes nothing', as
   const log = join(logs, String(readdirSync(logs, { recursive: true }).find((name) => String(name).endsWith('.md'))));
   writeFileSync(log, readFileSync(log, 'utf8').replace('.\n', ', as far as that goes.\n'));
   const ended = await runHere(['review', '--accept-all'], testing.environment);
-  expect(ended).toMatchObject({ code: 3, stdout: expect.stringContaining('is no longer what it was made from.') });
+  expect(ended).toMatchObject({ code: 3, stdout: expect.stringContaining('was changed since.') });
   expect(existsSync(join(testing.dir, 'working-agreements.md'))).toBe(false);
   expect(await runHere(['review', '--accept', 'prop_00000000'], testing.environment)).toMatchObject({ code: 3 });
 });

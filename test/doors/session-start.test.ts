@@ -67,7 +67,7 @@ test('a conflict that git left is named by check, and neither recalled nor chang
   dirWith({ 'hosts.md': CONFLICT, 'MEMORY.md': '# Memory\n\n- Hosts [hosts.md]\n' }, dir);
   expect(await nocturne('check')).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/hosts\.md.*conflict markers that a merge left/s),
+    stdout: expect.stringMatching(/hosts\.md.*conflict markers of a merge/s),
   });
   expect((await nocturne('next')).stdout).not.toMatch(/<<<<<<<|Mail is gamma/);
   expect(readFileSync(join(dir, 'hosts.md'), 'utf8')).toBe(CONFLICT);

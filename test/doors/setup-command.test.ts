@@ -76,7 +76,7 @@ test('ten sessions, one command: the key is tried, what each taught is learned o
   expect(ended.stdout).toContain('Learned 10 things from 10 sessions.');
   for (const fact of FACTS) expect(ended.stdout).toContain(`  - ${fact}\n    you: “${fact}”\n`);
   expect(ended.stdout).not.toContain('sk-ant-secret');
-  expect(readFileSync(join(person.home, 'key'), 'utf8')).toBe('sk-ant-secret\n');
+  expect(readFileSync(join(person.home, 'endpoint-key'), 'utf8')).toBe('sk-ant-secret\n');
   const asked = server.requests.length;
   await runHere(['worker', '--once', '--nightly'], { ...environment, NOCTURNE_NOW: '2026-11-21T02:30:00Z' });
   const days = server.requests.slice(asked).filter(({ tools }) => tools?.some(({ name }) => name === 'record_entries'));
@@ -145,7 +145,7 @@ test('a key is asked for without being shown and tried; one that is refused is n
   expect(ended.stdout).toContain('The key does not work:');
   expect(ended.stdout).toContain('The key works: test-model answers.');
   expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/sk-ant-(wrong|right)/);
-  expect(readFileSync(join(person.home, 'key'), 'utf8')).toBe('sk-ant-right\n');
+  expect(readFileSync(join(person.home, 'endpoint-key'), 'utf8')).toBe('sk-ant-right\n');
   expect(server.headers.map((headers) => headers.authorization)).toEqual([
     'Bearer sk-ant-wrong',
     'Bearer sk-ant-right',

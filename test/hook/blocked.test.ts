@@ -73,7 +73,7 @@ test('settings with comments are no hiccup; broken ones are named, and mended ev
   expect(doctor.stdout).toMatch(new RegExp(`^fail {2}sessions: .*${told.id}`, 'm'));
   // Of the first, too, nobody can tell.
   const alone = await runHere([], environment);
-  expect(alone.stdout).toContain('3 sessions could not be taken yet');
+  expect(alone.stdout).toContain('3 sessions could not be read yet');
   expect((await runHere([], environment)).code).toBe(3);
   // So long after that no sweep would look at sessions of that day.
   settings('{ "model": "opus" }');

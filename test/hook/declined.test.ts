@@ -67,9 +67,9 @@ test('extract takes all of a session, also when something of it was taken since'
   quiet(session.path);
   await sweep(testing);
   await testing.nocturne('worker', '--once');
-  expect((await testing.nocturne('learn', session.path)).stdout).toContain('recorded (1 entry)');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('1 thing learned');
   expect(await learned(testing, session.id)).toHaveLength(2);
-  expect((await testing.nocturne('learn', session.path)).stdout).toContain('nothing-new');
+  expect((await testing.nocturne('learn', session.path)).stdout).toContain('nothing new');
   const another = await declined();
   await another.testing.nocturne('learn', '--later', another.session.path);
   await another.testing.nocturne('worker', '--once');

@@ -270,7 +270,7 @@ test('of what strangers put into hooks nothing stays in the spool for ever, and 
     ['cwd', ...wait.map(({ session }) => session)].map((id) => `claude-code session ${id}`).toSorted(),
   );
   const { values } = await runJsonHere<{ checks: { what: string; found: string }[] }>(['doctor'], testing.environment);
-  const found = values[0]?.checks.find(({ what }) => what === 'told by hooks')?.found ?? '';
+  const found = values[0]?.checks.find(({ what }) => what === 'news from hooks')?.found ?? '';
   expect(named.filter((name) => !found.includes(name))).toEqual([]);
   const once = await testing.nocturne('worker', '--once');
   expect(named.filter((name) => !once.stderr.includes(`waits for its transcript: ${name}`))).toEqual([]);

@@ -63,7 +63,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   it('the last turn of a session that still runs is left alone until it is quiet', async (here) => {
     const session = threeTurns();
     const live = await here.extract(session, { ended: false }, { quietMs: Number.POSITIVE_INFINITY });
-    expect(live).toMatchObject({ unsettledTurns: 1, coverage: [{ from: session.turn(1), to: session.turn(2) }] });
+    expect(live).toMatchObject({ openTurns: 1, coverage: [{ from: session.turn(1), to: session.turn(2) }] });
     expect((await here.extract(session)).entries.map((item) => item.turn)).toEqual([session.turn(3)]);
   });
 

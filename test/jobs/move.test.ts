@@ -160,7 +160,7 @@ describe.skipIf(noPostgres)(`stores move ${noPostgres}`, () => {
     const memory = await waiting.memoryFor();
     await putWork(waiting, { kind: 'dream', key: memory.id, memory, payload: {} });
     const refused = await runHere(['stores', 'move', '--to-database'], shared);
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('There is work that waits') });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('There is work waiting') });
     await waiting.db.run('delete from inbox');
     await waiting.close();
     expect(JSON.stringify(await told(here))).toContain('Deploys happen on Tuesdays.');

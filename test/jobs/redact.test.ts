@@ -294,7 +294,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const first = await here.match(SECRET);
     expect(first).toMatchObject({ files: [join(dir, 'a.md')], versions: 0 });
     expect(first.remaining).toEqual(['a.md', join(dir, 'a.md')]);
-    expect(first.remedies.join()).toContain('once more');
+    expect(first.remedies.join()).toContain('redact again');
     rmSync(join(dir, '.git/index.lock'));
     expect(await here.match(SECRET)).toMatchObject({ versions: 1, remaining: [] });
     expect(here.read('a.md')).toBe('- [redacted]\n');

@@ -191,7 +191,7 @@ test('sharing is refused where there is no team, and from the team’s memory it
   writeFileSync(join(dir, 'hosts.md'), HOSTS);
   vi.spyOn(process, 'cwd').mockReturnValue(tempDir());
   const outside = await runHere(['share', 'hosts'], environment);
-  expect(outside).toMatchObject({ code: 1, stderr: expect.stringContaining('in no working tree of git') });
+  expect(outside).toMatchObject({ code: 1, stderr: expect.stringContaining('not in a git repository') });
   await json('share', 'hosts');
   expect(await here('share', 'hosts', '--scope', 'local')).toMatchObject({
     code: 1,

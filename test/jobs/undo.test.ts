@@ -106,7 +106,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     const night = await here.dream({ agreements: [PNPM, MAIN] });
     const path = join(here.dir, 'agreements.md');
     writeFileSync(path, here.read('agreements.md').replace('use pnpm', 'use pnpm 11'));
-    const stays = [{ kind: 'line', name: PNPM, by: ['an edit made outside'] }];
+    const stays = [{ kind: 'line', name: PNPM, by: ['an edit of the file'] }];
     expect(await here.takeBack(night)).toMatchObject({ outcome: 'refused', stays });
     expect(here.read('agreements.md')).toContain(MAIN);
     expect(await here.takeBack(night, { partial: true })).toMatchObject({ outcome: 'undone-in-part', stays });
@@ -259,7 +259,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await here.db.run("insert into setting (key, value) values ('undo_from', '2026-03-03T00:00:00.000Z')");
     await expect(here.takeBack(job)).rejects.toMatchObject({
       code: 'refused',
-      message: expect.stringContaining('older'),
+      message: expect.stringContaining('too old'),
     });
     await here.db.run("delete from setting where key = 'undo_from'");
     await here.db.run("update version set redacted_at = 'x', content = null");

@@ -204,7 +204,7 @@ test.each(['/dev/zero', 'pipe'])('a link to %s where git would have a file fails
   const root = tempDir();
   execFileSync('mkfifo', [join(root, 'pipe')]);
   symlinkSync(target, join(root, 'HEAD'));
-  expect(() => gitRoot(root)).toThrow('it is no regular file');
+  expect(() => gitRoot(root)).toThrow('it is not a regular file');
 });
 
 test('a directory where git has a file is no repository, and no failure', () => {

@@ -203,7 +203,7 @@ describe.skipIf(reason)(`on Redis${reason ? ` (${reason})` : ''}`, () => {
     await from.wake.ring(ring('s3'));
     expect(took()).toBeLessThan(4_000);
     expect(from.said).toHaveLength(1);
-    expect(from.said[0]).toMatch(/queue at redis:.*waiting work is in the inbox/);
+    expect(from.said[0]).toMatch(/queue at redis:.*the work waits/);
     const looked = stopwatch();
     expect(await isWoken(here, 30)).toBe(false);
     expect(looked()).toBeLessThan(1_000);

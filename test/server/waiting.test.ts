@@ -43,7 +43,7 @@ test('what the dreams of a key may cost in a day holds the next one back until t
   expect(asked).toBeGreaterThan(0);
   const second = await ask(frugal, 'sesn_second');
   const free = await ask(other, 'sesn_other');
-  const why = new RegExp(`What the key ${frugal.id} may cost in a day|Raise the key's ceiling`);
+  const why = new RegExp(`What the key ${frugal.id} may cost in a day|Raise the key's limit`);
   expect(await work(at)).toContainEqual(expect.stringMatching(why));
   const status = async ({ sdk }: Client, id: string) => (await sdk.beta.dreams.retrieve(id)).status;
   expect([await status(frugal, second.id), await status(other, free.id)]).toEqual(['running', 'completed']);
@@ -54,7 +54,7 @@ test('what the dreams of a key may cost in a day holds the next one back until t
 });
 
 test.each([
-  ['at the ceiling of the day', { dayTokens: 1 }, () => {}, /ceiling/],
+  ['at the ceiling of the day', { dayTokens: 1 }, () => {}, /limit/],
   [
     'while the breaker is open',
     { breakerAfter: 1 },

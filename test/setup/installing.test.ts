@@ -181,7 +181,7 @@ test('a settings file that is no settings, a dead link and bytes that are no tex
   }
   rmSync(file);
   symlinkSync(join(user, 'nowhere'), file);
-  expect(() => install(config, 'claude-code')).toThrow('leads nowhere');
+  expect(() => install(config, 'claude-code')).toThrow('broken link');
   expect(existsSync(config.home)).toBe(false);
   const plugin = findAgent('opencode').file(config);
   write(plugin, 'export const Mine = 1;\n');

@@ -199,7 +199,7 @@ test('another endpoint is asked for by address, model and key, which is kept bes
 });
 
 test.each([
-  ['is not there', undefined, 1, 'There is no program codex of Codex here.', false],
+  ['is not there', undefined, 1, 'Codex (codex) is not installed here.', false],
   ['is not logged in', { status: LOGGED_OUT }, 0, 'is not logged in', true],
   ['is too old', { version: { stdout: '0.9.0\n' } }, 0, 'is older than', true],
 ])('a program that is named and %s: that is said with what to do', async (_, fake, code, words, isKept) => {

@@ -190,7 +190,7 @@ describe.skipIf(noPostgres)(`many machines ${noPostgres}`, () => {
     });
     const session = aSession(['Never commit to main directly.'], { id: SESSION.replace('0d', '1d'), cwd: there.home });
     const full = await there.run('learn', session.path);
-    expect(full.stdout + full.stderr).toContain('daily ceiling of 10 tokens');
+    expect(full.stdout + full.stderr).toContain('daily limit of 10 tokens');
     await here.run('config', 'dayTokens', '1000000');
     expect(await there.done('learn', session.path)).toContain('commit to main');
   });

@@ -92,7 +92,7 @@ export interface Program {
 
 /** The line to a person who is to log in. */
 export function logInRemedy({ title, logIn }: Pick<Program, 'title' | 'logIn'>): string {
-  return `Log in to ${title} (${logIn}); what waits goes on by itself then.`;
+  return `Log in to ${title} (${logIn}); the work then goes on by itself.`;
 }
 
 /** What a program said, short enough for a message. */
@@ -166,10 +166,10 @@ export function failureOf(program: Of, { status, said, now, isBusy = false }: To
     return fail('no-model', 'cannot use the model', 'Name one that the plan has: nocturne config model.');
   }
   if (status === 429 || status === 529 || BUSY.test(said)) {
-    return fail('overloaded', 'asks to come later', undefined, waitFor(said, now));
+    return fail('overloaded', 'is busy', undefined, waitFor(said, now));
   }
-  if (status !== undefined && status >= 500) return fail('server-error', 'is not able to answer now');
-  if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'takes no request of this length');
+  if (status !== undefined && status >= 500) return fail('server-error', 'cannot answer now');
+  if (status === 413 || TOO_LONG.test(said)) return fail('oversize', 'does not take requests of this length');
   if (CUT.test(said)) return fail('bad-reply', 'was cut', 'Another model may say it in fewer words.');
   if (status !== undefined || INVALID.test(said)) return fail('bad-reply', 'did not take the request');
   return fail('server-error', 'could not answer');

@@ -277,7 +277,7 @@ function setsTelemetry(env: Environment): boolean {
 
 function zoneFrom(value: string | undefined): string | undefined {
   if (!value || isZone(value)) return value || undefined;
-  throw new AppError('bad-input', `NOCTURNE_ZONE is ${JSON.stringify(value)}, which is no time zone.`, {
+  throw new AppError('bad-input', `NOCTURNE_ZONE is ${JSON.stringify(value)}, which is not a time zone.`, {
     remedy: 'Use a name like Europe/Berlin.',
   });
 }
@@ -291,5 +291,5 @@ function fixedFrom(value: string | undefined): Partial<Fixed> {
 function clockFrom(value: string | undefined): Clock {
   if (!value) return systemClock;
   if (isInstant(value)) return fixedClock(value);
-  throw new AppError('bad-input', `NOCTURNE_NOW is ${JSON.stringify(value)}, which is no ISO-8601 instant.`);
+  throw new AppError('bad-input', `NOCTURNE_NOW is ${JSON.stringify(value)}, which is not an ISO-8601 time.`);
 }

@@ -32,7 +32,7 @@ export const settingsSchema = z
     baseUrl: z.url({ protocol: /^https?$/, error: 'expected an address like http://127.0.0.1:11434' }).optional(),
     /** IANA time zone of days and of the nightly dream; default: this machine's. `NOCTURNE_ZONE` wins. */
     zone: z.string().refine(isZone, 'not a time zone').optional(),
-    /** URL of a Redis that wakes workers, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks into the inboxes itself. */
+    /** URL of a Redis that wakes workers, as `NOCTURNE_QUEUE_URL`, which wins; none: the worker looks for work itself. */
     queueUrl: z.string().optional(),
     /** PostgreSQL URL of memory that several machines share, as `NOCTURNE_DATABASE_URL`, which wins; none: all is on this machine. */
     databaseUrl: z.string().optional(),
@@ -221,7 +221,7 @@ export async function parseSettings(text: string, path: string) {
 
 /** What is said of settings that are none any more; undefined where there are none. */
 export function sayFormer(former: string[]): string | undefined {
-  const said = former.map((name) => `${name} is no setting any more: it is ${FORMER[name]}`);
+  const said = former.map((name) => `${name} is no longer a setting: it is ${FORMER[name]}`);
   return said.length > 0 ? `${said.join('; ')}.` : undefined;
 }
 
@@ -240,7 +240,7 @@ export async function newProblem(
 
 function sayIssue({ path, message, ...issue }: z.core.$ZodIssue): string {
   const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${where}${key} is no setting`).join('; ');
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${where}${key} is not a setting`).join('; ');
   return where + message.replace(/^Invalid input: /, '').replace(/^\p{Lu}/u, (letter) => letter.toLowerCase());
 }
 

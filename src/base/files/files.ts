@@ -60,7 +60,7 @@ export function readBytesNow(path: string): Buffer | null {
 const WITHOUT_WAITING = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 
 function refuseSpecial(): never {
-  throw new Error('it is no regular file');
+  throw new Error('it is not a regular file');
 }
 
 /** So many of the last bytes of a file, or all of it; null where it is not there. */

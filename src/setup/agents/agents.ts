@@ -293,7 +293,7 @@ function opencodeTemplate(): string {
 /** Throws where the programs will not stay: `npx` keeps packages in a cache that npm empties. */
 export function refusePassing({ nocturne }: Programs): void {
   if (!/[\\/]_npx[\\/]/.test(nocturne)) return;
-  throw new AppError('bad-input', `This nocturne is in npm's cache (${nocturne}), which is emptied one day.`, {
+  throw new AppError('bad-input', `This nocturne is in npm's cache (${nocturne}), which npm may empty.`, {
     remedy: 'Install it first: npm install --global nocturne',
   });
 }

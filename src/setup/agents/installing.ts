@@ -115,13 +115,13 @@ function withoutOurs(
 
 function readFile(file: string): string | null {
   if (kindOf(file) === 'link' && realPath(file) === null) {
-    throw new AppError('bad-input', `${file} is a link that leads nowhere; nothing was changed.`, {
+    throw new AppError('bad-input', `${file} is a broken link; nothing was changed.`, {
       remedy: 'Make the file it names, or remove the link.',
     });
   }
   const text = readTextNow(file);
   if (text === null || holdsText(file)) return text;
-  throw new AppError('bad-input', `${file} is not UTF-8 text; nothing was changed.`, { remedy: 'Mend it by hand.' });
+  throw new AppError('bad-input', `${file} is not UTF-8 text; nothing was changed.`, { remedy: 'Fix it by hand.' });
 }
 
 function receiptPath(config: Config, agent: AgentName): string {

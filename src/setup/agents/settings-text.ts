@@ -143,6 +143,6 @@ function endOf(node: Node): number {
 
 function unusable(file: string, what: string): AppError {
   return new AppError('bad-input', `${file} ${what}; nothing was changed.`, {
-    remedy: 'Mend it by hand, then run the same command again.',
+    remedy: 'Fix it by hand, then run the same command again.',
   });
 }

@@ -41,7 +41,7 @@ test('what is wrong in config.json is said setting by setting, and a mistyped on
   const home = tempDir();
   writeFileSync(join(home, 'config.json'), '{ "planRequest": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toMatchObject({
-    message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is no setting; planRequest is no setting.`,
+    message: `${join(home, 'config.json')}: concurrency: too big: expected number to be <=64; forgetDays: projekt is not a setting; planRequest is not a setting.`,
     remedy: 'Did you mean planRequests? Correct or remove it.',
   });
 });
@@ -79,7 +79,7 @@ test.each([
   expect(await loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home, ANTHROPIC_BASE_URL: url })).toMatchObject(times);
 });
 
-test('a config.json with what is no setting any more works with what counts instead, and each is named', async () => {
+test('a config.json with what is not a setting any more works with what counts instead, and each is named', async () => {
   const home = tempDir();
   const before = Object.fromEntries(Object.keys(FORMER).map((name) => [name, 'whatever']));
   writeFileSync(join(home, 'config.json'), JSON.stringify({ ...before, dayTokens: 7 }));
@@ -93,7 +93,7 @@ test('a config.json with what is no setting any more works with what counts inst
   });
   expect(config).not.toHaveProperty('dreamMinEntries');
   const environment = { ...PLAIN, PATH: process.env.PATH, NOCTURNE_HOME: home };
-  const said = 'dreamHours is no setting any more: it is always 24; ';
+  const said = 'dreamHours is no longer a setting: it is always 24; ';
   expect(await runHere(['list'], environment)).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
   expect((await runHere(['doctor'], environment)).stdout).toContain(said);
   expect((await runHere(['config'], environment)).stderr).toContain(said);

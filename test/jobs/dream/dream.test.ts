@@ -313,7 +313,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       expect(report).toMatchObject({ outcome: 'dreamed', left: [] });
       const said = requests.slice(1).map(told);
       expect(said).toEqual([
-        expect.stringContaining('leads out of the directory'),
+        expect.stringContaining('leads outside the directory'),
         expect.stringContaining('kebab-case'),
         expect.stringContaining('must be the name of a topic file'),
       ]);
