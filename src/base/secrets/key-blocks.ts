@@ -1,7 +1,7 @@
 // Secrets in blocks and in disguise: private keys, whole or cut, tokens of JSON, what Kubernetes keeps, and tokens in base64.
 // Promises: each is found in one pass.
 
-import { type Found, isMachineMade } from './rule.ts';
+import { type Found, isMachineMade, type Span } from './rule.ts';
 import { findTokens, withNextLines } from './vendors.ts';
 import { findWalletKeys } from './wallets.ts';
 
@@ -24,6 +24,12 @@ const KEY_TAIL = new RegExp(
 function findPrivateKeys(text: string): Found[] {
   const found: Found[] = [];
   if (text.includes('PRIVATE KEY')) {
+    KEY_ENDS.lastIndex = 0;
+    for (const { 0: ending, index } of text.matchAll(KEY_ENDS)) {
+      const before = text.slice(Math.max(0, index - 300), index);
+      const tail = /[\w+/=]{4}\W{0,24}$/.test(before.slice(-40)) && KEY_TAIL.exec(before)?.[0];
+      if (tail) found.push({ rule: 'private-key', start: index - tail.length, end: index + ending.length });
+    }
     KEY_BEGINS.lastIndex = 0;
     for (let begin = KEY_BEGINS.exec(text); begin !== null; begin = KEY_BEGINS.exec(text)) {
       const from = KEY_BEGINS.lastIndex;
@@ -38,18 +44,12 @@ function findPrivateKeys(text: string): Found[] {
         found.push({ rule: 'private-key', start: begin.index, end });
       KEY_BEGINS.lastIndex = Math.max(from, end);
     }
-    KEY_ENDS.lastIndex = 0;
-    for (let ending = KEY_ENDS.exec(text); ending !== null; ending = KEY_ENDS.exec(text)) {
-      if (!/[\w+/=]{4}\W{0,24}$/.test(text.slice(Math.max(0, ending.index - 40), ending.index))) continue;
-      const tail = KEY_TAIL.exec(text.slice(Math.max(0, ending.index - 300), ending.index))?.[0];
-      if (tail) found.push({ rule: 'private-key', start: ending.index - tail.length, end: KEY_ENDS.lastIndex });
-    }
   }
   return found;
 }
 
 /** Lines from inside of a key, as long as only those of keys are: two at least. */
-function keyLinesAt(text: string, run: Run): Found | undefined {
+function keyLinesAt(text: string, run: Span): Found | undefined {
   const first = text.slice(run.start, run.end);
   if (first.length > 70 || !/\d/.test(first) || !/[a-z]/.test(first) || !/[A-Z]/.test(first)) return undefined;
   const before = text.slice(Math.max(0, run.start - 4000), run.start);
@@ -67,25 +67,8 @@ const LINE = (length: number) =>
 const HALF_A_LINE = new RegExp(String.raw`(?<=\s|^)[A-Za-z0-9+/]{8,69}\n${AROUND}$`);
 const KEY_LINES = new RegExp(`${LINE(64)}|${LINE(70)}`, 'y');
 
-interface Run {
-  start: number;
-  end: number;
-}
-
-const RUN_LETTERS = Uint8Array.from({ length: 128 }, (_, code) => Number(/[\w+/.-]/.test(String.fromCharCode(code))));
-const SHORTEST_RUN = 20;
-
 /** Long runs of letters that tokens are made of: in what is between nothing else has to be looked for. */
-function runsOf(text: string): Run[] {
-  const runs: Run[] = [];
-  for (let at = 0, start = 0; at <= text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 128 && RUN_LETTERS[code] === 1) continue;
-    if (at - start >= SHORTEST_RUN) runs.push({ start, end: at });
-    start = at + 1;
-  }
-  return runs;
-}
+const RUNS = /(?<![\w+/.-])[\w+/.-]{20,}/g;
 
 const BASE64 = /(?<![\w+/-])[\w+/-]{24,8000}={0,2}(?![\w+/=-])/g;
 
@@ -104,7 +87,7 @@ function findEncoded(own: string, start: number): Found[] {
 const DOTTED = /(?<![\w-])[\w-]{10,}\.[\w-]{8,}(?:\.[\w-]*)?/g;
 const BROKEN = /ey[JAo][\w-]{8,1000}\n[ \t]{0,40}[\w-]{1,1000}\.[\w-]{8,8000}(?:\.[\w-]*)?/y;
 
-function findJwts(text: string, { start, end }: Run): Found[] {
+function findJwts(text: string, { start, end }: Span): Found[] {
   BROKEN.lastIndex = start;
   if (BROKEN.test(text)) return [{ rule: 'jwt', start, end: withNextLines(text, BROKEN.lastIndex) }];
   const found: Found[] = [];
@@ -150,7 +133,8 @@ function findKubernetesSecrets(text: string): Found[] {
 export function findBlocks(text: string): Found[] {
   const found = [...findPrivateKeys(text), ...findKubernetesSecrets(text)];
   let keyEnd = 0;
-  for (const run of runsOf(text)) {
+  for (const match of text.matchAll(RUNS)) {
+    const run = { start: match.index, end: match.index + match[0].length };
     const padding = /^={0,2}/.exec(text.slice(run.end, run.end + 2))?.[0].length ?? 0;
     found.push(
       ...findWalletKeys(text, run),

@@ -5,7 +5,7 @@
 
 import { needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { type Found, isShuffled, PLACEHOLDER } from './rule.ts';
+import { type Found, isShuffled, PLACEHOLDER, type Span } from './rule.ts';
 import { cellsBelow } from './tables.ts';
 import { CURSOR, isGiven, type Kind, type Way } from './values.ts';
 import { withNextLines } from './vendors.ts';
@@ -164,21 +164,19 @@ function nameAt(
   return { kind, name: text.slice(at, end), start: at, end, before: line.slice(line.lastIndexOf('\n') + 1), next: 0 };
 }
 
+const PIN_OF =
+  /^ (?:for|of|to) (?:[a-z']{1,6} )?(?:[\w-]{1,14} )?(?:card|sim|phone|door|safe|bank|alarm|account|app|tablet|laptop)\b/i;
+
 function standsAlone(text: string, at: number, end: number, kind: Kind): boolean {
   const before = text[at - 1] ?? ' ';
   const isBegun = !/[\p{L}\d]/u.test(before) || (/[a-z\d]/.test(before) && /[A-Z]/.test(text[at] as string));
   // Of chips and boards there are pins in lower case, too.
-  const isOurs =
+  const isOurs = () =>
     /\b(?:my|your|his|her|our|card|sim|phone|door|bank|alarm|device|voicemail|(?:un)?lock|ledger|nano|trezor|wallet|atm|visa|el|il|o|code|user|[a-z]'s)[ -]$|["']$/i.test(
       text.slice(Math.max(0, at - 14), at),
-    );
-  if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase() && !isOurs) return false;
+    ) || PIN_OF.test(text.slice(end, end + 40));
+  if (kind === 'pin' && !/[_-]/.test(before) && text[at] !== text[at]?.toUpperCase() && !isOurs()) return false;
   return (isBegun || kind === 'key') && !/\p{L}/u.test(text[end] ?? ' ');
-}
-
-interface Span {
-  start: number;
-  end: number;
 }
 
 function structured(text: string, name: Name): Span | undefined {

@@ -65,7 +65,8 @@ function secretsIn(text: string, pieces: Piece[]): Found[] {
 /** Where secrets stand in a text, from the left to the right, none in another. */
 function findSecrets(text: string): Found[] {
   const folded = fold(text);
-  const lower = lowered(folded.text);
+  // As long as it was: of all letters only this one has a longer small one.
+  const lower = folded.text.replaceAll('\u0130', 'i').toLowerCase();
   const spans: Ranked[] = [];
   for (const [rank, find] of FINDERS.entries())
     for (const span of find(folded.text, lower)) spans.push(Object.assign(span, { rank }));
@@ -96,12 +97,6 @@ function isWithinTaken(text: string, at: number): boolean {
   const from = Math.max(0, at - LONGEST_TAKEN);
   const taken = text.slice(from, at + LONGEST_TAKEN).matchAll(TAKEN);
   return taken.some(({ 0: { length }, index }) => from + index < at && at < from + index + length);
-}
-
-/** In lower case, and as long as it was. */
-function lowered(text: string): string {
-  const lower = text.toLowerCase();
-  return lower.length === text.length ? lower : text.replaceAll('\u0130', 'i').toLowerCase();
 }
 
 /** The text without them, and the pieces of it in which another may show now. */

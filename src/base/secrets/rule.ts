@@ -1,16 +1,18 @@
 // What all finders of secrets share: what they answer, where a word begins, what a machine made and what a person named, and a
 // value apart from what only looks like one: a type, an expression, a path, a placeholder.
 
-/** A secret in a text, by the rule that found it. */
-export interface Found {
-  rule: string;
+/** A part of a text. */
+export interface Span {
   start: number;
   end: number;
 }
 
-export const PLACEHOLDER = '[redacted:';
+/** A secret in a text, by the rule that found it. */
+export interface Found extends Span {
+  rule: string;
+}
 
-export const isAtWordStart = (text: string, at: number) => !/[A-Za-z0-9]/.test(text[at - 1] ?? ' ');
+export const PLACEHOLDER = '[redacted:';
 
 /** Shannon's entropy, in bits a character. */
 export function bitsOf(value: string): number {
@@ -86,6 +88,10 @@ export function isPath(value: string): boolean {
   if (value.length >= 32 && isShuffled(value) && !/[.\\]/.test(value)) return false;
   return PATH.test(value);
 }
+
+/** Letters of both cases in an order that no word has. */
+export const isMixedInOrder = (value: string, share = 3) =>
+  (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / share;
 
 /** Long, with digits and letters of both cases: made by a machine. */
 export function isMixed(value: string): boolean {

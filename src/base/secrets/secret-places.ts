@@ -28,7 +28,6 @@ function isTellingCookie(pair: string): boolean {
 const any = (value: string) => !isPlaceholder(value) && !value.startsWith('-') && /[\p{L}\d]/u.test(value);
 const CHECKS: Record<string, (value: string, before: string) => boolean> = {
   any,
-  hex: any,
   password: isPassword,
   machine: isMachineMade,
   long: (value) => value.length >= 16 && isMachineMade(value) && !isPlaceholder(value) && !isCode(value),

@@ -1,9 +1,6 @@
 // Columns whose heading is a name: of Markdown, CSV, what databases print, and INSERT. Of each row the cell below it is looked at.
 
-export interface Cell {
-  start: number;
-  end: number;
-}
+import type { Span } from './rule.ts';
 
 const MOST_CHARACTERS = 600;
 const MOST_ROWS = 500;
@@ -11,7 +8,7 @@ const CELL = /[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[^|\t,;\n"']*)[ \t]*(?<joint>[|\t,;]?
 const RULE = /^[\s|+:=-]*$/;
 
 /** The cells below a name at a place, where that stands in a heading; `end`: to where no other heading is to be looked for. */
-export function cellsBelow(text: string, at: number): { cells: Cell[]; end: number } {
+export function cellsBelow(text: string, at: number): { cells: Span[]; end: number } {
   const inserted = insertedBelow(text, at);
   if (inserted !== undefined) return inserted;
   const before = text.slice(Math.max(at - MOST_CHARACTERS, 0), at);
@@ -23,10 +20,10 @@ export function cellsBelow(text: string, at: number): { cells: Cell[]; end: numb
   if (to - from > MOST_CHARACTERS || joint === undefined) return { cells: [], end: to };
   const heading = cellsOf(text, from, to);
   const nth = heading.findIndex((cell) => cell.start <= at && at < cell.end);
-  const isOther = ({ start, end }: Cell, cell: number) =>
+  const isOther = ({ start, end }: Span, cell: number) =>
     cell > 0 && (end - start > 40 || /[=:(){}<>]|\d{3}/.test(text.slice(start, end)));
   if (heading.length < 2 || heading.some(isOther)) return { cells: [], end: to };
-  const cells: Cell[] = [];
+  const cells: Span[] = [];
   let end = to;
   for (let row = 0; row < MOST_ROWS && nth >= 0 && end < text.length; row++) {
     const next = lineEnd(text, end + 1);
@@ -49,9 +46,9 @@ function lineEnd(text: string, at: number): number {
 }
 
 /** The cells of a line, without what is around them. */
-function cellsOf(text: string, from: number, to: number): Cell[] {
+function cellsOf(text: string, from: number, to: number): Span[] {
   const line = text.slice(from, to);
-  const cells: Cell[] = [];
+  const cells: Span[] = [];
   for (let at = 0; at < line.length; at = CELL.lastIndex) {
     CELL.lastIndex = at;
     const match = CELL.exec(line);
@@ -67,13 +64,13 @@ function cellsOf(text: string, from: number, to: number): Cell[] {
 const VALUES = /[^()\n]{0,200}\)\s{0,20}VALUES\s{0,20}\(/iy;
 const TUPLE = /\s{0,20},\s{0,20}\(/y;
 
-function insertedBelow(text: string, at: number): { cells: Cell[]; end: number } | undefined {
+function insertedBelow(text: string, at: number): { cells: Span[]; end: number } | undefined {
   VALUES.lastIndex = at;
   if (!VALUES.test(text)) return undefined;
   const before = text.slice(Math.max(0, at - MOST_CHARACTERS), at);
   const list = before.lastIndexOf('(');
   const nth = list < 0 ? -1 : before.slice(list).split(',').length - 1;
-  const cells: Cell[] = [];
+  const cells: Span[] = [];
   let from = VALUES.lastIndex;
   for (let row = 0; row < MOST_ROWS && nth >= 0; row++) {
     const tuple = cellsOf(text, from, Math.min(lineEnd(text, from), from + MOST_CHARACTERS));

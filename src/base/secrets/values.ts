@@ -1,6 +1,6 @@
 // Whether what stands where a secret would is one: by what it is called, by how it is written, and by what it looks like.
 
-import { isCode, isMachineMade, isMixed, isPath, isPlaceholder, isShuffled } from './rule.ts';
+import { isCode, isMachineMade, isMixed, isMixedInOrder, isPath, isPlaceholder, isShuffled } from './rule.ts';
 import { namesVendor } from './vendors.ts';
 
 export type Kind = 'password' | 'pin' | 'secret' | 'key';
@@ -102,7 +102,8 @@ export function isGiven(given: Given): boolean {
     if (isPath(value) || (SPEAKS.test(value) && !hasDigit)) return false;
     return isOfPassword
       ? value.length >= 5 && /[a-z\d]{3}/i.test(value)
-      : (value.length >= 8 && (hasDigit || isMixedInOrder(value))) || (value.length >= 6 && isPassword(value));
+      : (value.length >= 8 && (hasDigit || (value.length >= 20 && isMixedInOrder(value)))) ||
+          (value.length >= 6 && isPassword(value));
   }
   if (isCode(value)) return isOfPassword && isPassword(value);
   if (joint === '=' && name === name.toUpperCase()) return value.length >= (isOfPassword ? 4 : 8);
@@ -112,11 +113,6 @@ export function isGiven(given: Given): boolean {
   if (!isOfPassword && /^[A-Z][a-z]+\w*$/.test(value) && !isShuffled(value)) return false;
   if (isOfPassword) return value.length >= 5 && (hasDigit || /[!@#$%^*+~?&]/.test(value));
   return value.length >= 8 && (hasDigit ? value.length >= 12 || /[!@#$%^*+~?&-]/.test(value) : isPassword(value));
-}
-
-/** Letters of both cases in an order no word has. */
-function isMixedInOrder(value: string): boolean {
-  return value.length >= 20 && (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / 3;
 }
 
 /** Keys that are no secrets. */

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import rules from './gitleaks.json' with { type: 'json' };
 import { type Needles, needlesOf, scan } from './needles.ts';
 import own from './own-rules.json' with { type: 'json' };
-import { bitsOf, type Found, isAtWordStart, isMachineMade, isShuffled, PLACEHOLDER } from './rule.ts';
+import { bitsOf, type Found, isMachineMade, isMixedInOrder, isShuffled, PLACEHOLDER } from './rule.ts';
 
 /** By vendor: how its tokens begin. What follows must be as only machines write. */
 export const HEADS: Record<string, string> = own.heads;
@@ -18,13 +18,8 @@ interface Rule {
   allowed: Allowed[];
 }
 
-interface Allowed {
-  of: string;
-  patterns: RegExp[];
-  stopwords: string[];
-}
-
-const allowedOf = (list: { of: string; patterns: string[]; stopwords: string[] }): Allowed => ({
+type Allowed = ReturnType<typeof allowedOf>;
+const allowedOf = (list: { of: string; patterns: string[]; stopwords: string[] }) => ({
   ...list,
   patterns: list.patterns.map((pattern) => new RegExp(pattern)),
 });
@@ -43,7 +38,7 @@ function headVisit(id: string, head: string): Visit {
     if (at < (reached.get(RUN) ?? 0) || !text.startsWith(head, at)) return;
     RUN.lastIndex = at + head.length;
     const run = RUN.exec(text)?.[0].replace(/[.=~/-]+$/, (signs) => /^={1,2}/.exec(signs)?.[0] ?? '') ?? '';
-    const isGlued = !isAtWordStart(text, at);
+    const isGlued = /[A-Za-z0-9]/.test(text[at - 1] ?? ' ');
     // Four letters stand in any long base64.
     if (!/[_.-]/.test(head) && /[+/]/.test(text[at - 1] ?? '')) return;
     let end = at + head.length + run.length;
@@ -67,13 +62,9 @@ function isMadeBy(head: string, run: string): boolean {
     bitsOf(run) >= 2 &&
     ((run.length >= 16 && isMachineMade(run)) ||
       isOnePiece ||
-      (run.length >= 30 && isMixedCase(run, head.length > 3 ? 4 : 3)))
+      (run.length >= 30 && isMixedInOrder(run, head.length > 3 ? 4 : 3)))
   );
 }
-
-/** Letters of both cases in an order that no word has. */
-const isMixedCase = (value: string, share: number) =>
-  (value.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= value.length / share;
 
 export function withNextLines(text: string, from: number): number {
   for (let end = from; ; ) {

@@ -2,7 +2,7 @@
 // and keys to import. Each is told by its own checksum; what has none only beside what it is called.
 
 import { hash } from 'node:crypto';
-import type { Found } from './rule.ts';
+import type { Found, Span } from './rule.ts';
 import lists from './seed-words.json' with { type: 'json' };
 
 const LISTS = [lists.english, lists.french, lists.spanish].map(
@@ -19,11 +19,7 @@ const CODE = Uint8Array.from({ length: 128 }, (_, code) => Number(/[;{}$=`<?&/\\
 const CALLED =
   /seed|mnemonic|recover|backup|wallet|passphrase|phrase|words|frase|semilla|récupération|wiederherstellung|portefeuille|billetera|cartera|ledger|trezor/i;
 
-interface Word {
-  start: number;
-  end: number;
-  number: number;
-}
+type Word = Span & { number: number };
 
 const sha256 = (bytes: Uint8Array) => hash('sha256', bytes, 'buffer');
 const isLetter = (code: number) => (code >= 97 && code <= 122) || (code >= 0xe0 && code <= 0xff);
@@ -37,20 +33,13 @@ export function findSeedPhrases(text: string, lower: string): Found[] {
     if (places.length >= 24) for (const run of runsIn(lower, places)) found.push(...phraseOf(run, text, asked));
     if (places.length > 0) places = [];
   };
-  let gap = 0;
-  for (let at = 0; at < lower.length; ) {
-    const code = lower.charCodeAt(at);
-    if (!isLetter(code)) {
-      gap++;
-      if (gap > BETWEEN || (code < 128 && CODE[code] === 1)) ask();
-      at++;
-      continue;
-    }
+  for (let at = 0, gap = 0; at < lower.length; gap = 0) {
     const start = at;
     while (isLetter(lower.charCodeAt(at))) at++;
-    if (at - start < 3 || at - start > 11) ask();
-    else places.push(start, at);
-    gap = 0;
+    if (at - start > 2 && at - start < 12) places.push(start, at);
+    else if (at > start) ask();
+    for (let code = lower.charCodeAt(at); at < lower.length && !isLetter(code); code = lower.charCodeAt(++at))
+      if (++gap > BETWEEN || CODE[code] === 1) ask();
   }
   ask();
   return found;
@@ -121,7 +110,7 @@ const KEYS =
 const KEY_CALLED = /wif|priv|secret|seed|solana|phantom|stellar|ripple|xrp|wallet|keypair|import/i;
 
 /** Keys in a run of letters. */
-export function findWalletKeys(text: string, run: { start: number; end: number }): Found[] {
+export function findWalletKeys(text: string, run: Span): Found[] {
   if (run.end - run.start < 28) return [];
   const found: Found[] = [];
   for (const { 0: key, index } of text.slice(run.start, run.end).matchAll(KEYS)) {
