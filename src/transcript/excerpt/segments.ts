@@ -204,7 +204,7 @@ function priorityOf(segment: Segment, call: Segment | undefined): Priority {
     // What was asked is told apart from what was chosen, which the person's own message says.
     if (ASKING.test(call.tool)) return kind === 'call' ? 'question' : 'routine';
     if (kind === 'result' && EDITING.test(call.tool)) return 'routine';
-    if (kind === 'result' && AGENT.test(call.tool)) return 'subagent';
+    if (kind === 'result' && AGENT.test(call.tool)) return LAUNCHED.test(segment.text) ? 'routine' : 'subagent';
   }
   return 'tool';
 }
@@ -217,6 +217,8 @@ const LISTING = /^call \S+ (?:(?:ba|z)?sh -l?c )?(?:cd \S+ && )?(?:ls|find|tree|
 const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
 const ASKING = /^(?:ask_?user|request_?user_?input|question$)/i;
 const AGENT = /^(?:task|agent|spawn_?agent)$/i;
+/** What a program says of an agent that goes on by itself is no report. */
+const LAUNCHED = /^Async agent launched/;
 
 /** What announces the next call, or says that the last one went well. */
 function isAnnouncement(text: string): boolean {
