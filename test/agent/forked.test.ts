@@ -66,7 +66,7 @@ test('an AppError of the loop keeps its code, words and remedy on the way out of
     name: 'AppError',
     code: 'auth',
     message: expect.stringContaining('invalid x-api-key'),
-    remedy: expect.stringContaining('ANTHROPIC_API_KEY'),
+    remedy: expect.stringContaining('nocturne doctor'),
   });
 });
 

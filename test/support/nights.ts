@@ -37,7 +37,7 @@ export async function isIdle({ rows }: TestApp): Promise<boolean> {
   return (await rows('waiting')).length === 0;
 }
 
-/** What a memory directory holds, without what differs between two runs of the same work: job ids, order of lines. */
+/** What a memory directory holds, without what differs between two runs of the same work: ids of jobs and machines, order of lines. */
 export async function memoryOf({
   store,
   dir,
@@ -45,8 +45,7 @@ export async function memoryOf({
 }: Pick<TestApp, 'dir' | 'rows'> & { store: Pick<TestApp['store'], 'list'> }) {
   const files: Record<string, string[]> = {};
   for (const path of await store.list()) files[path] = readFileSync(join(dir, path), 'utf8').split('\n').sort();
-  const withoutJob = <Row extends { job: string; memory?: string }>({ job: _, memory: __, ...row }: Row) =>
-    JSON.stringify(row);
+  const withoutJob = (row: object) => JSON.stringify({ ...row, job: '', memory: '', machine: '' });
   return {
     files,
     coverage: (await rows('coverage')).map(withoutJob).sort(),
