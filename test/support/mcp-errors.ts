@@ -25,7 +25,7 @@ const [PLACE, LIST, AGAIN] = [
 ];
 const OTHER_PLACE = /Use a path inside the memory directory|choose another path/;
 const WHICH = /notes.*kept/;
-const MAY_WRITE = 'Ask the person for access read_write';
+const MAY_WRITE = 'Ask the person for :rw behind --store';
 
 /** Tool, what is wrong, the call, and words of what to do about it. */
 export const REFUSED: [tool: string, wrong: string, input: object, remedy: string | RegExp][] = [
