@@ -84,9 +84,10 @@ export async function printExtract(
   }
   const { calls, rawInputTokens, weightedInputTokens, outputTokens } = shown.spend;
   if (report.fork && rawInputTokens + outputTokens > 0) {
-    const reason = report.fork.why ? ` (no prefix: ${report.fork.why.replace(/\.$/, '')})` : '';
-    const paid = `${rawInputTokens} input tokens (at the price of ${weightedInputTokens} uncached)`;
-    lines.push(`  by ${report.fork.by}${reason}: ${sayCount(calls, 'call')}, ${paid}, ${outputTokens} output tokens`);
+    const how = report.fork.by === 'prefix' ? ' continuing what was given' : '';
+    const why = report.fork.why ? ` (not continued: ${report.fork.why.replace(/\.$/, '')})` : '';
+    const cache = weightedInputTokens < rawInputTokens ? `, for the price of ${weightedInputTokens}` : '';
+    lines.push(`  ${sayCount(calls, 'request')}${how}${why}: ${rawInputTokens} tokens in${cache}, ${outputTokens} out`);
   }
   print([...lines, ...sayOnPlan(shown.spend)].join('\n'));
   sayWhy(report);
