@@ -7,6 +7,7 @@ import type { Config } from '../base/config/config.ts';
 import { onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
+import { backupsIn } from '../db/backup.ts';
 import { databasePath } from '../db/open-database.ts';
 import { pauseEnd } from '../memory/paths.ts';
 import type { Checked } from '../setup/checks.ts';
@@ -31,7 +32,9 @@ const alone: CommandSpec<CommonOptions> = {
     const { json } = call.options;
     const config = await configFor(call.options);
     // Asking makes no home.
-    const isNew = config.databaseUrl === undefined && statNow(databasePath(config.home)) === null;
+    const isThere = config.databaseUrl !== undefined || statNow(databasePath(config.home)) !== null;
+    // Where there are copies of it, it was lost.
+    const isNew = !isThere && backupsIn(config.home).length === 0;
     if (!json && isNew && (await checkSetup(config)).some(isNoAgent)) return show(welcome());
     await withApp(call, async (app) => {
       const read = await readStatus(app);

@@ -97,7 +97,8 @@ describe.skipIf(PROGRAMS === null)('the whole way, by a login', () => {
       const unit = readFileSync(join(home, '.config/systemd/user/nocturne.service'), 'utf8');
       const words = [...unit.matchAll(/^(?:Environment|ExecStart)=(.*)$/gm)].map(([, each]) => each);
       const [start, ...given] = words;
-      const command = ['env -i', `HOME=${home}`, 'PATH=/usr/bin:/bin', ...given, start].join(' ');
+      const own = name === 'codex' ? [`NOCTURNE_FIXED='${environment.NOCTURNE_FIXED}'`] : [];
+      const command = ['env -i', `HOME=${home}`, 'PATH=/usr/bin:/bin', ...own, ...given, start].join(' ');
       await exec('/bin/sh', ['-c', command], { cwd: home });
       expect(texts(false).some((text) => text.includes(`- ${FACT}`))).toBe(true);
 

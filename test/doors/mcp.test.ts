@@ -396,7 +396,7 @@ test('a directory that was moved away and one that took its place are two memori
 const NO_MESSAGES = [
   ['[]\n{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}\n', 0, 'JSON that is not a JSON-RPC 2.0 message'],
   // Read in pieces of a pipe's size, it costs more than a second of the processor.
-  [`"${'a'.repeat(11 * 1024 * 1024)}"\n`, 1, 'longer than the 10 MiB'],
+  [`"${'a'.repeat(11 * 1024 * 1024)}"\n`, 1, 'longer than the limit of 10 MiB'],
 ] as const;
 
 test.for(NO_MESSAGES)('what is no message is told of in one line (%#)', async (each, { skip }) => {

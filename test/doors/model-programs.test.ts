@@ -169,7 +169,7 @@ const UNFIT: [string, { version?: Order; status?: Order; mode?: number } | null,
     'is not there',
     null,
     'no-model',
-    /no program claude of Claude Code here\. Install it, or choose another model: nocturne setup/,
+    /Claude Code \(claude\) is not installed here\. Install it, or choose another model: nocturne setup/,
   ],
   [
     'is older than the oldest that was tried',
