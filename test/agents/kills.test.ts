@@ -28,14 +28,35 @@ async function killOne({ name, role, afterMs, isAsked }: Kill) {
   const running = at.begin('learn', at.session.path);
   if (isAsked) await until(() => at.server.asked.length > 0);
   await pause(afterMs);
-  const victims = ours().filter(([, command]) => ROLES[role].test(command));
+  const before = ours();
+  const victims = before.filter(([, command]) => ROLES[role].test(command));
   // What is not there yet cannot be killed.
-  for (const [pid] of victims.length > 0 ? victims : [[running.pid] as const]) process.kill(pid, 'SIGKILL');
-  await until(() => ours().length === 0, WITHIN_MS).catch(() => {});
-  const left = ours();
-  for (const [pid] of left) process.kill(pid, 'SIGKILL');
+  for (const [pid] of victims.length > 0 ? victims : [[running.pid] as const]) kill(pid);
+  const left: [number, string][] = [];
+  if (!isAsked && role !== 'worker' && victims.length > 0) {
+    // The program may only have been asked whether it is logged in: the worker asks it anew and goes on, and is killed then.
+    const asked = new Set(before.filter(([, command]) => !ROLES.worker.test(command)).map(([pid]) => pid));
+    left.push(...(await leftOf(() => ours().filter(([pid]) => asked.has(pid)))));
+    running.kill('SIGKILL');
+  }
+  left.push(...(await leftOf(ours)));
+  for (const [pid] of left) kill(pid);
   await running.ended;
   return { isFound: victims.length > 0, commands: left.map(([, command]) => command) };
+}
+
+function kill(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}
+
+/** Those that are still there after five seconds. */
+async function leftOf(those: () => [number, string][]) {
+  await until(() => those().length === 0, WITHIN_MS).catch(() => {});
+  return those();
 }
 
 interface Kill {
