@@ -62,7 +62,7 @@ export async function adopt(deps: AdoptDeps): Promise<TakeInReport> {
     {
       ...files,
       kind: 'adopt',
-      merge: ({ ours, theirs }) => editLines(ours, { remove: new Set(), add: missingIn('x.md', { ours, theirs }) }),
+      merge: ({ path, ours, theirs }) => editLines(ours, { remove: new Set(), add: missingIn(path, { ours, theirs }) }),
       async rows(change) {
         await change.put('place', { machine, path: place, memory: memory.id });
         if (own) await change.put('memory', { ...own, deleted_at: change.at });

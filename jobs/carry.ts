@@ -9,16 +9,17 @@ import { isDirectory, listFiles } from '../src/base/files/directories.ts';
 import { readMemoryBytesNow, readTextNow, statNow, writeWhole } from '../src/base/files/files.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { parseJson } from '../src/base/text/json.ts';
-import { newId } from '../src/db/sql.ts';
+import { newId, type Sql } from '../src/db/sql.ts';
 import { commit, type FileChange, lookInto } from '../src/memory/commit.ts';
 import { entriesWhere } from '../src/memory/entries.ts';
-import { headsOf } from '../src/memory/file-rows.ts';
+import { type Content, headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
 import { type KnownHistory, knownHistory, takeInLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { isMemoryPath } from '../src/memory/memory-paths.ts';
 import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { editLines, isTopicFile, parseTopic, saidId, withoutMark } from '../src/memory/text/topic.ts';
 import type { Change } from '../src/memory/undo-rows.ts';
 import { forgottenMarks, keepMarks } from './after-restore.ts';
 
@@ -28,7 +29,11 @@ type CarryDeps = { memories: Memories; memory: MemoryRow };
 const HISTORY = '.nocturne/history.json';
 
 /** `forgotten`: marks, so that it is not learned again elsewhere from the same source. */
-export type Carried = KnownHistory & { forgotten?: Awaited<ReturnType<typeof forgottenMarks>> };
+export type Carried = KnownHistory & {
+  forgotten?: Awaited<ReturnType<typeof forgottenMarks>>;
+  /** What lines topics ever had, by path. */
+  lines?: Record<string, string[]>;
+};
 
 /** What may be carried of these files, without secrets; all else is skipped. */
 export async function fitting(files: { path: string; bytes: Buffer | null }[]) {
@@ -51,6 +56,7 @@ export async function exportMemory(directory: string, { memories, memory }: Carr
   const history: Carried = {
     ...(await knownHistory(memories.db, memory.id)),
     forgotten: await forgottenMarks(memories.db, memory.id),
+    lines: await linesEver(memories.db, memory.id),
   };
   writeWhole(join(directory, HISTORY), `${JSON.stringify(history)}\n`);
   return { outcome: 'exported', files: [...texts.keys()], skipped, job: null };
@@ -76,11 +82,40 @@ export async function importMemory(
   const found = listFiles(directory).filter((path) => path !== HISTORY);
   const files = await fitting(found.map((path) => ({ path, bytes: readMemoryBytesNow(join(directory, path)) })));
   const known = (parseJson(readTextNow(join(directory, HISTORY)) ?? '') ?? undefined) as Carried | undefined;
-  const merge = ({ ours, theirs }: Both) => (isTheirs ? theirs : ours);
+  for (const path of Object.keys(known?.lines ?? {}))
+    if (isTopicFile(path) && !files.texts.has(path)) files.texts.set(path, '');
+  const merge = ({ path, ours, theirs, had }: Both) => {
+    if (isTheirs && theirs !== '') return theirs;
+    if (!isTopicFile(path)) return ours;
+    const there = new Map(parseTopic(path, theirs).lines.map(({ text }) => [saidOf(text), text]));
+    const was = new Set(known?.lines?.[path]);
+    const lines = parseTopic(path, ours).lines.map(({ id, text }) => ({ id, said: saidOf(text) }));
+    const remove = new Set(lines.filter(({ said }) => was.has(said) && !there.has(said)).map(({ id }) => id));
+    if (theirs === '' && lines.every(({ id }) => remove.has(id))) return null;
+    return editLines(ours, { remove, add: [...there].flatMap(([said, text]) => (had.has(said) ? [] : text)) });
+  };
   return takeIn({ ...files, known, kind: 'import', merge }, { memories, memory: await openMemory() });
 }
 
-type Both = Record<'ours' | 'theirs', string>;
+const saidOf = (text: string) => saidId(withoutMark(text));
+
+/** What lines topics ever had, by path, save by changes that were taken back. */
+async function linesEver(sql: Sql, memory: string): Promise<Record<string, string[]>> {
+  const versions = await sql.all<{ path: string; content: Content }>(
+    `select v.path, v.content from version v join change c on c.id = v.change
+     where v.memory = ? and v.path not like 'logs/%' and c.undone_by is null and v.content is not null`,
+    memory,
+  );
+  const topics = versions.filter(({ path }) => isTopicFile(path));
+  const lines = topics.flatMap(({ path, content }) =>
+    parseTopic(path, content?.toString() ?? '').lines.map(({ text }) => ({ path, said: saidOf(text) })),
+  );
+  const byPath = Map.groupBy(lines, ({ path }) => path);
+  return Object.fromEntries([...byPath].map(([path, of]) => [path, [...new Set(of.map(({ said }) => said))]]));
+}
+
+/** A file that both have; `theirs`: empty where it is there no more. `had`: the lines that ours ever had. */
+type Both = { path: string; ours: string; theirs: string; had: Set<string> };
 
 interface Given {
   /** By path. */
@@ -89,8 +124,8 @@ interface Given {
   /** What is known of the entries in them. */
   known?: Carried;
   kind: 'import' | 'adopt';
-  /** What becomes of a topic that both have. */
-  merge(both: Both): string;
+  /** What becomes of a file that both have. */
+  merge(both: Both): string | null;
   /** Rows that come in with it; then it is a change even where no file is. */
   rows?(change: Change): Promise<void>;
 }
@@ -110,14 +145,17 @@ export async function takeIn(
     const forgotten = await entriesWhere(sql, memory.id, "and state = 'gone' and reason = 'forgotten'");
     const leftOut = new Set(forgotten.map(({ id }) => id));
     const index = texts.get(INDEX) ?? null;
+    const ever = await linesEver(sql, memory.id);
     const files = [...texts].map(([path, text]): FileChange => {
       const day = logDay(path);
-      const take = (current: string | null) => {
-        if (day === null) return current === null ? text : merge({ ours: current, theirs: text });
-        return current === null ? removeEntries(text, leftOut) : joinLogs(current, text, { day, leftOut });
+      const had = new Set(ever[path]);
+      const take = (ours: string | null) => {
+        if (day === null) return ours === null ? text || null : merge({ path, ours, theirs: text, had });
+        return ours === null ? removeEntries(text, leftOut) : joinLogs(ours, text, { day, leftOut });
       };
       const make = (current: string | null) => {
         const taken = take(current);
+        if (current === null && taken === null) return null;
         if (current === null) report.added.push(path);
         else if (taken !== current) report.changed.push(path);
         else if (taken !== text && day === null) report.differing.push(path);

@@ -217,14 +217,14 @@ const exportCommand: CommandSpec<CommonOptions, [string]> = {
       const memory = await app.findMemory();
       if (!memory) throw new AppError('bad-input', `There is no memory in ${app.memoryDirOf()}.`);
       const report = await exportMemory(resolve(call.args[0]), { memories: app.memories, memory });
-      const lines = [`exported: ${report.files.length} files, ${report.skipped.length} skipped`];
+      const lines = [`Exported ${sayCount(report.files.length, 'file')}.`, ...saySkipped(report.skipped)];
       await printDone(app, call.options, { report, lines });
     }),
 };
 
 const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]> = {
   name: 'import',
-  about: 'add what nocturne export wrote to this memory; your files stay',
+  about: 'add what nocturne export wrote to this memory; your lines stay',
   args: [['<directory>', 'where it was exported to']],
   options: [['--theirs', 'if a file differs, take theirs; yours stays in show --history'], ...MEMORY],
   json: '{ outcome, added, changed, differing, skipped, job }',
@@ -235,10 +235,18 @@ const importCommand: CommandSpec<CommonOptions & { theirs?: boolean }, [string]>
       const { memories, memoryFor: openMemory } = app;
       const request = { directory: resolve(call.args[0]), isTheirs: call.options.theirs ?? false };
       const report = await importMemory(request, { memories, openMemory });
-      const { added, changed, differing, skipped } = report;
-      const said = Object.entries({ added, changed, differing, skipped }).map(([what, of]) => `${of.length} ${what}`);
-      await printDone(app, call.options, { report, lines: [`${report.outcome}: ${said.join(', ')}`] });
+      const { outcome, added, changed, differing, skipped } = report;
+      const done = `Imported: ${sayCount(added.length, 'file')} added, ${changed.length} changed.`;
+      const nothing =
+        outcome === 'busy' ? 'A dream is running on this memory. Try again when it has ended.' : 'Nothing new.';
+      const differs = differing.map((path) => `  ${path} differs and stays as it is here; --theirs takes theirs.`);
+      const lines = [outcome === 'imported' ? done : nothing, ...differs, ...saySkipped(skipped)];
+      await printDone(app, call.options, { report, lines });
     }),
 };
+
+function saySkipped(paths: string[]): string[] {
+  return paths.map((path) => `  left out, because it is no Markdown of a memory: ${path}`);
+}
 
 export const commands = [exportCommand, importCommand, share, snapshot, create, apply, check] as CommandSpec[];

@@ -1,6 +1,6 @@
 // A memory as plain files, and plain files as a memory: with all that was done, never outside of it, and taken back as a whole.
 
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listFiles } from '../../src/base/files/directories.ts';
@@ -76,22 +76,60 @@ test('an import is taken back by undo, and done again it is whole again', async 
   expect(await importFrom(other, out)).toMatchObject({ outcome: 'unchanged', job: null });
 });
 
-test('into a memory that holds something comes what is missing; what differs stays, or goes to history', async () => {
+test('into a memory that holds something comes what is missing; with --theirs what differs goes to history', async () => {
   const { out } = await exported();
   const other = await testApp();
   const topic = join(other.dir, 'working-agreements.md');
   writeFileSync(topic, '---\ntype: feedback\n---\n\n- Mine.\n');
   writeFileSync(join(other.dir, 'MEMORY.md'), '# Memory\n\n- My words about it [own.md]\n');
   const first = await importFrom(other, out);
-  expect(first).toMatchObject({ differing: ['working-agreements.md'], changed: [] });
-  expect(readFileSync(topic, 'utf8')).toContain('- Mine.');
+  expect(first).toMatchObject({ differing: [], changed: ['working-agreements.md'] });
+  expect(readFileSync(topic, 'utf8')).toMatch(/^---\ntype: feedback\n---\n\n- Mine\.\n- Always use pnpm .*\n$/);
   const index = readFileSync(join(other.dir, 'MEMORY.md'), 'utf8');
   for (const line of ['- My words about it [own.md]', '[working-agreements.md]', '[project-facts.md]'])
     expect(index).toContain(line);
+  expect(await importFrom(other, out)).toMatchObject({ outcome: 'unchanged', differing: ['working-agreements.md'] });
   expect(await importFrom(other, out, '--theirs')).toMatchObject({ changed: ['working-agreements.md'], added: [] });
   expect(readFileSync(topic, 'utf8')).toBe(readFileSync(join(out, 'working-agreements.md'), 'utf8'));
   const { stdout } = await other.nocturne('show', 'working-agreements', '--diff');
   expect(stdout).toContain('-- Mine.');
+});
+
+test('edits by hand on both sides come together: none is lost, none is there twice, and where both changed a line, both are', async () => {
+  const here = await exported();
+  const there = await testApp();
+  await importFrom(there, here.out);
+  const topicOf = ({ dir }: TestApp) => join(dir, 'working-agreements.md');
+  const edit = (of: TestApp, change: (text: string) => string) =>
+    writeFileSync(topicOf(of), change(readFileSync(topicOf(of), 'utf8')));
+  const linesIn = (of: TestApp) => readFileSync(topicOf(of), 'utf8').match(/^- .*/gm);
+  const carry = async (from: TestApp, to: TestApp) => {
+    const out = join(tempDir(), 'out');
+    await from.json('export', out);
+    return importFrom(to, out);
+  };
+  edit(here, (text) => `${text}- Written here.\n- To be edited.\n- To be removed.\n`);
+  await carry(here, there);
+  expect(linesIn(there)).toEqual(linesIn(here));
+  edit(here, (text) => text.replace('edited', 'edited, here').replace('- To be removed.\n', ''));
+  edit(there, (text) => `${text.replace('edited', 'edited, there')}- Written there.\n`);
+  rmSync(join(here.dir, 'by-hand.md'));
+  await carry(here, there);
+  expect(existsSync(join(there.dir, 'by-hand.md'))).toBe(false);
+  const all = [
+    expect.stringContaining('pnpm'),
+    ...['- To be edited, here.', '- To be edited, there.', '- Written here.', '- Written there.'],
+  ];
+  expect(linesIn(there)?.sort()).toEqual(all);
+  await carry(there, here);
+  expect(linesIn(here)?.sort()).toEqual(all);
+  expect(await carry(there, here)).toMatchObject({ outcome: 'unchanged' });
+  await here.nocturne('forget', 'Written there', '--yes');
+  for (const [from, to] of [[there, here] as const, [here, there] as const]) {
+    await carry(from, to);
+    expect(linesIn(to)?.join()).not.toContain('Written there');
+  }
+  expect((await there.nocturne('check')).code).toBe(0);
 });
 
 test('a log of a day that both have keeps the entries of both, and what was forgotten does not come back', async () => {
