@@ -1,12 +1,12 @@
 // Take in: what an earlier nocturne worked on becomes this one's, once. A memory directory:
 //
 // 1. Read its ledger. Where its rows were taken in already, and the crash came after that, go on with 3.
-// 2. In one transaction: the memory, its files with all versions, what was learned, what lines rest on, what waits.
+// 2. In one transaction: the memory, its files, what was learned, what lines rest on, what waits.
 // 3. Put the ledger aside: it stays beside, and says no more.
 // 4. Look at the files, as at every opening; what a person changed since is an external edit.
 //
 // Promises: taken in whole or not at all, or, of a home that was broken off, on from there; a memory that cannot be read is named; no
-// session is paid for twice, nothing that was forgotten comes back. What is gone is the undo of earlier jobs; their versions stay.
+// session is paid for twice, nothing that was forgotten comes back. What is gone are earlier jobs, with their undo, and versions.
 
 import { basename, isAbsolute, join } from 'node:path';
 import { AppError } from '../src/base/errors.ts';
@@ -21,7 +21,6 @@ import { gitRoot } from '../src/memory/paths.ts';
 import { isArchivePath } from '../src/memory/text/topic.ts';
 import { PRIORITY } from '../src/queue/inbox.ts';
 import type { Operation } from '../src/rules/dream-context.ts';
-import { NOTHING_TOLD } from './dream/dream-landing.ts';
 
 interface OldMemory {
   dir: string;
@@ -80,22 +79,6 @@ function snapshotsOf(dir: string, old: OldDatabase): Map<string, Buffer[]> {
 type Texts = Record<string, string>;
 type MayTexts = Record<string, string | null>;
 
-interface OldVersion {
-  id: string;
-  memory: string;
-  commit: number;
-  op: string;
-  path: string | null;
-  previous: string | null;
-  sha: string | null;
-  size: number | null;
-  content: Buffer | null;
-  actor: string;
-  at: string;
-  redacted_at: string | null;
-  redacted_by: string | null;
-}
-
 interface TakenInto {
   memory: string;
   /** Whether its files stand in a directory, as they did. */
@@ -125,15 +108,6 @@ export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto):
     await enter(id as string, { ...file, ...at, created_at: file.modified_at as string });
   }
   const sessionId = async (name = '') => sessions.get(name) ?? (await enter(name));
-  for (const { id, kind, outcome, code, error, usage, undoes, created_at, ...row } of old.rows<MayTexts>('job')) {
-    const session = sessions.get(row.session ?? '');
-    // What a night did stood in its report alone.
-    const output = kind === 'dream' ? JSON.stringify(NOTHING_TOLD) : null;
-    const how = { status: error == null ? 'completed' : 'failed', outcome, code, error, output, usage, undoes };
-    const times = { created_at, started_at: created_at, ended_at: row.ended_at ?? created_at };
-    const job = { id, kind, memory, session, ...how, started_by: row.started_by ?? 'hook', ...times } as Row;
-    await insert(sql, 'job', [job], 'on conflict (id) do nothing');
-  }
   for (const row of old.rows<Texts>('coverage')) {
     const { turn: id, from_message: begins, through_message: through, became = '', day, job } = row;
     const kept = { session: await sessionId(row.session), id, begins, memory, through, day, job, ...fateOf(became) };
@@ -157,69 +131,27 @@ export async function takeInLedger(sql: Sql, old: OldDatabase, into: TakenInto):
   }
   await takeInProposals(sql, old, { memory, files });
   await takeInWork(sql, old, into, sessionId);
-  for (const { path, ...use } of old.rows<Row>('topic_use')) {
-    const file = files.get(path as string);
-    if (file) await insert(sql, 'topic_use', [{ memory, file, ...use }]);
-  }
-  const snapshot = old.rows<Row>('snapshot_topic').map((row) => ({ memory, ...row }));
-  await insert(sql, 'snapshot_base', snapshot);
 }
 
-/** Files, each with its versions. What a crash left behind is placed as it was, so that it is brought now. */
+/** Files as they stand, under their ids. Of what a crash left behind nothing counts as placed: it is merged with what stands there. */
 async function takeInFiles(sql: Sql, old: OldDatabase, { memory, hasDirectory, at }: TakenInto): Promise<void> {
   const commits = old.rows<{ id: number; applied: number }>('commit');
   const behind = new Set(commits.flatMap(({ id, applied }) => (applied === 0 ? [id] : [])));
-  const kept = old.rows<OldVersion>('version');
-  // Reports of nights are no files here: they are asked of the rows.
-  const reports = new Set(kept.flatMap(({ path, memory: of }) => (path?.startsWith('.nocturne/') ? [of] : [])));
-  const versions = kept.filter((version) => !reports.has(version.memory));
-  const idOf = await idsFor(sql, versions);
-  for (const {
-    commit,
-    actor,
-    memory: file,
-    redacted_by,
-    id,
-    previous,
-    op,
-    path,
-    sha,
-    size,
-    content,
-    ...when
-  } of versions) {
-    const by = actorOf(actor);
-    const of = { id: idOf(id), memory, file, change: `before_${memory}_${commit}`, previous: idOf(previous) };
-    const what = { op, path, sha, size, content, actor_kind: by.kind, actor: by.id };
-    const redacted = redacted_by === null ? null : JSON.stringify(actorOf(redacted_by));
-    await insert(sql, 'version', [
-      { ...of, ...what, at: when.at, redacted_at: when.redacted_at, redacted_by: redacted },
-    ]);
-  }
-  const heads = new Map(versions.map((version) => [version.id, version]));
-  for (const { id = '', path = null, head, created_at } of old.rows<MayTexts>('memory')) {
-    const version = heads.get(head ?? '');
-    if (!version) continue;
-    const now = idOf(version.id) as string;
-    const placed = behind.has(version.commit) ? (idOf(version.previous) ?? '') : now;
-    const row = {
-      memory,
-      id: id ?? '',
-      path: version.content && path,
-      head: now,
-      placed: hasDirectory ? placed : null,
-    };
-    await enterFile(sql, { ...row, created_at: created_at ?? version.at, updated_at: version.at }, version.content);
+  const versions = new Map(old.rows<Row>('version').map((version) => [version.id, version]));
+  for (const { id: file, path, head, created_at } of old.rows<Texts>('memory')) {
+    const { content, commit, actor, at: updated_at, ...of } = versions.get(head ?? '') ?? {};
+    // Reports of nights are no files here: they are asked of the rows.
+    if (!(content instanceof Buffer) || !file || !path || path.startsWith('.nocturne/')) continue;
+    const id = newId('memver');
+    const by = actorOf(String(actor));
+    const made = { id, memory, file, path, change: `before_${memory}`, op: 'created', at: updated_at ?? at };
+    const what = { sha: of.sha ?? null, size: of.size ?? null, content, actor_kind: by.kind, actor: by.id };
+    await insert(sql, 'version', [{ ...made, ...what }]);
+    const placed = !hasDirectory ? null : behind.has(commit as number) ? '' : id;
+    const row = { memory, id: file, path, head: id, placed, created_at: created_at ?? made.at, updated_at: made.at };
+    await enterFile(sql, row, content);
   }
   await countFiles(sql, memory, at);
-}
-
-/** Versions of a store that a dream copied had the ids of those that it was made from; here each has its own. */
-async function idsFor(sql: Sql, versions: OldVersion[]): Promise<(id: string | null) => string | null> {
-  const [first] = versions;
-  const isCopy = first && (await sql.get('select 1 from version where id = ?', first.id));
-  const made = new Map(isCopy ? versions.map(({ id }) => [id, newId(id.split('_')[0] ?? '')]) : []);
-  return (id) => (id === null ? null : (made.get(id) ?? id));
 }
 
 /** Of a transcript on a disk, not of a copy that lay somewhere for a while. */

@@ -111,12 +111,6 @@ function renamed(bytes: Buffer, after: number): Buffer {
   return Buffer.from(lines.join('\n'));
 }
 
-/** Stores that dreams made as copies of others: these are taken in first, and keep the ids of their versions. */
-export function copiesIn(old: OldDatabase): Set<string | null> {
-  const dreams = old.rows<{ updates: number; output: string | null }>('dream');
-  return new Set(dreams.flatMap(({ updates, output }) => (updates === 1 ? [] : [output])));
-}
-
 async function takeInSessions(sql: Sql, old: OldDatabase, { kept, now }: { kept: Kept; now: Date }): Promise<void> {
   const parts = Map.groupBy(old.rows<OldPart>('sent_part'), ({ store, session }) => `${store} ${session}`);
   for (const row of old.rows<Record<string, string | number | null>>('sent_session')) {
@@ -206,9 +200,7 @@ export async function takeInFleet({
     const stores = await sql.all<{ id: string; source: string | null; state: string }>(
       "select id, source, state from nocturne.store where state <> 'arriving' order by created_at, id",
     );
-    const copies = copiesIn(home);
-    const byCopy = stores.sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
-    for (const { id: store, source, state } of byCopy) {
+    for (const { id: store, source, state } of stores) {
       const row = known.find(({ id, dir }) => id === store || dir === store);
       const [, host = '', dir = ''] = /^([^:]*):(.*)$/s.exec(source ?? '') ?? [];
       const what = source === null ? { scope: 'store' as const, name: row?.name ?? store } : describe(dir);
@@ -251,10 +243,7 @@ async function ledgerOf(sql: Sql, store: string): Promise<OldDatabase> {
   const pages = await sql.all<{ bytes: Buffer }>(select, store);
   const ledger = readOld(Buffer.concat(pages.map(({ bytes }) => bytes)));
   const rowsIn = (table: string) => sql.all<Row>(`select * from nocturne.${table} where store = ?`, store);
-  const uses = await rowsIn('topic_use');
-  const paths = new Map(ledger.rows<{ id: string; path: string }>('memory').map(({ id, path }) => [id, path]));
-  const shown = uses.map(({ store: _, memory, ...use }) => ({ path: paths.get(memory as string) ?? '', ...use }));
-  const beside = { inbox: await rowsIn('work_inbox'), failure: await rowsIn('failure'), topic_use: shown };
+  const beside = { inbox: await rowsIn('work_inbox'), failure: await rowsIn('failure') };
   const rows = <Found>(table: string) =>
     (beside[table as keyof typeof beside] as Found[] | undefined) ?? ledger.rows<Found>(table);
   return { rows, close: ledger.close };
@@ -298,10 +287,7 @@ export async function takeInHome(
     }
   };
   try {
-    const copies = copiesIn(old);
-    const stores = old
-      .rows<OldStore>('memory_store')
-      .sort((a, b) => Number(copies.has(a.id)) - Number(copies.has(b.id)));
+    const stores = old.rows<OldStore>('memory_store');
     for (const store of stores.filter(({ dir }) => dir === null)) {
       const kept = join(home, 'stores', store.removed_at === null ? '' : '.removed', store.id, 'memory');
       await take({ dir: kept, id: store.id, scope: 'store', name: store.name, isStore: true, ...storeRow(store) });
