@@ -15,7 +15,7 @@ import { checkedDir } from '../memory/paths.ts';
 import { MEMORY_SCOPES, memoryDirFor, scopeDir } from '../memory/places.ts';
 import { noteUses } from '../memory/recall/recall.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import type { AnsweringTransport, AttachedStore, ToolCall } from '../tools/mcp-server.ts';
+import type { AttachedStore, ToolCall } from '../tools/mcp-server.ts';
 import type { App } from '../worker/compose.ts';
 import { withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
@@ -84,12 +84,14 @@ async function memoryAt({ memories, config, db }: App, place: string, makes: boo
   return isOfDirectory ? memories.ofDirectory(place, of) : memories.findPlace(place);
 }
 
-/** Serves over stdin and stdout, until the client has closed its end. */
+/** Serves over stdin and stdout, until the client has closed its end, or someone ends this process; a second signal ends it at once. */
 async function serveOnStreams(app: App, of: { stores: AttachedStore[]; version: string }): Promise<void> {
-  const { AnsweringTransport } = await import('../tools/mcp-server.ts');
-  const transport = new AnsweringTransport();
-  const ended = endOfInput(transport);
-  const connection = await serveMemory(app, { ...of, transport });
+  const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+  const ended = new Promise<void>((resolve) => {
+    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve());
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  const connection = await serveMemory(app, { ...of, transport: new StdioServerTransport() });
   note(`nocturne serves ${of.stores.map(({ name, access }) => `${name} (${access})`).join(', ')}`);
   await ended;
   await connection.close();
@@ -101,16 +103,6 @@ function describeFault(error: Error): string {
   if (!error.message.startsWith('ReadBuffer exceeded')) return describeError(error);
   process.exitCode = EXIT.failed;
   return 'A message was longer than the limit of 10 MiB, so the connection ends here.';
-}
-
-/** Until the client closes its end and is answered, or someone ends this process; a second signal ends it at once. */
-function endOfInput(transport: AnsweringTransport): Promise<void> {
-  return new Promise((resolve) => {
-    for (const event of ['end', 'close', 'error'] as const) {
-      process.stdin.once(event, () => transport.answered().then(resolve));
-    }
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
 }
 
 const MOST_STORES = 8;

@@ -1,18 +1,8 @@
 // The MCP server: six tools over the attached stores, or the three of them that read where nothing may be written; as
 // clients are told of them, by schemas that the server checks against.
-// Promises: whatever a client sends is answered, by a result or by an error it can act on, also over stdin and stdout
-// where a client writes its requests and closes its end at once (a pipe, a script). tools.ts does the work.
+// Promises: whatever a client sends is answered, by a result or by an error it can act on. mcp-tools.ts does the work.
 
-import { PassThrough } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
-import {
-  type CallToolResult,
-  type JSONRPCMessage,
-  McpServer,
-  type ToolAnnotations,
-  type Transport,
-} from '@modelcontextprotocol/server';
-import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { type CallToolResult, McpServer, type ToolAnnotations } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { renderPrompt } from '../base/prompt.ts';
 
@@ -87,65 +77,7 @@ export function inputShapes(names: string[]) {
 type Shapes = ReturnType<typeof inputShapes>;
 export type Input<Tool extends keyof Shapes> = z.infer<Shapes[Tool]>;
 
-const memory = {
-  path: z.string(),
-  id: z.string().nullable().describe('Null where nocturne has not seen the file yet.'),
-  version: z.string().nullable().describe('Null for an edit that nocturne has not seen yet.'),
-  content_sha256: z.string(),
-  size_bytes: z.int(),
-};
-const next_page = z.string().nullable();
-const changed = {
-  store: z.string(),
-  ...memory,
-  redacted: z.int().describe('How many secrets were taken out of what was written.'),
-  collided: z.boolean().describe('Someone edited the same lines meanwhile; their edit was kept, yours is a version.'),
-};
-
-/** What each tool answers. */
-export const OUTPUTS = {
-  list: z.object({
-    store: z.string(),
-    memories: z.array(
-      z.discriminatedUnion('type', [
-        z.object({ type: z.literal('memory'), ...memory, modified_at: z.string() }),
-        z.object({ type: z.literal('memory_prefix'), path: z.string() }),
-      ]),
-    ),
-    next_page,
-  }),
-  search: z.object({
-    store: z.string(),
-    hits: z.array(
-      z.object({
-        kind: z.enum(['topic', 'entry', 'index', 'archive', 'file']),
-        path: z.string(),
-        line: z.int(),
-        text: z.string(),
-      }),
-    ),
-    total: z.int(),
-    next_page,
-  }),
-  read: z.object({
-    store: z.string(),
-    ...memory,
-    previous_version: z.string().nullable().describe('Null: there is none before it.'),
-    is_current: z.boolean(),
-    first_line: z.int(),
-    last_line: z.int(),
-    total_lines: z.int(),
-    next_line: z.int().nullable().describe('First line of what is left out; null: that is all.'),
-    redacted: z.int().describe('How many secrets were taken out of what is shown.'),
-    content: z.string(),
-  }),
-  write: z.object({ ...changed, outcome: z.enum(['created', 'modified', 'unchanged']) }),
-  edit: z.object({ ...changed, outcome: z.enum(['modified', 'moved', 'unchanged']) }),
-  delete: z.object({ store: z.string(), ...memory, outcome: z.literal('deleted') }),
-};
-
-export type Tool = keyof typeof OUTPUTS;
-export type Output<Tool extends keyof typeof OUTPUTS> = z.infer<(typeof OUTPUTS)[Tool]>;
+export type Tool = keyof Shapes;
 
 export interface AttachedStore {
   name: string;
@@ -217,7 +149,7 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
   for (const [name, { title, description, annotations }] of Object.entries(TOOLS)) {
     const tool = name as Tool;
     if (deps.onlyReads && annotations !== READS) continue;
-    const told = { title, description, inputSchema: inputs[tool], outputSchema: OUTPUTS[tool], annotations };
+    const told = { title, description, inputSchema: inputs[tool], annotations };
     server.registerTool<z.ZodType, z.ZodType<Input<Tool>>>(`memory_${tool}`, told, (input) => {
       // The schema names these alone.
       const store = deps.stores.find(({ name }) => name === input.store) as AttachedStore;
@@ -230,70 +162,4 @@ export async function memoryServer(deps: ServerDeps): Promise<McpServer> {
 function describeStore({ name, description, access, instructions }: AttachedStore): string {
   const about = `- \`${name}\` (${access})${description ? `: ${description}` : ''}`;
   return instructions ? `${about}\n${instructions.trim().replace(/^/gm, '  ')}` : about;
-}
-
-/** A request that is never answered, such as one that listens, does not keep the process. */
-const LONGEST_WAIT_MS = 10_000;
-
-export class AnsweringTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  /** Not ended with stdin, or the SDK would close. */
-  readonly #input = new PassThrough();
-  readonly #stdio = new StdioServerTransport(this.#input);
-  readonly #asked = new Set<string | number>();
-  #onAnswer = () => {};
-  #answered?: Promise<void>;
-
-  async start(): Promise<void> {
-    this.#stdio.onclose = () => this.onclose?.();
-    this.#stdio.onerror = (error) => this.onerror?.(error);
-    this.#stdio.onmessage = (message) => {
-      if ('method' in message && 'id' in message) this.#asked.add(message.id);
-      if ('method' in message && message.method === 'notifications/cancelled') this.#settle(message.params?.requestId);
-      this.onmessage?.(message);
-    };
-    await this.#stdio.start();
-    process.stdin.pipe(this.#input, { end: false });
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    await this.#stdio.send(message);
-    if (!('method' in message)) this.#settle(message.id);
-  }
-
-  close(): Promise<void> {
-    process.stdin.unpipe(this.#input);
-    // Else it keeps the process.
-    process.stdin.pause();
-    return this.#stdio.close();
-  }
-
-  /** Resolves when everything that came in so far is answered, or will not be within ten seconds. */
-  answered(): Promise<void> {
-    this.#answered ??= this.#waitForAnswers();
-    return this.#answered;
-  }
-
-  async #waitForAnswers(): Promise<void> {
-    // What came last may be on its way to the reader still.
-    do await setImmediate();
-    while (this.#input.readableLength > 0);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LONGEST_WAIT_MS);
-      this.#onAnswer = () => {
-        if (this.#asked.size > 0) return;
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#onAnswer();
-    });
-  }
-
-  #settle(id: unknown): void {
-    if (typeof id !== 'string' && typeof id !== 'number') return;
-    this.#asked.delete(id);
-    this.#onAnswer();
-  }
 }

@@ -14,7 +14,7 @@ import { checkFilePath } from '../memory/memory-paths.ts';
 import { readLines } from '../memory/text/blocks.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import type { Version } from '../memory/versions.ts';
-import type { AttachedStore, Input, Output, Tool, ToolCall } from './mcp-server.ts';
+import type { AttachedStore, Input, Tool, ToolCall } from './mcp-server.ts';
 import { refuseJoinedSecret, refuseSecretName, replaceIn, withoutSecrets } from './memory-words.ts';
 
 export interface ToolDeps {
@@ -29,6 +29,11 @@ export interface ToolDeps {
 
 const READING = { list: listMemories, search: searchMemory, read: readMemory };
 const WRITING = { write: writeMemory, edit: editMemory, delete: deleteMemory };
+const TOOLS = { ...READING, ...WRITING };
+
+/** What each tool answers. */
+export type Output<Name extends Tool> = Awaited<ReturnType<(typeof TOOLS)[Name]>>;
+type Read = Output<'read'>;
 
 export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps): Promise<CallToolResult> {
   const { path } = input as Input<'read'>;
@@ -36,9 +41,7 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
   const open = () => deps.filesOf(store.dir, { makes: mayWrite });
   try {
     const output = await (tool in READING ? read() : write());
-    const text = output ? TEXTS[tool](output as never) : `The store ${JSON.stringify(store.name)} has no memory yet.`;
-    const structuredContent = output ?? { store: store.name, ...NOTHING[tool as 'list'] };
-    return { content: [{ type: 'text', text }], structuredContent };
+    return { content: told(output), structuredContent: output };
   } catch (error) {
     if (deps.passesOn?.(error)) throw error;
     const isConflict = tool in WRITING && isAppError(error, 'conflict');
@@ -47,17 +50,17 @@ export async function callTool({ tool, input, store }: ToolCall, deps: ToolDeps)
     return failure(error, (await now?.catch(() => null)) ?? null);
   }
 
-  async function read(): Promise<Output<Tool> | null> {
+  async function read() {
     const files = await open();
     if (files === null && tool === 'read') throw notThere(path);
-    if (files === null) return null;
+    if (files === null) return { store: store.name, ...NOTHING[tool as 'list'] };
     const found = await READING[tool as keyof typeof READING](files, input as never);
-    const { path: at } = found as Output<'read'>;
+    const { path: at } = found as Read;
     if (tool === 'read' && mayWrite && isTopicPath(at)) await deps.noteUse?.(files, at);
     return found;
   }
 
-  async function write(): Promise<Output<Tool>> {
+  async function write() {
     if (!mayWrite) throw readOnly(store);
     const files = (await open()) as MemoryFiles;
     return WRITING[tool as keyof typeof WRITING](files, input as never, deps.by);
@@ -86,7 +89,7 @@ function factsOf({ id, path, version, sha, size }: Omit<FileText, 'text' | 'crea
   return { id, path, version, content_sha256: sha, size_bytes: size };
 }
 
-async function listMemories(files: MemoryFiles, input: Input<'list'>): Promise<Output<'list'>> {
+async function listMemories(files: MemoryFiles, input: Input<'list'>) {
   const { store, path_prefix: prefix, depth, limit, page: after } = input;
   const { items, next } = await files.list({ prefix, depth, limit, after });
   const memories = items.map((item) =>
@@ -97,7 +100,7 @@ async function listMemories(files: MemoryFiles, input: Input<'list'>): Promise<O
   return { store, memories, next_page: next };
 }
 
-async function searchMemory(files: MemoryFiles, input: Input<'search'>): Promise<Output<'search'>> {
+async function searchMemory(files: MemoryFiles, input: Input<'search'>) {
   const { store, query, path_prefix: under, limit, page = '0' } = input;
   const offset = offsetOf(page);
   const { hits, total } = await files.search({ query, limit, offset, under });
@@ -113,7 +116,7 @@ async function searchMemory(files: MemoryFiles, input: Input<'search'>): Promise
   return { store, hits: shown, total, next_page: hits.length > 0 && next < total ? String(next) : null };
 }
 
-async function readMemory(files: MemoryFiles, input: Input<'read'>): Promise<Output<'read'>> {
+async function readMemory(files: MemoryFiles, input: Input<'read'>) {
   const { store, path: given, version } = input;
   const current = version === undefined ? await fileAt(files, given) : null;
   const { previous, ...file } = current
@@ -165,14 +168,14 @@ function check(path: string, current: string | null, wanted: { sha: string } | {
   });
 }
 
-async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By): Promise<Output<'write'>> {
+async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By) {
   const { path, expected_content_sha256: sha } = input;
   checkFilePath(path);
   await refuseSecretName(path);
   const { text, redacted } = await withoutSecrets(input.content);
   const before = text.includes(PLACEHOLDER) ? await files.read({ path }) : null;
   if (before && before.text !== text && (await redact(before.text)).found.length > 0) throw losesSecret(path);
-  let outcome: Output<'write'>['outcome'] = 'unchanged';
+  let outcome: 'created' | 'modified' | 'unchanged' = 'unchanged';
   const change: FileChange = {
     path,
     make(current) {
@@ -185,7 +188,7 @@ async function writeMemory(files: MemoryFiles, input: Input<'write'>, by: By): P
   return { ...(await changed(files, change, { by, input, redacted })), outcome };
 }
 
-async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By): Promise<Output<'edit'>> {
+async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By) {
   const { path: from, id } = await fileAt(files, input.path);
   const to = input.new_path ?? from;
   if (to !== from) {
@@ -201,7 +204,7 @@ async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By): Pro
       standing,
       standing.replace(old_str, () => new_str),
     );
-  let outcome: Output<'edit'>['outcome'] = 'unchanged';
+  let outcome: 'modified' | 'moved' | 'unchanged' = 'unchanged';
   const isMove = to !== from;
   const change: FileChange = {
     path: to,
@@ -217,7 +220,7 @@ async function editMemory(files: MemoryFiles, input: Input<'edit'>, by: By): Pro
   return { ...(await changed(files, change, { by, input, redacted })), outcome };
 }
 
-async function deleteMemory(files: MemoryFiles, input: Input<'delete'>, by: By): Promise<Output<'delete'>> {
+async function deleteMemory(files: MemoryFiles, input: Input<'delete'>, by: By) {
   const { text: _, ...before } = await fileAt(files, input.path);
   const sha = input.expected_content_sha256;
   const make = (current: string | null) => {
@@ -226,7 +229,7 @@ async function deleteMemory(files: MemoryFiles, input: Input<'delete'>, by: By):
     return null;
   };
   await files.changeAll(by, [{ path: before.path, make }]);
-  return { store: input.store, ...factsOf(before), outcome: 'deleted' };
+  return { store: input.store, ...factsOf(before), outcome: 'deleted' as const };
 }
 
 /** Commits the change of one file; answers how it stands, and whether lines of it gave way to an edit made meanwhile. */
@@ -302,68 +305,19 @@ function isDirectoryHere(path: string): AppError {
   });
 }
 
-/** The text of each tool's answer. */
-const TEXTS: { [Name in Tool]: (output: Output<Name>) => string } = {
-  list({ memories, next_page }) {
-    const rows = memories.map((item) =>
-      item.type === 'memory_prefix'
-        ? item.path
-        : `${item.path}\t${item.size_bytes} bytes\tchanged ${item.modified_at.slice(0, 10)}`,
-    );
-    return [...(rows.length > 0 ? rows : ['Nothing is remembered there.']), ...moreOf(next_page)].join('\n');
-  },
-  search({ hits, total, next_page }) {
-    const rows = hits.map(({ path, line, text }) => `${path}:${line}\t${text}`);
-    const found = `${total} found${hits.length < total ? `, ${hits.length} of them here` : ''}.`;
-    return [found, ...rows, ...moreOf(next_page)].join('\n');
-  },
-  read(read) {
-    const { first_line, last_line, total_lines, next_line, redacted, is_current, previous_version, content } = read;
-    const about = [
-      factsLine(read),
-      ...(is_current ? [] : ['This is an older version.']),
-      ...(previous_version === null ? [] : [`The version before it: ${previous_version}`]),
-      `Lines ${first_line} to ${last_line} of ${total_lines}${next_line === null ? '' : `; the rest from first_line ${next_line}`}:`,
-      ...(redacted > 0
-        ? [`${redacted === 1 ? '1 secret is' : `${redacted} secrets are`} left out as [redacted:…].`]
-        : []),
-    ];
-    return `${about.join('\n')}\n\n${content}`;
-  },
-  write: changeText,
-  edit: changeText,
-  delete: (gone) => `Deleted ${gone.path}; it is kept as version ${gone.version}.`,
-};
-
-function moreOf(page: string | null): string[] {
-  return page === null ? [] : [`More with page ${JSON.stringify(page)}.`];
+/** For a model: the facts as data, and behind them the text of a memory as it is. */
+function told({ content, ...facts }: { store: string; content?: string }): CallToolResult['content'] {
+  const said = { type: 'text', text: JSON.stringify(facts) } as const;
+  return content === undefined ? [said] : [said, { type: 'text', text: content }];
 }
 
-function changeText(change: Output<'write' | 'edit'>): string {
-  const { outcome, path, redacted, collided } = change;
-  return [
-    outcome === 'unchanged' ? `${path} holds that already.` : `${path} was ${outcome}.`,
-    factsLine(change),
-    ...(redacted > 0 ? [`${redacted === 1 ? '1 secret was' : `${redacted} secrets were`} taken out of it.`] : []),
-    ...(collided ? ['Someone edited the same lines meanwhile, and that edit was kept: read it again.'] : []),
-  ].join('\n');
-}
-
-function factsLine({ path, id, version, content_sha256 }: Output<'read' | 'write' | 'edit'>): string {
-  return `${path} · ${id ?? 'no id yet'} · ${version ?? 'no version yet'} · content_sha256 ${content_sha256}`;
-}
-
-/**
- * A failure as a tool error; `found` is what stands there now. The data is no `structuredContent`: clients refuse what is
- * not as the tool's output schema says, and the words with it.
- */
-function failure(error: unknown, found: Output<'read'> | null): CallToolResult {
+/** A failure as a tool error; `found` is what stands there now. */
+function failure(error: unknown, found: Read | null): CallToolResult {
   const { code, message, remedy } = isAppError(error) ? error : new AppError('unexpected', describeError(error));
-  const now = found && `What stands there now:\n${TEXTS.read(found)}`;
-  const text = [message, remedy, now].filter(Boolean).join('\n');
+  const text = [message, remedy, found && 'What stands there now:'].filter(Boolean).join('\n');
   return {
     isError: true,
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...(found ? told(found) : [])],
     _meta: { 'nocturne/error': { code, message, remedy: remedy ?? null, found } },
   };
 }
