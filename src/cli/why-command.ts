@@ -3,7 +3,7 @@
 // Sessions are named by how their ids begin, turns by their numbers, times as a person says them; JSON has it all whole.
 
 import type { DreamOutput, ToldOperation } from '../../jobs/dream/dream-landing.ts';
-import { AppError, ERRORS, isAppError, isErrorCode } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { type Day, dayOf, isDay, timeOf } from '../base/time.ts';
@@ -170,18 +170,16 @@ async function explainOne(app: App, memory: MemoryRow, { what, json }: Asked): P
 async function describeSession(app: App, found: SessionFate): Promise<string> {
   const { db, config } = app;
   const short = await shortId(db, 'session', found.session);
-  const divided = new Set(found.ranges.flatMap(({ messages, from }) => (messages ? [from] : [])));
-  const total = found.ranges.reduce((sum, { messages, turns }) => sum + (messages ? 0 : turns), divided.size);
   const { holds } = found;
-  const offered = !holds?.offered.messages
-    ? 'nothing new to read'
-    : `new: ${sayCount(holds.offered.messages, 'message')}, about ${holds.offered.tokens} tokens`;
   return [
     `session     ${(await saySession(app, found.session)).replace(/^session /, '')}`,
     `transcript  ${found.transcript}${found.unreadable ? ` — ${found.unreadable}` : ''}`,
     `memory      ${found.memory}`,
-    ...(holds ? [`holds       ${sayCount(total, 'turn')}; ${offered}`] : []),
-    ...sayRanges(found.ranges, config).map((said, index) => `${(index === 0 ? 'turns' : '').padEnd(12)}${said}`),
+    ...(holds ? [`holds       ${sayCount(holds.turns, 'turn')}`] : []),
+    ...found.ranges.map(({ turns, state, why, job, at }, index) => {
+      const when = job && at ? `, ${sayWhen(at, config)}` : '';
+      return `${(index === 0 ? 'turns' : '').padEnd(12)}${turns}  ${state}: ${why}${when}`;
+    }),
     ...found.entries.map(({ type, text, state }, index) => {
       const mark = state === 'new' || state === 'placed' ? '' : ` (${state})`;
       return `${(index === 0 ? 'taught' : '').padEnd(12)}${type.padEnd(9)}  ${text}${mark}`;
@@ -190,34 +188,12 @@ async function describeSession(app: App, found: SessionFate): Promise<string> {
       ({ notBefore, why }) =>
         `waits       until ${sayTime(notBefore, config)}${why ? `: ${plainly(why, config)}` : ''}`,
     ),
-    ...found.failures.map((failure) => `failed      ${sayFailure(failure, config)}`),
+    ...found.failures.map(({ at, code, state, message }) => {
+      return `failed      ${sayWhen(at, config)}: ${code}${state === 'ended' ? '' : `, ${state}`}: ${message}`;
+    }),
     ...found.proposals.map(({ entry, text, says }) => `proposed    ${text} (${entry}): ${says}`),
     `next        ${plainly(found.next.replaceAll(` ${found.session}`, ` ${short}`), config)}`,
   ].join('\n');
-}
-
-/** Turns by their number in the session. */
-function sayRanges(ranges: SessionFate['ranges'], seen: App['config']): string[] {
-  let before = 0;
-  let divided: string | null = null;
-  return ranges.map((range) => {
-    if (range.messages && range.from !== divided) before += 1;
-    const first = before + 1;
-    if (!range.messages) before += range.turns;
-    divided = range.messages ? range.from : null;
-    const which = range.messages ? `part of ${before}` : range.turns === 1 ? `${first}` : `${first}–${before}`;
-    return `${which}  ${range.state}: ${range.why}${range.wrote ? `, ${range.wrote}` : ''}${range.job && range.at ? `, ${sayWhen(range.at, seen)}` : ''}`;
-  });
-}
-
-function sayFailure(
-  { at, code, state, attempts, tries, message, ...failure }: SessionFate['failures'][number],
-  seen: App['config'],
-): string {
-  const limit = tries === null ? 'as often as it takes' : `${attempts} of ${tries} tries`;
-  const what = code && isErrorCode(code) && ERRORS[code].class !== code ? `${failure.class}, ${code}` : failure.class;
-  const fate = { retrying: `, ${limit}`, failed: ', given up', ended: '' }[state];
-  return `${sayWhen(at, seen)}: ${what}${fate}: ${message}`;
 }
 
 async function describeLine(app: App, line: ExplainedLine): Promise<string> {
@@ -303,7 +279,7 @@ async function tellNights(
   const day: Day = ofJob ? dayOfNight(ofJob) : dayAmong(days, { given, config, none, what });
   const all = nights.filter((night) => dayOfNight(night) === day);
   const asked = ofJob ? [ofJob] : given === undefined ? all.slice(-1) : all;
-  const told = await Promise.all(asked.map((night) => readNight(app, memory as MemoryRow, night)));
+  const told = asked.map(readNight);
   if (json) return print({ day, dreams: told });
   const texts = told.map(async (night) => {
     const head = `Dream of ${day} ${timeOf(night.at, config.zone)}, ${await shortId(db, 'job', night.job)}: ${night.did}`;
@@ -312,22 +288,10 @@ async function tellNights(
   print((await Promise.all(texts)).join('\n\n'));
 }
 
-async function readNight({ db }: App, memory: MemoryRow, { job, at, output }: Night) {
+function readNight({ job, at, output }: Night) {
   const { operations, left, refused }: DreamOutput = JSON.parse(output);
-  const ids = [...new Set(operations.flatMap(({ entries }) => entries))];
-  const texts = new Map(
-    (await entriesAmong(db, memory.id, { column: 'id', of: ids })).map((row) => [row.id, row.text]),
-  );
-  return {
-    ...{ job, at, left: left.map(({ entry }) => entry), refused, operations },
-    did: sayOperations(operations) || 'nothing changed',
-    rows: operations.flatMap(({ kind: op, topic, reason, came = [], gone = [], over, entries }, operation) =>
-      (entries.length > 0 ? entries : ['']).map((entry) => {
-        const told = { entry, op, operation, topic, reason, ...(over && { over }), text: texts.get(entry) ?? null };
-        return { ...told, written: came, removed: gone };
-      }),
-    ),
-  };
+  const did = sayOperations(operations) || 'nothing changed';
+  return { job, at, left: left.map(({ entry }) => entry), refused, operations, did };
 }
 
 /** What dreams did with an entry, the latest first. */

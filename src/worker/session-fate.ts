@@ -2,11 +2,8 @@
 // rows and the transcript, asks no model and changes nothing.
 
 import { resolve } from 'node:path';
-import type { KnownTurn } from '../../jobs/extract/pending-turns.ts';
-import { type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
-import { AppError, describeError, isAppError, isErrorCode, ruleOf } from '../base/errors.ts';
-import { redact } from '../base/secrets/redact-text.ts';
-import { isObject } from '../base/text/json.ts';
+import { type KnownTurn, type SortedTurns, sortTurns } from '../../jobs/extract/pending-turns.ts';
+import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { localTime } from '../base/time.ts';
 import { allOf } from '../db/sql.ts';
@@ -15,7 +12,6 @@ import {
   type EntryRow,
   entriesAmong,
   entriesWhere,
-  type Interval,
   intervalOf,
   stateWord,
   type TurnRow,
@@ -26,7 +22,6 @@ import { declinedBefore, openTranscript, type SessionRow } from '../memory/sessi
 import type { InboxRow } from '../queue/inbox.ts';
 import { lookIntoSpool } from '../queue/spool.ts';
 import { toldKind } from '../rules/dream-context.ts';
-import { buildExcerpts } from '../transcript/excerpt/excerpt.ts';
 import { findSessions } from '../transcript/find-sessions.ts';
 import { openSession, type Session } from '../transcript/session.ts';
 import type { App } from './compose.ts';
@@ -139,28 +134,21 @@ async function failuresOf(
   { db }: App,
   { row, item, ranges }: { row?: SessionRow; item?: InboxRow; ranges: SessionRange[] },
 ) {
-  const told = (code: string | null, message: string | null) => {
-    return { code, class: code && isErrorCode(code) ? ruleOf(code).class : 'unknown', message: message ?? '' };
-  };
-  const jobs = await db.all<
-    Record<'id' | 'status' | 'outcome' | 'at', string> & Record<'code' | 'error', string | null>
-  >(
-    `select id, status, outcome, code, error, coalesce(ended_at, created_at) as at from job where session = ?
+  const jobs = await db.all<Record<'status' | 'outcome' | 'at', string> & Record<'code' | 'message', string | null>>(
+    `select status, outcome, code, error as message, coalesce(ended_at, created_at) as at from job where session = ?
      order by created_at desc, case when error is null then 0 else 1 end, id limit 5`,
     row?.id ?? '',
   );
   const done = jobs.findIndex(
-    ({ status, error, outcome }) => status !== 'running' && !error && outcome !== 'interrupted',
+    ({ status, message, outcome }) => status !== 'running' && !message && outcome !== 'interrupted',
   );
   const isDone = done >= 0 && ranges.every(({ state }) => state !== 'gave-up');
-  const failed = jobs.slice(0, isDone ? done : jobs.length).flatMap(({ id: key, code, error, at }) => {
-    return error ? { ...told(code, error), at, key, state: 'ended' as const, attempts: null, tries: null } : [];
+  const failed = jobs.slice(0, isDone ? done : jobs.length).flatMap(({ code, message, at }) => {
+    return message ? { at, code, state: 'ended' as const, message } : [];
   });
   if (!item || item.code === null) return failed;
-  const { code, key, attempts, since: at } = item;
-  const tries = isErrorCode(code) ? ruleOf(code).tries : null;
-  const state = item.state === 'failed' ? ('failed' as const) : ('retrying' as const);
-  return [{ ...told(code, item.error), at, key, state, attempts, tries }, ...failed];
+  const state = item.state === 'failed' ? ('given up' as const) : ('tried again' as const);
+  return [{ at: item.since, code: item.code, state, message: item.error ?? '' }, ...failed];
 }
 
 /** What its transcript holds, and what became of that. */
@@ -172,29 +160,16 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
     const copiesDir = `${config.home}/copies`;
     session = known.session ?? (await openTranscript(db, { session: row?.id, isLive: true, machine, copiesDir }));
     const opened = session;
-    const writes = new Map<string, string>();
-    async function* messages() {
-      for await (const message of opened.messages()) {
-        for (const part of message.parts) {
-          const path = part.kind === 'call' && isObject(part.input) ? part.input.file_path : undefined;
-          if (typeof path === 'string') writes.set(message.id, path);
-        }
-        yield message;
-      }
-    }
-    const sorted = await sortTurns(
-      { modifiedAt: opened.modifiedAt, messages },
-      {
-        ...{ memories, memory: memory?.id ?? '', row: undefined, writable: memory ? [memory.id] : [], job: null },
-        // It may have been put in for a session that is over.
-        ...{ ended: item !== undefined && JSON.parse(item.payload).ended === true, quietMs: config.quietMs },
-        ...{ reopened: new Set<string>(), takeUp: [], declinedBefore: await declinedBefore(db) },
-      },
-    );
+    const sorted = await sortTurns(opened, {
+      ...{ memories, memory: memory?.id ?? '', row: undefined, writable: memory ? [memory.id] : [], job: null },
+      // It may have been put in for a session that is over.
+      ...{ ended: item !== undefined && JSON.parse(item.payload).ended === true, quietMs: config.quietMs },
+      ...{ reopened: new Set<string>(), takeUp: [], declinedBefore: await declinedBefore(db) },
+    });
     const left = await whyLeft(app, opened);
-    const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', writes, why: left?.why ?? 'they wait' });
+    const ranges = await rangesOf(app, sorted, { memory: memory?.id ?? '', why: left?.why ?? 'they wait' });
     const { format, sizeBytes, unreadableLines } = opened;
-    const holds = { format, sizeBytes, unreadableLines, offered: await offeredOf(app, sorted) };
+    const holds = { format, sizeBytes, unreadableLines, turns: sorted.turns.length };
     return { ranges, holds, unreadable: null, cwd: opened.cwd, left };
   } catch (error) {
     if (!isAppError(error)) throw error;
@@ -202,15 +177,6 @@ async function read(app: App, known: Known, item: InboxRow | undefined) {
   } finally {
     session?.discard?.();
   }
-}
-
-async function offeredOf({ config: { excerptTokens: budgetTokens, zone } }: App, { shown, pending }: SortedTurns) {
-  const offered = { turns: pending.size, messages: 0, tokens: 0 };
-  for await (const { tokens, sources } of buildExcerpts(shown, { budgetTokens, redact, zone })) {
-    offered.messages += [...sources.values()].filter((source) => source.offered).length;
-    offered.tokens += tokens;
-  }
-  return offered;
 }
 
 interface Found extends Pick<Awaited<ReturnType<typeof read>>, 'ranges' | 'unreadable' | 'cwd' | 'left'> {
@@ -254,17 +220,11 @@ async function nextOf(app: App, { ranges, item, cwd, left, ...found }: Found): P
 
 // The turns in ranges of one fate each.
 
-/** Consecutive turns of one fate, or a part of one turn. */
+/** Consecutive turns of one fate; a turn whose parts fared differently counts in several. */
 interface SessionRange {
-  from: string;
-  to: string;
   turns: number;
-  /** Of a part of a turn: its first and its last message. */
-  messages: { from: string; through: string } | null;
   state: string;
   why: string;
-  /** Where the main agent wrote it down itself. */
-  wrote: string | null;
   /** The job that covered them, and when it ended. */
   job: string | null;
   at: string | null;
@@ -284,78 +244,59 @@ const WHY: Record<string, string> = {
   declined: 'they are from before set-up, and you declined them',
 };
 
-/** `writes`: which file a message's call wrote, by message; `why`: what keeps what is pending waiting. */
+/** `why`: what keeps what is pending waiting. */
 async function rangesOf(
   { db }: App,
   sorted: SortedTurns,
-  { memory, writes, why }: { memory: string; writes: ReadonlyMap<string, string>; why: string },
+  { memory, why }: { memory: string; why: string },
 ): Promise<SessionRange[]> {
   const rows = await coverageOf(db, memory, sorted.turns);
   const taught = await entriesAmong(db, memory, { column: 'turn', of: sorted.turns.map(({ id }) => id) });
-  const jobs = [...new Set(rows.flat().map((row) => row.job))];
   const ended = await allOf<{ id: string; at: string | null }>(
     db,
     'select id, ended_at as at from job where id in (#)',
-    jobs,
+    [...new Set(rows.flat().map((row) => row.job))],
   );
   const endedAt = new Map(ended.map(({ id, at }) => [id, at]));
   const ranges: SessionRange[] = [];
   for (const [n, turn] of sorted.turns.entries()) {
-    const parts = partsOf(turn, { rows: rows[n] ?? [], sorted, taught });
     const isLast = n === sorted.turns.length - 1;
-    if (parts.length === 0) {
-      // What the agent wrote in a turn that may go on is covered once that is over.
-      const state = sorted.written.has(turn.id) ? 'main-agent' : sorted.unsettled > 0 && isLast ? 'open' : 'own';
-      parts.push({ start: 0, end: turn.messageIds.length - 1, state, job: null });
-    }
-    for (const { start, end, state, job } of parts) {
-      const ids = turn.messageIds.slice(start, end + 1);
-      const messages = parts.length > 1 ? { from: ids[0] ?? '', through: ids.at(-1) ?? '' } : null;
-      const wrote = state === 'main-agent' ? (ids.flatMap((id) => writes.get(id) ?? []).at(-1) ?? null) : null;
+    // What the agent wrote in a turn that may go on is covered once that is over.
+    const otherwise = sorted.written.has(turn.id) ? 'main-agent' : sorted.unsettled > 0 && isLast ? 'open' : 'own';
+    const fates = fatesOf(turn, { rows: rows[n] ?? [], sorted, taught });
+    for (const { state, job } of fates.length > 0 ? fates : [{ state: otherwise, job: null }]) {
       const last = ranges.at(-1);
-      const isAlike = last?.state === state && last.job === job && last.wrote === wrote;
-      if (last && isAlike && !last.messages && !messages) {
-        last.to = turn.id;
-        last.turns += 1;
-        continue;
-      }
-      const at = (job && endedAt.get(job)) || null;
-      ranges.push({ from: turn.id, to: turn.id, turns: 1, messages, state, why: WHY[state] ?? why, wrote, job, at });
+      if (last?.state === state && last.job === job) last.turns += 1;
+      else ranges.push({ turns: 1, state, why: WHY[state] ?? why, job, at: (job && endedAt.get(job)) || null });
     }
   }
   return ranges;
 }
 
-type PartOfTurn = Interval & { state: string; job: string | null };
-
-/** In the order of their messages: what is covered, what code covers, what is pending. */
-function partsOf(
+/** Of a turn, in the order of its messages: what is covered, what code covers, what is pending; each once. */
+function fatesOf(
   { id, messageIds: ids }: KnownTurn,
   { rows, sorted, taught }: { rows: readonly TurnRow[]; sorted: SortedTurns; taught: readonly EntryRow[] },
-): PartOfTurn[] {
-  const whole = { start: 0, end: ids.length - 1 };
-  const known = rows.flatMap((row): PartOfTurn[] => {
-    const at = intervalOf(row, ids) ?? (row.through === '' ? whole : null);
-    return at ? [{ ...at, state: stateOf(row, { ids, at, taught }), job: row.job }] : [];
-  });
-  const isKnown = ({ start, end }: Interval) => known.some((part) => part.start <= start && part.end >= end);
-  const byCode = sorted.byCode.flatMap(({ range, reason }): PartOfTurn[] => {
-    const at = range.turn.id === id ? intervalOf(range, ids) : null;
-    return at && !isKnown(at) ? [{ ...at, state: stateWord(reason), job: null }] : [];
+): { state: string; job: string | null }[] {
+  const known = rows.flatMap((row) => {
+    const at = intervalOf(row, ids) ?? (row.through === '' ? { start: 0, end: ids.length - 1 } : null);
+    return at ? { ...at, state: stateOf(row, taught), job: row.job } : [];
   });
   const pending = sorted.pending.get(id);
-  const open = pending && intervalOf(pending, ids);
-  return [...known, ...byCode, ...(open ? [{ ...open, state: 'pending', job: null }] : [])].sort(
-    (a, b) => a.start - b.start,
-  );
+  const byCode = sorted.byCode.filter(({ range }) => range.turn.id === id);
+  const others = [
+    ...byCode.map(({ range, reason }) => ({ range, state: stateWord(reason) as string })),
+    ...(pending ? [{ range: pending, state: 'pending' }] : []),
+  ].flatMap(({ range, state }) => {
+    const at = intervalOf(range, ids);
+    const isKnown = at && known.some(({ start, end }) => start <= at.start && end >= at.end);
+    return at && !isKnown ? { ...at, state, job: null } : [];
+  });
+  const all = [...known, ...others].sort((a, b) => a.start - b.start);
+  return [...new Map(all.map((each) => [`${each.state} ${each.job}`, each])).values()];
 }
 
-function stateOf(
-  row: TurnRow,
-  { ids, at, taught }: { ids: readonly string[]; at: { start: number; end: number }; taught: readonly EntryRow[] },
-): string {
+function stateOf(row: TurnRow, taught: readonly EntryRow[]): string {
   if (row.state !== 'done') return stateWord(row.state === 'skipped' ? (row.reason ?? 'assumed') : row.state);
-  const isIn = (message = '') => ids.indexOf(message) >= at.start && ids.indexOf(message) <= at.end;
-  const gave = taught.some(({ turn, evidence }) => turn === row.id && isIn(evidence[0]?.message));
-  return gave ? 'recorded' : 'nothing';
+  return taught.some(({ turn, job }) => turn === row.id && job === row.job) ? 'recorded' : 'nothing';
 }

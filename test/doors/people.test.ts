@@ -171,8 +171,8 @@ test('why tells what the last dream did, entry by entry, and of a day what all d
   expect(last.stdout).not.toContain('pnpm');
   const day = await json<{ dreams: unknown[] }>('why', 'today');
   expect(day.dreams).toMatchObject([
-    { rows: [{ op: 'add', text: PNPM }] },
-    { rows: [{ op: 'add', topic: 'project-facts.md' }] },
+    { operations: [{ kind: 'add', came: [PNPM] }] },
+    { operations: [{ kind: 'add', topic: 'project-facts.md' }] },
   ]);
 });
 
