@@ -16,7 +16,7 @@ import {
   type Quoted,
   typedOf,
 } from './candidate.ts';
-import { CLAUSE, ENDS_ASKING, hasCondition, isDenied, isQuestion, LIGHT } from './languages.ts';
+import { CLAUSE, ENDS_ASKING, hasCondition, isDenied, isQuestion, LIGHT, widened } from './languages.ts';
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
 import { countWords, findQuote, foldSpace, sentenceAround } from './quotes.ts';
 import { ownWords, promptsIn } from './spoken-text.ts';
@@ -155,6 +155,19 @@ export function uncarriedFault(candidate: Candidate): string | null {
     ? `; ${SUMMED_SHARE * 100} are enough where each path, command and name of it stands there`
     : '';
   return `text: fewer than ${CARRIED_SHARE * 100} of 100 of its words stand in what is quoted${enough}. Quote ${whose} that say it, and use those words.`;
+}
+
+/** Why a text makes a rule of what was asked once; null where a quoted sentence is one, or a person is quoted of two turns. */
+export function widenedFault({ entry, text, quoted }: Candidate): string | null {
+  const turns = new Set(quoted.flatMap(({ by, source }) => (by === 'human' ? source.turn : [])));
+  if (entry.found || turns.size > 1) return null;
+  const said = quoted.map(({ source, quote }) =>
+    Object.values(sentenceAround(source.text, quote) ?? { quote }).join(''),
+  );
+  const word = widened(text, said);
+  return word === null
+    ? null
+    : `text: says ${JSON.stringify(word)}, and no quote does. Say what was asked of what ("For X: …"), quote a second turn that asks it again, or leave it out.`;
 }
 
 /** So much of a text stands in one passage of someone else's, and in none of a human's. */

@@ -15,7 +15,7 @@ import {
   type ProposedEntry,
   type Quoted,
 } from './candidate.ts';
-import { uncarriedFault, unsaidValueFault } from './carried.ts';
+import { uncarriedFault, unsaidValueFault, widenedFault } from './carried.ts';
 import { CLAUSE, claimsSpeaker, findRelativeDate, isQuestion, orderIn, speaksToAgent } from './languages.ts';
 import { provenLesson } from './lesson-rules.ts';
 import type { Proof } from './lessons.ts';
@@ -41,7 +41,8 @@ export async function checkEntry(entry: ProposedEntry, options: CheckOptions): P
   const isStrict = isOfPerson(entry) || claimsSpeaker(text) !== null || speaksToAgent(text);
   const shown = [...options.messages()];
   const candidate: Candidate = { entry, text, quoted: [first, ...quoted.slice(1)], shown, options, isStrict };
-  const fault = speakerFault(candidate) ?? unsaidValueFault(candidate) ?? uncarriedFault(candidate);
+  const fault =
+    speakerFault(candidate) ?? unsaidValueFault(candidate) ?? uncarriedFault(candidate) ?? widenedFault(candidate);
   if (fault) return { problem: fault };
   const proven = entry.found ? provenLesson(candidate, entry.found) : [];
   if (typeof proven === 'string') return { problem: proven };

@@ -222,6 +222,23 @@ function column(of: keyof Language, around = [BEFORE_WORD, BEHIND_WORD]): string
   return [`${around[0]}(?:${parts(false).join('|')})${around[1]}`, ...parts(true)].join('|');
 }
 
+/** What says that something is so each time. */
+export const ALWAYS = 'always|immer|toujours|siempre|sempre|必须|总是';
+const RULES = new RegExp(
+  `${BEFORE_WORD}(?:${ALWAYS}|never|every(?!\\s+(?:\\d|few|second|minute|hour|day|night|week|month|year)))${BEHIND_WORD}`,
+  'iu',
+);
+const LIKE_A_RULE = new RegExp(
+  `${BEFORE_WORD}(?:${ALWAYS}|n?ever|each|all|must|only|(?:any|every|when)\\p{L}*)${BEHIND_WORD}`,
+  'iu',
+);
+
+/** The word by which a text speaks of all times, where nothing that is said does; null for none. */
+export function widened(text: string, said: readonly string[]): string | null {
+  const [word] = RULES.exec(text.replace(CODE_OR_URL, ' ')) ?? [];
+  return word === undefined || said.some((each) => LIKE_A_RULE.test(each)) ? null : word;
+}
+
 /** What parts a sentence into what it says. */
 export const CLAUSE = /[,;:()–—，；：、。！？\n]|[.!?]\s|\s-\s/;
 

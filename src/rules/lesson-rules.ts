@@ -6,8 +6,18 @@ import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
 import { harmsIn, programsIn } from './commands.ts';
-import { claimsSpeaker, orderIn } from './languages.ts';
-import { type Act, type Found, isSameTried, MOST_QUOTED, missingFor, type Proof, type TriedCall } from './lessons.ts';
+import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
+import {
+  type Act,
+  AGENT_TOOL,
+  type Found,
+  isSameTried,
+  MOST_QUOTED,
+  missingFor,
+  type Proof,
+  shellOf,
+  type TriedCall,
+} from './lessons.ts';
 import { containsLiteral, literals, missingIn, valuesIn } from './literals.ts';
 import { findQuote } from './quotes.ts';
 import { carriedShare, contentWords, countSharedWords, isNegated, shareIn, unitsOf } from './words.ts';
@@ -128,7 +138,7 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const errors = calls.filter(({ tried, isResult }) => isResult && tried.act.ended === 'failed');
   if (errors.length === 0)
     return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed (it begins "error:"). Quote them; where no call failed, it may be a reason.';
-  const worked = calls.filter(({ tried }) => tried.act.ended === 'worked');
+  const worked = calls.filter(({ tried }) => tried.act.ended === 'worked').map(withoutCleaning);
   const pairs = errors.flatMap((error) =>
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
@@ -141,7 +151,8 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   if (!/\p{L}{3}/u.test(error.quoted.quote.replace(/^(?:error: )?Exit code \d+/i, '')))
     return "evidence: quote the error's own words, not its number.";
   const moment = OF_THE_MOMENT.exec(error.quoted.quote)?.[0];
-  if (moment) return `evidence: ${JSON.stringify(moment)} was a failure of the moment. Leave it out.`;
+  if (moment && !(/^tim/i.test(moment) && hasCause(error.quoted.quote, text)))
+    return `evidence: ${JSON.stringify(moment)} was a failure of the moment. Quote and say what it came from, or leave it out.`;
   const harm = harmsIn(good.tried.act.does).find((kind) => kind in SAID);
   if (harm) return `evidence: the call that worked ${SAID[harm]}. Quote a later one that does not, or leave it out.`;
   const { source, quote } = error.quoted;
@@ -164,11 +175,25 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   }
 }
 
+/** Whether what failed says, beside that it took too long, what a text says. */
+function hasCause(error: string, text: string): boolean {
+  const others = error.split(CLAUSE).filter((clause) => !OF_THE_MOMENT.test(clause));
+  return countSharedWords(contentWords(others.join('\n')), contentWords(text)) >= WORDS_OF_SUBJECT;
+}
+
+/** A call without the files beside it that it removes in the end, by their names: what it did before has worked, too. */
+function withoutCleaning(call: QuotedCall): QuotedCall {
+  const { act } = call.tried;
+  return { ...call, tried: { ...call.tried, act: { ...act, does: act.does.replace(CLEANS_UP, '') } } };
+}
+const CLEANS_UP = /\s*&&\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w)+\s*$/;
+
 const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
 
 /** Whether a text names a file or a program of a call. */
-function nameIn(text: string, { files, programs }: Act): boolean {
-  const names = [...files.map((file) => file.split(/[/\\]/).at(-1)), ...programs.map((each) => each.split(' ')[0])];
+function nameIn(text: string, act: Act): boolean {
+  const programs = [...act.programs.map((each) => each.split(' ')[0]), shellOf(act)];
+  const names = [...act.files.map((file) => file.split(/[/\\]/).at(-1)), ...programs];
   return names.some((name = '') => name.length > 1 && text.includes(name));
 }
 
@@ -201,18 +226,30 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const gone = new Set(before(first.call.at).flatMap(({ act }) => (act.ended === 'failed' ? [] : act.files)));
   const together = new Set(places.map(({ value }) => value));
   const isTogether = [...together].filter((value) => [...gone].some((file) => stands(value, file))).length >= SEARCHES;
-  return isSearched || isTogether
+  // A subagent searched for it, and it was there.
+  const isReported = places.some(
+    ({ call, value }) => isReport(call) && tried.slice(call.at + 1).some((later) => isMet(value, later)),
+  );
+  return isSearched || isTogether || isReported
     ? []
     : `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`;
 
   /** The call whose result tells a value: the quoted one; of what the agent says the first that does, as most results are not shown. */
-  function foundBy(value: string, said: Quoted): Pick<QuotedCall, 'at' | 'tried'> | undefined {
+  function foundBy(
+    value: string,
+    said: Quoted,
+  ): (Pick<QuotedCall, 'at' | 'tried'> & { isResult?: boolean }) | undefined {
     if (said.by !== 'assistant') return calls.find(({ quoted, isResult }) => quoted === said && isResult);
     const at = tried.findIndex(({ act, result }) => act.ended !== 'failed' && result.text.includes(value));
     const found = tried[at];
     return found && found.result.position < (said.source.position ?? 0) ? { at, tried: found } : undefined;
   }
 }
+
+const isReport = ({ isResult, tried: { act } }: Pick<QuotedCall, 'tried'> & { isResult?: boolean }) =>
+  isResult === true && !act.isCommand && AGENT_TOOL.test(act.programs[0] ?? '') && act.ended === 'worked';
+const isMet = (value: string, { act, result }: TriedCall) =>
+  act.ended === 'worked' && !AGENT_TOOL.test(act.programs[0] ?? '') && stands(value, `${act.does}\n${result.text}`);
 
 /** What asks outside of this machine what others wrote. */
 const ASKS_OUTSIDE = /^(?:gh|glab)(?! (?:repo clone|auth))|^(?:curl|wget)\b|^(?:web|mcp__)|fetch/i;
@@ -243,7 +280,8 @@ const PASSAGE_CHARS = 300;
 
 function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const { quoted, text, shown: messages } = candidate;
-  const own = quoted.find(({ by }) => by === 'assistant');
+  const report = calls.find(isReport)?.quoted;
+  const own = quoted.find(({ by }) => by === 'assistant') ?? report;
   if (!own)
     return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
   const order = own.source.position ?? Number.POSITIVE_INFINITY;
@@ -264,12 +302,14 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
       act.ended === 'worked',
   );
   const before = messages.filter(({ speaker, position = order }) => speaker === 'human' && position < order);
-  const since = before.at(-1)?.position ?? Number.NEGATIVE_INFINITY;
+  // What a subagent says is only as good as what comes of it.
+  const since = own === report ? order : (before.at(-1)?.position ?? Number.NEGATIVE_INFINITY);
   const said = `${text}\n${own.quote}`;
   // What it was concluded from is as good as what came of it, where the person said nothing between; neither need be quoted, as most
   // of what tools said is not shown.
   const isShown = (of: TriedCall): boolean => {
     const { act, result } = of;
+    if (own === report && AGENT_TOOL.test(act.programs[0] ?? '')) return false;
     const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
     if (act.ended !== 'worked' && (act.ended !== 'ran' || quotes.length === 0)) return false;
     const isThere = (value: string) =>
@@ -308,13 +348,17 @@ const STEM_CHARS = 4;
 const LEAVES =
   /^(?:git (?:commit|push|merge|rebase|tag|switch|checkout|branch|cherry-pick|stash|worktree|status)|(?:gh|glab) \w+ (?!view|list|diff|status)\w+)$|\b(?:install|deploy|publish|release|apply|migrate|upload)\b/;
 const LEAVING_TOOL =
-  /(?:^|_)(?:create|update|add|post|send|comment|deploy|publish|merge|close|assign|file|save|submit)/i;
+  /(?:^|[_-])(?:create|update|add|post|send|comment|deploy|publish|artifact|propose|merge|close|assign|file|save|submit)/i;
+/** An agent's list of what it is about ends with the session. */
+const OWN_LIST = /^(?:todo|task|update_?(?:plan|todo)|write_?todo)/i;
+const isLeaving = (tool: string) =>
+  LEAVING_TOOL.test(tool.replace(/(?<=[a-z])(?=[A-Z])/g, '_')) && !OWN_LIST.test(tool);
 const CLAIMS = /\b(?:pass(?:es|ed|ing)?|verified|tested|all done|fixed|deployed|released|merged)\b/i;
 /** What only hands over shows nothing of what it says. */
 const HANDS_OVER = /^(?:git|(?:gh|glab) \w+ (?:create|comment|edit))\b/;
 
 function leaves({ does, programs, isCommand }: Act): boolean {
-  if (!isCommand) return programs.some((tool) => LEAVING_TOOL.test(tool));
+  if (!isCommand) return programs.some(isLeaving);
   return programs.some((program) => LEAVES.test(program)) || (programs.length > 0 && harmsIn(does).includes('sends'));
 }
 
@@ -330,12 +374,13 @@ function outcomeProven({ candidate, calls, tried }: Lesson): string | Proven[] {
   const isNamed = ({ act, call, result }: TriedCall) =>
     act.ended === 'worked' &&
     leaves(act) &&
-    literals(candidate.text).some((value) => stands(value, `${call.text}\n${result.text}`));
+    (literals(candidate.text).some((value) => stands(value, `${call.text}\n${result.text}`)) ||
+      carriedShare(candidate.text, [act.does]) >= SAID_SHARE);
   if (!isMade && !tried.some(isNamed))
     return 'evidence: an outcome needs the call that made the branch, commit, pull request, comment, release, deployment or installation and that its tool marks as good; or any call that tried it, with the words by which the human says what they saw. Quote it, or leave it out.';
   const claim = CLAIMS.exec(candidate.text)?.[0];
   const isShown = ({ tried: { act } }: QuotedCall) =>
-    act.programs.some((program) => !(act.isCommand ? HANDS_OVER : LEAVING_TOOL).test(program));
+    act.programs.some((program) => !(act.isCommand ? HANDS_OVER.test(program) : isLeaving(program)));
   if (claim && !isSeen && !worked.some(isShown))
     return `text: "${claim}" claims what no quoted call shows. Quote the call that shows it, or leave the claim out.`;
   return [];

@@ -107,6 +107,9 @@ const FILE_KEYS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'p
 const FILE_TOOL =
   /^(?:edit|multiedit|write|read|view|notebook|apply_?patch|replace|str_replace|create|glob|grep|ls|list)/i;
 
+/** The tools that hand a task to a subagent, whose report is their result. */
+export const AGENT_TOOL = /^(?:task|agent|spawn_?agent)$/i;
+
 /** What a program says of a call that it did not make or did not let end: a refusal, an interruption, a wrong use. */
 const NEVER_RAN =
   /^(?:Exit code 1(?:30|37|43)\b|<tool_use_error>(?!Blocked)|The user doesn['’]t want|\[Request interrupted|File (?:has not been read|has been modified|does not exist|content)|String to replace|Sibling tool call|Cancelled|Permission to use |Claude requested permissions|Command timed out|aborted|(?:tool|command) execution (?:aborted|cancelled|denied)|User (?:rejected|denied|cancelled)|.{0,200}rejected by user)/i;
@@ -174,6 +177,8 @@ export function isSameTried(a: Act, b: Act): boolean {
 const NO_PROGRAM = /\bnot found\b|\bno such (?:file|program|tool)|\bis not (?:recogni[sz]ed|installed)/i;
 const NO_VERB =
   /\b(?:unknown|unrecogni[sz]ed|invalid|undefined|no such|missing|not an?) (?:[\w-]+ )?(?:(?:sub)?command|option|flag|argument|task|target|script)|\bno rule to make target\b/i;
+/** The shell that a call hands a script of its own. */
+export const shellOf = ({ does }: Act) => /^(?:\S*\/)?((?:ba|z|da|k|fi)?sh)\s+-[a-z]*c\s/.exec(does)?.[1];
 /** So many calls later another program may still stand for one that is missing. */
 const SOON = 10;
 
@@ -182,7 +187,8 @@ const SOON = 10;
  * itself does not name, since whoever printed that may want it run. Undefined where it stands for nothing.
  */
 export function missingFor(failed: TriedCall, good: TriedCall, { error, apart }: { error: string; apart: number }) {
-  if (apart > SOON || good.act.programs.length === 0) return undefined;
+  const shell = shellOf(good.act);
+  if (apart > SOON || (good.act.programs.length === 0 && shell === undefined)) return undefined;
   const wordsOf = (text: string) => text.split(/[^\w@.+-]+/).filter((word) => /[a-z]/i.test(word));
   const ran = failed.act.does.split(/[;&|]+/).map((each) =>
     each
@@ -193,11 +199,13 @@ export function missingFor(failed: TriedCall, good: TriedCall, { error, apart }:
   const called = new Set([...ran.flatMap((word) => word?.split(/[/\\]/).at(-1) ?? []), ...failed.act.programs]);
   const given = new Set(wordsOf(failed.act.does));
   const said = new Set(wordsOf(failed.result.text.replace(/^(?:error: )?(?:\S*\/)?(?:ba|z|da)?sh: /gm, '')));
-  const names = good.act.programs.flatMap((program) => program.split(' '));
+  const names = shell ? [shell] : good.act.programs.flatMap((program) => program.split(' '));
   if (names.some((name) => said.has(name) && !given.has(name))) return undefined;
   const [told, does] = [new Set(wordsOf(error)), new Set(wordsOf(good.act.does))];
   const sought = NO_VERB.test(error) ? given : NO_PROGRAM.test(error) ? called : [];
-  return [...sought].find((word) => told.has(word) && !does.has(word));
+  // What one shell does not know, another may.
+  const isOther = (word: string) => !does.has(word) || (shell !== undefined && !given.has(shell));
+  return [...sought].find((word) => told.has(word) && isOther(word));
 }
 
 /**

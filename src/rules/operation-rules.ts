@@ -36,7 +36,7 @@ import {
   wholeOf,
   withAgain,
 } from './dream-context.ts';
-import { orderIn } from './languages.ts';
+import { orderIn, widened } from './languages.ts';
 import { lastingValues, missingIn, valuesIn } from './literals.ts';
 import { isOpposite, shareIn, sharesTopic } from './words.ts';
 
@@ -270,6 +270,10 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
   const invented = missingIn(valuesIn(line.text), [...own, ...changed, ...taken.map((old) => old.text), ...days]);
   if (invented.length > 0)
     yield `nothing that ${text} rests on says ${list(invented)}: cite what says it, or leave it out.`;
+  const sessions = new Set([...cited, ...taken.flatMap(({ sources = [] }) => sources)].map(sessionOf));
+  const wide = sessions.size > 1 ? null : widened(line.text, [...own, ...taken.map((old) => old.text)]);
+  if (wide !== null)
+    yield `the line ${text} says ${JSON.stringify(wide)}, and nothing that it rests on does: keep the scope of what was asked.`;
   const carried = whole ? [whole] : taken.filter((old) => carrierOf(old, put, context) === line);
   const { unsaid, unsure, isStated, isCertain } = certaintyOf(line.text, { cited, carried: [...carried, ...taken] });
   if (unsaid.length > 0) yield `nothing that ${text} rests on says ${list(unsaid)}: word it as it was said.`;

@@ -3,11 +3,12 @@
 // words of one in another order have a share of 1.
 
 import { asSeen } from '../base/text/wording.ts';
-import { DENIES, EMPTY, GIVEN_UP } from './languages.ts';
+import { ALWAYS, DENIES, EMPTY, GIVEN_UP } from './languages.ts';
 import { containsLiteral, literals, UNSPACED } from './literals.ts';
 
 const NEGATION = new RegExp(DENIES, 'giu');
 const CONTRAST = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP}|代替|而不是)(?!\\p{L})`, 'iu');
+const PLAIN = new RegExp(`(?<!\\p{L})(?:${ALWAYS}|do|does)(?!\\p{L})`, 'giu');
 const GIVEN_UP_THING = new RegExp(`(?<!\\p{L})(?:${GIVEN_UP})\\s+(?:\`[^\`]+\`|[^\\s,;.()]+)`, 'giu');
 
 /** Whether a text denies or forbids something, or prefers something to another. */
@@ -19,8 +20,7 @@ export const withoutGivenUp = (text: string) => text.replace(GIVEN_UP_THING, ' '
 /** Whether two texts say the same words, the one denying what the other does not: "Always squash", "Never squash". */
 export function isOpposite(a: string, b: string): boolean {
   if (a.search(NEGATION) >= 0 === b.search(NEGATION) >= 0) return false;
-  const plain = /\b(?:always|immer|toujours|siempre|sempre|do|does|必须|总是)\b/giu;
-  const [rest, other] = [a, b].map((text) => wordsOf(text.replace(NEGATION, ' ').replace(plain, ' ')).join(' '));
+  const [rest, other] = [a, b].map((text) => wordsOf(text.replace(NEGATION, ' ').replace(PLAIN, ' ')).join(' '));
   return rest !== '' && rest === other;
 }
 

@@ -533,3 +533,142 @@ test('a reason and an outcome rest on calls that are not quoted, where these nam
   };
   expect(await proposed(steps, other as Proposed)).toEqual(expect.any(String));
 });
+
+test('what one shell does not know another may', async () => {
+  const steps: Step[] = [
+    ASKED,
+    {
+      run: "zsh -c 'zsh -n draft'",
+      prints: 'Exit code 127\n/usr/bin/bash: line 1: zsh: command not found',
+      failed: true,
+    },
+    { run: "bash -c 'bash -n draft'", prints: 'ok' },
+  ];
+  const way = (text: string): Proposed => ({
+    ...{ found: 'way', text },
+    evidence: [
+      ['r1', 'zsh: command not found'],
+      ['m2', "bash -c 'bash -n draft'"],
+    ],
+  });
+  const text = 'On this machine: no zsh (command not found); `bash -n` checks the syntax of a draft.';
+  expect(await proposed(steps, way(text))).toMatchObject({ found: 'way' });
+  const own = { run: 'mapfile -t all < list', prints: 'zsh: command not found: mapfile', failed: true } as Step;
+  const inBash: Step = { run: "bash -c 'mapfile -t all < list'", prints: 'ok' };
+  const builtin: Proposed = {
+    ...{ found: 'way', text: 'On this machine: `mapfile` is not found in zsh (command not found); bash -c knows it.' },
+    evidence: [
+      ['r1', 'command not found: mapfile'],
+      ['m2', "bash -c 'mapfile -t all < list'"],
+    ],
+  };
+  expect(await proposed([ASKED, own, inBash], builtin)).toMatchObject({ found: 'way' });
+  const other = { ...own, prints: 'no matches found: mapfile*' } as Step;
+  const denied: Proposed['evidence'] = [
+    ['r1', 'no matches found: mapfile'],
+    ['m2', "bash -c 'mapfile -t all < list'"],
+  ];
+  expect(
+    await proposed([ASKED, other, inBash], {
+      ...builtin,
+      text: builtin.text.replace('(command not found)', ''),
+      evidence: denied,
+    }),
+  ).toContain('a way needs');
+});
+
+test('what took too long and says why is a way around that, the network of a moment is none', async () => {
+  const shot = (prints: string): Step[] => [
+    ASKED,
+    { tool: 'mcp__browser__screenshot', input: { tab: '1' }, prints, failed: true },
+    { tool: 'mcp__browser__page_text', input: { tab: '1' }, prints: 'Prices' },
+  ];
+  const way = (quote: string): Proposed => ({
+    ...{ found: 'way', text: '`screenshot` fails while the browser pane is not displayed: `page_text` works.' },
+    evidence: [
+      ['r1', quote],
+      ['m2', 'call mcp__browser__page_text'],
+    ],
+  });
+  const why = 'Screenshot timed out after 5s: the browser pane is not displayed';
+  expect(await proposed(shot(why), way(why))).toMatchObject({ found: 'way' });
+  expect(await proposed(shot(why), way('Screenshot timed out after 5s'))).toContain('of the moment');
+  const net = 'Connection timed out: the browser pane is not displayed';
+  expect(await proposed(shot(net), way(net))).toContain('of the moment');
+});
+
+test('a call that removes its own product in the end has worked before that, and is told without it', async () => {
+  const steps = (end: string): Step[] => [
+    ASKED,
+    { run: 'go build ./cmd/tool', prints: 'go: cannot find main module', failed: true },
+    { run: `cd src && go build -o bin/tool ./cmd/tool${end}`, prints: 'ok' },
+  ];
+  const way: Proposed = {
+    ...{ found: 'way', text: 'In `src`: `go build`; above it fails with "cannot find main module".' },
+    evidence: [
+      ['r1', 'cannot find main module'],
+      ['m2', 'cd src && go build -o bin/tool ./cmd/tool'],
+    ],
+  };
+  const found = await proposed(steps(' && rm -f bin/tool tool.log'), way);
+  if (typeof found === 'string') throw new Error(found);
+  expect(wayOf(found.evidence)).toMatchObject({ works: 'cd src && go build -o bin/tool ./cmd/tool', isHarmless: true });
+  for (const end of [
+    ' && rm -rf bin',
+    ' && rm -f ../main.go',
+    ' && rm -f *.log',
+    ' && rm -f /etc/hosts',
+    ' && git clean -fd',
+  ])
+    expect(await proposed(steps(end), way)).toContain('deletes');
+});
+
+test("a subagent's finding is one where a later call meets what it names", async () => {
+  const report = 'The pull request check runs `tools/gate.sh`, since the runner has no shellcheck of its own.';
+  const asks: Step = { tool: 'Agent', input: { prompt: 'What does CI check?' }, prints: report };
+  const steps = (...later: Step[]): Step[] => [{ human: 'What does CI check?' }, asks, ...later];
+  const meets: Step = { run: 'sh tools/gate.sh', prints: 'all clean' };
+  const of = (found: 'place' | 'reason'): Proposed => ({
+    found,
+    text: 'The pull request check runs `tools/gate.sh`, since the runner has no shellcheck.',
+    evidence: [['r1', 'The pull request check runs `tools/gate.sh`, since the runner has no shellcheck']],
+  });
+  for (const found of ['place', 'reason'] as const) {
+    expect(await proposed(steps(meets), of(found))).toMatchObject({ found });
+    expect(await proposed(steps(), of(found))).toEqual(expect.any(String));
+    expect(await proposed(steps({ ...meets, failed: true } as Step), of(found))).toEqual(expect.any(String));
+    expect(await proposed(steps({ ...asks }), of(found))).toEqual(expect.any(String));
+    expect(await proposed(steps({ run: 'cat gate', prints: 'x' }), of(found))).toEqual(expect.any(String));
+  }
+});
+
+test('a published page is an outcome, and what a call that is not shown left; an own list of tasks is none', async () => {
+  const page = (tool: string): Step[] => [
+    { human: 'Draw three designs' },
+    { tool, input: { file_path: 'designs.html' }, prints: 'Published at https://pages.dev/3' },
+    { says: 'Three designs of the start page are up; which one is chosen is open.' },
+  ];
+  const left = (text: string, ...evidence: Proposed['evidence']): Proposed => ({ found: 'outcome', text, evidence });
+  const designs = left(
+    'Three designs of the start page are up at https://pages.dev/3; which one is chosen is open.',
+    ['m2', 'Three designs of the start page are up; which one is chosen is open'],
+    ['r1', 'Published at https://pages.dev/3'],
+  );
+  for (const tool of ['Artifact', 'mcp__notion__notion-create-pages', 'publishPage'])
+    expect(await proposed(page(tool), designs)).toMatchObject({ found: 'outcome' });
+  for (const tool of ['TaskCreate', 'update_plan', 'Render'])
+    expect(await proposed(page(tool), designs)).toContain('an outcome needs');
+  const commit: Step = {
+    run: 'git commit -m "readme: a push is not atomic, what was rejected is told"',
+    prints: '[x 1a2b3c4]',
+  };
+  const said: Step = { says: 'The readme says that a push is not atomic; the retries are open.' };
+  const open = left('The readme says that a push is not atomic; the retries are open.', [
+    'm2',
+    'says that a push is not atomic; the retries are open',
+  ]);
+  expect(await proposed([{ human: 'Mend it' }, commit, said], open)).toMatchObject({ found: 'outcome' });
+  expect(await proposed([{ human: 'Mend it' }, { ...commit, failed: true } as Step, said], open)).toContain(
+    'an outcome needs',
+  );
+});

@@ -266,6 +266,11 @@ a habit of one thing is taken for that of another
 put Asks for a second look before the mill is pushed.
 ! a line of its own
 
+one request becomes a rule
+~ Number the points of the release notes.
+put Always number the points of the release notes.
+! keep the scope of what was asked
+
 two habits share a line
 - (once) Asks for a second look before the press is pushed.
 ~ (implied) Wants options for the press as a table with rough numbers.
@@ -388,6 +393,11 @@ what is left of a line of which a clause changed cites nothing
 ~> the module path orchard/old is left as it is
 put The module path is orchard/new.
 put A rename touches README.md and CONTRIBUTING.md.
+
+two sessions ask the same, which makes a rule
+~ Number the points of the release notes.
+~ Number the points of the release notes of a fix, too.
+put Always number the points of the release notes, of a fix, too.
 
 a new statement
 ~ Use pnpm, not npm: the lockfile is pnpm's.

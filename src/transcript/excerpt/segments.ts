@@ -7,6 +7,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../../base/errors.ts';
 import { isObject } from '../../base/text/json.ts';
+import { AGENT_TOOL } from '../../rules/lessons.ts';
 import type { Message, Part, Speaker, Turn } from '../messages.ts';
 
 /**
@@ -204,7 +205,7 @@ function priorityOf(segment: Segment, call: Segment | undefined): Priority {
     // What was asked is told apart from what was chosen, which the person's own message says.
     if (ASKING.test(call.tool)) return kind === 'call' ? 'question' : 'routine';
     if (kind === 'result' && EDITING.test(call.tool)) return 'routine';
-    if (kind === 'result' && AGENT.test(call.tool)) return LAUNCHED.test(segment.text) ? 'routine' : 'subagent';
+    if (kind === 'result' && AGENT_TOOL.test(call.tool)) return LAUNCHED.test(segment.text) ? 'routine' : 'subagent';
   }
   return 'tool';
 }
@@ -216,7 +217,6 @@ const LOOKING =
 const LISTING = /^call \S+ (?:(?:ba|z)?sh -l?c )?(?:cd \S+ && )?(?:ls|find|tree|pwd)\b[^|&;\n]*$/;
 const EDITING = /^(?:edit|multiedit|write|notebookedit|apply_?patch|replace|str_replace|create)/i;
 const ASKING = /^(?:ask_?user|request_?user_?input|question$)/i;
-const AGENT = /^(?:task|agent|spawn_?agent)$/i;
 /** What a program says of an agent that goes on by itself is no report. */
 const LAUNCHED = /^Async agent launched/;
 
