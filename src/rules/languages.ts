@@ -233,10 +233,11 @@ const LIKE_A_RULE = new RegExp(
   'iu',
 );
 
-/** The word by which a text speaks of all times, where nothing that is said does; null for none. */
+/** The word by which a text speaks of all times, where nothing that is said does, nor denies what it says "never" of; else null. */
 export function widened(text: string, said: readonly string[]): string | null {
   const [word] = RULES.exec(text.replace(CODE_OR_URL, ' ')) ?? [];
-  return word === undefined || said.some((each) => LIKE_A_RULE.test(each)) ? null : word;
+  const isSaid = (each: string) => LIKE_A_RULE.test(each) || (/never/i.test(word ?? '') && isDenied(each));
+  return word === undefined || said.some(isSaid) ? null : word;
 }
 
 /** What parts a sentence into what it says. */

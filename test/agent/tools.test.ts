@@ -89,7 +89,7 @@ describe('recording an entry', () => {
 });
 
 /** A habit is carried by no share of words. */
-const shown = { strength: 'implied' };
+const shown = { strength: 'implied', text: 'Spaces rather than tabs.' };
 
 describe('evidence', () => {
   it('lets a short answer stand beside the question that makes it understandable', async () => {

@@ -7,6 +7,7 @@ const ASKED: Step[] = [
   { human: 'Number the points of the list' },
   { says: 'Done: the list has numbers. Shall I always number lists?' },
   { human: 'number them here too, and run the linter each time you commit' },
+  { human: 'do not push the list' },
 ];
 const entry = (text: string, ...evidence: Proposed['evidence']): Proposed => ({
   ...{ type: 'feedback', strength: 'stated', found: undefined, text, evidence },
@@ -26,6 +27,7 @@ test.each<[string, Proposed]>([
       ['m2', 'number them here too'],
     ),
   ],
+  ['a denial', entry('Never push the list.', ['m3', 'do not push the list'])],
   ['how often', entry('Number the points of the list every 5 points.', ['m0', 'Number the points of the list'])],
   ['a name', entry('Number the points of the `always` list.', ['m0', 'Number the points of the list'])],
 ])('%s is kept', async (_, of) => {
