@@ -1,16 +1,17 @@
 // adopt: the checkout one stands in is of a project that is remembered under another path, and uses that memory from now on. What both
 // have is shown first, and nothing is done before a person says so.
 
+import { dirname } from 'node:path';
 import { adopt as adoptMemory, previewAdoption } from '../../jobs/adopt.ts';
 import { AppError } from '../base/errors.ts';
-import { canonicalPath } from '../base/files/directories.ts';
+import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { isByProject } from '../memory/places.ts';
 import { keepApart, type SameProject, saySame } from '../memory/same-project.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, note, print } from '../terminal/output.ts';
-import { fromHome } from '../terminal/phrases.ts';
+import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { memoriesHere, placeOf, sameHere } from '../worker/whose-memory.ts';
 import { printDone, requirePerson, withApp } from './cli-options.ts';
@@ -60,9 +61,13 @@ const adopt: CommandSpec<AdoptOptions, [string | undefined]> = {
       const came = report.added.length + report.changed.length;
       const more = came > 0 ? `; ${sayCount(came, 'file')} of this checkout came in` : '';
       const done = `Sessions here use the memory of ${chosen.memory.name} from now on${more}.`;
-      const lines = [
-        report.outcome === 'busy' ? 'busy; a dream works on that memory. Try again when it is done.' : done,
-      ];
+      const isBusy = report.outcome === 'busy';
+      const lines = [isBusy ? 'busy; a dream works on that memory. Try again when it is done.' : done];
+      const { root, memory } = chosen;
+      if (!isBusy && root !== null && !isDirectory(root) && memory.dir !== null && !isDirectory(place)) {
+        const [from, to] = [memory.dir, dirname(place)].map((path) => shellPath(path, config));
+        lines.push(`Its files stay in ${from}. To take them along: mkdir -p ${to} && mv ${from} ${to}`);
+      }
       await printDone(app, options, { report, lines });
     }),
 };

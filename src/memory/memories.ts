@@ -66,6 +66,10 @@ export async function memoriesAt(sql: Sql, machine: string, dirs: readonly strin
   return (await allOf<{ id: string }>(sql, select, dirs, machine)).map(({ id }) => id);
 }
 
+/** Of a memory in which something is, or is about to be: what a move left behind has nothing. */
+export const HAS_SOMETHING = `(exists (select 1 from file where file.memory = memory.id and path is not null and path <> 'MEMORY.md')
+  or exists (select 1 from entry where entry.memory = memory.id) or exists (select 1 from inbox where inbox.memory = memory.id))`;
+
 /** Those whose working copy on a machine is behind their heads. */
 export async function memoriesBehind(sql: Sql, machine: string): Promise<string[]> {
   const rows = await sql.all<{ memory: string }>(
@@ -147,7 +151,7 @@ export class Memories implements CommitDeps {
   async findDirectory(dir: string): Promise<MemoryRow | null> {
     const path = canonicalPath(dir);
     const led = await this.findPlace(path);
-    if (led) return led;
+    if (led && !isMarked(path, led.id)) return led;
     await this.#takeInBefore(path);
     const row = await this.#settle(path);
     if (row) await this.#open(row);
@@ -164,7 +168,7 @@ export class Memories implements CommitDeps {
   ): Promise<MemoryRow> {
     const path = canonicalPath(dir);
     const led = await this.findPlace(path);
-    if (led) return led;
+    if (led && !isMarked(path, led.id)) return led;
     // First: where nothing can be written there is no memory.
     if (!isLook) makeDirectory(join(dir, '.nocturne'));
     await this.#takeInBefore(path);

@@ -1,8 +1,8 @@
 // Whose memory one is, as a person knows it, and how a command is told to work on it from where they stand.
 
-import { attempt } from '../base/errors.ts';
+import { attempt, onAppError } from '../base/errors.ts';
 import { canonicalPath, isDirectory } from '../base/files/directories.ts';
-import type { MemoryRow } from '../memory/memories.ts';
+import { HAS_SOMETHING, type MemoryRow } from '../memory/memories.ts';
 import { gitRoot } from '../memory/paths.ts';
 import { isByProject } from '../memory/places.ts';
 import { originBy } from '../memory/projects.ts';
@@ -23,10 +23,13 @@ export function placeOf({ dir, id }: Pick<MemoryRow, 'dir' | 'id'>): string {
   return dir ?? id;
 }
 
-/** Those of projects and of the user that are in use here. */
+/** Those of projects and of the user that are in use here, and hold something. */
 export async function memoriesHere(app: App): Promise<MemoryRow[]> {
+  // One whose directory was moved here is found by it.
+  await app.findMemory().catch(onAppError(() => null, 'settings'));
   const rows = await app.db.all<MemoryRow>(
-    "select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?) order by name, id",
+    `select * from memory where deleted_at is null and scope <> 'store' and (machine is null or machine = ?)
+       and ${HAS_SOMETHING} order by name, id`,
     app.machine,
   );
   return Promise.all(rows.filter(({ dir }) => dir === null || isDirectory(dir)).map(({ id }) => app.memories.of(id)));
@@ -59,9 +62,6 @@ export async function whoseMemory(
   const all = [...new Set(rows.map(({ cwd }) => gitRoot(cwd) ?? cwd))];
   // A checkout that was moved is known by where it is now.
   const standing = all.filter(isDirectory);
-  const roots = new Set(standing.length > 0 ? standing : all);
-  const root = roots.size === 1 ? ([...roots][0] ?? null) : null;
-  if (memory.scope === 'user') return { name: 'all your projects', root, command: (what) => `${what} --scope user` };
   const keeps = async (cwd: string) => {
     const isTold =
       isDirectory(cwd) &&
@@ -72,8 +72,14 @@ export async function whoseMemory(
       );
     return isTold && (await app.findMemory({ cwd }))?.id === memory.id;
   };
+  const cwd = process.cwd();
+  const isHere = await keeps(cwd);
+  const isMoved = standing.length === 0 && all.length > 0 && isHere && isByProject(config);
+  const roots = isMoved ? [gitRoot(cwd) ?? cwd] : standing.length > 0 ? standing : all;
+  const root = roots.length === 1 ? (roots[0] ?? null) : null;
+  if (memory.scope === 'user') return { name: 'all your projects', root, command: (what) => `${what} --scope user` };
   const name = fromHome(root ?? memory.dir ?? memory.name, config);
-  if (await keeps(process.cwd())) return { name, root, command: (what) => what };
+  if (isHere) return { name, root, command: (what) => what };
   if (root !== null && (await keeps(root)))
     return { name, root, command: (what) => `cd ${shellPath(root, config)} && ${what}` };
   return { name, root, command: (what) => `${what} --memory ${shellPath(placeOf(memory), config)}` };

@@ -2,7 +2,7 @@
 // and nothing is joined before a person says so.
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { answerHook } from '../../src/hook/start-recall.ts';
@@ -192,4 +192,32 @@ test('two that look alike are named, and the one that is meant is taken; what is
   const [id = ''] = stderr.match(/memory_\w+(?=.*work)/) ?? stderr.match(/memory_\w+/) ?? [];
   await done(third, 'adopt', id, '--yes');
   expect((await done(third, 'list')).match(/kitchen|Tuesdays/g)).toHaveLength(1);
+});
+
+test('of a checkout that was moved the files can be taken along by hand, before or after it is adopted; nothing of it is listed twice', async () => {
+  const orchard = repository();
+  const { environment, done, begins } = await world(orchard);
+  await done(orchard, 'learn', aSession(['Always use pnpm instead of npm.'], { cwd: orchard }).path);
+  const dirOf = (cwd: string) => projectMemoryDir(join(environment.HOME ?? '', '.claude'), cwd);
+  const take = (from: string, to: string) => {
+    mkdirSync(dirname(dirOf(to)), { recursive: true });
+    renameSync(dirOf(from), dirOf(to));
+  };
+  const [second, third] = [`${orchard}-2`, `${orchard}-3`];
+  renameSync(orchard, second);
+  await begins(second);
+  const adopted = await done(second, 'adopt', '--yes');
+  if (ON_POSTGRES) return;
+  expect(adopted).toContain(`&& mv ${dirOf(orchard).replace(environment.HOME ?? '', '~')} `);
+  take(orchard, second);
+  await done(second, 'remember', 'The kitchen closes at 15:00.');
+  expect(existsSync(dirOf(orchard))).toBe(false);
+  renameSync(second, third);
+  take(second, third);
+  // A memory that holds nothing is not listed.
+  mkdirSync(join(dirOf(second), 'cache'), { recursive: true });
+  await done(third, 'list', '--memory', dirOf(second));
+  const { projects } = JSON.parse(await done(third, 'list', '--all', '--json'));
+  expect(projects).toEqual([expect.objectContaining({ project: third, memory: dirOf(third) })]);
+  expect(await done(third, 'list')).toMatch(/kitchen.*Tuesdays|Tuesdays.*kitchen/s);
 });

@@ -92,3 +92,12 @@ test.each([
     stderr: expect.stringContaining(words),
   });
 });
+
+test('options may stand before the command', async () => {
+  const { dir, nocturne } = await testApp();
+  await nocturne('remember', 'Deploys happen on Tuesdays.');
+  const listed = await nocturne('list', '--memory', dir, '--json');
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('Tuesdays') });
+  expect(await nocturne('--json', '--memory', dir, 'list')).toEqual(listed);
+  expect(await nocturne('--json', 'stores', 'list')).toEqual(await nocturne('stores', 'list', '--json'));
+});

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { AppError, isAppError } from '../errors.ts';
 import { homeDir, isStoreId } from '../files/directories.ts';
 import { readMemoryNow, statNow } from '../files/files.ts';
-import { parseWithComments } from '../text/json.ts';
+import { isObject, parseJson, parseWithComments } from '../text/json.ts';
 import { distanceBetween } from '../text/wording.ts';
 import { type Clock, fixedClock, isInstant, isZone, machineZone, systemClock } from '../time.ts';
 import { hasMovedUp, moveUp } from './former-home.ts';
@@ -284,7 +284,9 @@ function zoneFrom(value: string | undefined): string | undefined {
 
 /** For tests alone: other values of what no setting changes. */
 function fixedFrom(value: string | undefined): Partial<Fixed> {
-  return value ? (JSON.parse(value) as Partial<Fixed>) : {};
+  const fixed = parseJson(value || '{}');
+  if (isObject(fixed)) return fixed as Partial<Fixed>;
+  throw new AppError('bad-input', `NOCTURNE_FIXED is ${JSON.stringify(value)}, which is not a JSON object.`);
 }
 
 /** `NOCTURNE_NOW` makes time stand still, for tests and for reproducing a run. */

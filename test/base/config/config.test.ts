@@ -37,6 +37,14 @@ test.each([
   await expect(loadConfig({}, { ...PLAIN, NOCTURNE_HOME: home })).rejects.toThrow(named);
 });
 
+test.each(['NOCTURNE_FIXED', 'NOCTURNE_NOW'])('what is not to be read in %s is refused by its name', async (name) => {
+  const env = { ...PLAIN, NOCTURNE_HOME: tempDir(), [name]: '{ not json' };
+  await expect(loadConfig({}, env)).rejects.toMatchObject({
+    code: 'bad-input',
+    message: expect.stringContaining(name),
+  });
+});
+
 test('what is wrong in config.json is said setting by setting, and a mistyped one with the nearest name', async () => {
   const home = tempDir();
   writeFileSync(join(home, 'config.json'), '{ "planRequest": 3, "concurrency": 99, "forgetDays": { "projekt": 1 } }');
