@@ -252,8 +252,8 @@ export function topicsLosing<Topic extends KnownTopic>(line: string, put: Put, c
 
 /**
  * Of a line that rests on entries, and on lines that it takes the place of and goes on saying: the clauses that nothing says,
- * those that no statement carries nor two sessions show, whether a statement is among it, whether the line is certain by
- * one, and the first day of what was only seen once, with whether it is an agent's finding alone.
+ * those that no statement carries nor two sessions show, whether a statement is among it, whether some of the line is
+ * certain, and the first day of what was only seen once, with whether it is an agent's finding alone.
  */
 export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntry[]; carried: KnownLine[] }) {
   const isPlain = ({ seenOnce }: KnownLine) => seenOnce === undefined;
@@ -276,7 +276,7 @@ export function certaintyOf(text: string, { cited, carried }: { cited: KnownEntr
   const isHabit = ({ seenOnce, sources = [] }: KnownLine) =>
     seenOnce !== undefined || (sources.length > 0 && sources.every(({ strength }) => strength === 'implied'));
   const isStated = entries.length > 0 || !carried.every(isHabit);
-  const isCertain = stated.length > 0;
+  const isCertain = stated.length > 0 || unsure.length < unstated.length;
   const first: Day | undefined = shown.map(({ at }) => at.slice(0, 10)).sort()[0];
   const isFound = shown.every(({ found, by }) => found || PROGRAMS.has(by ?? ''));
   const once = !isCertain && unsure.length > 0 && first && { seenOnce: first, isFound };

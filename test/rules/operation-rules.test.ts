@@ -242,6 +242,12 @@ what one session only showed becomes a part of a rule
 put Show the diff before a commit; wants ways compared as a table.
 ! into a line of its own
 
+what one session only showed stays in a line with what two showed
+- (once) Writes the tests first; runs the linter skill before a push.
+~ (implied) Wants the tests written first.
+put Writes the tests first; runs the linter skill before a push.
+! into a line of its own
+
 a contradiction is put beside what it contradicts
 = Always squash commits.
 ~ Never squash commits.

@@ -14,6 +14,7 @@ import {
   type KnownEntry,
   type KnownLine,
   type KnownTopic,
+  keepsAllOf,
   knownEntries,
   linesIn,
   linesOut,
@@ -257,7 +258,11 @@ function lineOf(
   const whole = isOfModel ? wholeOf(line, gone.values()) : undefined;
   // A person's own words, which no entry supports.
   if (line.entries.length === 0 && !whole) return line;
-  const carried = whole ? [whole] : [...gone.values()].filter((known) => carrierOf(known, put, context) === line);
+  // A habit of which this is a part shows it, too.
+  const isPart = ({ seenOnce, text }: DraftLine) =>
+    seenOnce !== undefined && keepsAllOf({ ...line, isPersons: false }, text);
+  const isCarried = (known: DraftLine) => carrierOf(known, put, context) === line || isPart(known);
+  const carried = whole ? [whole] : [...gone.values()].filter(isCarried);
   const inherited = carried.flatMap(({ sources = [] }) => sources);
   const standing = inherited.filter(({ id }) => !context.entries.get(id)?.isWithdrawn);
   const cited = knownEntries(context, line.entries).map((entry) => withAgain(entry, gone));

@@ -44,6 +44,26 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.file('review.md')).toMatch(/- Seen once, 2026-11-2\d: The user has every change/);
   });
 
+  it('of a line of which another session shows a part, that part is plain, and the other stays marked', async (here) => {
+    const [tests, linter] = ['Writes the tests first.', 'Runs the linter skill before a push.'];
+    const both = `${tests} ${linter}`;
+    const said = (text: string, session: string): Said => ({ ...shows(session), text });
+    await here.night([said(both, 'one')], ([id]) => [put(id, both, REVIEW)]);
+    const marked = isMarked(`Seen once, 2026-11-20: ${both}`);
+    const parts = (id = '') => [
+      { text: tests, entries: [id] },
+      { text: linter, entries: [] },
+    ];
+    const tries = [both, parts];
+    const { requests } = await here.night([said('Wants the tests written first.', 'two')], ([id]) => {
+      const next = tries.shift();
+      return [typeof next === 'function' ? { ...put(id, '', marked), in: next(id) } : put(id, both, marked)];
+    });
+    expect(told(requests[1])).toContain('one session only showed');
+    expect(await here.file('review.md')).toContain(`- ${tests}\n- Seen once, 2026-11-20: ${linter}\n`);
+    expect(await here.db.all('select source from rests where line = ?', lineId(tests))).toHaveLength(2);
+  });
+
   it('dropped as a duplicate of its line, the second session makes it plain all the same', async (here) => {
     await once(here);
     const drop = { kind: 'drop', because: 'duplicate', of: lineId(MARKED), reason: 'Said.' };
