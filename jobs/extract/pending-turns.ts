@@ -142,14 +142,15 @@ async function sortFrom(session: Pick<Session, 'modifiedAt' | 'messages'>, optio
     const calls = finishedCalls(turn);
     if (calls.length > 0) writeOf ??= writesAmong(await externalChanges(memories, options.writable, begunAt));
     const writes = calls.flatMap((call) => writeOf?.(call) ?? []);
-    const declined = declinedRows(turn, declinedBefore);
-    const isRetaken = (row: TurnRow) => options.reopened.has(turn.id) || options.isRetaken(row);
-    const { pending, offeredFrom, own, newlyDeclined } = divideTurn(turn, known, {
-      rows: [...rows, ...declined],
-      isRetaken,
-      writes,
-    });
-    sorted.byCode.push(...newlyDeclined.map((range) => ({ range, reason: 'declined' as const })));
+    const isReopened = options.reopened.has(turn.id);
+    const isRetaken = (row: TurnRow) => isReopened || options.isRetaken(row);
+    const divided = divideTurn(turn, known, { rows, isRetaken, writes });
+    const open = divided.own[0]?.range ?? divided.pending;
+    // What began before that instant is declined whole.
+    const isDeclined =
+      open !== null && !isReopened && declinedBefore !== undefined && (turn.at ?? '9') < declinedBefore;
+    if (isDeclined) sorted.byCode.push({ range: { ...open, through: whole(known).through }, reason: 'declined' });
+    const { pending, offeredFrom, own } = isDeclined ? { ...divided, pending: null, own: [] } : divided;
     const isSettledNow = isSettled(turn, { hasNext: !isLast, ended, unchangedMs, quietMs });
     if (isPrivate(turn)) {
       sorted.hasPrivate = true;
@@ -285,7 +286,6 @@ interface Divided {
   offeredFrom: string | null;
   /** What the agent wrote down itself and is not covered yet, a range for each write. */
   own: (Interval & { range: TurnRange })[];
-  newlyDeclined: TurnRange[];
 }
 
 export function divideTurn(
@@ -322,21 +322,10 @@ export function divideTurn(
   const rest = open.filter((at) => at > written);
   const [first] = rest;
   const last = rest.at(-1) ?? -1;
-  const isNew = ({ row }: { row: TurnRow }) => row.reason === 'declined' && row.job === '';
-  const covering = (at: number) => standing.find((range) => isIn(range, at));
-  const declined: Interval[] = [];
-  for (const [n, at] of said.entries()) {
-    const range = covering(at);
-    if (!range || !isNew(range)) continue;
-    const open = declined.at(-1);
-    if (open && open.end === said[n - 1]) open.end = at;
-    else declined.push({ start: at, end: at });
-  }
   return {
     pending: first === undefined ? null : rangeOf(first, last > furthest ? ids.length - 1 : last),
     offeredFrom: first === undefined ? null : (ids[first] as string),
     own,
-    newlyDeclined: declined.map(({ start, end }) => rangeOf(start, end)),
   };
 }
 
@@ -363,22 +352,4 @@ export function isOwnWrite(rows: readonly TurnRow[], { messageIds }: KnownTurn, 
 
 export function whole(turn: KnownTurn): TurnRange {
   return { turn, begins: '', through: turn.messageIds.at(-1) as string, seen: new Set() };
-}
-
-/** What would be known of the messages that were declined; those without a time are as old as the one before. */
-export function declinedRows({ id, messages }: Turn, before: string | undefined): TurnRow[] {
-  if (before === undefined) return [];
-  const next = messages.findIndex(({ at }) => at !== undefined && at >= before);
-  const last = messages[next === -1 && messages.some(({ at }) => at !== undefined) ? messages.length - 1 : next - 1];
-  const row = {
-    session: '',
-    id,
-    begins: '',
-    memory: '',
-    state: 'skipped',
-    reason: 'declined',
-    day: '',
-    job: '',
-  } as const;
-  return last ? [{ ...row, through: last.id }] : [];
 }
