@@ -9,7 +9,7 @@
 import { AppError } from '../src/base/errors.ts';
 import { marks, newId, type Row, type Sql, settingOf } from '../src/db/sql.ts';
 import { commitAll, type FileChange, type Plan } from '../src/memory/commit.ts';
-import { missingLines, rawText, takeBackLines } from '../src/memory/edit-text.ts';
+import { mergeLines, rawText } from '../src/memory/edit-text.ts';
 import { type Actor, headAt, headOf } from '../src/memory/file-rows.ts';
 import {
   enterJob,
@@ -25,7 +25,7 @@ import {
 } from '../src/memory/job-rows.ts';
 import { type Memories, memoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex, withFollowingIndex } from '../src/memory/memory-index.ts';
-import { joinLogs, logDay, removeEntries } from '../src/memory/text/daily-log.ts';
+import { joinLogs, logDay, parseLog } from '../src/memory/text/daily-log.ts';
 import { bodyStart } from '../src/memory/text/frontmatter.ts';
 import { isTopicFile, parseTopic } from '../src/memory/text/topic.ts';
 import { type Change, keyFrom, type RowChange, rowChangesOf, rowsWrittenBy } from '../src/memory/undo-rows.ts';
@@ -245,21 +245,29 @@ function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {
   const linesGone = new Map<string, Staying>();
   const stays: Staying[] = [];
 
+  /** What a file was before; of a log with the entries that stay. */
+  function targetOf(path: string, { before, after }: FileChanges['steps'][number]): string | null {
+    const day = logDay(path);
+    const ids = day && after ? parseLog(after.text, day).map(({ id }) => id) : [];
+    const leftOut = new Set(ids.filter((id) => !staying.has(id)));
+    if (!day || !after || leftOut.size === ids.length) return before?.text ?? null;
+    return joinLogs(before?.text ?? frameOf(path, after.text), after.text, { day, leftOut });
+  }
+
   function textBack(path: string, { steps }: FileChanges, current: string | null) {
     let collisions = 0;
     let text = current;
     for (const step of steps) {
-      const [before, after] = [step.before?.text ?? null, step.after?.text ?? null];
-      const keep = after !== null && logDay(path) ? missingLines(after, removeEntries(after, staying)) : NONE;
+      const [before, after] = [targetOf(path, step), step.after?.text ?? null];
       const day = logDay(path);
-      if (text === after && keep.size === 0) text = before;
+      if (text === after) text = before;
       // The log of its day was begun again since.
       else if (day && text !== null && after === null && before !== null)
         text = joinLogs(text, before, { day, leftOut: new Set() });
       else if (text === null || after === null) collisions += text === before ? 0 : 1;
       else {
         const frame = frameOf(path, after);
-        const back = takeBackLines({ before: before ?? frame, after, current: text }, keep);
+        const back = mergeLines(after, { ours: before ?? frame, external: text });
         collisions += back.collisions;
         text = before === null && back.text.trim() === frame.trim() ? null : back.text;
       }
@@ -331,8 +339,6 @@ function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {
     },
   };
 }
-
-const NONE: Set<number> = new Set();
 
 /** Of an entry's row. */
 function turnOf(entry: Row | null): Row {

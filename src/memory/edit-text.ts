@@ -1,9 +1,8 @@
 // What is done to a file's text: one replacement, one insertion, a three-way merge by lines, a change taken back, a unified diff.
 // Promises: line ends stay as the file has them, whatever the caller writes, and so does a missing last one; every other
 // byte is kept, also those that are no UTF-8 (`rawText`). In a merge lines that do not collide both live; where they do
-// the external edit wins, and the caller keeps the loser as a version. Merging a second time changes nothing. Taking back is no merge:
-// there, lines that others added right next to ours would collide. Each line is followed to where it stands now, and only one that is
-// no longer there as it was collides.
+// the external edit wins, and the caller keeps the loser as a version; lines right next to each other do not. Merging a second time
+// changes nothing.
 
 import { isUtf8 } from 'node:buffer';
 import { align, changesOf } from '../base/text/align.ts';
@@ -89,45 +88,59 @@ interface Merged {
   collisions: number;
 }
 
+/**
+ * Makes the change from `base` to `ours` in `external`: each of its lines is followed to where it stands there. So a change is taken
+ * back, too: by the one from what it made to what was before.
+ */
 export function mergeLines(base: string, edits: { ours: string; external: string }): Merged {
+  const [from, to, now] = [split(base), split(edits.ours), split(edits.external)];
+  const place = align(from, now);
+  const { behind, ahead } = standingAround(place, now.length);
+  const removed = new Set<number>();
+  const inserted = new Map<number, string[]>();
+  const insert = (at: number, lines: string[]) => inserted.set(at, [...(inserted.get(at) ?? []), ...lines]);
   let collisions = 0;
-  const lines: string[] = [];
-  for (const { stood, ours, external } of differing(split(base), split(edits.ours), split(edits.external))) {
-    if (isSame(ours, stood) || isSame(ours, external)) lines.push(...external);
-    else if (isSame(external, stood)) lines.push(...ours);
-    else {
-      const left = narrow(ours, external);
-      lines.push(...left.before, ...left.external);
-      // What was only put behind the lines that the external edit changed collides with nothing.
-      if (stood.every((line, index) => left.ours[index] === line)) lines.push(...left.ours.slice(stood.length));
-      else collisions += 1;
-      lines.push(...left.after);
-    }
+  for (const { a, b } of changesOf(from, to)) {
+    const [start, end] = [a[0], a[0] + a[1]];
+    const wanted = to.slice(b[0], b[0] + b[1]);
+    const standing = [...place.subarray(start, end)].filter((at) => at >= 0);
+    const [first, last] = [behind[start] as number, ahead[end] as number];
+    const { rest, behind: after } = beyond(wanted, now.slice(first, last));
+    if (standing.length === a[1]) {
+      for (const at of standing) removed.add(at);
+      // What both put there stands once; what only ours did comes behind what the external edit did.
+      if (standing[0] === undefined) insert(last - after, rest);
+      else insert(standing[0], wanted);
+    } else if (wanted.length === 0) {
+      for (const at of standing) removed.add(at);
+      if (last - first > standing.length) collisions += 1;
+    } else if (rest.length > 0) collisions += 1;
   }
+  const lines = [...now, ''].flatMap((line, at) => [...(inserted.get(at) ?? []), ...(removed.has(at) ? [] : [line])]);
   const text = lines.join('');
   const ending = isOpenEnded(edits.external) === isOpenEnded(base) ? edits.ours : edits.external;
   return { text: isOpenEnded(ending) ? text.replace(/\r?\n$/, '') : text, collisions };
 }
 
-/** The three texts cut where a line stands in all of them: what is before it, by turns with the line itself. */
-function differing(base: string[], ours: string[], external: string[]) {
-  const [inOurs, inExternal] = [align(base, ours), align(base, external)];
-  const parts: Record<'stood' | 'ours' | 'external', string[]>[] = [];
-  let [at, a, b] = [0, 0, 0];
-  for (let line = 0; line <= base.length; line += 1) {
-    const isEnd = line === base.length;
-    const [toA, toB] = isEnd ? [ours.length, external.length] : [inOurs[line] as number, inExternal[line] as number];
-    if (toA < 0 || toB < 0) continue;
-    parts.push({ stood: base.slice(at, line), ours: ours.slice(a, toA), external: external.slice(b, toB) });
-    const same = base.slice(line, line + 1);
-    parts.push({ stood: same, ours: same, external: same });
-    [at, a, b] = [line + 1, toA + 1, toB + 1];
+/** For each line: the place behind the nearest one before it that still stands, and that of the nearest from it on. */
+function standingAround(place: Int32Array, end: number) {
+  const [behind, ahead] = [[0], Array<number>(place.length + 1).fill(end)];
+  for (const [line, at] of place.entries()) behind.push(at < 0 ? (behind[line] as number) : at + 1);
+  for (let line = place.length - 1; line >= 0; line -= 1) {
+    const at = place[line] as number;
+    ahead[line] = at < 0 ? (ahead[line + 1] as number) : at;
   }
-  return parts;
+  return { behind, ahead };
 }
 
-function isSame(one: string[], other: string[]): boolean {
-  return one.length === other.length && one.every((line, index) => line === other[index]);
+/** What `lines` have beyond those that stand there already, at their beginning or end; `behind`: how many of these follow it. */
+function beyond(lines: string[], there: string[]): { rest: string[]; behind: number } {
+  const most = Math.min(lines.length, there.length);
+  let head = 0;
+  while (head < most && lines[head] === there[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && lines.at(-1 - tail) === there.at(-1 - tail)) tail += 1;
+  return { rest: lines.slice(head, lines.length - tail), behind: tail };
 }
 
 /** The same for bytes; null is no file. Bytes that are no UTF-8 are not merged: they win whole, or lose whole. */
@@ -145,21 +158,6 @@ export function mergeFiles(
   // Where nothing of ours is left to add, a file that was removed externally stays removed.
   const content = external === null && merged.text === '' ? null : Buffer.from(merged.text);
   return { content, collisions: merged.collisions };
-}
-
-/** What both sides did alike at the borders of a collision does not collide. */
-function narrow(a: string[], b: string[]) {
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
-  let tail = 0;
-  const most = Math.min(a.length, b.length) - head;
-  while (tail < most && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  return {
-    before: a.slice(0, head),
-    ours: a.slice(head, a.length - tail),
-    external: b.slice(head, b.length - tail),
-    after: a.slice(a.length - tail),
-  };
 }
 
 function isOpenEnded(text: string): boolean {
@@ -204,56 +202,6 @@ function lengthOfCharacter(bytes: Buffer, at: number): number {
 
 const CONTEXT_LINES = 3;
 
-interface TakenBack {
-  text: string;
-  /** Places where what was written has been changed since; there the text stays as it is. */
-  collisions: number;
-}
-
-/**
- * Takes the change from `before` to `after` back out of `current`. Line numbers (from 0) of `after` in `keep` stay.
- */
-export function takeBackLines(
-  { before, after, current }: { before: string; after: string; current: string },
-  keep: Set<number> = new Set(),
-): TakenBack {
-  const [from, to, now] = [splitLines(after), splitLines(before), splitLines(current)];
-  const place = followLines(from, now);
-  const around = standingAround(place, { count: from.length, end: now.length });
-  const removed = new Set<number>();
-  const inserted = new Map<number, string[]>();
-  let collisions = 0;
-  for (const { a, b } of changesOf(from, to)) {
-    const [start, length] = a;
-    const old = to.slice(b[0], b[0] + b[1]);
-    const ours = range(start, start + length);
-    const standing = ours.flatMap((line) => place.get(line) ?? []);
-    const isChanged =
-      standing.length < length &&
-      (old.length > 0 || hasOthers(ours, { place, from: around.behind[start], to: around.ahead[start + length] }));
-    if (isChanged) collisions += 1;
-    if (isChanged && old.length > 0) continue;
-    for (const line of ours) {
-      const at = place.get(line);
-      if (at !== undefined && !keep.has(line)) removed.add(at);
-    }
-    const at = standing[0] ?? (around.behind[start] as number);
-    if (old.length > 0) inserted.set(at, [...(inserted.get(at) ?? []), ...old]);
-  }
-  const lines = range(0, now.length + 1).flatMap((at) => [
-    ...(inserted.get(at) ?? []),
-    ...(at < now.length && !removed.has(at) ? [now[at] as string] : []),
-  ]);
-  return { text: lines.join(''), collisions };
-}
-
-/** The numbers (from 0) of the lines of `text` that are missing in `shorter`. */
-export function missingLines(text: string, shorter: string): Set<number> {
-  const lines = splitLines(text);
-  const kept = followLines(lines, splitLines(shorter));
-  return new Set(range(0, lines.length).filter((line) => !kept.has(line)));
-}
-
 /** A unified diff with three lines of context; empty where the texts are the same. */
 export function unifiedDiff(a: { name: string; text: string }, b: { name: string; text: string }): string {
   const [before, after] = [splitLines(a.text), splitLines(b.text)];
@@ -286,32 +234,6 @@ export function unifiedDiff(a: { name: string; text: string }, b: { name: string
   return out.join('');
 }
 
-/** Where each line of `from` stands in `to`, by number; lines that are no longer there are missing. */
-function followLines(from: string[], to: string[]): Map<number, number> {
-  return new Map([...align(from, to).entries()].filter(([, there]) => there >= 0));
-}
-
-/** For each line: the place behind the nearest one before it that still stands, and the place of the nearest from it on. */
-function standingAround(place: Map<number, number>, { count, end }: { count: number; end: number }) {
-  const [behind, ahead] = [[0], Array<number>(count + 1).fill(end)];
-  for (let line = 0; line < count; line += 1) {
-    const at = place.get(line);
-    behind.push(at === undefined ? (behind[line] as number) : at + 1);
-  }
-  for (let line = count - 1; line >= 0; line -= 1) ahead[line] = place.get(line) ?? (ahead[line + 1] as number);
-  return { behind, ahead };
-}
-
-/** Whether lines of someone else stand between the nearest lines around ours that still stand. */
-function hasOthers(
-  ours: number[],
-  { place, from = 0, to = 0 }: { place: Map<number, number>; from?: number; to?: number },
-) {
-  const standing = new Set(ours.map((line) => place.get(line)));
-  for (let at = from; at < to; at += 1) if (!standing.has(at)) return true;
-  return false;
-}
-
 export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
@@ -323,8 +245,4 @@ function span(start: number, end: number): string {
 
 function show(mark: string, line: string): string {
   return line.endsWith('\n') ? mark + line : `${mark}${line}\n\\ No newline at end of file\n`;
-}
-
-function range(from: number, to: number): number[] {
-  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
 }

@@ -2,14 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  insertLines,
-  mergeFiles,
-  mergeLines,
-  replaceOnce,
-  takeBackLines,
-  unifiedDiff,
-} from '../../src/memory/edit-text.ts';
+import { insertLines, mergeFiles, mergeLines, replaceOnce, unifiedDiff } from '../../src/memory/edit-text.ts';
 
 const words = fc.array(fc.constantFrom('a', 'b', 'ab', '', 'c d', '$&'), { minLength: 1, maxLength: 8 });
 const lineEnd = fc.constantFrom('\n', '\r\n');
@@ -97,7 +90,7 @@ const lines = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd\n'), { maxLength:
 test('what nobody changed since is taken back exactly', () => {
   fc.assert(
     fc.property(lines, lines, (before, after) => {
-      expect(takeBackLines({ before, after, current: after })).toEqual({ text: before, collisions: 0 });
+      expect(mergeLines(after, { ours: before, external: after })).toEqual({ text: before, collisions: 0 });
     }),
   );
 });
@@ -108,29 +101,31 @@ test('lines that others put anywhere between stay, in their order', () => {
       const current = after.match(/[^\n]*\n/g) ?? [];
       for (const [at, place] of places.entries()) current.splice(place % (current.length + 1), 0, `theirs ${at}\n`);
       const theirs = (text: string) => text.match(/theirs \d\n/g) ?? [];
-      const { text } = takeBackLines({ before, after, current: current.join('') });
+      const { text } = mergeLines(after, { ours: before, external: current.join('') });
       expect(theirs(text)).toEqual(theirs(current.join('')));
     }),
   );
 });
 
 test('a line put right behind one that is taken back is no collision', () => {
-  expect(takeBackLines({ before: 'a\n', after: 'a\nours\n', current: 'a\nours\ntheirs\n' })).toEqual({
+  expect(mergeLines('a\nours\n', { ours: 'a\n', external: 'a\nours\ntheirs\n' })).toEqual({
     text: 'a\ntheirs\n',
     collisions: 0,
   });
 });
 
 test('a line that somebody changed since collides and stays as they left it', () => {
-  expect(takeBackLines({ before: 'a\nold\nc\n', after: 'a\nours\nc\n', current: 'a\ntheirs\nc\n' })).toEqual({
+  expect(mergeLines('a\nours\nc\n', { ours: 'a\nold\nc\n', external: 'a\ntheirs\nc\n' })).toEqual({
     text: 'a\ntheirs\nc\n',
     collisions: 1,
   });
 });
 
-test('lines that are to be kept stay where they are', () => {
-  const texts = { before: 'a\n', after: 'a\nb\nc\n', current: 'a\nb\nc\nd\n' };
-  expect(takeBackLines(texts, new Set([1])).text).toBe('a\nb\nd\n');
+test('lines right next to each other that were changed by one side each do not collide', () => {
+  expect(mergeLines('1\n2\n', { ours: 'ONE\n2\n', external: '1\nTWO\n' })).toEqual({
+    text: 'ONE\nTWO\n',
+    collisions: 0,
+  });
 });
 
 test('a unified diff has three lines of context, joined hunks and missing line ends', () => {

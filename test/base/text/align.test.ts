@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { align, changesOf } from '../../../src/base/text/align.ts';
-import { mergeLines, takeBackLines, unifiedDiff } from '../../../src/memory/edit-text.ts';
+import { mergeLines, unifiedDiff } from '../../../src/memory/edit-text.ts';
 import { seeded } from '../../support/random.ts';
 
 const few = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 });
@@ -36,9 +36,9 @@ test('a hundred kilobytes of lines that are all alike are compared, merged and t
   const began = process.cpuUsage();
   expect(unifiedDiff({ name: 'a', text: first }, { name: 'b', text: last })).toMatch(/^-a$[\s\S]*^\+z$/m);
   expect(mergeLines(alike, { ours: first, external: last })).toEqual({ text: `a\n${alike}z\n`, collisions: 0 });
-  expect(takeBackLines({ before: alike, after: first, current: `${first}z\n` }).text).toBe(last);
+  expect(mergeLines(first, { ours: alike, external: `${first}z\n` }).text).toBe(last);
   const between = 'x\ny\n'.repeat(20_000);
-  expect(takeBackLines({ before: 'x\n'.repeat(20_000), after: between, current: 'c\n' }).text).toBe('c\n');
+  expect(mergeLines(between, { ours: 'x\n'.repeat(20_000), external: 'c\n' }).text).toBe('c\n');
   const { user, system } = process.cpuUsage(began);
   expect((user + system) / 1e6).toBeLessThan(8);
 });
