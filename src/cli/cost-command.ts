@@ -3,12 +3,13 @@
 
 import { sayCount } from '../base/text/wording.ts';
 import { formatIn, isDay } from '../base/time.ts';
-import { gitRoot } from '../memory/paths.ts';
+import { memoryRow } from '../memory/memories.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import { print, style, wrap } from '../terminal/output.ts';
-import { fromHome, plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
+import { plainly, sayTokens, sayUsd, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
+import { placeOf, whoseMemory } from '../worker/whose-memory.ts';
 import { type CommonOptions, parsed, withApp } from './cli-options.ts';
 import type { CommandSpec } from './spec.ts';
 
@@ -50,20 +51,12 @@ const cost: CommandSpec<CommonOptions & { month?: string }> = {
 
 type Projects = Map<string, { place: string; name: string }>;
 
-/** Memories by id: where each is, and its project, which is where all of its sessions ran. */
-async function projectsOf({ db, config }: App, { projects, jobs }: MonthCost): Promise<Projects> {
-  const ids = [...new Set([...projects, ...jobs].flatMap(({ memory }) => memory ?? []))];
+/** Memories by id: where each is, and whose it is. */
+async function projectsOf(app: App, { projects, jobs }: MonthCost): Promise<Projects> {
   const found: Projects = new Map();
-  for (const id of ids) {
-    const row = await db.get<{ dir: string | null; name: string }>('select dir, name from memory where id = ?', id);
-    const ran = await db.all<{ cwd: string }>(
-      'select distinct cwd from session where memory = ? and cwd is not null',
-      id,
-    );
-    const roots = [...new Set(ran.map(({ cwd }) => gitRoot(cwd) ?? cwd))];
-    const place = row?.dir ?? id;
-    const name = fromHome(roots.length === 1 ? (roots[0] as string) : (row?.dir ?? row?.name ?? id), config);
-    found.set(id, { place, name });
+  for (const id of new Set([...projects, ...jobs].flatMap(({ memory }) => memory ?? []))) {
+    const row = await memoryRow(app.db, id);
+    found.set(id, row ? { place: placeOf(row), name: (await whoseMemory(app, row)).name } : { place: id, name: id });
   }
   return found;
 }

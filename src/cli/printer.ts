@@ -6,49 +6,22 @@ import type { DreamEstimate } from '../../jobs/dream/dream-proposal.ts';
 import type { DreamReport } from '../../jobs/dream.ts';
 import type { ExtractReport } from '../../jobs/extract/extract-report.ts';
 import { programOf } from '../agent/programs/programs.ts';
-import { priceOf } from '../base/config/prices.ts';
 import type { Failure } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-
 import { type EntryRow, entriesAmong, stateWord } from '../memory/entries.ts';
+import { type JobUsage, usageOf } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import { sayOp, sayOperations } from '../memory/memory-types.ts';
 import { shortId } from '../memory/short-ids.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { note, type Printing, print } from '../terminal/output.ts';
+import { sayTokens } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 
 async function placeNamed(app: App, id: string): Promise<string> {
   const row = await memoryRow(app.db, id);
   return row ? placeOf(row) : id;
-}
-
-type Spent = Awaited<ReturnType<typeof spentBy>>;
-
-/** What the requests of a job used. */
-async function spentBy({ db, config }: Pick<App, 'db' | 'config'>, job: string | null) {
-  const sums = ['input', 'cached', 'written', 'output', 'micro_usd'] as const;
-  const rows = await db.all<Record<'model' | 'scope', string> & Record<'calls' | (typeof sums)[number], number>>(
-    `select model, scope, count(*) as calls, ${sums.map((column) => `cast(coalesce(sum(${column}), 0) as bigint) as ${column}`)}
-     from call where job = ? group by model, scope`,
-    job ?? '',
-  );
-  const total = (of: 'calls' | (typeof sums)[number]) => rows.reduce((all, row) => all + Number(row[of]), 0);
-  const isOnPlan = ({ scope }: { scope: string }) => scope.split(' ').includes('plan');
-  const onPlan = rows.filter(isOnPlan).reduce((all, { calls }) => all + calls, 0);
-  const isPriced = rows.every((row) => isOnPlan(row) || priceOf(row.model, config.prices));
-  const [input, cached, written] = [total('input'), total('cached'), total('written')];
-  return {
-    ...{ calls: total('calls'), inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written },
-    ...{ outputTokens: total('output'), rawInputTokens: input + cached },
-    /** The same as they are paid for. */
-    weightedInputTokens: Math.round(input + 0.1 * cached + 0.25 * written),
-    /** In millionths of a dollar; null where a model without a price is among those that were asked. */
-    microUsd: isPriced ? total('micro_usd') : null,
-    /** Of `calls`, those on a plan, which cost no money. */
-    ...(onPlan > 0 && { onPlan }),
-  };
 }
 
 /** What became of an entry, as JSON says it. */
@@ -72,8 +45,7 @@ export async function printExtract(
   );
   const { readTurns: _, gaveUpTurns: __, ...told } = report;
   const coverage = report.coverage.map((range) => ({ ...range, became: stateWord(range.became) }));
-  const shown = { ...told, memory, entries, coverage, spend: await spentBy(app, report.job) };
-  if (json) return print(shown);
+  if (json) return print({ ...told, memory, entries, coverage });
   const name = report.session === '' ? report.transcript : await shortId(app.db, 'session', report.session);
   const lines = [`${name}: ${sayExtract(report)}`];
   for (const { type, text, memory } of entries) {
@@ -82,14 +54,8 @@ export async function printExtract(
   if (entries.length > 0 && here !== undefined && memory !== here) {
     lines.push(`  kept in ${memory}, the memory of the project that it ran in`);
   }
-  const { calls, rawInputTokens, weightedInputTokens, outputTokens } = shown.spend;
-  if (report.fork && rawInputTokens + outputTokens > 0) {
-    const how = report.fork.by === 'prefix' ? ' continuing what was given' : '';
-    const why = report.fork.why ? ` (not continued: ${report.fork.why.replace(/\.$/, '')})` : '';
-    const cache = weightedInputTokens < rawInputTokens ? `, for the price of ${weightedInputTokens}` : '';
-    lines.push(`  ${sayCount(calls, 'request')}${how}${why}: ${rawInputTokens} tokens in${cache}, ${outputTokens} out`);
-  }
-  print([...lines, ...sayOnPlan(shown.spend)].join('\n'));
+  if (report.fork?.why) lines.push(`  not continued: ${report.fork.why.replace(/\.$/, '')}`);
+  print([...lines, ...sayOnPlan(report.spend)].join('\n'));
   sayWhy(report);
 }
 
@@ -102,10 +68,11 @@ function sayExtract(report: ExtractReport): string {
 }
 
 /** In place of what it cost in money. */
-function sayOnPlan({ onPlan = 0, rawInputTokens, outputTokens }: Spent): string[] {
+function sayOnPlan({ onPlan = 0, inputTokens, cachedInputTokens, outputTokens }: JobUsage): string[] {
   if (onPlan === 0) return [];
-  const tokens = (rawInputTokens + outputTokens).toLocaleString('en-US');
-  return [`  ${sayCount(onPlan, 'request')}, ${tokens} tokens on your plan`];
+  return [
+    `  ${sayCount(onPlan, 'request')}, ${sayTokens(inputTokens + cachedInputTokens + outputTokens)} on your plan`,
+  ];
 }
 
 function sayWhy({ error }: { error?: Failure }): void {
@@ -143,7 +110,7 @@ export async function printDream(
     return { kind, entries, topic: topic?.replace(/\.md$/i, '') ?? null, reason };
   });
   const told = { ...rest, operations };
-  const spend = await spentBy(app, report.job);
+  const spend = await usageOf(app.db, report.job ?? '');
   if (json) {
     const files = index === null ? [] : (await app.files(memory).list({ content: false })).items;
     const topics = files.flatMap((file) => ('path' in file && isTopicPath(file.path) ? [file.path] : []));
