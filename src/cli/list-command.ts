@@ -26,9 +26,6 @@ import { type CommonOptions, countUpTo, MEMORY, withMemories, withMemory } from 
 import { stateOf } from './printer.ts';
 import type { Call, CommandSpec } from './spec.ts';
 
-/** So many memories in folders are named where nothing else is remembered. */
-const NAMED = 10;
-
 type Listing = Awaited<ReturnType<typeof listingOf>>;
 
 interface ListOptions extends CommonOptions {
@@ -152,17 +149,11 @@ async function showListing(app: App, { memory, topics, waiting }: Listing): Prom
 async function instead(app: App, place: string): Promise<string> {
   const isOther = (path: string) => path.includes('/') && logDay(path) === null && !isArchivePath(path);
   const memory = await app.findMemory();
-  const paths = (await textsOf(app, memory)).map(({ path }) => path).filter(isOther);
-  const [first] = paths;
+  const [first, ...others] = (await textsOf(app, memory)).map(({ path }) => path).filter(isOther);
   if (first === undefined) return `Nothing is remembered in ${place} yet.`;
   const of = memory?.scope === 'store' ? '--store' : '--memory';
-  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
-  return [
-    `There are no topics in ${place}, only memories in folders (${paths.length}):`,
-    ...paths.slice(0, NAMED).map((path) => `  ${path}`),
-    ...more,
-    `To see one: nocturne show ${shellPath(first, app.config)} ${of} ${shellPath(place, app.config)}`,
-  ].join('\n');
+  const show = `nocturne show ${shellPath(first, app.config)} ${of} ${shellPath(place, app.config)}`;
+  return `There are no topics in ${place}, only memories in folders (${1 + others.length}). To see one: ${show}`;
 }
 
 function ageOf(modifiedAt: string, now: Date): string {

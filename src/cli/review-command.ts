@@ -1,16 +1,13 @@
 // review: what a dream would change and waits for a person's word: as a list, one whole, or one by one with questions.
 
-import { join } from 'node:path';
 import { type ShownProposal, shownProposals } from '../../jobs/dream/dream-approval.ts';
 import type { Decided, ReviewRequest, Word } from '../../jobs/review.ts';
-import type { Config } from '../base/config/config.ts';
-import { AppError, isAppError, onAppError } from '../base/errors.ts';
-import { readTextNow, removeFile, writeWhole } from '../base/files/files.ts';
+import { AppError, onAppError } from '../base/errors.ts';
 import { agentOfShell } from '../base/process.ts';
 import { localTime } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { shortId, wholeId } from '../memory/short-ids.ts';
-import { canAsk, openEditor, Questions } from '../terminal/ask.ts';
+import { canAsk, Questions } from '../terminal/ask.ts';
 import { EXIT, note, print, style } from '../terminal/output.ts';
 import type { App } from '../worker/compose.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
@@ -50,7 +47,7 @@ const review: CommandSpec<ReviewOptions> = {
     alone('--reject <id...>', 'do not make this change, and do not propose it again'),
     alone('--reject-all', 'reject all'),
     ['--because <text>', 'with --reject: the reason that is kept'],
-    alone('--edit <id>', 'make it in your own words: --text, or in your editor'),
+    alone('--edit <id>', 'make it in your own words, which --text has'),
     ['--text <text>', 'with --edit: the new line, or several'],
     ['--topic <name>', 'with --edit of an entry that would be left out: the topic it goes into'],
     ...MEMORY,
@@ -88,8 +85,7 @@ interface ReviewReport {
   decided: Decided[];
 }
 
-/** `word`: a person's, or an edit whose words are still to be asked for. */
-type Asked = { ids?: string[]; word: Word | 'edit' };
+type Asked = { ids?: string[]; word: Word };
 
 /** What is to be decided without questions; null where nothing is. */
 function wordOf(options: ReviewOptions): Asked | null {
@@ -97,7 +93,8 @@ function wordOf(options: ReviewOptions): Asked | null {
   if (because !== undefined && !reject && !rejectAll) throw misplaced('--because', '--reject or --reject-all');
   if ((text !== undefined || topic !== undefined) && edit === undefined)
     throw misplaced(text === undefined ? '--topic' : '--text', '--edit');
-  if (edit !== undefined) return { ids: [edit], word: text === undefined ? 'edit' : { kind: 'edit', text, topic } };
+  if (edit !== undefined && text === undefined) throw misplaced('--edit', '--text');
+  if (edit !== undefined && text !== undefined) return { ids: [edit], word: { kind: 'edit', text, topic } };
   if (reject || rejectAll) return { ids: rejectAll ? undefined : reject, word: { kind: 'reject', because } };
   return accept || acceptAll ? { ids: acceptAll ? undefined : accept, word: { kind: 'accept' } } : null;
 }
@@ -106,16 +103,10 @@ function misplaced(option: string, beside: string): AppError {
   return new AppError('bad-input', `${option} needs ${beside}.`);
 }
 
-async function decideNow(at: Place, asked: Asked): Promise<void> {
-  const { app, memory, options } = at;
-  const ids = asked.ids && (await Promise.all(asked.ids.map((id) => wholeId(app.db, 'proposal', id))));
-  let { word } = asked;
-  if (word === 'edit') {
-    const [shown] = await shownProposals(app.db, memory, ids);
-    word = { kind: 'edit', text: shown ? editText(app.config, shown) : '', topic: options.topic };
-  }
-  const report = await decide(at, { ids, word });
-  print(options.json ? report : await describeReport(at, report));
+async function decideNow(at: Place, { ids, word }: Asked): Promise<void> {
+  const named = ids && (await Promise.all(ids.map((id) => wholeId(at.app.db, 'proposal', id))));
+  const report = await decide(at, { ids: named, word });
+  print(at.options.json ? report : await describeReport(at, report));
   process.exitCode = exitOf(report);
 }
 
@@ -174,7 +165,7 @@ type Asking = { proposal: ShownProposal; left: string[]; questions: Questions };
 /** Words that cannot stand there are no decision: what is proposed waits as before, and is asked about again. */
 async function askUntilDone(at: Place, asking: Asking): Promise<ReviewReport | 'skip' | 'quit'> {
   for (;;) {
-    const said = await askFor(at.app.config, asking);
+    const said = await askFor(asking);
     if (said === 'quit' || said === 'skip') return said;
     const word: Word = said === 'all' ? { kind: 'accept' } : said;
     const report = await decide(at, { ids: said === 'all' ? asking.left : [asking.proposal.id], word });
@@ -183,7 +174,7 @@ async function askUntilDone(at: Place, asking: Asking): Promise<ReviewReport | '
   }
 }
 
-async function askFor(config: Config, { proposal, left, questions }: Asking): Promise<Word | 'all' | 'skip' | 'quit'> {
+async function askFor({ proposal, left, questions }: Asking): Promise<Word | 'all' | 'skip' | 'quit'> {
   const keys = keysFor(proposal, left.length);
   const names = Object.values(keys).map(([name]) => name);
   for (;;) {
@@ -204,15 +195,7 @@ async function askFor(config: Config, { proposal, left, questions }: Asking): Pr
       const because = await questions.ask('Why (may be empty): ');
       return { kind: 'reject', because: because?.trim() || undefined };
     }
-    if (key === 'e') {
-      try {
-        return await inWords(config, proposal, questions);
-      } catch (error) {
-        // An editor that failed, or was left by force, has said nothing.
-        if (!isAppError(error, 'bad-input')) throw error;
-        note(error.message);
-      }
-    }
+    if (key === 'e') return inWords(proposal, questions);
   }
 }
 
@@ -231,42 +214,16 @@ function keysFor({ state, kind, lines }: ShownProposal, left: number): Record<st
   };
 }
 
-async function inWords(config: Config, proposal: ShownProposal, questions: Questions): Promise<Word> {
-  const text = config.editor ? questions.lend(() => editText(config, proposal)) : await askWords(proposal, questions);
-  const isNowhere = proposal.kind === 'drop' && proposal.topic === null;
-  const topic = isNowhere ? await questions.ask('The topic that it goes into: ') : undefined;
-  return { kind: 'edit', text, topic: topic?.trim() || undefined };
-}
-
 /** Line by line, each as it would stand there; one that is emptied is left out. */
-async function askWords(proposal: ShownProposal, questions: Questions): Promise<string> {
-  const lines = wordsOf(proposal);
-  const said = await Array.fromAsync(lines, (line, at) => {
-    const which = lines.length > 1 ? ` (${at + 1} of ${lines.length})` : '';
+async function inWords({ kind, topic, lines, entries }: ShownProposal, questions: Questions): Promise<Word> {
+  const words = lines.length > 0 ? lines : entries.map(({ text }) => text);
+  const said = await Array.fromAsync(words, (line, at) => {
+    const which = words.length > 1 ? ` (${at + 1} of ${words.length})` : '';
     return questions.ask(`In your words${which}: `, line);
   });
-  return said.join('\n');
-}
-
-function wordsOf({ lines, entries }: ShownProposal): string[] {
-  return lines.length > 0 ? lines : entries.map(({ text }) => text);
-}
-
-/** What a person makes of the words. Throws `bad-input` where there is no editor, or where it failed. */
-function editText({ editor, home }: Pick<Config, 'editor' | 'home'>, proposal: ShownProposal): string {
-  if (editor === undefined || !process.stdin.isTTY) {
-    throw new AppError('bad-input', 'No text was given: no --text, and no editor on a terminal.', {
-      remedy: 'Give --text "…", or set EDITOR.',
-    });
-  }
-  const path = join(home, `${proposal.id}.txt`);
-  writeWhole(path, `${wordsOf(proposal).join('\n')}\n`);
-  try {
-    if (!openEditor(editor, path)) throw new AppError('bad-input', `${editor} failed, so nothing was changed.`);
-    return (readTextNow(path) ?? '').trim();
-  } finally {
-    removeFile(path);
-  }
+  const isNowhere = kind === 'drop' && topic === null;
+  const into = isNowhere ? await questions.ask('The topic that it goes into: ') : undefined;
+  return { kind: 'edit', text: said.join('\n'), topic: into?.trim() || undefined };
 }
 
 /** What each kind would do. */

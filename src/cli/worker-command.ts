@@ -50,9 +50,14 @@ function work(call: Call<WorkerOptions>): Promise<void> {
   return withApp({ options, parts: { ...call.parts, startedBy: 'program' } }, async (app) => {
     if (options.check) return checkAlive(app);
     const signal = endOnSignals();
-    const { say, sayTrouble } = sayOnce();
+    /** A sweep may meet the same few every second for hours. */
+    const troubles = new Set<string>();
     const onError = (message: string) => {
-      if (sayTrouble(`nocturne: ${message}`)) void app.log('warn', { event: 'trouble', error: message });
+      if (troubles.has(message)) return;
+      if (troubles.size === MOST_TROUBLES) troubles.clear();
+      troubles.add(message);
+      note(`nocturne: ${message}`);
+      void app.log('warn', { event: 'trouble', error: message });
     };
     /** In the order in which they came: what is said of each is looked up. */
     let saying = Promise.resolve();
@@ -61,7 +66,7 @@ function work(call: Call<WorkerOptions>): Promise<void> {
         const { memory, key, ...rest } = result;
         const names = await namesOf(app, result);
         if (json) print({ memory: names.place, ...rest, key: names.key });
-        else say(describeResult(app, result, names));
+        else note(describeResult(app, result, names));
       });
     };
     if (!once && process.stderr.isTTY) note('Waiting for work; Ctrl-C ends it. nocturne tells what waits.');
@@ -94,30 +99,6 @@ async function checkAlive({ db, clock, config, machine }: App): Promise<void> {
   if (alive.length > 0) return;
   note('No worker of this home was seen within two minutes.');
   process.exitCode = EXIT.failed;
-}
-
-/**
- * Says a line on stderr unless it was the last one said; of troubles, of which a sweep may meet the same few every second
- * for hours, each once until there is a result again. Answers whether it was said.
- */
-function sayOnce() {
-  const said = new Set<string>();
-  let last = '';
-  const say = (line: string): boolean => {
-    if (line === last) return false;
-    note(line);
-    last = line;
-    return true;
-  };
-  return {
-    say(line: string) {
-      if (say(line)) said.clear();
-    },
-    sayTrouble(line: string): boolean {
-      if (said.size === MOST_TROUBLES) said.clear();
-      return !said.has(line) && said.add(line) && say(line);
-    },
-  };
 }
 
 /** Tries may be seconds apart. */

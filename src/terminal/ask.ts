@@ -88,16 +88,6 @@ export class Questions {
     return done ? null : value;
   }
 
-  /** Lends the terminal, as it was before, to another program. */
-  lend<T>(work: () => T): T {
-    process.stdin.setRawMode?.(false);
-    try {
-      return work();
-    } finally {
-      if (this.#isOpen) process.stdin.setRawMode?.(true);
-    }
-  }
-
   close(): void {
     this.#input.close();
   }

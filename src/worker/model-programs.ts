@@ -7,7 +7,6 @@ import { hash, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
 import type { AgentPorts, RunAgent } from '../agent/agent-types.ts';
 import {
   type Login,
@@ -23,9 +22,8 @@ import { runProgram } from '../agent/programs/run-program.ts';
 import type { Config } from '../base/config/config.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory, realPath, removeTree } from '../base/files/directories.ts';
-import { makeDirectory, makePrivate, readTextNow, statNow, writeWhole } from '../base/files/files.ts';
+import { makeDirectory, makePrivate, statNow, writeWhole } from '../base/files/files.ts';
 import type { Log } from '../base/logger.ts';
-import { parseJson } from '../base/text/json.ts';
 import { takeLock } from '../memory/copy-lock.ts';
 
 /** How a program is found on this machine, and what it says of itself. */
@@ -130,26 +128,24 @@ function isOlder(version: string, oldest: string): boolean {
   return at >= 0 && (own[at] ?? 0) < (least[at] ?? 0);
 }
 
-const saidSchema = z.object({
-  sign: z.string(),
-  at: z.string(),
-  version: z.string(),
-  login: z.object({ isLoggedIn: z.boolean(), paidBy: z.enum(['plan', 'key']), said: z.string() }),
-});
+interface Said {
+  version: string;
+  login: Login;
+}
+
+/** What programs said in this process. */
+const said = new Map<string, Said & { atMs: number }>();
 
 /** Its version and its login, kept for a while for as long as both files stay the same: each costs a process. */
 async function saidBy(
   program: Program,
   { path, isFresh }: { path: string; isFresh: boolean },
   config: Runs,
-): Promise<{ version: string; login: Login }> {
+): Promise<Said> {
   const sign = JSON.stringify([path, signOf(path), loginSign(program.name, config)]);
-  const place = join(config.home, 'programs', `${program.name}.json`);
-  const kept = saidSchema.safeParse(parseJson(readTextNow(place) ?? ''));
-  const now = config.clock.now();
-  if (!isFresh && kept.success && kept.data.sign === sign && kept.data.login.isLoggedIn) {
-    if (now.getTime() - Date.parse(kept.data.at) < LOGIN_COUNTS_MS) return kept.data;
-  }
+  const atMs = config.clock.now().getTime();
+  const before = said.get(sign);
+  if (!isFresh && before?.login.isLoggedIn && atMs - before.atMs < LOGIN_COUNTS_MS) return before;
   const run = (args: string[]) =>
     inEmptyDirectory(config, randomUUID(), (cwd) =>
       runProgram({
@@ -160,14 +156,14 @@ async function saidBy(
   const [versions, status] = await Promise.all([run(['--version']), run(program.statusArgs)]);
   const version = /\d+\.\d+\.\d+/.exec(versions.stdout)?.[0];
   if (version === undefined) {
-    const said = quoteSaid(versions.stdout || versions.stderr);
-    throw new AppError('no-model', `${path} is not ${program.title}: asked for its version, it said ${said}.`, {
+    const words = quoteSaid(versions.stdout || versions.stderr);
+    throw new AppError('no-model', `${path} is not ${program.title}: asked for its version, it said ${words}.`, {
       remedy: 'Check what it is: another program of that name may come first in PATH.',
     });
   }
-  const said = { version, login: program.readStatus(status) };
-  if (isDirectory(config.home)) writeWhole(place, JSON.stringify({ sign, at: now.toISOString(), ...said }));
-  return said;
+  const now = { version, login: program.readStatus(status) };
+  said.set(sign, { ...now, atMs });
+  return now;
 }
 
 function signOf(path: string): string {

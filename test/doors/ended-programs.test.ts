@@ -46,7 +46,7 @@ test.each(waysTaken([false, true]))(
     expect(report).toMatchObject({ outcome: 'failed', error: { code: 'timeout' } });
     await areEnded(fake);
     expect(pidsOf(fake)).toHaveLength(3);
-    expect(leftIn(home)).toEqual(['claude-code.json']);
+    expect(leftIn(home)).toEqual([]);
     // What became of the request is not known.
     const { reservedTokens } = await app.home.days.spendOf('2026-11-21');
     expect(reservedTokens).toBeGreaterThan(8_000);
@@ -65,7 +65,7 @@ test.each(waysTaken([false, true], 1))(
     await expect(working).rejects.toThrow('enough');
     expect(performance.now() - since).toBeLessThan(10_000);
     await areEnded(fake);
-    expect(leftIn(home)).toEqual(['claude-code.json']);
+    expect(leftIn(home)).toEqual([]);
   },
 );
 
@@ -117,7 +117,7 @@ test.each(waysTaken(['SIGTERM', 'SIGKILL'] as const))(
     await runHere(['worker', '--once'], { ...environment, NOCTURNE_NOW: '2026-11-21T03:00:00Z' });
     expect(await testing.rows('waiting')).toEqual([]);
     expect(fake.starts().at(-1)?.names).toEqual([]);
-    expect(leftIn(home)).toEqual(['claude-code.json']);
+    expect(leftIn(home)).toEqual([]);
   },
 );
 
@@ -159,6 +159,6 @@ test.skipIf(sized({ quick: true, deep: false }))(
     expect(workers.map(({ code }) => code)).toEqual([0, 0]);
     expect(fake.starts()).toHaveLength(4);
     expect(fake.hasOverlapped()).toBe(false);
-    expect(leftIn(home)).toEqual(['claude-code.json']);
+    expect(leftIn(home)).toEqual([]);
   },
 );

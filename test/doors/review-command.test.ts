@@ -1,6 +1,6 @@
 // Review at the command line: one by one at a terminal, by options for scripts, and how others tell that something waits.
 
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ShownProposal } from '../../jobs/dream/dream-approval.ts';
@@ -110,22 +110,7 @@ test('scripts list, show, accept, reject and reword by id', async () => {
   });
 });
 
-test('the editor is shown the words, and what is in its file afterwards is the line', async () => {
-  const testing = await proposed(PROMPTS.slice(0, 1));
-  const editor = join(tempDir(), 'editor');
-  writeFileSync(editor, '#!/bin/sh\nsed -i.bak "s/instead of npm/and never npm/" "$1" && rm "$1.bak"\n');
-  chmodSync(editor, 0o755);
-  const environment = { ...testing.environment, EDITOR: editor };
-  const id = testing.shown[0]?.id ?? '';
-  const ended = await runHere(['review', '--edit', id], environment, { isTerminal: true });
-  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('edited') });
-  expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toContain(
-    '- Always use pnpm and never npm.',
-  );
-  expect(existsSync(join(testing.home, `${id}.txt`))).toBe(false);
-});
-
-test('words that cannot be a line, and an editor that failed, leave the question where it was', async () => {
+test('words that cannot be a line leave the question where it was', async () => {
   const testing = await proposed(PROMPTS.slice(0, 1));
   const words = ['e', '', 'e', 'Never npm. --> or so', 'e', 'w'.repeat(1_001), 'e', 'Always pnpm here.'];
   const typed = await runHere(['review'], testing.environment, { stdin: `${words.join('\n')}\n`, isTerminal: true });
@@ -137,11 +122,6 @@ test('words that cannot be a line, and an editor that failed, leave the question
   ])
     expect(typed.stderr).toContain(said);
   expect(readFileSync(join(testing.dir, 'working-agreements.md'), 'utf8')).toContain('- Always pnpm here.');
-  const other = await proposed(PROMPTS.slice(0, 1));
-  const withEditor = { ...other.environment, EDITOR: 'false' };
-  const left = await runHere(['review'], withEditor, { stdin: 'e\nr\nNot for us.\n', isTerminal: true });
-  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining('false failed, so nothing was changed.') });
-  expect(await jsonHere<ShownProposal[]>(['review'], other.environment)).toEqual([]);
 });
 
 /** While another process dreams there. */

@@ -149,14 +149,11 @@ test('a store that has memories in folders alone says that they are there, and w
   await put('archive/old.md', '- It was so.\n');
   expect(await list()).toBe(`Nothing is remembered in ${placeOf(store)} yet.\n`);
   for (let at = 10; at < 22; at += 1) await put(`people/${at}.md`, `person ${at}\n`);
-  const lines = (await list()).trimEnd().split('\n');
-  expect(lines.slice(0, 2)).toEqual([
-    `There are no topics in ${placeOf(store)}, only memories in folders (12):`,
-    '  people/10.md',
-  ]);
-  expect(lines.at(-2)).toBe('  … and 2 more');
-  const [, command] = /^To see one: nocturne (show .+)$/.exec(lines.at(-1) ?? '') ?? [];
-  const words = String(command).replace('~/', `${environment.HOME}/`).split(' ');
+  const folders = `There are no topics in ${placeOf(store)}, only memories in folders (12). To see one: nocturne `;
+  const said = await list();
+  expect(said.slice(0, folders.length)).toBe(folders);
+  const command = said.slice(folders.length).trimEnd();
+  const words = command.replace('~/', `${environment.HOME}/`).split(' ');
   expect((await runHere(words, environment)).stdout).toBe('person 10\n');
   // Once there is a topic, topics are listed.
   await put('rules.md', '- Always use pnpm.\n');
