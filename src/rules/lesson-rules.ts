@@ -138,7 +138,7 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const errors = calls.filter(({ tried, isResult }) => isResult && tried.act.ended === 'failed');
   if (errors.length === 0)
     return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed (it begins "error:"). Quote them; where no call failed, it may be a reason.';
-  const worked = calls.filter(({ tried }) => tried.act.ended === 'worked').map(withoutCleaning);
+  const worked = calls.filter(({ tried }) => tried.act.ended === 'worked').map(withoutRemoving);
   const pairs = errors.flatMap((error) =>
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
@@ -181,12 +181,13 @@ function hasCause(error: string, text: string): boolean {
   return countSharedWords(contentWords(others.join('\n')), contentWords(text)) >= WORDS_OF_SUBJECT;
 }
 
-/** A call without the files beside it that it removes in the end, by their names: what it did before has worked, too. */
-function withoutCleaning(call: QuotedCall): QuotedCall {
+/** A call without the files of its own that it removes on its way, by their names: what it does beside that has worked, too. */
+function withoutRemoving(call: QuotedCall): QuotedCall {
   const { act } = call.tried;
-  return { ...call, tried: { ...call.tried, act: { ...act, does: act.does.replace(CLEANS_UP, '') } } };
+  const does = act.does.replace(REMOVES, '').replace(/\s*&&\s*$/, '') || act.does;
+  return { ...call, tried: { ...call.tried, act: { ...act, does } } };
 }
-const CLEANS_UP = /\s*&&\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w)+\s*$/;
+const REMOVES = /(?<=^|&&)\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w)+\s*(?:&&|$)/g;
 
 const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
 

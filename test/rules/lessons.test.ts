@@ -597,7 +597,7 @@ test('what took too long and says why is a way around that, the network of a mom
   expect(await proposed(shot(net), way(net))).toContain('of the moment');
 });
 
-test('a call that removes its own product in the end has worked before that, and is told without it', async () => {
+test('a call that also removes files of its own is told without that', async () => {
   const steps = (end: string): Step[] => [
     ASKED,
     { run: 'go build ./cmd/tool', prints: 'go: cannot find main module', failed: true },
@@ -613,6 +613,24 @@ test('a call that removes its own product in the end has worked before that, and
   const found = await proposed(steps(' && rm -f bin/tool tool.log'), way);
   if (typeof found === 'string') throw new Error(found);
   expect(wayOf(found.evidence)).toMatchObject({ works: 'cd src && go build -o bin/tool ./cmd/tool', isHarmless: true });
+  const again: Step[] = [
+    ASKED,
+    { run: 'cd src && rm -f bin/tool && go build', prints: 'cd: src: No such file or directory', failed: true },
+    { run: 'cd /d/tool/src && rm -f bin/tool && go build && ls bin', prints: 'tool' },
+  ];
+  const cd: Proposed = {
+    ...{
+      found: 'way',
+      text: '`cd` stays in force (cd: src: No such file or directory): `cd /d/tool/src`, then go build.',
+    },
+    evidence: [
+      ['r1', 'cd: src: No such file or directory'],
+      ['m2', 'cd /d/tool/src && rm -f bin/tool && go build'],
+    ],
+  };
+  const absolute = await proposed(again, cd);
+  if (typeof absolute === 'string') throw new Error(absolute);
+  expect(wayOf(absolute.evidence)).toMatchObject({ works: 'cd /d/tool/src && go build && ls bin', isHarmless: true });
   for (const end of [
     ' && rm -rf bin',
     ' && rm -f ../main.go',
