@@ -16,10 +16,11 @@ void import('node:v8')
     setFlagsFromString('--semi-space-growth-factor=1');
     // Else garbage of several times what is in use is left until it is collected, because the machine has the memory.
     setFlagsFromString('--heap-growing-percent=10');
-    // Nothing that waits is worth optimizing, and the compilers' own code is 8 MB: the first work takes back what matters
-    // to it (worker.ts).
+    // Nothing that waits is worth optimizing, and the compilers' own code is 8 MB: the first work takes this back (worker.ts).
+    // A worker that works and ends does not wait, and what Node compiled for a command is its own only by the same flags.
     const waiting = ['--no-opt', '--no-maglev', '--optimize-for-size'];
-    if (process.argv[2] === 'worker') for (const flag of waiting) setFlagsFromString(flag);
+    const isWaiting = process.argv[2] === 'worker' && !process.argv.includes('--once');
+    if (isWaiting) for (const flag of waiting) setFlagsFromString(flag);
     return import('./cli.ts');
   })
   .then(({ main }) => main(process.argv));

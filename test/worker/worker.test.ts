@@ -109,6 +109,19 @@ test('a supervisor can ask whether a worker is alive: one that runs is, and none
   expect(await testing.nocturne('worker', '--check')).toMatchObject({ code: 1 });
 });
 
+test('what waits is compiled by no optimizing compiler, and what works is', async () => {
+  const testing = await testApp();
+  const worker = start(['worker'], testing.environment, { nodeArgs: ['--trace-opt'] });
+  await until(async () => (await testing.app.home.workers.all()).length === 1);
+  expect(worker.stdout()).not.toContain('completed optimizing');
+  await testing.nocturne('learn', '--later', aSession(Array.from({ length: 40 }, () => RULE)).path);
+  await whileRuns(
+    worker,
+    until(() => worker.stdout().includes('completed optimizing')),
+  );
+  await stop(worker);
+});
+
 test('two resident workers on one home work what comes once', async () => {
   const testing = await testApp();
   const workers = [await workerHere(testing.environment), await workerHere(testing.environment)];
