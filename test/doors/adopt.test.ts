@@ -92,10 +92,7 @@ test.each<[string, (orchard: string) => string, { hook: RegExp; list: RegExp; fr
   [
     "a stranger's repository with your remote",
     () => repository(REMOTE, 'orchard', 'Eve'),
-    {
-      hook: /\(the same remote, but another first commit\)/,
-      list: /\(the same remote, but another first commit\)/,
-    },
+    { hook: /\(the same remote, but another first commit\)/, list: /\(the same remote, but another first commit\)/ },
   ],
   [
     'a repository from a template',

@@ -457,9 +457,7 @@ test('what was left elsewhere is an outcome, and so is what a person saw of what
     proposed(steps, { found: 'outcome', text, evidence });
   expect(
     await kept([asked, ticket], 'Ticket ABC-12 was filed for the Loader.', ['r1', 'Created ABC-12']),
-  ).toMatchObject({
-    found: 'outcome',
-  });
+  ).toMatchObject({ found: 'outcome' });
   const linked: Step = { run: 'ln -s plugins/entire here/entire; ls here', prints: 'entire' };
   const seen: Step = { human: "nope I don't see it in cursor" };
   const text = 'The link of `plugins/entire` was tried, and is not seen in cursor.';
