@@ -17,12 +17,8 @@ const onLinux = process.platform === 'linux';
 const TWO = [RULE, 'I prefer short answers.'];
 
 async function waiting({ rows }: TestApp) {
-  return (await rows('waiting')).map(({ kind, notBefore, attempts, failure }) => ({
-    kind,
-    notBefore,
-    attempts,
-    failure,
-  }));
+  const found = await rows('waiting');
+  return found.map(({ kind, notBefore, attempts, failure }) => ({ kind, notBefore, attempts, failure }));
 }
 
 test('SIGTERM ends a resident worker within its deadline, its agent with it, and hands the work back', async () => {
@@ -115,10 +111,8 @@ test('what waits is compiled by no optimizing compiler, and what works is', asyn
   await until(async () => (await testing.app.home.workers.all()).length === 1);
   expect(worker.stdout()).not.toContain('completed optimizing');
   await testing.nocturne('learn', '--later', aSession(Array.from({ length: 40 }, () => RULE)).path);
-  await whileRuns(
-    worker,
-    until(() => worker.stdout().includes('completed optimizing')),
-  );
+  const isOptimized = until(() => worker.stdout().includes('completed optimizing'));
+  await whileRuns(worker, isOptimized);
   await stop(worker);
 });
 
