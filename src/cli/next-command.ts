@@ -4,12 +4,11 @@
 import { join } from 'node:path';
 import type { Config } from '../base/config/config.ts';
 import { describeError } from '../base/errors.ts';
-import { sayCount } from '../base/text/wording.ts';
 import { isOld } from '../db/old-database.ts';
 import { readHookJson } from '../hook/hook-input.ts';
 import { promptNext } from '../hook/prompt-recall.ts';
 import { answerHook, type RecallResult, recallFor } from '../hook/start-recall.ts';
-import type { RecalledPart } from '../memory/recall/recall-section.ts';
+import { leftOut, whyTold } from '../memory/recall/recall.ts';
 import { AGENT_NAMES, type AgentName, findAgent } from '../setup/agents/agents.ts';
 import { note, print, printRaw, printTable } from '../terminal/output.ts';
 import { fromHome, plainly } from '../terminal/phrases.ts';
@@ -66,42 +65,17 @@ function sayStart(told: Omit<RecallResult, 'isRepeated'>, { agent, definition, c
   const memory = fromHome(told.memory, config);
   if (told.text === '') note(`At its start a session of ${who} is told nothing: nothing is remembered in ${memory}.`);
   else printRaw(`At its start a session of ${who} is told, word for word:\n\n${told.text}\n\n`);
-  const parts = [{ part: told, of: '' }, ...told.beside.map((part) => ({ part, of: ` (${OF_SCOPE[part.scope]})` }))];
-  tell(
-    'Told',
-    parts.flatMap(({ part, of }) => whysOf(part).map(([why = '', what = '']) => [why, what + of])),
-  );
+  tell('Told', whyTold(told));
   if (itself && told.text !== '') print(`${title} reads MEMORY.md by itself, where there is one.`);
   const limit = `no room in ${config.recallTokens} tokens`;
   tell(
     'Left out',
-    parts.flatMap(({ part, of }) => leftOf(part).map((what) => [limit, what + of])),
+    leftOut(told).map((what) => [limit, what]),
   );
 }
 
-const OF_SCOPE = { user: 'yours in all projects', local: 'of the working tree' };
-
 function tell(heading: string, rows: string[][]): void {
   if (rows.length > 0) printTable(['Why', heading], rows);
-}
-
-function whysOf({ index, topics, entries, lessons }: RecalledPart): string[][] {
-  const list = index && `list of topics, ${index.shownLines} of ${sayCount(index.lines, 'line')}`;
-  return [
-    ...(list ? [[list, 'MEMORY.md']] : []),
-    ...topics.map(({ path, why }) => [why, path]),
-    ...entries.map(({ text }) => ['new, in no topic yet', text]),
-    ...(lessons > 0 ? [['an agent found it out', sayCount(lessons, 'line')]] : []),
-  ];
-}
-
-function leftOf({ topics, left }: RecalledPart): string[] {
-  return [
-    ...topics.flatMap(({ path, isCut }) => (isCut ? [`the end of ${path}`] : [])),
-    ...left.topics,
-    ...(left.more > 0 ? [sayCount(left.more, 'more topic')] : []),
-    ...(left.entries > 0 ? [`${left.entries} that are in no topic yet`] : []),
-  ];
 }
 
 function sayPrompt(prompted: Prompted, { agent, config }: Given & { config: Config }) {

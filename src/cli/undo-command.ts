@@ -9,7 +9,7 @@ import { scopeDir } from '../memory/places.ts';
 import { findId, shortId } from '../memory/short-ids.ts';
 import { canAsk, confirm } from '../terminal/ask.ts';
 import { EXIT, exitFor, note, print } from '../terminal/output.ts';
-import { sayWhen } from '../terminal/phrases.ts';
+import { sayDid, sayWhen } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import { placeOf } from '../worker/whose-memory.ts';
 import { type CommonOptions, MEMORY, requirePerson, undoCommand, withApp } from './cli-options.ts';
@@ -163,23 +163,6 @@ async function describe(app: App, report: UndoReport, options: CommonOptions): P
 /** What an edit is called by how it ended. */
 const EDITS: Record<string, string> = { pinned: 'pin', unpinned: 'unpin', restored: 'restore' };
 
-/** By the kind of a job, or by how an edit ended. */
-const DID: Record<string, string> = {
-  extract: 'learned from a session',
-  dream: 'dreamed',
-  reprocess: 'learned a session again',
-  remember: 'remembered',
-  forget: 'forgot',
-  pinned: 'pinned a topic',
-  unpinned: 'let dreams change a topic again',
-  restored: 'made a file what it was',
-  edited: 'edited a file',
-  review: 'decided in review',
-  import: 'imported an archive',
-  adopt: 'took up a memory for this checkout',
-  share: 'shared with the team',
-  snapshot: 'took in a snapshot',
-};
 const MOST_SHOWN = 8;
 
 /** What was done, when, by which name it is taken back, and what it wrote. */
@@ -201,9 +184,8 @@ async function describeAction({ db, config }: App, { memory, scope, job: id }: A
     ...[id, MOST_SHOWN + 1],
   );
   const shown = [...texts.map(({ text }) => text), ...paths.map(({ path }) => path)];
-  const did = DID[job.outcome ?? ''] ?? DID[job.kind] ?? `did ${job.kind}`;
   return [
-    `${did}, ${sayWhen(job.at, config)}${where} (${await shortId(db, 'job', id)})`,
+    `${sayDid(job)}, ${sayWhen(job.at, config)}${where} (${await shortId(db, 'job', id)})`,
     ...shown.slice(0, MOST_SHOWN).map((line) => `  ${line}`),
     ...(shown.length > MOST_SHOWN ? ['  …'] : []),
   ];

@@ -239,7 +239,11 @@ const ACTORS: Record<Actor['kind'], string> = {
 export async function sayChange(sql: Sql, change: string): Promise<string> {
   const job = 'select job.id, job.kind from change join job on job.id = change.job where change.id = ?';
   const row = await sql.get<{ id: string; kind: string }>(job, change);
-  if (row) return `${row.kind} ${row.id}`;
+  return row ? `${row.kind} ${row.id}` : sayActor(sql, change);
+}
+
+/** The same where it belongs to no job that is kept. */
+export async function sayActor(sql: Sql, change: string): Promise<string> {
   const actor = 'select actor_kind as kind from version where change = ? limit 1';
   return ACTORS[(await sql.get<{ kind: Actor['kind'] }>(actor, change))?.kind ?? 'job'];
 }

@@ -227,12 +227,12 @@ export async function explainEntries(sql: Sql, memory: string, ids: readonly str
 }
 
 /**
- * The lines of a topic, or the one that `line` names (its number from 1, or its id), with what they rest on. Errors:
- * `bad-input` where there is no such topic or line.
+ * The lines of a topic, those `among` these ids, or the one that `line` names (its number from 1, or its id), with what they rest
+ * on. Errors: `bad-input` where there is no such topic or line.
  */
 export async function explainLines(
   sql: Sql,
-  { memory, path, line }: { memory: string; path: string; line?: string },
+  { memory, path, line, among }: { memory: string; path: string; line?: string; among?: ReadonlySet<string> },
 ): Promise<ExplainedLine[]> {
   const head = isTopicFile(path) ? await headAt(sql, memory, path) : null;
   if (!head?.content) {
@@ -242,7 +242,8 @@ export async function explainLines(
   }
   const at = Number(line);
   const lines = lineNumbers(head.content.toString()).filter(
-    ({ id, first, last }) => line === undefined || id === line || (at >= first && at <= last),
+    ({ id, first, last }) =>
+      (line === undefined || id === line || (at >= first && at <= last)) && (among?.has(id) ?? true),
   );
   if (lines.length === 0) {
     throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {

@@ -1,41 +1,41 @@
-// Cost and work: what was spent by day, memory, job and model, against the ceilings; what waits, who works, what failed. Bars are
-// drawn here as SVG: a picture needs no program in the browser.
+// Cost and health: what needs the person; what was spent by day, memory, job and model, against the limits; beside it work and
+// settings (health-section.ts). Bars are drawn here as SVG: a picture needs no program in the browser.
 
 import { html } from 'hono/html';
 import { formatIn, isDay } from '../base/time.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
-import { allWorkers } from '../queue/workers.ts';
-import { plainly, sayTokens, sayUsd } from '../terminal/phrases.ts';
-import { readOverview, sayBreaker } from '../worker/overview.ts';
-import { type At, form, type Html, placeCalled, type View, when } from './page-shell.ts';
-
-const MOST_WAITING = 50;
+import { sayTokens, sayUsd } from '../terminal/phrases.ts';
+import { readOverview } from '../worker/overview.ts';
+import { needsSection, settingsSection, workSections } from './health-section.ts';
+import { type At, type Html, placeCalled, type View } from './page-shell.ts';
 
 export async function costView(at: At): Promise<View> {
   const { app, config, places } = at;
   const asked = at.url.searchParams.get('month') ?? '';
   const of = { ...config, sql: app.db, now: config.clock.now() };
   const cost = await monthCost(of, isDay(`${asked}-01`) ? asked : undefined);
-  const { waiting, failed, breaker } = await readOverview(app, { memories: places, most: 0 });
-  const workers = await allWorkers(app.db);
+  const overview = await readOverview(app, { memories: places, most: 0 });
   const name = (month: string) => formatIn(`${month}-15T12:00:00Z`, 'UTC', 'MMMM yyyy');
   const before = new Date(Date.parse(`${cost.month}-01`) - 86_400_000).toISOString().slice(0, 7);
   const money = ({ usd, tokens }: Sum) => (cost.total.usd > 0 ? sayUsd(usd * 1e6) : sayTokens(tokens));
   const ceiling = config.dayMoneyUsd === undefined ? sayTokens(config.dayTokens) : sayUsd(config.dayMoneyUsd * 1e6);
   const titleOf = (memory: string | null) => placeCalled(places, memory)?.title ?? 'none';
   return {
-    title: 'Cost and work',
+    title: 'Cost and health',
     part: 'cost',
-    body: html`<h1>Cost and work <small>${name(cost.month)} · <a href="/cost?month=${before}">${name(before)}</a></small></h1>
+    body: html`<h1>Cost and health</h1>
+${needsSection(at, overview.needs)}
+<div class="sheets">${await settingsSection(at)}${await workSections(at, overview)}</div>
+<h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
 <div class="figures">
 <div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests</p></div>
 ${cost.today ? html`<div><p class="figure">${money(cost.today)}</p><p class="meta">today, of at most ${ceiling}</p></div>` : ''}
 ${cost.plan ? html`<div><p class="figure">${cost.plan.today} of ${cost.plan.ceiling}</p><p class="meta">requests on your plan today</p></div>` : ''}
 ${cost.forecast ? html`<div><p class="figure">${money(cost.forecast)}</p><p class="meta">about, by the end of the month</p></div>` : ''}
 </div>
-${monthBars(cost)}
-<div class="columns">
-<div>
+${cost.total.tokens > 0 ? monthBars(cost) : ''}
+${cost.kinds.length === 0 ? html`<p class="dim">No job asked a model this month.</p>` : ''}
+<div class="sheets">
 ${costTable(
   'By project',
   cost.projects.map((each) => [titleOf(each.memory), each]),
@@ -48,36 +48,9 @@ ${costTable(
   'By model',
   cost.models.map((each) => [each.model, each]),
 )}
-${cost.kinds.length === 0 ? html`<p class="dim">No job asked a model this month.</p>` : ''}
-${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}
 </div>
-<div>
-<section class="card" aria-labelledby="workers"><h2 id="workers">Workers</h2>
-${workers.length === 0 ? html`<p class="dim">None runs now. The next session's end, or <code>nocturne worker</code>, starts one.</p>` : html`<ul class="plain">${workers.map(({ machine, started_at }) => html`<li><span class="dot good"></span>${machine === app.machine ? 'On this machine' : 'On another machine'}, since ${when(started_at, at)}</li>`)}</ul>`}
-${breaker.state === 'closed' ? '' : html`<p class="problem">${plainly(sayBreaker(breaker), config)}</p>`}
-</section>
-<section class="card" aria-labelledby="waits"><h2 id="waits">Waits <small>${waiting.length}</small></h2>
-${
-  waiting.length === 0
-    ? html`<p class="dim">Nothing waits for a worker.</p>`
-    : html`<ul class="plain list">${waiting
-        .slice(0, MOST_WAITING)
-        .map(
-          ({ kind, key, memory, not_before, error }) =>
-            html`<li><span class="tag">${kind}</span> <span class="said">${shortKey(key)}</span> <span class="meta"><span class="said">${titleOf(memory)}</span>, ${when(not_before, at)}${error ? html`: ${plainly(error, config)}` : ''}</span></li>`,
-        )}</ul>`
-}
-</section>
-<section class="card" aria-labelledby="failed"><h2 id="failed">Failed <small>${failed.length}</small></h2>
-${failed.length === 0 ? html`<p class="dim">Nothing was given up.</p>` : html`<ul class="plain list">${failed.slice(0, MOST_WAITING).map(({ kind, key, code, error, not_before }) => html`<li><span class="tag bad">${code}</span> ${kind} <span class="said">${shortKey(key)}</span>, ${when(not_before, at)}<p class="meta said">${plainly(error ?? '', config)}</p></li>`)}</ul>${form(at, { action: '/do/retry', fields: {} }, html`<button class="primary">Try all again</button>`)}`}
-</section>
-</div>
-</div>`,
+${cost.unfinished.tokens > 0 ? html`<p class="dim">${sayTokens(cost.unfinished.tokens)} are of requests that never ended.</p>` : ''}`,
   };
-}
-
-function shortKey(key: string): string {
-  return key.replace(/^[a-z]+_/, '').slice(0, 8);
 }
 
 function costTable(heading: string, rows: [name: string, sum: Sum & { isOnPlan?: boolean }][]): Html | '' {
@@ -94,7 +67,7 @@ const HEIGHT = 72;
 const WIDTH = 640;
 
 /** A bar for each day of the month, each with what it is in words, for who cannot see it. */
-export function monthBars({ month, days, total }: MonthCost): Html {
+function monthBars({ month, days, total }: MonthCost): Html {
   const [year = 0, of = 0] = month.split('-').map(Number);
   const bars = Array.from({ length: new Date(Date.UTC(year, of, 0)).getUTCDate() }, (_, at) => {
     const day = `${month}-${String(at + 1).padStart(2, '0')}`;

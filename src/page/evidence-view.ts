@@ -10,11 +10,12 @@ import { dayOf } from '../base/time.ts';
 import { sayOp } from '../memory/memory-types.ts';
 import { type ExplainedEntry, type ExplainedLine, explainEntries, historyOf, restingOn } from '../memory/rests.ts';
 import { openTranscript, sessionNamed } from '../memory/session-rows.ts';
+import { withoutMark } from '../memory/text/topic.ts';
 import type { Message } from '../transcript/messages.ts';
 import type { Session } from '../transcript/session.ts';
 import { saySession } from '../worker/session-names.ts';
 import { inlineMarkdown } from './markdown-html.ts';
-import { type At, form, type Html, hrefWith, type Place, shortEntry, topicHref, when } from './page-shell.ts';
+import { type At, form, type Html, type Place, topicHref, when } from './page-shell.ts';
 
 const BEFORE = 2;
 const AFTER = 1;
@@ -28,7 +29,13 @@ export const SPEAKERS: Record<string, string> = {
   subagent: 'a subagent',
   harness: 'the program',
 };
-export async function evidenceOfLine(at: At, memory: Place, line: ExplainedLine): Promise<Html> {
+
+/** `href`: where the line stands alone, with the conversation around each quote. */
+export async function evidenceOfLine(
+  at: At,
+  memory: Place,
+  { line, href }: { line: ExplainedLine; href: string },
+): Promise<Html[]> {
   const { isPersons, program, authors, entries, text } = line;
   const parts: Html[] = [];
   if (authors.length > 0)
@@ -36,8 +43,10 @@ export async function evidenceOfLine(at: At, memory: Place, line: ExplainedLine)
   if (program) parts.push(html`<p class="meta">Written by a program, not by you.</p>`);
   else if (isPersons && authors.length === 0)
     parts.push(html`<p class="meta">Written by a person, or by the main agent.</p>`);
-  for (const entry of entries.slice(0, MOST_ENTRIES)) parts.push(await entryItem(at, memory, { entry, said: text }));
-  return html`<section class="evidence" aria-label="What it rests on">${parts}</section>`;
+  for (const entry of entries.slice(0, MOST_ENTRIES))
+    parts.push(await entryItem(at, memory, { entry, said: withoutMark(text), href }));
+  if (entries.length > MOST_ENTRIES) parts.push(html`<p class="meta">and ${entries.length - MOST_ENTRIES} more</p>`);
+  return parts;
 }
 
 export async function entryBody(at: At, memory: Place, id: string): Promise<Html> {
@@ -50,27 +59,33 @@ export async function entryBody(at: At, memory: Place, id: string): Promise<Html
   const state = entry.state === 'gone' ? entry.reason : entry.state;
   return html`<header class="title"><div><p class="meta"><span class="dot ${entry.type}"></span>${entry.type} · ${state}</p><h1 class="statement">${inlineMarkdown(entry.text)}</h1></div>
 <div class="actions">${isForgotten ? '' : form(at, { action: '/do/forget', fields: { memory: memory.id, target: id } }, html`<button class="danger">Forget</button>`)}</div></header>
-${await entryItem(at, memory, { entry, said: entry.text })}
+${await entryItem(at, memory, { entry, said: entry.text, href: null })}
 ${lines.length > 0 ? html`<h2>Lines that rest on it</h2><ul class="plain list">${lines.map(({ path, id: line, text }) => html`<li><a class="row" href="${topicHref(memory, path, line)}">${inlineMarkdown(text)}</a><p class="meta said">${path}</p></li>`)}</ul>` : ''}`;
 }
 
-/** `said`: what is told above it already. */
-async function entryItem(at: At, memory: Place, of: { entry: ExplainedEntry; said: string }): Promise<Html> {
-  const { id, text, evidence, by, session, at: saidAt, state, reason, strength, type } = of.entry;
+interface ShownEntry {
+  entry: ExplainedEntry;
+  /** What is told above it already. */
+  said: string;
+  /** Where it is shown whole, its session named and the conversation around it; null: here. */
+  href: string | null;
+}
+
+async function entryItem(at: At, memory: Place, { entry, said, href }: ShownEntry): Promise<Html> {
+  const { id, text, evidence, by, session, at: saidAt, state, reason, strength, type } = entry;
   const [first] = evidence;
-  const isAround = at.url.pathname.includes('/entry/') || at.url.searchParams.get('around') === id;
-  const canBeAround = session !== null && first !== undefined;
-  const quotes = canBeAround && isAround ? evidence.slice(1) : evidence;
+  const isWhole = href === null || at.url.searchParams.get('around') === id;
+  const around = first && session !== null ? { session, ...first } : undefined;
+  const quotes = around && isWhole ? evidence.slice(1) : evidence;
   const became = state === 'placed' ? '' : html`, ${state === 'gone' ? reason : state}`;
-  return html`<article class="entry"><p class="meta"><a href="/memory/${memory.id}/entry/${id}">${shortEntry(id)}</a> · ${type}, ${strength}${became}</p>
-${text === of.said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
+  const place = href && `${href.replace('#', `&around=${id}#`)}`;
+  return html`<article class="entry">${text === said ? '' : html`<p>${inlineMarkdown(text)}</p>`}
 ${quotes.map(({ quote }) => quoted(quote))}
 <p class="meta">${first ? html`Said by ${SPEAKERS[by] ?? by}` : `Written by a ${by === 'assistant' ? 'program' : 'person'}`}, ${when(saidAt, at)}${
-    session ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
-  }${canBeAround && !isAround ? html` · <a class="swap" href="${hrefWith(at.url, { around: id })}">In the conversation</a>` : ''}</p>
-${canBeAround && isAround ? await surroundings(at, memory, { session, ...first }) : ''}
-${await nightsOf(at, memory, id)}
-</article>`;
+    session && isWhole ? html`, in <span class="said">${await saySession(at.app, session)}</span>` : ''
+  }${around && !isWhole ? html` · <a class="swap" href="${place}">In the conversation</a>` : ''}${became || strength === 'implied' ? html` · ${type}, ${strength}${became}` : ''}</p>
+${around && isWhole ? await surroundings(at, memory, around) : ''}
+${isWhole ? await nightsOf(at, memory, id) : ''}</article>`;
 }
 
 export function quoted(quote: string): Html {
@@ -92,7 +107,7 @@ async function nightsOf({ app: { db }, config }: At, memory: Place, entry: strin
     const day = row && dayOf(new Date(row.at), config.zone);
     for (const { kind, topic, reason } of operations.filter(({ entries }) => entries.includes(entry)))
       told.push(
-        html`<p class="night meta"><span class="tag op-${kind}">${sayOp(kind)}</span> <a href="/nights/${memory.id}/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
+        html`<p class="night meta"><span class="tag op-${kind}">${sayOp(kind)}</span> <a href="/changes/${job}">night of ${day}</a>${topic ? html` → <span class="said">${topic}</span>` : ''}: <span class="said">${reason}</span></p>`,
       );
   }
   return told;

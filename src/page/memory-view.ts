@@ -1,31 +1,39 @@
-// Memory: the projects and scopes, the topics of one by type, its archive, and its logs by day. A topic is topic-view.ts's, what a
-// line or an entry rests on evidence-view.ts's.
+// Memory: what is known of one project. First what is in no topic yet, then the topics with their lines in sight, by type, each line
+// with what it rests on in place; beside them the archive. One topic alone is topic-view.ts's, what a line or an entry rests on
+// evidence-view.ts's.
 
 import { html } from 'hono/html';
+import { isDirectory } from '../base/files/directories.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { formatIn, isDay, timeOf } from '../base/time.ts';
 import { lookInto } from '../memory/commit.ts';
-import { entriesAmong } from '../memory/entries.ts';
+import { entriesThatWait } from '../memory/log-history.ts';
 import { MEMORY_TYPES } from '../memory/memory-types.ts';
-import { logDay, logPath, parseLog } from '../memory/text/daily-log.ts';
-import { isArchivePath } from '../memory/text/topic.ts';
-import { entryBody } from './evidence-view.ts';
+import { isCheckedIn } from '../memory/paths.ts';
+import { conflictedIn } from '../memory/recall/recall-source.ts';
+import { isArchivePath, locateLines } from '../memory/text/topic.ts';
+import { entryBody, SPEAKERS } from './evidence-view.ts';
 import { inlineMarkdown } from './markdown-html.ts';
 import {
   type At,
   empty,
   type Html,
   hereLink,
+  hrefWith,
   type Place,
   paged,
+  switcher,
   thePlace,
   topicHref,
   type View,
   when,
 } from './page-shell.ts';
-import { topicBody } from './topic-view.ts';
+import { doubtsAbout, keysOf, lineItems, readTopic, topicBody } from './topic-view.ts';
 
-const SIZE = 50;
+/** So many topics stand on a page, with so many lines together, and each with at least so many. */
+const TOPICS = 12;
+const LINES = 120;
+const LEAST = 6;
+const MOST_NEW = 20;
 const TYPES: Record<string, string> = {
   user: 'About you',
   feedback: 'How to work',
@@ -34,40 +42,32 @@ const TYPES: Record<string, string> = {
   other: 'Other',
 };
 
-type Body = (at: At, memory: Place, name: string) => Promise<Html>;
-
-const TABS: Record<string, { body: Body; of: string }> = {
-  topics: { body: topics, of: 'topics' },
-  topic: { body: topicBody, of: 'topics' },
-  logs: { body: logs, of: 'logs' },
-  entry: { body: entryBody, of: 'logs' },
-  archive: { body: archive, of: 'archive' },
+const PARTS: Record<string, (at: At, memory: Place, name: string) => Promise<Html>> = {
+  topic: topicBody,
+  entry: entryBody,
+  archive,
 };
 
-export async function memoryView(at: At, [id, what = 'topics', ...rest]: string[]): Promise<View> {
-  const [first] = at.places;
-  if (!first) {
-    const text = html`When a session ends it is learned from; <code>nocturne remember "…"</code> keeps something now.`;
-    return { title: 'Memory', part: 'memory', body: html`<h1>Memory</h1>${empty('No memory yet', text)}` };
+export async function memoryView(at: At, [id, what = '', ...rest]: string[]): Promise<View> {
+  const memory = id === undefined ? at.places[0] : thePlace(at.places, id);
+  if (!memory) {
+    const text = html`When a session ends it is learned from, and what was learned is here. <code>nocturne setup</code> connects your agents; <code>nocturne remember "…"</code> keeps something now.`;
+    return {
+      title: 'Memory',
+      part: 'memory',
+      body: html`<h1>Memory</h1>${empty('Nothing is remembered yet', text)}`,
+    };
   }
-  const memory = id === undefined ? first : thePlace(at.places, id);
-  const tab = (Object.hasOwn(TABS, what) && TABS[what]) || { body: topics, of: 'topics' };
+  const part = Object.hasOwn(PARTS, what) ? PARTS[what] : undefined;
   const name = rest.join('/');
-  const body = await tab.body(at, memory, name);
+  const body = part ? await part(at, memory, name) : await topics(at, memory);
+  const to = switcher(at, memory, { href: (place) => `/memory/${place?.id}` });
   return {
     title: what === 'topic' ? name.replace(/\.md$/, '') : memory.title,
     part: 'memory',
-    body: html`<div class="split">${side(at, memory, tab.of)}<div>${body}</div></div>`,
+    body: html`${part ? html`<p class="meta"><a href="/memory/${memory.id}">Memory of <span class="said">${memory.title}</span></a></p>` : html`<div class="bar"><h1>What it knows</h1>${to}</div>`}
+${body}`,
   };
-}
-
-function side({ places }: At, memory: Place, tab: string): Html {
-  const base = `/memory/${memory.id}`;
-  const tabs = html`<ul class="plain"><li>${hereLink(base, tab === 'topics', 'Topics')}</li><li>${hereLink(`${base}/logs`, tab === 'logs', 'Logs')}</li><li>${hereLink(`${base}/archive`, tab === 'archive', 'Archive')}</li></ul>`;
-  return html`<nav class="side" aria-label="Memories"><ul class="plain">${places.map(
-    (each) =>
-      html`<li>${hereLink(`/memory/${each.id}`, each === memory, html`<span class="said">${each.title}</span>`)}${each === memory ? tabs : ''}</li>`,
-  )}</ul></nav>`;
 }
 
 interface Card {
@@ -94,79 +94,86 @@ async function cardsOf({ app }: At, memory: string): Promise<Card[]> {
   });
 }
 
-function cardItem(at: At, memory: Place, { path, name, description, lines, pinned, updatedAt }: Card): Html {
-  return html`<li><a class="row" href="${topicHref(memory, path)}"><strong class="said">${name}</strong>${pinned ? html` <span class="tag">pinned</span>` : ''}<span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}${isArchivePath(path) ? '' : html` · ${when(updatedAt, at)}`}</p></li>`;
-}
-
 async function topics(at: At, memory: Place): Promise<Html> {
   const { url } = at;
-  const all = (await cardsOf(at, memory.id)).filter(({ path }) => !isArchivePath(path));
-  const asked = url.searchParams.get('type');
-  const shown = asked === null ? all : all.filter(({ type }) => type === asked);
-  const { items, others } = paged(url, shown, SIZE);
-  const slice = Map.groupBy(items, ({ type }) => type);
-  const kinds = [...MEMORY_TYPES, 'other'].map((type) => ({
-    type,
-    count: all.filter((each) => each.type === type).length,
-  }));
   const { id, title, name } = memory;
-  return html`<h1 class="said">${title}</h1>
-<p class="dim">${name === title ? '' : html`<span class="said">${name}</span> · `}${sayCount(all.length, 'topic')}, ${sayCount(
-    all.reduce((sum, { lines }) => sum + lines, 0),
-    'line',
-  )}</p>
-<nav class="tabs" aria-label="Types">${hereLink(`/memory/${id}`, asked === null, 'All')}${kinds
-    .filter(({ count }) => count > 0)
-    .map(({ type, count }) =>
-      hereLink(`/memory/${id}?type=${type}`, asked === type, html`${TYPES[type]} <span class="tag">${count}</span>`),
-    )}</nav>
-${slice.size === 0 ? empty('No topics yet', 'A dream sorts what was learned into topics, at night.') : ''}
-${kinds.map(({ type }) => {
-  const list = slice.get(type);
-  return list
-    ? html`<section><h2><span class="dot ${type}"></span>${TYPES[type]}</h2><ul class="plain list">${list.map((card) => cardItem(at, memory, card))}</ul></section>`
-    : '';
-})}
+  const cards = await cardsOf(at, id);
+  const all = cards.filter(({ path }) => !isArchivePath(path));
+  const asked = url.searchParams.get('type');
+  const kinds = [...MEMORY_TYPES, 'other'].map((type) => ({ type, of: all.filter((each) => each.type === type) }));
+  const { items, others } = paged(
+    url,
+    kinds.flatMap(({ type, of }) => (asked === null || asked === type ? of : [])),
+    TOPICS,
+  );
+  const sections = await topicSections(at, memory, items);
+  const lines = all.reduce((sum, each) => sum + each.lines, 0);
+  const archived = cards.length - all.length;
+  const tab = (type: string | null, text: unknown) =>
+    hereLink(hrefWith(url, { type, page: null }), asked === type, text);
+  return html`<p class="dim">${name.endsWith(`/${title}`) ? html`in <span class="said">${name.slice(0, -1 - title.length)}</span> · ` : ''}${sayCount(all.length, 'topic')}, ${sayCount(lines, 'line')}${archived > 0 ? html` · <a href="/memory/${id}/archive">Archive</a>` : ''} · <a href="/next?memory=${id}">What a session is told</a></p>
+${conflictsIn(memory)}
+${await freshSection(at, memory)}
+${all.length === 0 ? empty('No topics yet', html`At night what was learned is sorted into topics; <code>nocturne dream</code> does it now.`) : ''}
+${kinds.filter(({ of }) => of.length > 0).length > 1 ? html`<nav class="tabs" aria-label="Types">${tab(null, 'All')}${kinds.map(({ type, of }) => (of.length > 0 ? tab(type, html`${TYPES[type]} <span class="tag">${of.length}</span>`) : ''))}</nav>` : ''}
+${sections}
 ${others}`;
+}
+
+/** Topics with as many of their lines as there is room for. */
+async function topicSections(at: At, memory: Place, cards: readonly Card[]): Promise<Html[]> {
+  const each = Math.max(LEAST, Math.floor(LINES / Math.max(1, cards.length)));
+  const read = [];
+  for (const card of cards) {
+    const raw = (await readTopic(at, memory, card.path)) ?? '';
+    const all = locateLines(raw);
+    const keys = keysOf(all);
+    const lines = all.slice(0, each).map((line, index) => ({ ...line, key: keys[index] ?? line.id, index }));
+    read.push({ card, raw, lines, more: all.length - lines.length });
+  }
+  const doubts = await doubtsAbout(
+    at,
+    memory,
+    read.flatMap(({ lines }) => lines),
+  );
+  const sections: Html[] = [];
+  for (const [n, { card, raw, lines, more }] of read.entries()) {
+    const { path, name, type, description, pinned, updatedAt } = card;
+    const href = topicHref(memory, path);
+    const items = await lineItems(at, memory, { path, raw, lines, prefix: `${n}-` }, doubts);
+    sections.push(
+      html`<section class="topic"><h2><span class="dot ${type}"></span><a class="row said" href="${href}">${name}</a> <small>${TYPES[type]} · ${when(updatedAt, at)}${pinned ? ' · pinned' : ''}</small></h2>${description === lines[0]?.text ? '' : html`<p class="meta said" dir="auto">${description.slice(0, 240)}</p>`}<ol class="plain">${items}</ol>${more > 0 ? html`<p class="meta"><a href="${href}">${sayCount(more, 'more line')}</a></p>` : ''}</section>`,
+    );
+  }
+  return sections;
+}
+
+/** What no night has sorted yet, the newest first. */
+async function freshSection({ app, url }: At, { id, row }: Place): Promise<Html | ''> {
+  if (url.searchParams.has('page') || url.searchParams.has('type')) return '';
+  const fresh = (await entriesThatWait(app.db, row)).reverse();
+  if (fresh.length === 0) return '';
+  const more = fresh.length - MOST_NEW;
+  return html`<section class="topic"><h2>New <small>${sayCount(fresh.length, 'entry')} that the next night sorts into topics</small></h2>
+<ul class="plain">${fresh
+    .slice(0, MOST_NEW)
+    .map(
+      ({ id: entry, text, evidence, by, changes }) =>
+        html`<li class="line"><details id="n-${entry}"><summary><div class="what">${inlineMarkdown(text)}</div>${by === 'human' ? '' : html` <span class="tag">said by ${SPEAKERS[by] ?? by}</span>`}</summary><div class="evidence">${changes ? html`<p>Instead of: <span class="said">${changes}</span></p>` : ''}${evidence.map(({ quote }) => html`<blockquote class="quote"><q class="said" dir="auto">${quote}</q></blockquote>`)}<p class="meta"><a href="/memory/${id}/entry/${entry}">Where it was said</a></p></div></details></li>`,
+    )}</ul>${more > 0 ? html`<p class="meta"><a href="/changes?memory=${id}">${sayCount(more, 'more entry')}</a></p>` : ''}</section>`;
+}
+
+/** Of a memory that a repository carries: what git left in conflict, which is neither read nor told. */
+function conflictsIn({ row: { dir } }: Place): Html | '' {
+  const paths = dir !== null && isDirectory(dir) && isCheckedIn(dir) ? conflictedIn(dir) : [];
+  if (paths.length === 0) return '';
+  return html`<p class="problem">git left conflict markers in <span class="said">${paths.join(', ')}</span>: no session is told of it until they are resolved in the file.</p>`;
 }
 
 async function archive(at: At, memory: Place): Promise<Html> {
   const all = (await cardsOf(at, memory.id)).filter(({ path }) => isArchivePath(path));
-  const { items, others } = paged(at.url, all, SIZE);
-  return html`<h1>Archive</h1><p class="dim">What dreams archived. Agents are not told of it; search finds it; it comes back when it is used.</p>
-${all.length === 0 ? empty('The archive is empty', 'Lines that were not used for long, or whose date has passed, come here.') : ''}
-<ul class="plain list">${items.map((card) => cardItem(at, memory, card))}</ul>${others}`;
-}
-
-async function logs(at: At, { id, row }: Place, asked: string): Promise<Html> {
-  const { app, config } = at;
-  await lookInto(app.memories, { memory: id, paths: 'all' });
-  const paths = await app.db.all<{ path: string }>(
-    "select path from file where memory = ? and path >= 'logs/' and path < 'logs0'",
-    id,
-  );
-  const days = paths.flatMap(({ path }) => logDay(path) ?? []).sort();
-  const day = isDay(asked) ? asked : days.at(-1);
-  if (day === undefined)
-    return html`<h1>Logs</h1>${empty('No log yet', 'Each day on which something was learned has one.')}`;
-  const all = parseLog((await app.files(row).read({ path: logPath(day) }))?.text ?? '', day);
-  const known = await entriesAmong(app.db, id, { column: 'id', of: all.map((item) => item.id) });
-  const states = new Map(known.map((entry) => [`${entry.id} ${entry.text}`, entry.state]));
-  const { items, others } = paged(at.url, all, SIZE);
-  return html`<h1>Logs <small>${formatIn(`${day}T12:00:00Z`, 'UTC', 'EEEE d MMMM yyyy')}</small></h1>
-${daysBeside({ id, day, days })}
-${all.length === 0 ? html`<p class="dim">Nothing was learned on this day.</p>` : ''}
-<ul class="plain list">${items.map((item) => {
-    const said = item.kind === 'own' ? html`${timeOf(item.at, config.zone)} · ` : '';
-    const state = states.get(`${item.id} ${item.text}`) ?? 'new';
-    return html`<li><a class="row" href="/memory/${id}/entry/${item.id}">${inlineMarkdown(item.text)}</a><p class="meta"><span class="dot ${item.type}"></span>${item.type} · ${said}${state}</p></li>`;
-  })}</ul>${others}`;
-}
-
-/** The days with a log before and after a day. */
-function daysBeside({ id, day, days }: { id: string; day: string; days: string[] }): Html {
-  const [before, after] = [days.findLast((each) => each < day), days.find((each) => each > day)];
-  const link = (to: string | undefined, text: string) =>
-    to ? html`<a class="button" href="/memory/${id}/logs/${to}">${text} (${to})</a>` : '';
-  return html`<nav class="pager" aria-label="Days with a log">${link(after, 'Newer')}${link(before, 'Older')}</nav>`;
+  const { items, others } = paged(at.url, all, LINES / 2);
+  return html`<h1>Archive</h1><p class="dim">Lines that were not used for long, or whose date has passed. Agents are not told of it; search finds it; it comes back when it is used.</p>
+${all.length === 0 ? empty('The archive is empty', 'Nothing was put away yet.') : ''}
+<ul class="plain list">${items.map(({ path, name, description, lines }) => html`<li><a class="row" href="${topicHref(memory, path)}"><strong class="said">${name}</strong><span class="said description dim">${description.slice(0, 240)}</span></a><p class="meta">${sayCount(lines, 'line')}</p></li>`)}</ul>${others}`;
 }

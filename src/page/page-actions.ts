@@ -6,11 +6,11 @@ import { AppError, describeError, isAppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { isTopicPath, shownTopic, withLine, withTopic } from '../memory/text/topic.ts';
-import { endPause, pausesOf } from '../queue/pauses.ts';
 import { retry } from '../queue/waiting-work.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
+import { pauseHere, resumeHere, setHere } from './health-section.ts';
 import { type At, type Place, thePlace, type View } from './page-shell.ts';
 import { lineConflict, readTopic, topicConflict } from './topic-view.ts';
 import { type Flash, keepFlash } from './visits.ts';
@@ -35,7 +35,7 @@ const ACTIONS: Record<string, (asked: Asked) => Promise<Done>> = {
 };
 
 /** What concerns no memory alone. */
-const EVERYWHERE: Record<string, (at: At) => Promise<Flash>> = {
+const EVERYWHERE: Record<string, (at: At, fields: URLSearchParams) => Promise<Flash>> = {
   async seen({ visit, app }) {
     visit.since = app.clock.now().toISOString();
     await noteLook(app);
@@ -50,11 +50,9 @@ const EVERYWHERE: Record<string, (at: At) => Promise<Flash>> = {
     );
     return { text: count === 0 ? 'Nothing failed.' : `${sayCount(count, 'job')} for the next worker.` };
   },
-  async resume({ app: { db, clock } }) {
-    const now = clock.now();
-    for (const { project } of await pausesOf(db, now)) await endPause(db, project, now);
-    return { text: 'nocturne works again.' };
-  },
+  pause: async (at, fields) => ({ text: await pauseHere(at, (name) => fields.get(name) ?? '') }),
+  resume: async (at, fields) => ({ text: await resumeHere(at, fields.get('project')) }),
+  set: async (at, fields) => ({ text: await setHere(at, (name) => fields.get(name) ?? '') }),
 };
 
 export async function act(at: At, { name, fields }: { name: string; fields: URLSearchParams }): Promise<string | View> {
@@ -64,7 +62,7 @@ export async function act(at: At, { name, fields }: { name: string; fields: URLS
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   let done: Done;
   try {
-    if (everywhere) done = await everywhere(at);
+    if (everywhere) done = await everywhere(at, fields);
     else if (action) done = await action({ at, memory: thePlace(at.places, field('memory')), field });
     else throw new AppError('bad-input', 'There is no such action.');
   } catch (error) {

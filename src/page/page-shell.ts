@@ -31,19 +31,26 @@ export interface At {
 export interface View {
   title: string;
   /** The part of the way that it is of. */
-  part: (typeof PARTS)[number][0] | 'none';
+  part: (typeof PARTS)[number][0] | 'search' | 'none';
   body: unknown;
   status?: number;
 }
 
 const PARTS = [
-  ['home', '/', 'Home'],
-  ['memory', '/memory', 'Memory'],
-  ['nights', '/nights', 'Nights'],
-  ['review', '/review', 'Review'],
-  ['search', '/search', 'Search'],
-  ['cost', '/cost', 'Cost'],
+  ['memory', '/', 'Memory'],
+  ['next', '/next', 'Next'],
+  ['changes', '/changes', 'Changes'],
+  ['cost', '/cost', 'Cost and health'],
 ] as const;
+
+const KEYS: [keys: string[], what: string][] = [
+  [['/', 'Ctrl+K'], 'search'],
+  [['Ctrl+Enter'], 'save what you write'],
+  [['j', 'k'], 'next and previous change that waits'],
+  [['a', 'r', 'e'], 'accept it, reject it, edit it'],
+  [['?'], 'these keys'],
+  [['Esc'], 'close'],
+];
 
 const MOON = html`<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z"/>`;
 
@@ -54,7 +61,9 @@ export function shell({ title, part, body }: View, at: At, waiting: number): Htm
   const flash = at.visit.flashes.get(at.url.searchParams.get('said') ?? '');
   const link = ([name, href, text]: (typeof PARTS)[number]) =>
     html`<a href="${href}" ${name === part ? html`aria-current="page"` : ''}>${text}${
-      name === 'review' && waiting > 0 ? html` <span class="tag count">${waiting}</span>` : ''
+      name === 'changes' && waiting > 0
+        ? html` <span class="tag count" title="${waiting} wait for your answer">${waiting}</span>`
+        : ''
     }</a>`;
   return html`<!doctype html>
 <html lang="en">
@@ -64,10 +73,15 @@ ${head(title)}
 <header class="top">
 <a class="brand" href="/"><svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">${MOON}</svg>nocturne</a>
 <nav aria-label="Views">${PARTS.map(link)}</nav>
+<form action="/search" role="search" class="search"><label for="q" class="hidden">Search all memories</label><input id="q" type="search" name="q" value="${part === 'search' ? at.url.searchParams.get('q') : ''}" placeholder="Search" autocomplete="off" spellcheck="false" dir="auto"></form>
+<button type="button" id="show-keys" class="quiet" aria-label="Keys">?</button>
 </header>
 <main id="main" tabindex="-1">
 ${body}
 </main>
+<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
+<table><tbody>${KEYS.map(([keys, what]) => html`<tr><th scope="row">${keys.map((key) => html`<kbd>${key}</kbd> `)}</th><td>${what}</td></tr>`)}</tbody></table>
+<form method="dialog"><button>Close</button></form></dialog>
 <div id="said">${flash ? toast(flash, at) : ''}</div>
 <div id="live" role="status" class="live" hidden>This page changed meanwhile. <button type="button" id="reload">Show it</button></div>
 <div id="gone" role="status" class="live" hidden>nocturne does not answer: what you see may be old. <code>nocturne open</code> opens it again.</div>
@@ -206,10 +220,10 @@ export function askedOf({ places, url }: At) {
   return { asked, isAsked: (of: { memory: string }) => known.has(of.memory) };
 }
 
-/** The way to choose one memory of several, or all of them. */
-export function memoryTabs({ places }: Pick<At, 'places'>, current: Place | undefined, path: string): Html | '' {
-  if (places.length < 2) return '';
-  return html`<nav class="tabs" aria-label="Memories">${hereLink(path, !current, 'All')}${places.map((each) =>
-    hereLink(`${path}?memory=${each.id}`, each === current, html`<span class="said">${each.title}</span>`),
-  )}</nav>`;
+/** The way to another memory; `all`: what none of them alone is called, where that can be asked for. */
+export function switcher(at: At, current: Place | undefined, of: { href(place?: Place): string; all?: string }): Html {
+  const { href, all = '' } = of;
+  const link = (place?: Place) =>
+    html`<li><a href="${href(place)}" ${place === current ? html`aria-current="true"` : ''}><span class="said">${place?.title ?? all}</span></a></li>`;
+  return html`<details class="switch" id="switch"><summary class="button"><span class="hidden">Memory: </span><span class="said">${current?.title ?? all}</span></summary><ul class="plain card">${all && link()}${at.places.map(link)}</ul></details>`;
 }

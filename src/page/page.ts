@@ -9,24 +9,28 @@ import { packagePath, readTextNow } from '../base/files/files.ts';
 import type { Pages, ServeOptions } from '../server/serve.ts';
 import type { App } from '../worker/compose.ts';
 import { knownMemories, lookedAt, noteLook } from '../worker/overview.ts';
+import { changesView } from './changes-view.ts';
 import { costView } from './cost-view.ts';
-import { homeView } from './home-view.ts';
 import { LiveChanges } from './live-changes.ts';
 import { memoryView } from './memory-view.ts';
-import { nightsView } from './nights-view.ts';
+import { nextView } from './next-view.ts';
 import { act } from './page-actions.ts';
 import { type At, enterPage, type Html, type Place, shell, type View } from './page-shell.ts';
-import { reviewView } from './review-view.ts';
 import { searchView } from './search-view.ts';
 import { isToken, noteEnded, noteServed, takeTicket, type Visit, Visits } from './visits.ts';
 
 const VIEWS: Record<string, (at: At, path: string[]) => Promise<View>> = {
-  '': homeView,
+  '': (at) => memoryView(at, []),
   memory: memoryView,
-  nights: nightsView,
-  review: reviewView,
+  next: nextView,
+  changes: changesView,
   search: searchView,
   cost: costView,
+};
+/** Where one is led from addresses of before. */
+const FORMER: Record<string, (path: string[]) => string> = {
+  nights: ([, job]) => `/changes${job ? `/${encodeURIComponent(job)}` : ''}`,
+  review: () => '/changes',
 };
 const OTHERS = ['assets', 'enter', 'leave', 'live', 'do'];
 
@@ -75,7 +79,7 @@ class Page implements Pages {
   async answer(request: Request): Promise<Response | null> {
     const path = pathOf(request);
     const [part = ''] = path ?? [];
-    const isOurs = Object.hasOwn(VIEWS, part) || OTHERS.includes(part);
+    const isOurs = [VIEWS, FORMER].some((of) => Object.hasOwn(of, part)) || OTHERS.includes(part);
     if (!path || !isOurs || (part === '' && path.length > 1)) return null;
     const visit = this.#visits.of(request);
     try {
@@ -84,7 +88,7 @@ class Page implements Pages {
       if (!isAppError(error) || !visit) throw error;
       const isAway = error.code === 'bad-input';
       const title = isAway ? 'That is not here' : 'That did not work';
-      const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/memory">What is remembered</a> · <a href="/search">Search</a> · <a href="/">Home</a></p>`;
+      const body = html`<h1>${title}</h1><p>${describeError(error)}<br><a href="/">What is remembered</a> · <a href="/changes">Changes</a></p>`;
       // A database that cannot be asked has no mark.
       const mark = await this.#live.mark().catch(() => '');
       const at = this.#at(request, { visit, places: [], mark });
@@ -112,10 +116,13 @@ class Page implements Pages {
     const { headers } = request;
     if (part === 'live') return plain(200, await this.#live.markOfFiles());
     if (isChange) return this.#change(request, { visit, path });
+    if (Object.hasOwn(FORMER, part)) return seeOther(FORMER[part]?.(path.slice(1)) ?? '/');
+    if (part === 'memory' && path[2] === 'logs')
+      return seeOther(`/changes?memory=${encodeURIComponent(path[1] ?? '')}`);
     // What only takes forms.
     if (!Object.hasOwn(VIEWS, part)) return seeOther('/');
     // What a page reads again by itself is no look of a person.
-    if (part === '' && headers.get('sec-fetch-mode') === 'navigate') await noteLook(this.#app);
+    if (part === 'changes' && headers.get('sec-fetch-mode') === 'navigate') await noteLook(this.#app);
     const at = await this.#here(request, visit);
     return this.#show(await (VIEWS[part] as (typeof VIEWS)[string])(at, path.slice(1)), at);
   }
@@ -161,14 +168,16 @@ class Page implements Pages {
   }
 }
 
-/** The memories, each with a name by which it is told from the others. */
+/** The memories, each by the shortest tail of its name that tells it from the others. */
 async function placesOf(app: App): Promise<Place[]> {
   const known = await knownMemories(app);
-  const lastOf = (name: string) => name.slice(name.lastIndexOf('/') + 1) || name;
-  const count = Map.groupBy(known, ({ name }) => lastOf(name));
-  return known.map((each) => {
-    const { name, row } = each;
-    return { ...each, id: row.id, title: count.get(lastOf(name))?.length === 1 ? lastOf(name) : name };
+  const tails = known.map(({ name }) => name.split('/').map((_, at, parts) => parts.slice(-1 - at).join('/')));
+  const count = new Map<string, number>();
+  for (const tail of tails.flat()) count.set(tail, (count.get(tail) ?? 0) + 1);
+  return known.map((each, at) => {
+    const { id } = each.row;
+    const alone = tails[at]?.find((tail) => tail !== '' && count.get(tail) === 1);
+    return { ...each, id, title: alone ?? `${each.name} (${id.slice(-4)})` };
   });
 }
 

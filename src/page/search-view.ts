@@ -31,9 +31,8 @@ export async function searchView(at: At): Promise<View> {
     title: query === '' ? 'Search' : `${query.slice(0, 40)} – Search`,
     part: 'search',
     body: html`<h1>Search</h1>
-<form action="/search" role="search" class="search"><label for="q" class="hidden">Words to look for</label><input id="q" type="search" name="q" value="${query}" placeholder="Words, &quot;phrases&quot;" autocomplete="off" spellcheck="false" dir="auto"><button class="primary">Search</button></form>
 <div id="found" aria-live="polite">
-${query === '' ? html`<p class="dim">Facts come first, then entries and logs, of all memories.</p>` : ''}
+${query === '' ? html`<p class="dim">Type words or &quot;phrases&quot; above. Facts come first, then entries, of all memories.</p>` : ''}
 ${query !== '' && total === 0 ? empty('Nothing found', asked ?? 'Try fewer words, or only the beginning of one.') : ''}
 ${total > 0 ? html`<p class="dim">${isAtLeast ? 'more than ' : ''}${total} found${asked ? html`. ${asked}` : ''}</p><ul class="plain list">${items}</ul>${pager(at.url, { page, size: SIZE, total })}` : ''}
 </div>`,
@@ -49,7 +48,7 @@ async function hrefOf({ app }: At, { memory, path, line }: Hit): Promise<string>
   const day = logDay(path);
   if (!day) return `/memory/${memory}`;
   const entry = searchedLines(path, text).find(({ named }) => named === line)?.entry;
-  return entry ? `/memory/${memory}/entry/${entry}` : `/memory/${memory}/logs/${day}`;
+  return entry ? `/memory/${memory}/entry/${entry}` : `/changes?memory=${memory}`;
 }
 
 /** The words that were looked for stand out. */

@@ -1,20 +1,27 @@
-// One topic, line by line: each opens what it rests on, and can be changed in place or forgotten; the whole can be edited, pinned
-// and shared. What is changed is changed from what was shown, or not at all: where two wrote one line, or one topic, both are
+// One topic, line by line: each opens what it rests on and what speaks against it, and can be changed in place or forgotten; the
+// whole can be edited, pinned and shared. What is changed is changed from what was shown, or not at all: where two wrote one line, or one topic, both are
 // shown, and nothing is written before the person has looked.
 
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { explainLines } from '../memory/rests.ts';
-import type { LocatedLine } from '../memory/text/topic.ts';
+import { entriesWhere } from '../memory/entries.ts';
+import { openProposals } from '../memory/proposals.ts';
+import { newerAmong } from '../memory/recall/recall-words.ts';
+import { type ExplainedLine, explainLines } from '../memory/rests.ts';
 import {
+  foundOn,
   isTopicFile,
   isTopicPath,
+  type LocatedLine,
   lineNumbers,
   locateLines,
+  mayBeOver,
   parseTopic,
+  seenOnceOn,
   shownLine,
   shownTopic,
+  withoutMark,
 } from '../memory/text/topic.ts';
 import { similarity } from '../rules/words.ts';
 import { evidenceOfLine } from './evidence-view.ts';
@@ -35,7 +42,7 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
   if (raw === null) throw new AppError('bad-input', 'There is no such topic any more.');
   const { name, description, type, pinned } = parseTopic(path, raw);
   const lines = locateLines(raw);
-  const asked = at.url.searchParams.get('line');
+  const asked = at.url.searchParams.get('line') ?? at.url.searchParams.get('edit');
   const keys = keysOf(lines);
   const found = keys.indexOf(asked ?? '');
   const page = found >= 0 && !at.url.searchParams.has('page') ? Math.floor(found / SIZE) + 1 : pageOf(at.url);
@@ -43,11 +50,12 @@ export async function topicBody(at: At, memory: Place, path: string): Promise<Ht
   const fields = { memory: memory.id, path };
   const isEdited = isTopic && at.url.searchParams.get('edit') === 'topic';
   const { items: shown, from, others } = paged(at.url, lines, SIZE, page);
-  const items: Html[] = [];
-  for (const [n, line] of isEdited ? [] : shown.entries()) {
-    const index = from + n;
-    items.push(await lineItem(at, memory, { path, raw, line, key: keys[index] ?? line.id, index, isTopic }));
-  }
+  const of = {
+    path,
+    raw,
+    lines: shown.map((line, n) => ({ ...line, key: keys[from + n] ?? line.id, index: from + n })),
+  };
+  const items = isEdited ? [] : await lineItems(at, memory, of, await doubtsAbout(at, memory, lines));
   return html`<header class="title"><div><p class="meta"><span class="dot ${type ?? 'other'}"></span>${type ?? 'no type'} · ${sayCount(lines.length, 'line')}${pinned ? html` · <span class="tag">pinned</span>` : ''}${isTopic ? '' : html` · <span class="tag">archive</span>`}</p><h1 class="said">${name}</h1><p class="lead dim said" dir="auto">${description}</p></div>
 ${
   isTopic && !isEdited
@@ -66,7 +74,7 @@ ${others}`
 }
 
 /** What names each line on the page: its id, and which one it is of those that say the same. */
-function keysOf(lines: readonly LocatedLine[]): string[] {
+export function keysOf(lines: readonly LocatedLine[]): string[] {
   const count = new Map<string, number>();
   return lines.map(({ id }) => {
     const n = (count.get(id) ?? 0) + 1;
@@ -75,34 +83,103 @@ function keysOf(lines: readonly LocatedLine[]): string[] {
   });
 }
 
-interface Shown {
+/** A line of a file, with what names it on the page and its place among the lines. */
+type ShownLine = LocatedLine & { key: string; index: number };
+
+interface ShownLines {
   path: string;
   raw: string;
-  line: LocatedLine;
-  key: string;
-  /** Its place among the lines. */
-  index: number;
-  isTopic: boolean;
+  lines: ShownLine[];
+  /** Where several topics stand on a page: what tells its lines' ids from those of others. */
+  prefix?: string;
 }
 
-async function lineItem(at: At, memory: Place, { path, raw, line, key, index, isTopic }: Shown): Promise<Html> {
-  const { url } = at;
-  const { id } = line;
-  const isOpen = url.searchParams.get('line') === key;
+/** What speaks against lines of a memory. */
+export interface Doubts {
+  /** By path, a space and the line's id: the proposal that would take it out or that rests on it. */
+  waits: Map<string, string>;
+  /** Entries that say they change it, and are in no topic yet. */
+  newer(text: string): { id: string; text: string }[];
+}
+
+/** `lines`: all among which a newer entry may find the one that it changes. */
+export async function doubtsAbout({ app: { db } }: At, { id }: Place, lines: LocatedLine[]): Promise<Doubts> {
+  const waits = new Map<string, string>();
+  for (const proposal of await openProposals(db, id))
+    for (const { path, lines } of proposal.files) for (const line of lines) waits.set(`${path} ${line}`, proposal.id);
+  const fresh = await entriesWhere(db, id, "and state = 'new' and changes is not null");
+  return {
+    waits,
+    newer: newerAmong(
+      lines.map(({ text }) => text),
+      fresh,
+    ),
+  };
+}
+
+/** Lines as a page shows them, each with what it rests on in place. */
+export async function lineItems(at: At, memory: Place, of: ShownLines, doubts: Doubts): Promise<Html[]> {
+  const { path, lines } = of;
+  const among = new Set(lines.map(({ id }) => id));
+  const explained = lines.length > 0 ? await explainLines(at.app.db, { memory: memory.id, path, among }) : [];
+  const byId = new Map(explained.map((each) => [each.id, each]));
+  const numbers = lineNumbers(of.raw);
+  return Promise.all(
+    lines.map((line) => {
+      const number = numbers[line.index]?.first;
+      return lineItem(at, memory, { ...of, line, number, doubts, explained: byId.get(line.id) });
+    }),
+  );
+}
+
+interface LineOf extends ShownLines {
+  line: ShownLine;
+  /** Where it stands in the file, from 1. */
+  number: number | undefined;
+  doubts: Doubts;
+  explained: ExplainedLine | undefined;
+}
+
+async function lineItem(at: At, memory: Place, of: LineOf): Promise<Html> {
+  const { path, raw, line, number, doubts, explained, prefix = '' } = of;
+  const { id, key, index, text } = line;
+  const { searchParams } = at.url;
   const shown = shownLine(raw, line);
-  if (isTopic && url.searchParams.get('edit') === key)
+  const isTopic = isTopicPath(path);
+  if (isTopic && prefix === '' && searchParams.get('edit') === key)
     return html`<li id="l-${key}" class="line open">${editForm(at, memory, { path, line: id, key, index, shown })}</li>`;
-  const body = line.kind === 'fence' || shown.includes('\n') ? markdown(shown) : inlineMarkdown(line.text);
-  const open = hrefWith(url, { line: isOpen ? null : key, edit: null, around: null });
-  const of = html`<span class="hidden">: ${line.text.slice(0, 60)}</span>`;
-  const fields = { memory: memory.id, target: `${path}:${lineNumbers(raw)[index]?.first}`, said: line.text };
-  const [explained] = isOpen ? await explainLines(at.app.db, { memory: memory.id, path, line: id }) : [];
-  return html`<li id="l-${key}" class="line ${isOpen ? 'open' : ''}"><div class="what">${body}</div>
-<div class="actions"><a class="button quiet swap" href="${open}#l-${key}" aria-expanded="${String(isOpen)}">${isOpen ? 'Close' : 'Why'}${of}</a>${
-    isTopic
-      ? html`<a class="button quiet swap" href="${hrefWith(url, { edit: key, line: null })}#l-${key}">Edit${of}</a>${form(at, { action: '/do/forget', fields }, html`<button class="quiet danger">Forget${of}</button>`)}`
-      : ''
-  }</div>${explained ? await evidenceOfLine(at, memory, explained) : ''}</li>`;
+  const body = line.kind === 'fence' || shown.includes('\n') ? markdown(shown) : inlineMarkdown(withoutMark(text));
+  const href = topicHref(memory, path, key);
+  const proposal = doubts.waits.get(`${path} ${id}`);
+  const newer = doubts.newer(text);
+  const fields = { memory: memory.id, target: `${path}:${number}`, said: text };
+  const isOpen = prefix === '' && searchParams.get('line') === key;
+  return html`<li id="l-${prefix}${key}" class="line"><details id="d-${prefix}${key}" ${isOpen ? html`open` : ''}><summary><div class="what">${body}</div>${marksOf(text, { explained, isContested: newer.length > 0, waits: proposal !== undefined })}</summary>
+<div class="evidence">${newer.map(({ id: entry, text: said }) => html`<p class="problem">Told since, in no topic yet: <a href="/memory/${memory.id}/entry/${entry}">${inlineMarkdown(said)}</a></p>`)}${
+    proposal ? html`<p><a href="/changes#${proposal}">A change of it waits for your answer</a></p>` : ''
+  }${explained ? await evidenceOfLine(at, memory, { line: explained, href }) : ''}
+${isTopic ? html`<div class="actions"><a class="button swap" href="${href.replace('?line=', '?edit=')}">Edit</a>${form(at, { action: '/do/forget', fields }, html`<button class="danger">Forget</button>`)}</div>` : ''}</div></details></li>`;
+}
+
+interface Marked {
+  explained: ExplainedLine | undefined;
+  isContested: boolean;
+  waits: boolean;
+}
+
+/** What is uncertain about a line, or in conflict with it, in a few words. */
+function marksOf(text: string, { explained, isContested, waits }: Marked): Html[] {
+  const day = seenOnceOn(text);
+  const isGone = explained && explained.entries.length > 0 && explained.entries.every(({ isInLog }) => !isInLog);
+  const marks = [
+    ...(isContested ? [['bad', 'told otherwise since']] : []),
+    ...(isGone ? [['bad', 'its source was taken back']] : []),
+    ...(waits ? [['wait', 'a change waits']] : []),
+    ...(day === undefined ? [] : [['wait', `${foundOn(text) ? 'found by the agent' : 'seen once'}, ${day}`]]),
+    ...(mayBeOver(text) ? [['wait', 'may be over']] : []),
+    ...(explained?.program ? [['', 'written by a program']] : []),
+  ];
+  return marks.map(([kind, said]) => html` <span class="tag ${kind}">${said}</span>`);
 }
 
 interface EditedLine {

@@ -116,5 +116,28 @@ export function sayFate(fate: Disposition | undefined | null): string {
   return (fate && FATES[fate]) ?? 'nothing worth keeping';
 }
 
+/** By the kind of a job, or by how an edit ended. */
+const DID: Record<string, string> = {
+  extract: 'learned from a session',
+  dream: 'sorted what was new into topics',
+  reprocess: 'learned a session again',
+  remember: 'remembered',
+  forget: 'forgot',
+  pinned: 'pinned a topic',
+  unpinned: 'let dreams change a topic again',
+  restored: 'made a file what it was',
+  edited: 'edited a file',
+  review: 'decided in review',
+  import: 'imported an archive',
+  adopt: 'took up a memory for this checkout',
+  share: 'shared with the team',
+  snapshot: 'took in a snapshot',
+};
+
+/** What a job did, behind who did it: `remembered`. */
+export function sayDid({ kind, outcome }: { kind: string; outcome: string | null }): string {
+  return DID[outcome ?? ''] ?? DID[kind] ?? `did ${kind}`;
+}
+
 /** What a person hears of a home on another machine's disk. */
 export const NETWORK_RISK = "SQLite's locks may fail there. Set NOCTURNE_HOME to a disk of this machine.";

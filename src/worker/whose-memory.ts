@@ -11,7 +11,7 @@ import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
 
 export interface Whose {
-  /** A project by where it lies, else the directory or the name. */
+  /** A project by where it lies, a store by its name, else the directory. */
   name: string;
   /** The one repository, or directory, that its sessions ran in; null: none, or several. */
   root: string | null;
@@ -78,7 +78,7 @@ export async function whoseMemory(
   const roots = isMoved ? [gitRoot(cwd) ?? cwd] : standing.length > 0 ? standing : all;
   const root = roots.length === 1 ? (roots[0] ?? null) : null;
   if (memory.scope === 'user') return { name: 'all your projects', root, command: (what) => `${what} --scope user` };
-  const name = fromHome(root ?? memory.dir ?? memory.name, config);
+  const name = memory.scope === 'store' ? memory.name : fromHome(root ?? memory.dir ?? memory.name, config);
   if (isHere) return { name, root, command: (what) => what };
   if (root !== null && (await keeps(root)))
     return { name, root, command: (what) => `cd ${shellPath(root, config)} && ${what}` };

@@ -77,11 +77,11 @@ export async function visit(
   await page.goto(`${url}/#${await ticketTo({ app })}`);
   await page.locator('header.top').waitFor();
   const href = await page
-    .locator('.cards a.row')
+    .locator('main a[href^="/next?memory="]')
     .first()
     .getAttribute('href', { timeout: 1_000 })
     .catch(() => '');
   /** The id of the memory that stands first. */
-  const memory = href?.split('/').at(-1) ?? '';
+  const memory = href?.split('=').at(-1) ?? '';
   return { page, context, go, tab, memory, problems, asked };
 }

@@ -68,22 +68,21 @@ test.skipIf(!hasBrowser || sized({ quick: true, deep: false }))(
       }
       return found;
     };
-    for (const path of ['/', '/review', '/cost', `/search?q=${encodeURIComponent(at(0))}`, '/search?q=hacked'])
+    for (const path of ['/', '/next', '/cost', `/search?q=${encodeURIComponent(at(0))}`, '/search?q=hacked'])
       await look(path);
-    for (const night of await lookThrough('/nights', '.timeline a.card')) await look(night);
+    for (const change of new Set(await lookThrough('/changes', '.change a[href^="/changes/"]'))) await look(change);
     const shown = { topics: 0, around: 0 };
-    for (const [n, topic] of (await lookThrough(`/memory/${memory}`, '.list a.row')).entries()) {
+    for (const [n, topic] of (await lookThrough(`/memory/${memory}`, '.topic h2 a.row')).entries()) {
       if (!isOpened(n)) continue;
       await look(topic);
       shown.topics += 1;
       const [edit = ''] = await hrefs('.line a[href*="edit="]');
-      await go((await hrefs('.line a[aria-expanded]'))[0] ?? topic);
       // The line with its entry, the quote, and the conversation around it.
       for (const around of await hrefs('.entry a.swap')) await look(around);
       shown.around += await page.locator('.talk mark').count();
       if (isWhole(n)) for (const form of [edit, `${topic}?edit=topic`].filter(Boolean)) await look(form);
     }
-    const entries = await lookThrough(`/memory/${memory}/logs`, '.list a.row');
+    const entries = [...new Set(await lookThrough(`/changes?memory=${memory}`, 'a[href*="/entry/"]'))];
     for (const [n, entry] of entries.entries()) if (isWhole(n)) await look(entry);
     // What no file system or session takes as a name is not among them.
     for (const shows of Object.values(shown)) expect(shows).toBeGreaterThanOrEqual(Math.floor((count / every) * 0.6));

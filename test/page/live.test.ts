@@ -79,7 +79,7 @@ describe.skipIf(!isSeen)('in a browser', () => {
     await world.others.enterWorker();
     await append(world, 'a.md', '- What an editor saved.\n');
     await page.locator('#gone').waitFor();
-    expect(await page.locator('#workers ~ *').innerText()).toContain('None runs now');
+    expect(await page.locator('#workers ~ *').first().innerText()).toContain('None runs now');
     await context.unroute('**/live*');
     await page.locator('#workers ~ ul li').waitFor();
     await reading.locator('.what', { hasText: 'What an editor saved' }).waitFor();
@@ -122,7 +122,7 @@ test('what the page, a worker and an editor write at once is all there, and the 
   const texts: string[] = [];
   const asPage = async () => {
     while (!isOver()) {
-      const line = /id="l-(\w+)" class="line ">\s*<div class="what"><span[^>]*>page /.exec(
+      const line = /id="d-(\w+)" ><summary><div class="what"><span[^>]*>page /.exec(
         await (await fetch(topic, { headers })).text(),
       )?.[1];
       const form = await (await fetch(`${topic}?edit=${line}`, { headers })).text();

@@ -30,36 +30,114 @@ describe.skipIf(!hasBrowser)('the page', () => {
   const tabsTaken = waysTaken(['line', 'topic', 'many'] as const);
   const usual = waysTaken(['line', 'topic', 'gone', 'shared'] as const);
 
-  test('each of the seven views shows what is in the memory', async () => {
+  test('each of the views shows what is in the memory, and addresses of before lead to them', async () => {
     const { page, memory, go, problems, asked } = visitor();
-    await page.getByRole('heading', { name: /things learned/ }).waitFor();
-    expect(await page.locator('.needs').innerText()).toContain('wait for your answer');
-    expect(await page.locator('.feed').innerText()).toContain('Always use pnpm instead of npm');
+    // What is known, its lines in sight, and what they rest on in place.
+    await go('/');
+    expect(await page.locator('h1').innerText()).toBe('What it knows');
     await go(`/memory/${memory}`);
-    expect(await page.locator('main').innerText()).toContain('working-agreements');
-    await go(`/memory/${memory}/topic/${TOPIC}`);
-    await page.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Why/ }).click();
-    await page.locator('.evidence').waitFor();
-    await page.getByRole('link', { name: 'In the conversation' }).first().click();
+    const agreements = page.locator('.topic', { hasText: 'working-agreements' });
+    const line = agreements.locator('.line', { hasText: 'pnpm' });
+    expect(await line.locator('.quote').isVisible()).toBe(false);
+    await line.locator('summary').press('Enter');
+    expect(await line.locator('.quote').first().innerText()).toContain('Always use pnpm');
+    await line.getByRole('link', { name: 'In the conversation' }).first().click();
     expect(await page.locator('.talk mark').first().innerText()).toContain('Always use pnpm');
-    await go('/nights');
-    await page.locator('.timeline a').last().click();
-    expect(await page.locator('.operation').first().innerText()).toMatch(/added/);
-    expect(await page.locator('.diff').count()).toBeGreaterThan(0);
+    // What comes next, word for word.
+    await go(`/next?memory=${memory}`);
+    expect(await page.locator('.told').innerText()).toContain('Always use pnpm');
+    expect(await page.locator('dl').first().innerText()).toContain('working-agreements.md');
+    // What changed, with its lines and its cause, and what waits.
     await go('/review');
+    expect(new URL(page.url()).pathname).toBe('/changes');
     expect(await page.locator('.proposal').count()).toBe(2);
+    const night = page.locator('.change', { hasText: 'sorted what was new into topics' });
+    expect(await night.locator('.operation').first().innerText()).toMatch(/added/);
+    expect(await night.locator('.came').allInnerTexts()).toContainEqual(expect.stringContaining('pnpm'));
+    expect(await page.locator('.change', { hasText: 'Learned from' }).count()).toBe(3);
+    await night.last().getByRole('link', { name: 'Details' }).click();
+    await page.locator('.diff').first().waitFor();
+    const job = new URL(page.url()).pathname.split('/').at(-1);
+    await go(`/nights/${memory}/${job}`);
+    expect(new URL(page.url()).pathname).toBe(`/changes/${job}`);
+    await go(`/memory/${memory}/logs/2026-11-20`);
+    expect(new URL(page.url()).search).toBe(`?memory=${memory}`);
     await go(`/memory/${memory}/archive`);
     await page.getByRole('link', { name: 'project-facts' }).click();
-    expect(await page.locator('.line').innerText()).toContain('The orchard demo is due');
-    expect(await page.locator('.line').getByRole('link').allInnerTexts()).toEqual([expect.stringContaining('Why')]);
-    await go('/search');
-    await page.locator('#q').pressSequentially('pnpm');
-    await page.locator('#found .list').waitFor();
-    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    expect(await page.locator('.line .what').innerText()).toContain('The orchard demo is due');
+    await page.locator('.line summary').click();
+    expect(await page.locator('.line').getByRole('button').count()).toBe(0);
     await go('/cost');
     expect(await page.locator('.figures').innerText()).toContain('$');
     expect(problems).toEqual([]);
     expect(asked.filter((each) => !each.startsWith(world().url))).toEqual([]);
+  });
+
+  test('search is in the bar of every view, and keys lead there, show all keys, save and leave again', async () => {
+    const { page, memory, go, problems } = visitor();
+    await go('/cost');
+    await page.keyboard.press('/');
+    await page.keyboard.type('pnpm');
+    await page.locator('#found .list').waitFor();
+    expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
+    expect(await page.locator('#q').inputValue()).toBe('pnpm');
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Cost and health' }).waitFor();
+    await page.locator('main').focus();
+    await page.keyboard.press('Control+k');
+    expect(await page.evaluate('document.activeElement.id')).toBe('q');
+    await page.locator('main').focus();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('save what you write').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    // The list of memories by keys.
+    await go('/');
+    await page.locator('.switch summary').press('Enter');
+    await page.keyboard.press('Escape');
+    expect(await page.locator('.switch').getAttribute('open')).toBe(null);
+    // Of what is written nothing is lost by a search.
+    const before = await textAt(world(), TOPIC);
+    await go(`/memory/${memory}/topic/${TOPIC}`);
+    await page.locator('.line', { hasText: 'pnpm' }).locator('summary').press('Enter');
+    await page.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: 'Edit' }).press('Enter');
+    await page.locator('textarea').fill('- Always use pnpm, by keys.');
+    await page.locator('#q').pressSequentially('npm');
+    expect(await page.locator('textarea').inputValue()).toBe('- Always use pnpm, by keys.');
+    await page.locator('textarea').press('Control+Enter');
+    await page.getByText('Saved.').waitFor();
+    expect(await textAt(world(), TOPIC)).toContain('by keys');
+    await page.locator('.toast button').click();
+    await page.getByText('Taken back.').waitFor();
+    expect(await textAt(world(), TOPIC)).toBe(before);
+    expect(problems).toEqual([]);
+  });
+
+  test('pause, review and model are set as nocturne config sets them; a key is not taken', async () => {
+    const { page, go } = visitor();
+    const settings = () => readFileSync(join(world().app.config.home, 'config.json'), 'utf8');
+    await go('/cost');
+    await page.getByRole('button', { name: 'Ask me first' }).click();
+    await page.getByText('Saved: it counts').waitFor();
+    expect(JSON.parse(settings())).toMatchObject({ review: true });
+    await page.getByRole('button', { name: 'Let nights do it' }).click();
+    await page.getByText('Nights change topics by themselves.').waitFor();
+    await page.getByLabel('Model').fill('claude-haiku-5-5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.toast', { hasText: 'Saved' }).waitFor();
+    expect(JSON.parse(settings())).toMatchObject({ review: false, model: 'claude-haiku-5-5' });
+    await page.getByLabel('Model').fill(`sk-ant-api03-${'aB3'.repeat(30)}AA`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('That looks like a key.').waitFor();
+    expect(settings()).not.toContain('sk-ant');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('#settings ~ form', { hasText: 'Everything is paused' }).waitFor();
+    await go('/next');
+    await page.getByText('A session here is told nothing').waitFor();
+    await go('/cost');
+    await page.getByRole('button', { name: 'Go on' }).first().click();
+    await page.getByText('nocturne works again.').waitFor();
+    expect(await page.getByText('Everything is paused').count()).toBe(0);
   });
 
   test('a page on another port, which gets the cookie along, reads and changes nothing', async () => {
@@ -98,21 +176,18 @@ describe.skipIf(!hasBrowser)('the page', () => {
   test('every view can be used by everyone, in light and in dark: axe finds nothing serious', async () => {
     const { page, memory, go } = visitor();
     const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    await go('/nights');
-    const night = (await page.locator('.timeline a').last().getAttribute('href')) as string;
+    await go('/changes');
+    const night = (await page.getByRole('link', { name: 'Details' }).last().getAttribute('href')) as string;
     const topic = `/memory/${memory}/topic/working-agreements.md`;
-    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/memory/${memory}/logs`, night, '/review'];
+    const paths = ['/', `/memory/${memory}`, topic, `${topic}?edit=topic`, `/next?prompt=pnpm`, night, '/changes'];
     const found: string[] = [];
     paths.push('/search?q=pnpm', '/search?q=nowhere', '/cost', '/memory/none');
     // The quick size looks at one, by the seed.
     const isMeant = sized({ quick: (at: number) => (at + SEED) % 11 === 0, deep: () => true });
     for (const path of paths.filter((_, at) => isMeant(at))) {
       await go(path);
-      const why = page.getByRole('link', { name: /^Why/ }).first();
-      if (await why.count()) {
-        await why.click();
-        await page.locator('.evidence').waitFor();
-      }
+      const why = page.locator('.line summary').first();
+      if (await why.count()) await why.click();
       // The page itself lets no script in that it did not send.
       await page.evaluate(source);
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -138,8 +213,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
     const { page, memory, go } = visitor();
     await page.setViewportSize(PICTURE);
     await go(`/memory/${memory}/topic/${TOPIC}`);
-    await page.getByRole('link', { name: /^Why/ }).first().click();
-    await page.getByRole('link', { name: 'In the conversation' }).click();
+    await page.locator('.line summary').first().click();
+    await page.getByRole('link', { name: 'In the conversation' }).first().click();
     await page.locator('.talk').waitFor();
     await page.locator('main').focus();
     const isKept = process.env.PICTURES === 'keep';
@@ -167,7 +242,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const before = await file();
       await go(`/memory/${memory}/topic/${TOPIC}`);
       const line = page.locator('.line', { hasText: 'pnpm' });
-      await line.getByRole('link', { name: /^Edit/ }).click();
+      await line.locator('summary').click();
+      await line.getByRole('link', { name: 'Edit' }).click();
       await page.locator('textarea').fill('- Always use **pnpm** here.');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.locator('.toast').waitFor();
@@ -181,7 +257,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await page.locator('.toast button').click();
       await page.getByText('Taken back.').waitFor();
       expect(await file()).toBe(before);
-      await line.getByRole('button', { name: /^Forget/ }).click();
+      await line.locator('summary').click();
+      await line.getByRole('button', { name: 'Forget' }).click();
       await page.getByText('Forgotten: 1 line').waitFor();
       expect(await file()).not.toContain('pnpm');
       const entries: { state: string; reason?: string | null }[] = await rows('entries');
@@ -227,9 +304,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
     },
   );
 
-  test('a proposal is accepted and another rejected by keys, and a night is undone', async () => {
+  test('a proposal is accepted and another rejected by keys, and a night is undone from the list of changes', async () => {
     const { page, memory, go } = visitor();
-    await go('/review');
+    await go('/changes');
     const texts = await page.locator('.proposal .statement').allInnerTexts();
     await page.keyboard.press('j');
     await page.keyboard.press('k');
@@ -240,12 +317,14 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.locator('.proposal').count()).toBe(0);
     await go(`/search?q=${encodeURIComponent(`"${texts[0]}"`)}`);
     expect(await page.locator('#found .tag').first().innerText()).toBe('fact');
-    await page.locator('nav').getByRole('link', { name: 'Nights' }).click();
-    await page.locator(`.timeline a[href^="/nights/${memory}"]`).last().click();
-    await page.getByRole('button', { name: 'Undo this night' }).click();
+    await go(`/changes?memory=${memory}`);
+    const nights = page.locator('.change', { hasText: 'sorted what was new into topics' });
+    const night = nights.filter({ hasText: 'working-agreements' });
+    await night.getByRole('button', { name: /^Undo/ }).click();
     await page.getByText('Taken back.').waitFor();
     expect(await textAt(world(), TOPIC)).not.toContain('pnpm');
-    await page.locator('.toast').getByRole('button', { name: 'Redo' }).click();
+    await night.getByText('taken back', { exact: true }).waitFor();
+    await night.getByRole('button', { name: /^Do it again/ }).click();
     await page.getByText('Done again.').waitFor();
     expect(await textAt(world(), TOPIC)).toContain('pnpm');
   });
@@ -258,7 +337,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await go(at);
       const other = await openTab(at);
       for (const tab of [page, other]) {
-        await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: /^Edit/ }).click();
+        await tab.locator('.line', { hasText: 'pnpm' }).locator('summary').click();
+        await tab.locator('.line', { hasText: 'pnpm' }).getByRole('link', { name: 'Edit' }).click();
         await tab.locator('textarea').waitFor();
       }
       await page.locator('textarea').fill('- Always use pnpm, says the first.');

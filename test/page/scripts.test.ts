@@ -25,14 +25,14 @@ const PAGES = sized({ quick: 40, deep: 700 });
 /** Every tag that may stand in a page, with the attributes that it may have. */
 const ELEMENTS = new Map(
   `a href class rel target aria-current aria-expanded | article class | blockquote class | body class data-mark |
-  br | button class type id hidden | code | del class | details class open |
+  br | button class type id hidden aria-label | code | del class | dd class dir | details class id open | dialog id aria-labelledby | dl | dt |
   div class id role hidden dir aria-live | em | figcaption class | figure class |
   form method action class role id | g | h1 class | h2 class id | h3 | head | header class | html lang |
-  input type name value id readonly dir placeholder autocomplete spellcheck | kbd | label for class |
+  input type name value id readonly dir placeholder autocomplete spellcheck required | kbd | label for class |
   li class id tabindex aria-hidden | link rel href | main id tabindex | mark | meta charset name content |
-  nav class aria-label | ol class aria-label | p class dir | path d | pre | q class dir |
-  rect class x y width height rx | script type src | section class id aria-labelledby aria-label | small |
-  span class dir | strong class | summary class |
+  nav class aria-label | ol class aria-label | option value selected | p class dir | path d | pre class dir tabindex | q class dir |
+  rect class x y width height rx | script type src | select name | section class id aria-labelledby aria-label | small |
+  span class dir title | strong class | summary class |
   svg class viewBox width height role aria-label aria-hidden preserveAspectRatio | table | tbody | td |
   text x y | textarea id name rows dir | th scope | thead | time datetime | title | tr | ul class`
     .split('|')
@@ -154,17 +154,20 @@ test(`none of ${WAYS} scripts is live in any field that the page prints`, async 
   const queue = [
     '/',
     '/memory',
-    '/nights',
-    '/review',
+    '/next',
+    '/changes',
     '/cost',
-    `/memory/${memory.id}/logs`,
+    `/next?memory=${memory.id}&prompt=${encodeURIComponent(at(5))}&agent=${encodeURIComponent(at(6))}&dir=${encodeURIComponent(at(7))}`,
+    `/changes?memory=${memory.id}`,
     `/memory/${memory.id}/archive`,
   ];
   for (let n = 0; n < 20; n += 1)
     queue.push(
       `/search?q=${encodeURIComponent(at(n * 17))}`,
       `/memory/${encodeURIComponent(at(n))}`,
-      `/nights?day=${encodeURIComponent(at(n))}`,
+      `/changes/${encodeURIComponent(at(n))}`,
+      `/changes?before=${encodeURIComponent(at(n))}`,
+      `/next?prompt=${encodeURIComponent(at(n))}`,
     );
   const perKind = new Map<string, number>();
   for (let path = queue.shift(); path !== undefined && seen.size < PAGES; path = queue.shift()) {

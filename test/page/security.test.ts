@@ -21,7 +21,7 @@ const example = useExample();
 test('a ticket opens the page once, and the cookie it gives is shown to nobody else', async () => {
   const world = example();
   const { page, ticket, post, setCookie } = await enter(world);
-  expect(page).toContain('things learned');
+  expect(page).toContain('What it knows');
   expect(setCookie).toMatch(
     new RegExp(`^nocturne-${new URL(world.url).port}=[\\w-]{43}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200$`),
   );

@@ -5,6 +5,7 @@
 // recall is ever taken for something that was said. No file is changed.
 
 import type { TreeSearch } from '../../base/files/working-tree.ts';
+import { sayCount } from '../../base/text/wording.ts';
 import { allOf, type Db, replace } from '../../db/sql.ts';
 import { isWithinTokens } from '../../transcript/excerpt/tokens.ts';
 import {
@@ -113,6 +114,38 @@ export async function recall(request: RecallRequest): Promise<Recall> {
   const dreamed = body + besideText === '' ? null : await source.lastDream(now);
   const whole = dreamed && section(`${bodyOf(body).trimEnd()}\n\n${dreamed}`);
   return { ...foundIn(own), beside, text: whole && isWithin(whole, 1) ? whole : text };
+}
+
+/** What is told, and why, for a person. */
+export function whyTold(recalled: Recall): [why: string, what: string][] {
+  return partsOf(recalled).flatMap(({ index, topics, entries, lessons, of }) => {
+    const list = index && `list of topics, ${index.shownLines} of ${sayCount(index.lines, 'line')}`;
+    const rows: [string, string][] = [
+      ...(list ? [[list, 'MEMORY.md'] as [string, string]] : []),
+      ...topics.map(({ path, why }): [string, string] => [why, path]),
+      ...entries.map(({ text }): [string, string] => ['new, in no topic yet', text]),
+      ...(lessons > 0 ? [['an agent found it out', sayCount(lessons, 'line')] as [string, string]] : []),
+    ];
+    return rows.map(([why, what]): [string, string] => [why, what + of]);
+  });
+}
+
+/** What found no room. */
+export function leftOut(recalled: Recall): string[] {
+  return partsOf(recalled).flatMap(({ topics, left, of }) =>
+    [
+      ...topics.flatMap(({ path, isCut }) => (isCut ? [`the end of ${path}`] : [])),
+      ...left.topics,
+      ...(left.more > 0 ? [sayCount(left.more, 'more topic')] : []),
+      ...(left.entries > 0 ? [`${left.entries} that are in no topic yet`] : []),
+    ].map((what) => what + of),
+  );
+}
+
+const OF_SCOPE: Record<ExtraScope, string> = { user: 'yours in all projects', local: 'of the working tree' };
+
+function partsOf({ beside, ...own }: Recall): (RecalledPart & { of: string })[] {
+  return [{ ...own, of: '' }, ...beside.map((part) => ({ ...part, of: ` (${OF_SCOPE[part.scope]})` }))];
 }
 
 // What is kept of it.

@@ -1,5 +1,5 @@
 // What the page does beyond being read: forms are sent and links within a view followed without losing one's place, search
-// answers as one types, review has keys, and what changed elsewhere is read again. It takes HTML from this server alone and
+// answers as one types, keys do what buttons do, and what changed elsewhere is read again. It takes HTML from this server alone and
 // reads no attribute of what is remembered.
 
 const main = document.getElementById('main');
@@ -12,6 +12,7 @@ let isAnswer = false;
 let times = 0;
 /** What the server knew when it made what is shown. */
 let mark = document.body.dataset.mark;
+let shownPath = location.pathname;
 
 async function read(url, init) {
   const answer = await fetch(url, { credentials: 'same-origin', ...init });
@@ -23,18 +24,19 @@ async function read(url, init) {
 }
 
 /** Puts a page that was read in the place of this one. */
-function put({ page, url }, { isNew = true, keepsTyping = false } = {}) {
+function put({ page, url }, { isNew = true } = {}) {
   const next = page.getElementById('main');
   // The visit is over.
   if (!next || page.body.classList.contains('enter')) return location.reload();
   const focused = document.activeElement;
   const at = focused?.id ? { id: focused.id, from: focused.selectionStart } : null;
   const shown = next.innerHTML;
-  if (keepsTyping) {
-    main.querySelector('#found').replaceChildren(...next.querySelector('#found').childNodes);
-  } else {
-    main.replaceChildren(...next.childNodes);
-  }
+  // What was opened stays open where the same is read again.
+  const isSame = new URL(url).pathname === shownPath;
+  const opened = isSame ? [...main.querySelectorAll('details[id][open]')].map((each) => each.id) : [];
+  main.replaceChildren(...next.childNodes);
+  for (const id of opened) document.getElementById(id)?.setAttribute('open', '');
+  shownPath = new URL(url).pathname;
   sent = shown;
   mark = page.body.dataset.mark;
   times += 1;
@@ -46,8 +48,8 @@ function put({ page, url }, { isNew = true, keepsTyping = false } = {}) {
   if (nav) document.querySelector('header.top nav').replaceWith(nav);
   if (isNew) history.pushState(null, '', url);
   live.hidden = true;
-  const again = at && !keepsTyping && document.getElementById(at.id);
-  if (again) {
+  const again = at && document.getElementById(at.id);
+  if (again && again !== focused) {
     again.focus({ preventScroll: true });
     if (typeof at.from === 'number' && again.setSelectionRange) again.setSelectionRange(at.from, at.from);
   }
@@ -75,10 +77,11 @@ function trouble(error) {
 document.addEventListener('submit', async (event) => {
   const form = event.target;
   if (form.method !== 'post' && !form.classList.contains('search')) return;
+  if (form.method !== 'post' && isUnsaved()) return;
   event.preventDefault();
   const fields = new URLSearchParams(new FormData(form));
   try {
-    if (form.method !== 'post') return put(await read(`/search?${fields}`));
+    if (form.method !== 'post') return await search(`/search?${fields}`);
     const answer = await read(form.getAttribute('action'), { method: 'POST', body: fields });
     if (form.id === 'enter') {
       if (!answer.page.body.classList.contains('enter')) return location.replace('/');
@@ -97,12 +100,13 @@ document.addEventListener('submit', async (event) => {
 document.addEventListener('click', async (event) => {
   const link = event.target.closest?.('a.swap');
   if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  if (isUnsaved() && !link.closest('form')) return;
   event.preventDefault();
   try {
     put(await read(link.href));
     const id = decodeURIComponent(new URL(link.href).hash.slice(1));
     const line = document.getElementById(id);
-    (line?.querySelector('textarea, a.swap') ?? main).focus({ preventScroll: true });
+    (line?.querySelector('textarea, summary') ?? main).focus({ preventScroll: true });
   } catch (error) {
     trouble(error);
   }
@@ -116,30 +120,46 @@ addEventListener('popstate', async () => {
   }
 });
 
-/** Search as one types: the last question asked is the one that is answered. */
+/** Search as one types, wherever one is: the last question asked is the one that is answered. */
 let asked = 0;
 document.addEventListener('input', (event) => {
-  if (event.target.id !== 'q') return;
+  if (event.target.id !== 'q' || isUnsaved()) return;
   asked += 1;
   const mine = asked;
-  setTimeout(async () => {
-    if (mine !== asked) return;
-    const url = `/search?${new URLSearchParams({ q: event.target.value })}`;
-    const answer = await read(url).catch(() => null);
-    if (!answer || mine !== asked) return;
-    put(answer, { isNew: false, keepsTyping: true });
-    history.replaceState(null, '', url);
+  setTimeout(() => {
+    if (mine === asked) void search(`/search?${new URLSearchParams({ q: event.target.value })}`, mine).catch(() => {});
   }, 120);
 });
 
-/** Review by keys. */
+async function search(url, mine = asked) {
+  const answer = await read(url);
+  if (mine !== asked) return;
+  const isNew = location.pathname !== '/search';
+  put(answer, { isNew });
+  if (!isNew) history.replaceState(null, '', url);
+}
+
+const keys = document.getElementById('keys');
+document.getElementById('show-keys')?.addEventListener('click', () => keys.showModal());
+
 document.addEventListener('keydown', (event) => {
-  const list = [...main.querySelectorAll('.proposal')];
-  if (event.key === '/' && !isTyping(event)) {
+  const isControl = event.ctrlKey || event.metaKey;
+  if (isControl && event.key === 'Enter' && event.target.matches('textarea')) return event.target.form.requestSubmit();
+  const isSearch = isControl ? event.key === 'k' : event.key === '/' && !isTyping(event);
+  const field = document.getElementById('q');
+  if (isSearch && field && !keys.open) {
     event.preventDefault();
-    location.assign('/search');
+    return field.select();
   }
-  if (list.length === 0 || isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return;
+  const menu = document.querySelector('.switch[open]');
+  if (event.key === 'Escape' && menu) {
+    menu.open = false;
+    return menu.querySelector('summary').focus();
+  }
+  if (isTyping(event) || isControl || event.altKey || !keys || keys.open) return;
+  if (event.key === '?') return keys.showModal();
+  const list = [...main.querySelectorAll('.proposal')];
+  if (list.length === 0) return;
   const current = list.findIndex((each) => each.classList.contains('current'));
   if (event.key === 'j' || event.key === 'k') {
     choose(list, Math.min(list.length - 1, Math.max(0, current + (event.key === 'j' ? 1 : -1))));
@@ -154,6 +174,12 @@ document.addEventListener('keydown', (event) => {
     words?.querySelector('textarea')?.focus();
     event.preventDefault();
   }
+});
+
+/** The list of memories closes where one goes on elsewhere. */
+document.addEventListener('focusin', ({ target }) => {
+  const menu = document.querySelector('.switch[open]');
+  if (menu && !menu.contains(target)) menu.open = false;
 });
 
 function isTyping({ target }) {
@@ -172,11 +198,19 @@ function ready() {
   main.querySelector('.proposal')?.classList.add('current');
 }
 
+/** Whether something was written that is nowhere else. */
+function isUnsaved() {
+  return [...main.querySelectorAll('textarea')].some((each) => isAnswer || each.value !== each.defaultValue);
+}
+
+addEventListener('beforeunload', (event) => {
+  if (isUnsaved()) event.preventDefault();
+});
+
 /** Whether someone is in the middle of writing. */
 function isWriting() {
   return (
-    [...main.querySelectorAll('textarea')].some((each) => each.value !== each.defaultValue) ||
-    (document.activeElement?.matches?.('textarea, input') ?? false)
+    isUnsaved() || (main.contains(document.activeElement) && document.activeElement.matches('textarea, input, select'))
   );
 }
 
