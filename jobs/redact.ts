@@ -321,7 +321,7 @@ async function filesHolding(scrub: Scrub, dirs: readonly string[]): Promise<stri
 }
 
 async function holds(path: string, scrub: Scrub): Promise<boolean> {
-  for await (const piece of readOverlapping(path, PIECES)) {
+  for (const piece of readOverlapping(path, PIECES)) {
     const text = piece.toString();
     if ((await scrub(text)) !== text) return true;
   }

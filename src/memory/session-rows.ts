@@ -11,11 +11,11 @@ import { listNames } from '../base/files/directories.ts';
 import { makeDirectory, removeFile, writeNew } from '../base/files/files.ts';
 import { isDead, thisProcess } from '../base/process.ts';
 import { redact } from '../base/secrets/redact-text.ts';
-import { parseJson } from '../base/text/json.ts';
 import { DAY_MS } from '../base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../db/sql.ts';
+import type { ReadPoint } from '../transcript/messages.ts';
 import { scanDecoded } from '../transcript/records.ts';
-import { openSession, openSnapshot, type ReadPoint, type Session, snapshotLines } from '../transcript/session.ts';
+import { openSession, openSnapshot, readDocument, type Session, snapshotLines } from '../transcript/session.ts';
 
 export interface SessionRow {
   id: string;
@@ -248,12 +248,7 @@ export async function readBody(path: string, { after, sha }: Pick<SentPart, 'aft
 
 /** Of an array its items count, whatever the reader makes of them. */
 async function itemsIn(path: string): Promise<number> {
-  const pieces: Buffer[] = [];
-  for await (const chunk of scanDecoded(path)) pieces.push(Buffer.from(chunk));
-  const text = Buffer.concat(pieces)
-    .toString()
-    .replace(/^\ufeff/, '');
-  const whole = parseJson(text) as unknown[] | { messages: unknown[] };
+  const whole = (await readDocument(path)) as unknown[] | { messages: unknown[] };
   return Array.isArray(whole) ? whole.length : whole.messages.length;
 }
 

@@ -5,10 +5,10 @@
 // Records are JSON lines. A line that cannot be read is reported and skipped, never thrown: real files hold torn last
 // lines, comments, bare numbers, lines cut by redactors, and two records on one line. What is whole on such a line is kept.
 
-import { PassThrough, pipeline, Readable, type Transform } from 'node:stream';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { AppError, isAppError } from '../base/errors.ts';
-import { readSlice, scanChunks, scanCopies } from '../base/files/file-pieces.ts';
+import { readSlice, scanChunks } from '../base/files/file-pieces.ts';
 import { isObject, type JsonObject, parseJson } from '../base/text/json.ts';
 import type { OnUnreadable } from './formats/format.ts';
 import type { Message } from './messages.ts';
@@ -30,19 +30,14 @@ export function boundDecompression(bytes: number): void {
   mostDecompressedBytes = bytes;
 }
 
-async function writingOf(path: string): Promise<Writing> {
-  const beginning = await readSlice(path, 0, 4);
+function writingOf(path: string): Writing {
+  const beginning = readSlice(path, 0, 4);
   return BEGINNINGS.find(([, bytes]) => bytes.every((byte, at) => beginning[at] === byte))?.[0] ?? 'plain';
 }
 
-/** The same as `scanDecoded`, in chunks that hold longer: what is decompressed or decoded is written into no second time. */
-export async function* scanKept(path: string): AsyncGenerator<Buffer> {
-  yield* (await writingOf(path)) === 'plain' ? scanCopies(path) : scanDecoded(path);
-}
-
-/** From byte `start` on. A chunk holds until the next is asked for. Throws an AppError `bad-input` where it is damaged, or decompresses to too much. */
+/** From byte `start` on. Throws an AppError `bad-input` where it is damaged, or decompresses to too much. */
 export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buffer> {
-  const writing = await writingOf(path);
+  const writing = writingOf(path);
   if (writing === 'plain') return yield* scanChunks(path, start);
   let toSkip = start;
   for await (const chunk of writing.startsWith('utf-16') ? fromUtf16(path, writing) : decompressed(path, writing)) {
@@ -55,7 +50,7 @@ export async function* scanDecoded(path: string, start = 0): AsyncGenerator<Buff
 export async function readHead(path: string, bytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const chunk of scanKept(path)) {
+  for await (const chunk of scanDecoded(path)) {
     pieces.push(chunk);
     length += chunk.length;
     if (length >= bytes) break;
@@ -65,7 +60,7 @@ export async function readHead(path: string, bytes: number): Promise<Buffer> {
 
 /** The last `bytes` of it, or all there is. */
 export async function readTail(path: string, { bytes, sizeBytes }: { bytes: number; sizeBytes: number }) {
-  if ((await writingOf(path)) === 'plain') return readSlice(path, Math.max(0, sizeBytes - bytes), sizeBytes);
+  if (writingOf(path) === 'plain') return readSlice(path, Math.max(0, sizeBytes - bytes), sizeBytes);
   let tail = Buffer.alloc(0);
   for await (const chunk of scanDecoded(path)) tail = Buffer.concat([tail, chunk]).subarray(-bytes);
   return tail;
@@ -73,7 +68,7 @@ export async function readTail(path: string, { bytes, sizeBytes }: { bytes: numb
 
 async function* fromUtf16(path: string, writing: Writing): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(writing);
-  for await (const chunk of scanChunks(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+  for (const chunk of scanChunks(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
   yield Buffer.from(decoder.decode());
 }
 
@@ -84,13 +79,7 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
   const decompressor: Transform = writing === 'zstd' ? createZstdDecompress(LARGE) : createGunzip(LARGE);
   try {
     let bytes = 0;
-    // It still works on a chunk while the scan reuses its buffer.
-    for await (const chunk of pipeline(
-      Readable.from(scanCopies(path)),
-      decompressor,
-      new PassThrough(),
-      () => undefined,
-    )) {
+    for await (const chunk of pipeline(Readable.from(scanChunks(path)), decompressor, () => undefined)) {
       bytes += chunk.length;
       if (bytes > mostDecompressedBytes) {
         throw new AppError(
@@ -115,8 +104,8 @@ async function* decompressed(path: string, writing: Writing): AsyncGenerator<Buf
 /** No record is this long; past it a line is not collected, so that a file of one endless line costs no memory. */
 export const MAX_LINE_BYTES = 64 * 2 ** 20;
 
-/** How often a damaged line is looked into again: each look may cost its whole length. */
-const MAX_RESTARTS = 8;
+/** So many pieces of a damaged line are looked into that are no record. */
+const MOST_TORN = 8;
 
 /** No transcript holds so many lines in a row that are no record: what does is something else, or was made to cost time. */
 const MAX_LINES_WITHOUT_RECORD = 250_000;
@@ -147,7 +136,6 @@ export interface JsonlRecord {
  * is read while it is looked through, so that no more than one record is held, and has to be before the next.
  */
 export async function* readRecords(path: string, options: JsonlOptions): AsyncGenerator<Iterable<JsonlRecord>> {
-  const splitter = new LineSplitter(options.startByte ?? 0);
   let skipped = 0;
   const onUnreadable: OnUnreadable = (line) => {
     options.onUnreadable?.(line);
@@ -165,8 +153,7 @@ export async function* readRecords(path: string, options: JsonlOptions): AsyncGe
       for (const object of objects) yield { object, byte };
     }
   }
-  for await (const chunk of scanDecoded(path, options.startByte)) yield recordsIn(splitter.take(chunk));
-  yield recordsIn(splitter.end());
+  for await (const lines of linesOf(path, options.startByte ?? 0)) yield recordsIn(lines);
 }
 
 /** Takes the records of a file one by one. */
@@ -210,62 +197,49 @@ interface Line {
   isEnded: boolean;
 }
 
-class LineSplitter {
+/** The lines of a file that are not blank, those that one chunk ends at a time. */
+async function* linesOf(path: string, startByte: number): AsyncGenerator<Iterable<Line>> {
   /** What was read of a line that no chunk has ended yet. */
-  #pieces: Buffer[] = [];
-  #pendingBytes = 0;
-  #lineByte: number;
-
-  constructor(startByte: number) {
-    this.#lineByte = startByte;
-  }
-
-  /** The lines that `chunk` ends. */
-  *take(chunk: Buffer): Generator<Line> {
-    let start = this.#pendingBytes === 0 ? this.#skipBlank(chunk, 0) : 0;
-    for (let end = chunk.indexOf(NEWLINE, start); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      this.#hold(chunk.subarray(start, end));
-      yield this.#takeLine(true);
-      start = this.#skipBlank(chunk, end + 1);
-    }
-    // The chunk's bytes are gone when the next one is read.
-    if (start < chunk.length) this.#hold(Buffer.from(chunk.subarray(start)));
-  }
-
-  /** The last line, where no newline ends it. */
-  *end(): Generator<Line> {
-    if (this.#pendingBytes > 0) yield this.#takeLine(false);
-  }
-
-  /** Where the first line from `start`, a line's beginning, begins that is not blank. */
-  #skipBlank(chunk: Buffer, start: number): number {
-    let from = start;
-    for (let at = start; at < chunk.length && isBlank(chunk[at] as number); at++) {
-      if (chunk[at] === NEWLINE) from = at + 1;
-    }
-    this.#lineByte += from - start;
-    return from;
-  }
-
-  #hold(piece: Buffer): void {
-    this.#pendingBytes += piece.length;
-    if (this.#pendingBytes > MAX_LINE_BYTES) this.#pieces = [];
-    else this.#pieces.push(piece);
-  }
-
-  #takeLine(isEnded: boolean): Line {
-    const [first] = this.#pieces;
-    const whole = this.#pieces.length === 1 && first ? first : Buffer.concat(this.#pieces);
-    const line = {
-      text: this.#pendingBytes > MAX_LINE_BYTES ? null : whole.toString('utf8'),
-      byte: this.#lineByte,
-      isEnded,
-    };
-    this.#lineByte += this.#pendingBytes + 1;
-    this.#pieces = [];
-    this.#pendingBytes = 0;
+  let pieces: Buffer[] = [];
+  let pendingBytes = 0;
+  let lineByte = startByte;
+  const hold = (piece: Buffer) => {
+    pendingBytes += piece.length;
+    if (pendingBytes > MAX_LINE_BYTES) pieces = [];
+    else pieces.push(piece);
+  };
+  const takeLine = (isEnded: boolean): Line => {
+    const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    const line = { text: pendingBytes > MAX_LINE_BYTES ? null : whole.toString('utf8'), byte: lineByte, isEnded };
+    lineByte += pendingBytes + 1;
+    [pieces, pendingBytes] = [[], 0];
     return line;
+  };
+  function* endedIn(chunk: Buffer): Generator<Line> {
+    for (let start = 0; start < chunk.length; ) {
+      if (pendingBytes === 0) {
+        const from = behindBlank(chunk, start);
+        lineByte += from - start;
+        start = from;
+      }
+      const end = chunk.indexOf(NEWLINE, start);
+      hold(chunk.subarray(start, end === -1 ? chunk.length : end));
+      if (end === -1) return;
+      yield takeLine(true);
+      start = end + 1;
+    }
   }
+  for await (const chunk of scanDecoded(path, startByte)) yield endedIn(chunk);
+  if (pendingBytes > 0) yield [takeLine(false)];
+}
+
+/** Where the first line from `start`, a line's beginning, begins that is not blank. */
+function behindBlank(chunk: Buffer, start: number): number {
+  let from = start;
+  for (let at = start; at < chunk.length && isBlank(chunk[at] as number); at++) {
+    if (chunk[at] === NEWLINE) from = at + 1;
+  }
+  return from;
 }
 
 /** Space, tab, the ends of lines, and the zeros of a file that was made longer before it was written. */
@@ -289,50 +263,20 @@ function readLine(line: string, recordStart: string, into: JsonObject[]): boolea
   return value === undefined ? text.trim() === '' || recover(text, recordStart, into) : false;
 }
 
+/**
+ * Takes what is whole on a damaged line. Another record begins behind one, or wherever one seems to; but what stands behind `[`,
+ * `:` or `,`, or before a comma or an end, is data of a record that is torn.
+ */
 function recover(text: string, recordStart: string, into: JsonObject[]): boolean {
-  let restarts = 0;
-  let at = skipSpace(text, 0);
-  while (at < text.length) {
-    const end = text[at] === '{' ? endOfObject(text, at) : -1;
-    const value = end === -1 ? undefined : parseJson(text.slice(at, end));
-    if (isObject(value)) {
-      at = skipSpace(text, end);
-      // Before a comma or an end it is data of a record that was written, or torn, over several lines.
-      if (!',]}'.includes(text[at] ?? '{')) into.push(value);
-      continue;
-    }
-    const next = restarts++ < MAX_RESTARTS ? nextRecord(text, recordStart, at + 1) : -1;
-    at = next === -1 ? text.length : next;
+  const begins = new RegExp(String.raw`(?<=\})\s*(?=\{")|(?=${recordStart.replace('{', String.raw`\{`)})(?<![[:,]\s*)`);
+  let torn = 0;
+  for (const piece of text.trim().split(begins)) {
+    const end = piece.lastIndexOf('}') + 1;
+    const behind = piece.slice(end).trim();
+    const value = /^[,\]]/.test(behind) ? undefined : parseJson(piece.slice(0, end));
+    if (isObject(value)) into.push(value);
+    if (!isObject(value) || behind !== '') torn++;
+    if (torn > MOST_TORN) break;
   }
-  return restarts === 0;
-}
-
-/** Where the next record begins; what stands behind `[`, `:` or `,` is data in a record that is torn. */
-function nextRecord(text: string, recordStart: string, from: number): number {
-  for (let at = text.indexOf(recordStart, from); at !== -1; at = text.indexOf(recordStart, at + 1)) {
-    let before = at - 1;
-    while (before >= 0 && /\s/.test(text[before] as string)) before--;
-    if (!'[:,'.includes(text[before] ?? '{')) return at;
-  }
-  return -1;
-}
-
-/** The index behind the object that begins at `start`, or -1 where it does not end. */
-function endOfObject(text: string, start: number): number {
-  let depth = 0;
-  let isInString = false;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at];
-    if (char === '"') isInString = !isInString;
-    else if (isInString) at += char === '\\' ? 1 : 0;
-    else if (char === '{') depth++;
-    else if (char === '}' && --depth === 0) return at + 1;
-  }
-  return -1;
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && /\s/.test(text[at] as string)) at++;
-  return at;
+  return torn === 0;
 }

@@ -9,7 +9,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { readSlice } from '../base/files/file-pieces.ts';
 import { type FileStat, statFile } from '../base/files/files.ts';
-import { isObject, parseJson } from '../base/text/json.ts';
+import { isObject, parsedOr, parseJson } from '../base/text/json.ts';
 import { passagesOf } from '../rules/spoken-text.ts';
 import { compactJson } from './excerpt/segments.ts';
 import { atif, entire } from './formats/atif.ts';
@@ -22,7 +22,7 @@ import { gemini } from './formats/gemini.ts';
 import { opencode } from './formats/opencode.ts';
 import { pi } from './formats/pi.ts';
 import type { FormatName, Message, Part, ReadPoint, Session } from './messages.ts';
-import { MAX_LINE_BYTES, readHead, readObjects, readTail, scanKept } from './records.ts';
+import { MAX_LINE_BYTES, objectsIn, readHead, readObjects, readTail, scanDecoded } from './records.ts';
 
 export type { ReadPoint, Session } from './messages.ts';
 
@@ -72,7 +72,7 @@ async function openTranscript(path: string, options: OpenOptions): Promise<Sessi
       remedy: 'Agents delete old sessions; what was kept of this one stays.',
     });
   }
-  const { format, reading } = await openReading(file);
+  const { format, reading } = await openReading(file.path);
   let unreadableLines = 0;
   return {
     id: options.id ?? reading.id,
@@ -114,18 +114,24 @@ async function findFile(path: string): Promise<({ path: string } & FileStat) | n
 }
 
 /** The file in the first format that takes it for its own. */
-async function openReading({ path, sizeBytes }: { path: string; sizeBytes: number }): Promise<{
+async function openReading(path: string): Promise<{
   format: FormatName;
   reading: Reading;
 }> {
   let parsed: Promise<unknown> | undefined;
   const document = (): Promise<unknown> => {
-    parsed ??= readDocument(path, sizeBytes);
+    parsed ??= readDocument(path);
     return parsed;
   };
-  for (const headBytes of HEAD_BYTES) {
+  for (const [at, headBytes] of HEAD_BYTES.entries()) {
     const head = await readHead(path, headBytes);
-    const source: Source = { path, head: head.toString('utf8'), document };
+    const text = head.toString('utf8').replace(/^\ufeff?\s*/, '');
+    const isAll = head.length < headBytes || at === HEAD_BYTES.length - 1;
+    const source: Source = {
+      path,
+      records: [...objectsIn(text, '{"')],
+      document: async () => (mayBeDocument(text, isAll) ? document() : undefined),
+    };
     for (const { name, open } of FORMATS) {
       const reading = await open(source);
       if (reading) return { format: name, reading };
@@ -138,23 +144,29 @@ async function openReading({ path, sizeBytes }: { path: string; sizeBytes: numbe
   });
 }
 
-async function readDocument(path: string, sizeBytes: number): Promise<unknown> {
-  if (sizeBytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, sizeBytes);
+/** Whether a file may be one JSON value, told by its beginning; JSON lines begin alike, and may be too long to be held. */
+function mayBeDocument(beginning: string, isAll: boolean): boolean {
+  const end = beginning.indexOf('\n');
+  if (!/^[[{]/.test(beginning)) return false;
+  if (end === -1) return isAll;
+  return beginning.slice(end).trim() === '' || parseJson(beginning.slice(0, end)) === undefined;
+}
+
+/** A file that is one JSON value; undefined where it is none. Errors: `bad-input` for one past 256 MiB. */
+export async function readDocument(path: string): Promise<unknown> {
+  const tooLarge = new AppError('bad-input', `${path} is one JSON document of more than 256 MiB.`, {
+    remedy: 'Split it, or write it as JSON lines.',
+  });
+  if ((statFile(path)?.sizeBytes ?? 0) > MAX_DOCUMENT_BYTES) throw tooLarge;
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of scanKept(path)) {
+  for await (const chunk of scanDecoded(path)) {
     bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, bytes);
+    if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge;
     pieces.push(chunk);
   }
   const text = Buffer.concat(pieces).toString('utf8');
   return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-}
-
-function tooLarge(path: string, bytes: number): AppError {
-  return new AppError('bad-input', `${path} is one JSON document of ${Math.round(bytes / 2 ** 20)} MiB.`, {
-    remedy: 'A transcript that is one JSON value may have 256 MiB; split it, or write it as JSON lines.',
-  });
 }
 
 const HASHED_BYTES = 64 * 2 ** 10;
@@ -162,7 +174,7 @@ const HASHED_BYTES = 64 * 2 ** 10;
 /** Where reading can go on from `byte` when the file has grown; null where it has no such byte. */
 export async function readPointAt(path: string, byte: number): Promise<ReadPoint | null> {
   const start = Math.max(0, byte - HASHED_BYTES);
-  const before = await readSlice(path, start, byte);
+  const before = readSlice(path, start, byte);
   return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
 }
 
@@ -304,10 +316,13 @@ async function redactPart(part: Part, redact: Redact): Promise<Part> {
     case 'attachment':
       return { ...part, label: (await redact(part.label)).text };
     case 'call': {
-      const input = await redactValue(part.input, { redact, depth: 0 });
-      // What only shows where all of it is seen at once costs the call its form.
-      const whole = await redact(compactJson(input));
-      return { ...part, input: whole.found.length > 0 ? whole.text : input };
+      // As JSON a text has the name of its field before it: `password` tells what it is.
+      const given = shallow(part.input);
+      const json = await redact(JSON.stringify(given) ?? '');
+      const input = json.found.length > 0 ? parsedOr(json.text) : given;
+      // What only shows in the decoded text costs the call its form.
+      const shown = await redact(compactJson(input));
+      return { ...part, input: shown.found.length > 0 ? shown.text : input };
     }
   }
 }
@@ -315,23 +330,9 @@ async function redactPart(part: Part, redact: Redact): Promise<Part> {
 /** No deeper than it is ever shown. */
 const MAX_DEPTH = 8;
 
-/** The same value with its texts redacted, each with the name of its field: `password` tells what it is. */
-async function redactValue(
-  value: unknown,
-  { redact, depth, name = '' }: { redact: Redact; depth: number; name?: string },
-): Promise<unknown> {
-  if (typeof value === 'string') return redactNamed(value, name, redact);
+function shallow(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === MAX_DEPTH) return '…';
-  const inner = (item: unknown, key: string) => redactValue(item, { redact, depth: depth + 1, name: key });
-  if (Array.isArray(value)) return Promise.all(value.map((item) => inner(item, name)));
-  const fields = Object.entries(value).map(async ([key, item]) => [key, await inner(item, key)] as const);
-  return Object.fromEntries(await Promise.all(fields));
-}
-
-async function redactNamed(value: string, name: string, redact: Redact): Promise<string> {
-  const alone = (await redact(value)).text;
-  const before = `"${name}":"`;
-  const { text } = await redact(`${before}${alone}"`);
-  return text.startsWith(before) && text.endsWith('"') ? text.slice(before.length, -1) : '[redacted]';
+  if (Array.isArray(value)) return value.map((item) => shallow(item, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shallow(item, depth + 1)]));
 }

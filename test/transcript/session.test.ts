@@ -15,7 +15,7 @@ describe('openSession', () => {
     truncateSync(path, 257 * 2 ** 20);
     await expect(openSession(path)).rejects.toMatchObject({
       code: 'bad-input',
-      message: expect.stringContaining('257 MiB'),
+      message: expect.stringContaining('256 MiB'),
     });
   });
 

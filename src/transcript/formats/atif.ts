@@ -10,20 +10,16 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message } from '../messages.ts';
-import { objectsIn, readObjects } from '../records.ts';
-import { type Format, mayBeObject } from './format.ts';
+import { readObjects } from '../records.ts';
+import type { Format } from './format.ts';
 import { CLAUDES_DIALOGS } from './human-text.ts';
 import { blockOfUrl, blocksOf, callBlock, MessageBuilder, resultBlock, type Utterance } from './message-builder.ts';
-
-const KEYS: ReadonlySet<string> = new Set(
-  'schema_version session_id trajectory_id agent steps notes extra final_metrics subagent_trajectories'.split(' '),
-);
 
 export const atif: Format = {
   name: 'atif',
 
-  async open({ head, document }) {
-    const trajectory = mayBeObject(head, KEYS) ? await document() : undefined;
+  async open({ document }) {
+    const trajectory = await document();
     if (!isTrajectory(trajectory)) return null;
     const id = textOf(trajectory.session_id) ?? textOf(trajectory.trajectory_id);
     const read = (onUnreadable: () => void) => readSteps(trajectory, id, onUnreadable);
@@ -123,9 +119,8 @@ const RECORD_START = '{"v":1,';
 export const entire: Format = {
   name: 'entire',
 
-  async open({ path, head }) {
-    const isOurs = objectsIn(head, RECORD_START).some((line) => isLine(line) && 'content' in line && isNamed(line));
-    if (!isOurs) return null;
+  async open({ path, records }) {
+    if (!records.some((line) => isLine(line) && 'content' in line && isNamed(line))) return null;
     return { id: await findId(path), messages: (onUnreadable) => readLines(path, onUnreadable) };
   },
 };

@@ -7,7 +7,7 @@
 
 import { isObject, type JsonObject, objectAt, objectsOf, parseObject, textOf } from '../../base/text/json.ts';
 import type { Message } from '../messages.ts';
-import { type Format, mayBeArray, mayBeObject, REQUEST_KEYS } from './format.ts';
+import type { Format } from './format.ts';
 import { CLAUDES_DIALOGS } from './human-text.ts';
 import {
   blockOfUrl,
@@ -19,13 +19,10 @@ import {
   type Utterance,
 } from './message-builder.ts';
 
-const KEYS: ReadonlySet<string> = new Set([...REQUEST_KEYS, 'session']);
-
 export const openai: Format = {
   name: 'openai',
 
-  async open({ head, document }) {
-    if (!mayBeArray(head) && !mayBeObject(head, KEYS)) return null;
+  async open({ document }) {
     const items = itemsIn(await document());
     return items && { id: findId(items), messages: () => readItems(items) };
   },
@@ -195,8 +192,7 @@ const BLOCK_TYPE =
 export const messagesFormat: Format = {
   name: 'messages',
 
-  async open({ head, document }) {
-    if (!mayBeArray(head) && !mayBeObject(head, REQUEST_KEYS)) return null;
+  async open({ document }) {
     const whole = await document();
     const messages = messagesIn(whole);
     const [first] = messages;

@@ -8,7 +8,7 @@
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import type { Call, Message, Part, Speaker } from '../messages.ts';
-import { type JsonlRecord, messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from '../records.ts';
+import { type JsonlRecord, messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
 import {
   idIn,
   isBookkeeping,
@@ -33,9 +33,9 @@ const RECORD_START = '{"parentUuid":';
 export const claudeCode: Format = {
   name: 'claude-code',
 
-  async open({ path, head }) {
-    if (!isOurs(head)) return null;
-    const { session, cwd, agent } = await findNames(path, head);
+  async open({ path, records }) {
+    if (!isOurs(records)) return null;
+    const { session, cwd, agent } = await findNames(path, records);
     const id = session ?? basename(path, extname(path));
     const read = (startByte: number, onUnreadable: OnUnreadable) => {
       const records = readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte });
@@ -56,9 +56,9 @@ export const claudeCode: Format = {
   },
 };
 
-function isOurs(head: string): boolean {
+function isOurs(records: JsonObject[]): boolean {
   let mayBegin = false;
-  for (const record of objectsIn(head, RECORD_START)) {
+  for (const record of records) {
     // Others (Qwen Code) write records of the same outline, but keep what was said elsewhere in them.
     if (isSpoken(record)) return isObject(record.message) && blocksOf(record.message.content) !== null;
     mayBegin ||= isBookkeeping(record);
@@ -103,9 +103,9 @@ interface Names {
 }
 
 /** From the beginning that was read already, where it tells all of them. */
-async function findNames(path: string, head: string): Promise<Names> {
+async function findNames(path: string, records: JsonObject[]): Promise<Names> {
   const names: Names = {};
-  for (const record of objectsIn(head, RECORD_START)) if (addNames(names, record)) return names;
+  for (const record of records) if (addNames(names, record)) return names;
   for await (const record of readObjects(path, { recordStart: RECORD_START })) if (addNames(names, record)) break;
   return names;
 }

@@ -7,7 +7,7 @@
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import type { Call, Message, Part, Speaker } from '../messages.ts';
-import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
+import { messagesOf, type RecordReader, readObjects, readRecords, scanDecoded } from '../records.ts';
 import {
   callOf,
   contentParts,
@@ -32,8 +32,8 @@ const RECORD_TYPES = new Set(['session_meta', 'turn_context', 'response_item', '
 export const codex: Format = {
   name: 'codex',
 
-  async open({ path, head }) {
-    if (!objectsIn(head, RECORD_START).some((record) => isRecord(record) || isBareHeader(record))) return null;
+  async open({ path, records }) {
+    if (!records.some((record) => isRecord(record) || isBareHeader(record))) return null;
     const marks = await findMarks(path);
     const { meta, cwd, hasUserEvents } = await findMeta(path, marks.userEvents);
     const id = textOf(meta.id) ?? basename(path, extname(path));

@@ -6,7 +6,7 @@
 import { basename, dirname, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message, Part, Speaker } from '../messages.ts';
-import { messagesOf, objectsIn, type RecordReader, readObjects, readRecords } from '../records.ts';
+import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
 import type { Format } from './format.ts';
 import { choiceOf, humanParts } from './human-text.ts';
 import { attachmentPart, instantOf, MessageBuilder, textParts } from './message-builder.ts';
@@ -16,8 +16,8 @@ const RECORD_START = '{"type":"';
 export const copilot: Format = {
   name: 'copilot',
 
-  async open({ path, head }) {
-    if (!objectsIn(head, RECORD_START).some(isEvent)) return null;
+  async open({ path, records }) {
+    if (!records.some(isEvent)) return null;
     const { session, cwd } = await findNames(path);
     return {
       id: session ?? nameOf(path),

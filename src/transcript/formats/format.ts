@@ -1,18 +1,16 @@
 // What a transcript format is to the rest of nocturne: a name, and a way to open a file that is of it. A new format is
 // one file in this folder that exports a `Format`, and a line in session.ts.
-// Also: whether a file may be one JSON value worth parsing whole, told by how it begins. JSON lines begin alike, and may
-// be too long to be held in memory.
 
-import { type JsonObject, parseObject } from '../../base/text/json.ts';
+import type { JsonObject } from '../../base/text/json.ts';
 import type { FormatName, Message, Subagent } from '../messages.ts';
 
 /** A file that is being looked at. */
 export interface Source {
   path: string;
-  /** The beginning of the file as text: all of it where it is short, else cut anywhere, even within a character. */
-  head: string;
+  /** Those of its beginning, where it is JSON lines. */
+  records: JsonObject[];
   /**
-   * The whole file as one JSON value, `undefined` where it is none; parsed once.
+   * The whole file as one JSON value, `undefined` where it is none, which JSON lines are not; parsed once.
    * Throws an AppError `bad-input` for a file past 256 MiB.
    */
   document(): Promise<unknown>;
@@ -54,27 +52,3 @@ export function namesOf(own: string, parent: string | undefined): Pick<Reading, 
 /** A message before its place is known. */
 export type Said = Pick<Message, 'id' | 'speaker' | 'parts'> &
   Partial<Pick<Message, 'beginsTurn' | 'follows' | 'byte'>>;
-
-/** Keys that the body of a request to Anthropic or OpenAI begins with, whatever client wrote it. */
-export const REQUEST_KEYS: ReadonlySet<string> = new Set(
-  `model messages input system instructions tools tool_choice max_tokens max_completion_tokens max_output_tokens
-  temperature top_p top_k stream stream_options metadata thinking reasoning reasoning_effort text store include
-  parallel_tool_calls previous_response_id prompt_cache_key service_tier stop stop_sequences user betas
-  anthropic_version container context_management mcp_servers output_config response_format`.split(/\s+/),
-);
-
-export function mayBeArray(head: string): boolean {
-  return /^\ufeff?\s*\[\s*\{/.test(head);
-}
-
-/** Whether it may be one object, and not lines of them, whose first key is one of `keys`. */
-export function mayBeObject(head: string, keys: ReadonlySet<string>): boolean {
-  const [, key] = /^\ufeff?\s*\{\s*"(\w+)"\s*:/.exec(head) ?? [];
-  return key !== undefined && keys.has(key) && !isJsonLines(head);
-}
-
-function isJsonLines(head: string): boolean {
-  const text = head.replace(/^\ufeff?\s*/, '');
-  const end = text.indexOf('\n');
-  return end !== -1 && text.slice(end).trim() !== '' && parseObject(text.slice(0, end)) !== undefined;
-}

@@ -11,7 +11,7 @@ import { attempt } from '../../base/errors.ts';
 import { readTextNow } from '../../base/files/files.ts';
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
 import type { Message, Part } from '../messages.ts';
-import { objectsIn, readObjects } from '../records.ts';
+import { readObjects } from '../records.ts';
 import { type Format, namesOf } from './format.ts';
 import { answersOf, askedIn, humanParts, shellCommand } from './human-text.ts';
 import { attachmentPart, chainId, instantOf, MessageBuilder, type Place, textParts } from './message-builder.ts';
@@ -21,17 +21,14 @@ const RECORD_START = '{"id":';
 export const gemini: Format = {
   name: 'gemini',
 
-  async open({ path, head, document }) {
-    const isLines = objectsIn(head, RECORD_START).some(isMetadata);
-    // A document begins like many others; it is only parsed where it shows the mark of these.
-    if (!isLines && !(/^\ufeff?\s*\{/.test(head) && /"projectHash"\s*:/.test(head))) return null;
-    const whole = isLines ? null : await document();
-    if (!isLines && !isDocument(whole)) return null;
+  async open({ path, records, document }) {
+    const whole = await document();
+    if (!isDocument(whole) && !records.some(isMetadata)) return null;
     const metadata = isDocument(whole) ? whole : await findMetadata(path);
     const own = textOf(metadata.sessionId) ?? basename(path, extname(path));
     const names = namesOf(own, metadata.kind === 'subagent' ? parentOf(own, path) : undefined);
-    const records = isDocument(whole) ? [whole] : readObjects(path, { recordStart: RECORD_START });
-    const cwd = await findRoot(metadata.projectHash, path, records);
+    const all = isDocument(whole) ? [whole] : readObjects(path, { recordStart: RECORD_START });
+    const cwd = await findRoot(metadata.projectHash, path, all);
     return {
       ...names,
       cwd,

@@ -3,11 +3,9 @@
 // reminders) and its compaction summaries are the harness's. What was reverted is marked as abandoned.
 
 import { isObject, type JsonObject, objectAt, objectsOf, textOf } from '../../base/text/json.ts';
-import { type Format, mayBeObject, namesOf } from './format.ts';
+import { type Format, namesOf } from './format.ts';
 import { OPENCODES_DIALOGS } from './human-text.ts';
 import { blockOfUrl, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
-
-const KEYS: ReadonlySet<string> = new Set(['info', 'messages']);
 
 interface Entry {
   info: JsonObject;
@@ -17,8 +15,8 @@ interface Entry {
 export const opencode: Format = {
   name: 'opencode',
 
-  async open({ head, document }) {
-    const whole = mayBeObject(head, KEYS) ? await document() : undefined;
+  async open({ document }) {
+    const whole = await document();
     if (!isExport(whole)) return null;
     const { info, messages } = whole;
     const own = textOf(info.id) ?? '';

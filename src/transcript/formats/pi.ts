@@ -5,7 +5,7 @@
 
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import { toInstant } from '../../base/time.ts';
-import { objectsIn, readObjects } from '../records.ts';
+import { readObjects } from '../records.ts';
 import type { Format } from './format.ts';
 import { blocksOf, callBlock, MessageBuilder, type Utterance } from './message-builder.ts';
 
@@ -18,8 +18,8 @@ const PUT_IN_FRONT = /^\s*<(skill|file) name=".*<\/\1>\s*/s;
 export const pi: Format = {
   name: 'pi',
 
-  async open({ path, head }) {
-    const header = objectsIn(head, RECORD_START).find(
+  async open({ path, records }) {
+    const header = records.find(
       ({ type, id, cwd }) => type === 'session' && textOf(id) !== undefined && typeof cwd === 'string',
     );
     if (!header) return null;
