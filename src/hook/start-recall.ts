@@ -26,7 +26,6 @@ import {
   type MemoryScope,
   scopeDir,
 } from '../memory/places.ts';
-import { originIn } from '../memory/projects.ts';
 import { dropRecalled, keepRecalled, noteUses, type Recall, recall, recalledBefore } from '../memory/recall/recall.ts';
 import { NOTHING_TOLD } from '../memory/recall/recall-section.ts';
 import { conflictedIn } from '../memory/recall/recall-source.ts';
@@ -161,8 +160,7 @@ async function build(
   const same =
     opened && scope === 'project' && !isAlone && isByProject(config)
       ? await sameProjects(opened.db, {
-          ...{ own: own.row, machine: opened.memories.machine, place: memory },
-          origin: () => originIn(cwd),
+          ...{ own: own.row, machine: opened.memories.machine, place: memory, cwd },
         })
       : [];
   const sign = (text: string) =>

@@ -4,8 +4,10 @@
 // found in "never use npm"; and only in the project whose sessions an entry comes from.
 
 import { isAbsolute, join } from 'node:path';
-import { attempt, isAppError } from '../base/errors.ts';
-import { readTextNow } from '../base/files/files.ts';
+import { attempt, isAppError, onAppError } from '../base/errors.ts';
+import { listNames } from '../base/files/directories.ts';
+import { readSlice } from '../base/files/file-pieces.ts';
+import { readTextNow, statNow } from '../base/files/files.ts';
 import { firstCommit, type TreeSearch } from '../base/files/working-tree.ts';
 import { redact } from '../base/secrets/redact-text.ts';
 import { gitDirOf, gitRoot } from './paths.ts';
@@ -51,6 +53,34 @@ export async function originBy(cwd: string, environment: TreeSearch['environment
   // A shallow clone has no beginning.
   if (found.first !== '' || root === null || ofGit(cwd, 'shallow') !== '') return found;
   return { ...found, first: (await firstCommit({ root, environment, timeoutMs: GIT_TIMEOUT_MS })) ?? '' };
+}
+
+/** The same, of a checkout of which the first commit may be this one: a repository holds the beginning of its history, if not shallow. */
+export async function originLike(cwd: string, { first }: Origin): Promise<Origin> {
+  const found = originIn(cwd);
+  if (found.first !== '' || first === '' || ofGit(cwd, 'logs/HEAD') === '') return found;
+  if (await holdsCommit(cwd, first).catch(onAppError(() => false, 'storage'))) return { ...found, first };
+  const isWhole = ofGit(cwd, 'shallow') + ofGit(cwd, 'objects/info/alternates') === '';
+  return { ...found, first: isWhole ? 'another' : '' };
+}
+
+const PACK_INDEX = { begins: 'ff744f6300000002', names: 8 + 256 * 4 };
+
+async function holdsCommit(cwd: string, commit: string): Promise<boolean> {
+  const objects = join(gitDirOf(repositoryOf(cwd) ?? cwd) ?? cwd, 'objects');
+  if (statNow(join(objects, commit.slice(0, 2), commit.slice(2)))) return true;
+  const id = Buffer.from(commit, 'hex');
+  for (const name of listNames(join(objects, 'pack')).filter((each) => each.endsWith('.idx'))) {
+    const path = join(objects, 'pack', name);
+    const head = await readSlice(path, 0, PACK_INDEX.names);
+    if (head.toString('hex', 0, 8) !== PACK_INDEX.begins) continue;
+    // How many names begin with at most this byte.
+    const upTo = (byte: number) => (byte < 0 ? 0 : head.readUInt32BE(8 + 4 * byte));
+    const [from, to] = [upTo((id[0] ?? 0) - 1), upTo(id[0] ?? 0)].map((n) => PACK_INDEX.names + n * id.length);
+    const at = (await readSlice(path, from ?? 0, to ?? 0)).indexOf(id);
+    if (at >= 0 && at % id.length === 0) return true;
+  }
+  return false;
 }
 
 /** As a memory keeps it; null where nothing is known. */

@@ -6,7 +6,7 @@ import type { Config } from '../base/config/config.ts';
 import { keepSetting, type Sql, settingOf } from '../db/sql.ts';
 import type { MemoryRow } from './memories.ts';
 import { gitRoot } from './paths.ts';
-import { type Origin, originAsText, originBy, originFrom } from './projects.ts';
+import { type Origin, originAsText, originBy, originFrom, originLike } from './projects.ts';
 
 export interface SameProject {
   memory: MemoryRow;
@@ -54,12 +54,7 @@ export function keepApart(sql: Sql, at: Place): Promise<void> {
  */
 export async function sameProjects(
   sql: Sql,
-  {
-    own,
-    isAsked = false,
-    origin: read,
-    ...at
-  }: Place & { own: MemoryRow | null; isAsked?: boolean; origin(): Origin | Promise<Origin> },
+  { own, isAsked = false, cwd, ...at }: Place & { own: MemoryRow | null; isAsked?: boolean; cwd: string },
 ): Promise<SameProject[]> {
   const rows = await sql.all<MemoryRow>(
     `select * from memory where scope = 'project' and tenant = '' and deleted_at is null and archived_at is null
@@ -67,10 +62,11 @@ export async function sameProjects(
     ...[own?.id ?? '', (!isAsked && own?.created_at) || '9'],
   );
   if (rows.length === 0 || (!isAsked && (await settingOf(sql, apartKey(at))) !== undefined)) return [];
-  const origin = !isAsked && own?.origin ? originFrom(own.origin) : await read();
+  const known = !isAsked && own?.origin ? originFrom(own.origin) : null;
   const found: SameProject[] = [];
   for (const memory of rows) {
-    const why = whySame(origin, originFrom(memory.origin));
+    const other = originFrom(memory.origin);
+    const why = whySame(known ?? (await originLike(cwd, other)), other);
     if (why !== null) found.push({ memory, why, root: await checkoutOf(sql, memory) });
   }
   return found;

@@ -5,7 +5,6 @@ import { canonicalPath, isDirectory } from '../base/files/directories.ts';
 import { HAS_SOMETHING, type MemoryRow } from '../memory/memories.ts';
 import { gitRoot } from '../memory/paths.ts';
 import { isByProject } from '../memory/places.ts';
-import { originBy } from '../memory/projects.ts';
 import { type SameProject, sameProjects, saySame } from '../memory/same-project.ts';
 import { fromHome, shellPath } from '../terminal/phrases.ts';
 import type { App } from './compose.ts';
@@ -41,7 +40,7 @@ export async function sameHere(app: App, { isAsked = false } = {}): Promise<Same
   const cwd = process.cwd();
   if (!isByProject(config)) return [];
   const [own, place] = [await app.findMemory({ cwd }), canonicalPath(app.memoryDirOf({ cwd }))];
-  return sameProjects(db, { own, machine, place, isAsked, origin: () => originBy(cwd, config.environment) });
+  return sameProjects(db, { own, machine, place, isAsked, cwd });
 }
 
 /** The same, as a person is told; undefined: there is none. */

@@ -1,7 +1,7 @@
 // A project that is remembered under another path: after a move, in a clone, in a second checkout. It is offered, with what it goes by,
 // and nothing is joined before a person says so.
 
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
@@ -53,28 +53,24 @@ async function world(remembers: string) {
 }
 
 const NEVER = /^$/;
+const BOTH = /\(the same remote and first commit\)/;
+const moved = (orchard: string) => {
+  renameSync(orchard, `${orchard}-moved`);
+  return `${orchard}-moved`;
+};
 
-test.each<[string, (orchard: string) => string, { hook: RegExp; list: RegExp; from?: string | null }]>([
+type Case = [what: string, make: (orchard: string) => string, said: RegExp, remote?: string | null];
+const CASES: Case[] = [
+  ['a checkout that was moved', moved, BOTH],
+  ['a moved one without a remote', moved, /\(the same first commit\)/, null],
+  ['a clone by ssh', (orchard) => cloneOf(orchard, 'git@git.example:ada/orchard'), BOTH],
   [
-    'a checkout that was moved',
+    'a clone whose commits are packed',
     (orchard) => {
-      renameSync(orchard, `${orchard}-moved`);
-      return `${orchard}-moved`;
+      gitIn(orchard).run('gc', '-q');
+      return cloneOf(orchard, REMOTE);
     },
-    { hook: /\(the same remote and first commit\)/, list: /\(the same remote and first commit\): nocturne adopt/ },
-  ],
-  [
-    'a moved one without a remote',
-    (orchard) => {
-      renameSync(orchard, `${orchard}-moved`);
-      return `${orchard}-moved`;
-    },
-    { from: null, hook: /\(the same first commit\)/, list: /\(the same first commit\)/ },
-  ],
-  [
-    'a clone by ssh',
-    (orchard) => cloneOf(orchard, 'git@git.example:ada/orchard'),
-    { hook: /\(the same remote\)/, list: /\(the same remote and first commit\)/ },
+    BOTH,
   ],
   [
     'a shallow clone',
@@ -82,41 +78,74 @@ test.each<[string, (orchard: string) => string, { hook: RegExp; list: RegExp; fr
       gitIn(orchard).run('commit', '-q', '--allow-empty', '-m', 'second');
       return cloneOf(orchard, REMOTE, '--depth', '1');
     },
-    { hook: /\(the same remote\)/, list: /\(the same remote\)/ },
+    /\(the same remote\)/,
   ],
   [
     'a fork',
     (orchard) => cloneOf(orchard, 'https://git.example/eve/orchard'),
-    { hook: NEVER, list: /\(the same first commit, but another remote: perhaps a fork\)/ },
+    /\(the same first commit, but another remote: perhaps a fork\)/,
   ],
   [
     "a stranger's repository with your remote",
     () => repository(REMOTE, 'orchard', 'Eve'),
-    { hook: /\(the same remote, but another first commit\)/, list: /\(the same remote, but another first commit\)/ },
+    /\(the same remote, but another first commit\)/,
   ],
   [
-    'a repository from a template',
-    () => repository('https://git.example/ada/pear', 'pear', 'Cy'),
-    { hook: NEVER, list: NEVER },
+    "a clone of a stranger's repository with your remote",
+    () => cloneOf(repository(REMOTE, 'orchard', 'Eve'), REMOTE),
+    /\(the same remote, but another first commit\)/,
   ],
-  ['no repository', () => tempDir(), { hook: NEVER, list: NEVER }],
-])(
+  ['a repository from a template', () => repository('https://git.example/ada/pear', 'pear', 'Cy'), NEVER],
+  ['no repository', () => tempDir(), NEVER],
+];
+
+test.each(CASES)(
   '%s is offered by what it goes by, and told nothing of what is remembered',
-  async (_, make, { hook, list, from = REMOTE }) => {
+  async (...[, make, said, from]) => {
     const orchard = repository(from);
     const { run, begins } = await world(orchard);
     const there = make(orchard);
     const told = await begins(there);
     expect(told).not.toMatch(/Tuesdays|hunter2/);
-    expect(told).toMatch(hook);
+    expect(told).toMatch(said);
     const { stdout, stderr } = await run(there, 'list');
     expect(stdout).toMatch(/^Nothing is remembered in .* yet\.\n$/);
-    expect(stderr).toMatch(list);
-    if (hook === NEVER) return;
+    expect(stderr).toMatch(said);
+    if (said === NEVER) return;
     expect(told).toMatch(/this looks like orchard, remembered at /);
+    expect(stderr).toMatch(/: nocturne adopt\n/);
     expect((await run(there)).stdout).toMatch(/nocturne adopt/);
   },
 );
+
+test('on another machine with the same database it is offered and adopted, and no directory of files is made there', async () => {
+  const orchard = repository();
+  const { environment, done, begins } = await world(orchard);
+  const elsewhere = cloneOf(orchard, REMOTE);
+  writeFileSync(join(environment.NOCTURNE_HOME ?? '', 'machine'), 'machine_0123456789abcdef01234567\n');
+  expect(await begins(elsewhere)).toMatch(BOTH);
+  await done(elsewhere, 'adopt', '--yes');
+  expect(await begins(elsewhere)).toContain('Tuesdays');
+  await done(elsewhere, 'remember', 'The kitchen closes at 15:00.');
+  expect(await done(elsewhere, 'list')).toMatch(/kitchen.*Tuesdays|Tuesdays.*kitchen/s);
+  expect(existsSync(projectMemoryDir(join(environment.HOME ?? '', '.claude'), elsewhere))).toBe(false);
+});
+
+test('a monorepo is one memory from each of its directories, and two where two checkouts are kept apart', async () => {
+  const orchard = repository();
+  const { done, begins } = await world(orchard);
+  const inside = join(orchard, 'packages', 'press');
+  mkdirSync(inside, { recursive: true });
+  expect(await begins(inside)).toMatch(/Tuesdays/);
+  expect(await done(inside, 'list')).toContain('Tuesdays');
+  const second = cloneOf(orchard, REMOTE);
+  await done(second, 'adopt', '--apart');
+  await done(second, 'remember', 'The kitchen closes at 15:00.');
+  const third = cloneOf(orchard, REMOTE);
+  expect(await begins(third)).toMatch(/\(the same remote and first commit\), or one of 1 more/);
+  expect(await begins(third)).not.toMatch(/Tuesdays|kitchen/);
+  expect(await done(orchard, 'list')).not.toContain('kitchen');
+});
 
 test('adopting shows what would come, and then both checkouts have one memory, until it is undone', async () => {
   const orchard = repository();
