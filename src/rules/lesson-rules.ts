@@ -228,18 +228,18 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const together = new Set(places.map(({ value }) => value));
   const isTogether = [...together].filter((value) => [...gone].some((file) => stands(value, file))).length >= SEARCHES;
   // A subagent searched for it, and it was there.
+  const isMet = (value: string, { act, result }: TriedCall) =>
+    act.ended === 'worked' && !isAgents({ act }) && stands(value, `${act.does}\n${result.text}`);
   const isReported = places.some(
-    ({ call, value }) => isReport(call) && tried.slice(call.at + 1).some((later) => isMet(value, later)),
+    ({ call: { at, tried: place }, value }) =>
+      isAgents(place) && tried.slice(at + 1).some((each) => isMet(value, each)),
   );
   return isSearched || isTogether || isReported
     ? []
     : `evidence: a place is what took a search: ${SEARCHES} different calls or more, of which the quoted one is the first that names ${JSON.stringify(first.value)}; or ${SEARCHES} places or more that belong together, each worked on before and named in the quoted result; or what an issue, a pull request or a page reports, with its number or address in the text. One look tells this; leave it out.`;
 
   /** The call whose result tells a value: the quoted one; of what the agent says the first that does, as most results are not shown. */
-  function foundBy(
-    value: string,
-    said: Quoted,
-  ): (Pick<QuotedCall, 'at' | 'tried'> & { isResult?: boolean }) | undefined {
+  function foundBy(value: string, said: Quoted): Pick<QuotedCall, 'at' | 'tried'> | undefined {
     if (said.by !== 'assistant') return calls.find(({ quoted, isResult }) => quoted === said && isResult);
     const at = tried.findIndex(({ act, result }) => act.ended !== 'failed' && result.text.includes(value));
     const found = tried[at];
@@ -247,10 +247,9 @@ function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   }
 }
 
-const isReport = ({ isResult, tried: { act } }: Pick<QuotedCall, 'tried'> & { isResult?: boolean }) =>
-  isResult === true && !act.isCommand && AGENT_TOOL.test(act.programs[0] ?? '') && act.ended === 'worked';
-const isMet = (value: string, { act, result }: TriedCall) =>
-  act.ended === 'worked' && !AGENT_TOOL.test(act.programs[0] ?? '') && stands(value, `${act.does}\n${result.text}`);
+/** Whether a call has a subagent do something. */
+const isAgents = ({ act: { isCommand, programs } }: Pick<TriedCall, 'act'>) =>
+  !isCommand && AGENT_TOOL.test(programs[0] ?? '');
 
 /** What asks outside of this machine what others wrote. */
 const ASKS_OUTSIDE = /^(?:gh|glab)(?! (?:repo clone|auth))|^(?:curl|wget)\b|^(?:web|mcp__)|fetch/i;
@@ -281,8 +280,8 @@ const PASSAGE_CHARS = 300;
 
 function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
   const { quoted, text, shown: messages } = candidate;
-  const report = calls.find(isReport)?.quoted;
-  const own = quoted.find(({ by }) => by === 'assistant') ?? report;
+  const report = calls.find(({ isResult, tried: each }) => isResult && isAgents(each));
+  const own = quoted.find(({ by }) => by === 'assistant') ?? report?.quoted;
   if (!own)
     return "evidence: a reason needs the agent's own sentence that says it, from a message, a commit or a pull request. Quote it; where only a result says it, it may be a place.";
   const order = own.source.position ?? Number.POSITIVE_INFINITY;
@@ -291,7 +290,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     if (act.ended === 'failed' && act.programs.length > 0 && !LOOKS_FOR.test(act.does)) return false;
     return result.position < order && isReadIn(text, own.quote, result.text) && !isReadIn(text, own.quote, call.text);
   };
-  const read = tried.find(isReadThere);
+  const read = tried.find((each) => !isAgents(each) && isReadThere(each));
   if (read)
     return `text: what ${JSON.stringify(read.act.does.slice(0, 80).toWellFormed())} printed says this; whoever looks there finds it. Say what it led to here, or leave it out.`;
   if (answersTo(own.source, candidate).length > 0) return [];
@@ -303,14 +302,15 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
       act.ended === 'worked',
   );
   const before = messages.filter(({ speaker, position = order }) => speaker === 'human' && position < order);
-  // What a subagent says is only as good as what comes of it.
-  const since = own === report ? order : (before.at(-1)?.position ?? Number.NEGATIVE_INFINITY);
+  // What a subagent reported, in whose words ever, is only as good as what comes of it.
+  const told = own === report?.quoted ? report.tried : tried.find((each) => isAgents(each) && isReadThere(each));
+  const since = Math.max(...[before.at(-1), told?.result].map((each) => each?.position ?? Number.NEGATIVE_INFINITY));
   const said = `${text}\n${own.quote}`;
   // What it was concluded from is as good as what came of it, where the person said nothing between; neither need be quoted, as most
   // of what tools said is not shown.
   const isShown = (of: TriedCall): boolean => {
     const { act, result } = of;
-    if (own === report && AGENT_TOOL.test(act.programs[0] ?? '')) return false;
+    if (told && isAgents(of)) return false;
     const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
     if (act.ended !== 'worked' && (act.ended !== 'ran' || quotes.length === 0)) return false;
     const isThere = (value: string) =>

@@ -656,6 +656,14 @@ test("a subagent's finding is one where a later call meets what it names", async
     expect(await proposed(steps({ ...asks }), of(found))).toEqual(expect.any(String));
     expect(await proposed(steps({ run: 'cat gate', prints: 'x' }), of(found))).toEqual(expect.any(String));
   }
+  // Nor is it found by looking there, where the agent says it again.
+  const says: Step = { says: report };
+  const again: Proposed = { ...of('reason'), evidence: [['m2', report.slice(0, 80)]] };
+  expect(await proposed(steps(says, meets), again)).toMatchObject({ found: 'reason', by: 'assistant' });
+  expect(await proposed(steps(says), again)).toContain('a reason needs');
+  expect(await proposed([{ human: 'What?' }, { run: 'cat gate.txt', prints: report }, says, meets], again)).toContain(
+    'printed says this',
+  );
 });
 
 test('a published page is an outcome, and what a call that is not shown left; an own list of tasks is none', async () => {
