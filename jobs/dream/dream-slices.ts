@@ -4,6 +4,7 @@
 import { compare } from '../../src/memory/text/blocks.ts';
 import { isTopicFile } from '../../src/memory/text/topic.ts';
 import { type KnownEntry, newestAt } from '../../src/rules/dream-context.ts';
+import { containsLiteral, literals } from '../../src/rules/literals.ts';
 import { contentWords, countSharedWords, sharedPart } from '../../src/rules/words.ts';
 import {
   type DraftPlace,
@@ -67,6 +68,10 @@ const OTHER_TYPE = 0.6;
 /** Of lines that share words with what an entry changes, so many are looked at for each part of it, and so many named. */
 const LINES_PER_CHANGE = 8;
 const NAMED_PER_CHANGE = 3;
+/** What so few lines hold is a rare name. Of such lines so many for an entry: which say what it changes, and which name what it names. */
+const LINES_OF_RARE = 8;
+const LINES_OF_OLD_NAME = 12;
+const LINES_OF_NAME = 4;
 /** So much of the shorter of two texts stands in the other: then they say the same, or one what the other was. */
 const SAYS_IT = 0.6;
 /** Of a topic, so many lines that are not shown are compared with those that are, and so many of the near ones shown. */
@@ -169,8 +174,13 @@ async function candidatesFor(
     const again = entry.again ? near.withId(entry.again) : [];
     must(again);
     if (again.length === 0) delete entry.again;
-    const lines = entry.changes && !entry.isWithdrawn ? linesSaying(entry, near) : [];
+    if (entry.isWithdrawn) continue;
+    const lines = entry.changes ? linesSaying(entry, near) : [];
+    const old = namesIn([entry.changes ?? '', ...lines.map(textOf)].join('\n'), entry.text);
+    lines.push(...linesNaming(old, near, LINES_OF_OLD_NAME));
     must(lines);
+    const words = [...contentWords(entry.changes ?? '')].filter((word) => !contentWords(entry.text).has(word));
+    must(linesNaming([...literals(entry.text), ...words], near, LINES_OF_NAME));
     if (lines.length > 0) changed.set(entry.id, [...new Set(lines.map(({ line }) => line))]);
   }
   for (const { text, type } of fresh) {
@@ -197,6 +207,18 @@ function linesSaying({ changes = '' }: KnownEntry, near: NearLines): NearLine[] 
   }
   return [...named];
 }
+
+/** The names in a text that another does not say. */
+const namesIn = (text: string, other: string) => literals(text).filter((name) => !containsLiteral(name, other));
+
+/** The lines of any topic that hold a rare one of these names: what is called otherwise now is so in each. */
+function linesNaming(names: readonly string[], near: NearLines, most: number): NearLine[] {
+  const found = [...new Set(names)].filter((name) => /\p{L}/u.test(name)).map((name) => near.holding(name));
+  const rare = found.filter(({ length }) => length <= LINES_OF_RARE).sort((a, b) => a.length - b.length);
+  return [...new Set(rare.flat())].slice(0, most);
+}
+
+const textOf = ({ file, line }: NearLine) => file.topic.lines.find(({ id }) => id === line)?.text ?? '';
 
 /** What an entry says that it changes, thing by thing, where it names several. */
 function partsOf(changes: string): string[] {
@@ -321,6 +343,20 @@ export class NearLines {
       .sort(([a, x], [b, y]) => y - x || compare(a.file.path, b.file.path) || compare(a.line, b.line))
       .slice(0, most)
       .map(([line]) => line);
+  }
+
+  /** The lines of living topics that hold a word, or a name as it is written; none of which there are very many. */
+  holding(name: string): NearLine[] {
+    const words = [...contentWords(name)].map((word) => this.#byWord.get(word) ?? []);
+    const [rarest = this.#lines] = words.sort((a, b) => a.length - b.length);
+    if (words.length > 0 && rarest.length > MOST_LINES) return [];
+    return rarest.filter(
+      (each) =>
+        each.line !== '' &&
+        each.file.isLiving &&
+        !each.file.topic.pinned &&
+        (each.words.has(name) || (each.file.text.includes(name) && containsLiteral(name, textOf(each)))),
+    );
   }
 
   /** Where a line with this id stands in living topics. */

@@ -153,6 +153,13 @@ export function entryIds(operation: Operation): string[] {
 export const linesIn = (operation: Operation): NewLine[] => (operation.kind === 'put' && operation.in) || [];
 export const linesOut = (operation: Operation): string[] => (operation.kind === 'put' && operation.out) || [];
 
+/** Whether both may be about one entry: what it changes may stand in several topics, each of which is changed by itself. */
+export function areOfOneChange(a: Operation, b: Operation): boolean {
+  if (a.kind !== 'put' || b.kind !== 'put' || a.topic === b.topic) return false;
+  const out = new Set([...linesOut(a), ...linesOut(b)]);
+  return out.size > 0 && out.size === linesOut(a).length + linesOut(b).length;
+}
+
 /** The entries of these ids, as far as they are known. */
 export const knownEntries = ({ entries }: DreamContext, ids: string[]) => ids.flatMap((id) => entries.get(id) ?? []);
 

@@ -1,5 +1,5 @@
 // What code lets through of a dream's operations: faults by operation, in sentences for the model to mend.
-// Promises: every entry is in exactly one operation; nothing goes that is a person's, a program's, pinned, or rests on
+// Promises: every entry is in one operation, or in one for each topic in which it changes lines; nothing goes that is a person's, a program's, pinned, or rests on
 // something newer; the values of what comes stand in what it rests on, those of what goes in what comes or in `over`; what
 // nobody said is no line, and what only a tool or an agent said is no rule; little is dropped at the model's word, and no
 // night loses much of the memory. What only meaning tells it does not judge: words in another order, two things in one.
@@ -8,6 +8,7 @@ import { hasWrapperTag } from './as-read.ts';
 import { descriptionFaults } from './description-rules.ts';
 import {
   apartIn,
+  areOfOneChange,
   carrierOf,
   certaintyOf,
   type DreamContext,
@@ -99,7 +100,7 @@ function grow(topic: string, bytes: number, { grown }: Night): number {
 function* ownerFaults(operation: Operation, at: number, { operations, context }: Night): Faults {
   for (const id of entryIds(operation)) {
     if (!context.entries.has(id)) yield `there is no such entry: ${id}.`;
-    const first = operations.findIndex((each) => entryIds(each).includes(id));
+    const first = operations.findIndex((each) => entryIds(each).includes(id) && !areOfOneChange(each, operation));
     if (first < at) yield `${id} is in more than one operation: it is in operations[${first}], too.`;
   }
 }
@@ -171,7 +172,7 @@ function* putFaults(put: Put, night: Night): Faults {
     if (comingInto(put.topic, night).find(({ text }) => text === line.text) !== line)
       yield `the line ${quoted(line.text)} is added twice.`;
   }
-  yield* lostFaults(put, context);
+  yield* lostFaults(put, night);
 }
 
 const comingInto = (topic: string | undefined, { operations }: Night) =>
@@ -300,7 +301,7 @@ function* lineFaults(line: NewLine, put: Put, night: Night): Faults {
 const APART = 'put that into a line of its own';
 
 /** The values of what was said tonight stand in the lines that cite it, or in what is changed. */
-function* lostFaults(put: Put, context: DreamContext): Faults {
+function* lostFaults(put: Put, { operations, context }: Night): Faults {
   const lines = linesIn(put);
   const cited = new Set(lines.flatMap((line) => line.entries));
   const old = linesOut(put).flatMap((id) => topicOfLine(id, context, put.topic)?.lines.get(id)?.text ?? []);
@@ -315,7 +316,8 @@ function* lostFaults(put: Put, context: DreamContext): Faults {
     const written = lines.filter((line) => line.entries.includes(id)).map((line) => line.text);
     const isOfIt = written.length === 0 || sharesTopic(saidBy(entry).join('\n'), written.join('\n'));
     if (entry.strength === 'stated' && !isOfIt) yield `no line that cites ${id} says anything of it.`;
-    const lost = missingIn(lastingValues(text, at), [...written, ...old, ...(put.over ?? []), changes]);
+    const elsewhere = operations.flatMap(linesIn).flatMap((line) => (line.entries.includes(id) ? line.text : []));
+    const lost = missingIn(lastingValues(text, at), [...elsewhere, ...old, ...(put.over ?? []), changes]);
     if (lost.length > 0) yield `its lines lose ${list(lost)} of ${id}: keep it letter for letter.`;
   }
 }

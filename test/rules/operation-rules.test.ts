@@ -520,12 +520,22 @@ const put = (entry: string, text: string, more: Partial<Put> = {}): Put => ({
 });
 const two = () => readCase('two\n= Use npm.\n~ Use pnpm.\n~ Listen on port 8080.')[1].context;
 
-test('each entry is in exactly one operation, and is known', () => {
+test('each entry is known, and in one operation, or in one for each topic of which it changes lines', () => {
   const both = put('e1', 'Use pnpm.', { entries: ['e2', 'e3'] });
   expect(checkOperations([put('e1', 'Use pnpm.')], two())).toEqual(['These entries are in no operation: e2.']);
   const all = checkOperations([both, put('e2', 'Listen on port 8080.')], two()).join('\n');
   expect(all).toContain('no such entry: e3');
   expect(all).toContain('e2 is in more than one operation');
+  const context = two();
+  context.topics.set('copy', {
+    ...(context.topics.get('ops') as KnownTopic),
+    ...{ name: 'copy', path: 'copy.md', lines: new Map([['l2', { text: 'npm is in the image.', isPersons: false }]]) },
+  });
+  const changes = [put('e1', 'Use pnpm, not npm.', { out: ['l1'] }), put('e2', 'Listen on port 8080.')];
+  const inCopy = (more: Partial<Put>) => checkOperations([...changes, put('e1', 'Use pnpm.', more)], context).join();
+  expect(inCopy({ topic: 'copy', out: ['l2'], over: ['npm'] })).not.toContain('more than one');
+  expect(inCopy({ topic: 'ops', out: ['l2'] })).toContain('e1 is in more than one operation');
+  expect(inCopy({ topic: 'copy', out: ['l1'] })).toContain('e1 is in more than one operation');
 });
 
 test('a line goes once, and from every topic where it is no longer true', () => {

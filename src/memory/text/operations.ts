@@ -139,39 +139,39 @@ export const sayUnplaced = (entries: string[]) => `These entries are in no opera
 
 /**
  * Splits operations into what can be decided by itself: lines that share no entry, and entries that are dropped, one by
- * one; with each the drops that name an entry of it as what stands for theirs.
+ * one; with each the drops that name an entry of it as what stands for theirs, behind it.
  */
 export function bundle(operations: Operation[]): Operation[][] {
   const single = operations.flatMap((operation): Operation[] => {
     if (operation.kind === 'drop') return operation.entries.map((entry) => ({ ...operation, entries: [entry] }));
-    return operation.kind === 'put' && linesOut(operation).length === 0 ? splitLines(operation) : [operation];
+    if (operation.kind === 'rename' || linesOut(operation).length + (operation.entries?.length ?? 0) > 0)
+      return [operation];
+    return grouped(linesIn(operation), (line) => line.entries).map((lines) => ({ ...operation, in: lines }));
   });
-  const owner = new Map(single.flatMap((operation) => entryIds(operation).map((entry) => [entry, operation] as const)));
-  const headOf = (operation: Operation, seen = new Set<Operation>()): Operation => {
-    const next = operation.kind === 'drop' && operation.of !== undefined ? owner.get(operation.of) : undefined;
-    return next === undefined || seen.has(next) ? operation : headOf(next, seen.add(operation));
-  };
-  const bundles = new Map<Operation, Operation[]>();
-  for (const operation of single) {
-    const head = headOf(operation);
-    const others = bundles.get(head) ?? [head];
-    bundles.set(head, head === operation ? others : [...others, operation]);
-  }
-  return [...bundles.values()];
+  const about = new Set(single.flatMap(entryIds));
+  const standsFor = (operation: Operation) =>
+    operation.kind === 'drop' && operation.of !== undefined && about.has(operation.of) ? [operation.of] : [];
+  return grouped(single, (operation) => [...entryIds(operation), ...standsFor(operation)]).map((those) =>
+    those.toSorted((a, b) => standsFor(a).length - standsFor(b).length),
+  );
 }
 
-/** An operation for each line, or for lines that rest on an entry together. */
-function splitLines(operation: Put): Operation[] {
-  if (operation.entries?.length) return [operation];
-  const groups: { entries: Set<string>; lines: NewLine[] }[] = [];
-  for (const line of linesIn(operation)) {
-    const shared = groups.filter(({ entries }) => line.entries.some((entry) => entries.has(entry)));
-    const all = [...shared.flatMap(({ entries }) => [...entries]), ...line.entries];
-    const joined = { entries: new Set(all), lines: [...shared.flatMap(({ lines }) => lines), line] };
-    for (const group of shared) groups.splice(groups.indexOf(group), 1);
-    groups.push(joined);
+/** Those that share a key, also by way of others, together, where the first of them stood. */
+function grouped<Item>(items: readonly Item[], keysOf: (item: Item) => string[]): Item[][] {
+  let groups: { keys: string[]; items: Item[] }[] = [];
+  for (const item of items) {
+    const keys = keysOf(item);
+    const shared = groups.filter((group) => group.keys.some((key) => keys.includes(key)));
+    const joined = {
+      keys: [...shared.flatMap((group) => group.keys), ...keys],
+      items: [...shared.flatMap((group) => group.items), item],
+    };
+    const [first] = shared;
+    groups = first
+      ? groups.flatMap((group) => (group === first ? joined : shared.includes(group) ? [] : group))
+      : [...groups, joined];
   }
-  return groups.map(({ lines }) => ({ ...operation, in: lines }));
+  return groups.map((group) => group.items);
 }
 
 /** Whether a file of this name can be a topic; what a person or an agent calls one need not be a name we would give. */

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { redact } from '../../base/secrets/redact-text.ts';
 import { withTags } from '../../rules/as-read.ts';
 import {
+  areOfOneChange,
   certaintyOf,
   type DreamContext,
   entryIds,
@@ -114,8 +115,12 @@ export class ProposedOperations {
   }
 
   async #judge(sent: Sent[]): Promise<Verdict> {
-    const resent = new Set(sent.flatMap(({ entries }) => entries));
-    const earlier = this.#standing.filter((operation) => entryIds(operation).every((id) => !resent.has(id)));
+    const isResent = (operation: Operation) => {
+      const ids = new Set(entryIds(operation));
+      const about = sent.filter(({ entries }) => entries.some((id) => ids.has(id)));
+      return about.some((each) => !each.operation || !areOfOneChange(operation, each.operation));
+    };
+    const earlier = this.#standing.filter((operation) => !isResent(operation));
     for (const each of sent) if (each.operation) each.problems.push(...(await this.#against.read(each.operation)));
     const shaped = [
       ...earlier.map((operation): Sent => ({ entries: entryIds(operation), operation, problems: [] })),
@@ -160,14 +165,20 @@ export class ProposedOperations {
 
   #verdict(kept: Sent[], wrong: Sent[]): Verdict {
     const left = this.#left();
-    const saying = ({ number, operation }: Sent, what: string) =>
+    const nameOf = ({ number, operation }: Sent) =>
       number === undefined
-        ? `what stood of ${entryIds(operation as Operation).join(', ')}: ${what}`
-        : `operations[${number}]${operation ? ` (${operation.kind})` : ''}: ${what}`;
+        ? `what stood of ${entryIds(operation as Operation).join(', ')}`
+        : `operations[${number}]${operation ? ` (${operation.kind})` : ''}`;
     const said = wrong.toSorted((a, b) => (a.number ?? -1) - (b.number ?? -1));
-    const problems = said.flatMap((each) => each.problems.map((problem) => saying(each, problem)));
+    // What is wrong with several in the same words is told once.
+    const alike = Map.groupBy(
+      said.flatMap((each) => each.problems.map((what) => ({ what, name: nameOf(each) }))),
+      ({ what }) => what,
+    );
+    const problems = [...alike].map(([what, of]) => `${of.map(({ name }) => name).join(', ')}: ${what}`);
     for (const each of wrong) {
-      for (const id of each.entries) this.#why.set(id, each.problems.map((what) => saying(each, what)).join(' '));
+      const why = each.problems.map((what) => `${nameOf(each)}: ${what}`).join(' ');
+      for (const id of each.entries) this.#why.set(id, why);
     }
     const sent = new Set(wrong.flatMap(({ entries }) => entries));
     const unplaced = left.filter((entry) => !sent.has(entry));

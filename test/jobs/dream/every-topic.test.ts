@@ -1,0 +1,126 @@
+// What has another name by now has it in every topic: which lines a night is shown, and one entry that changes several topics.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { shownProposals } from '../../../jobs/dream/dream-approval.ts';
+import { forget } from '../../../jobs/forget.ts';
+import { review } from '../../../jobs/review.ts';
+import { undo } from '../../../jobs/undo.ts';
+import { lineId } from '../../../src/memory/text/topic.ts';
+import { inNights, type Nights, put } from '../../support/night-world.ts';
+
+const OLD = [
+  ['setup', 'After a checkout run `ops/boot` once, then the tests find the database.'],
+  ['releases', 'A release is cut from main after `ops/boot` has filled the cache.'],
+  ['containers', 'The image of the worker calls `ops/boot` as its entry point.'],
+] as const;
+const renamed = (text: string) => text.replace('ops/boot', 'tools/prepare.sh');
+
+/** Three topics that say the old name, and many newer lines of its words. */
+async function remember({ night, dir, wait }: Nights): Promise<void> {
+  await night(
+    OLD.map(([, text]) => text),
+    (ids) => OLD.map(([topic, text], n) => put(ids[n], text, { topic, description: topic })),
+  );
+  wait(1);
+  for (let team = 0; team < 20; team++) {
+    const lines = Array.from({ length: 12 }, (_, n) => `- Script ${n} of the ops team ${team} is called at boot.\n`);
+    writeFileSync(join(dir, `team-${team}.md`), `# Scripts of team ${team}\n\n${lines.join('')}`);
+  }
+}
+
+const NEWS = { type: 'project', text: 'The script `ops/boot` is called `tools/prepare.sh` now.' } as const;
+const changeAll = ([id]: string[]) =>
+  OLD.map(([topic, text]) => {
+    const { description: _, ...change } = put(id, renamed(text), {
+      topic,
+      out: [lineId(text)],
+      description: undefined,
+    });
+    return change;
+  });
+const texts = ({ file }: Nights) => Promise.all(OLD.map(([topic]) => file(`${topic}.md`)));
+
+test.each([
+  ['the entry alone', NEWS],
+  ['what it changes', { ...NEWS, text: 'The script is `tools/prepare.sh`.', changes: 'The script is ops/boot.' }],
+])('a rename is shown every line that says the old name: by %s', async (_, news) => {
+  await inNights('sqlite', async (nights) => {
+    await remember(nights);
+    const { requests } = await nights.night([news], () => null);
+    for (const [, text] of OLD) expect(JSON.stringify(requests[0])).toContain(`[${lineId(text)}] ${text}`);
+  });
+});
+
+test('one entry changes lines of three topics; what they rest on, undo and forgetting hold for each', async () => {
+  await inNights('sqlite', async (nights) => {
+    await remember(nights);
+    const before = await texts(nights);
+    const { report, requests, ids } = await nights.night([NEWS], changeAll);
+    expect(report.refused).toEqual([]);
+    expect(requests).toHaveLength(1);
+    expect(report.operations.map(({ kind, topic }) => [kind, topic])).toEqual(
+      OLD.map(([topic]) => ['change', `${topic}.md`]),
+    );
+    expect(await texts(nights)).toEqual(before.map(renamed));
+    const rests = 'select count(*) as count from rests where memory = ? and source = ?';
+    expect(await nights.db.get(rests, nights.row.id, ids[0] as string)).toEqual({ count: 3 });
+    const { memories, row } = nights;
+    await undo({ job: report.job as string }, { memories });
+    expect(await texts(nights)).toEqual(before);
+    await nights.night([], () => changeAll(ids));
+    expect(await texts(nights)).toEqual(before.map(renamed));
+    const meant = await forget({ target: ids[0] as string, confirm: async () => true }, { memories, memory: row });
+    expect(meant.lines.map(({ text }) => text).sort()).toEqual(OLD.map(([, text]) => renamed(text)).sort());
+  });
+});
+
+test('what of it is refused is sent again alone; the others stand', async () => {
+  await inNights('sqlite', async (nights) => {
+    await remember(nights);
+    const { report, requests } = await nights.night([NEWS], (ids, call) => {
+      const [first, second, third] = changeAll(ids);
+      return call > 1
+        ? [third as object]
+        : [first, second, { ...third, out: ['00000000'] }].map((each) => each as object);
+    });
+    expect(requests).toHaveLength(2);
+    expect(report.operations).toHaveLength(3);
+    for (const text of await texts(nights)) expect(text).not.toContain('ops/boot');
+  });
+});
+
+test('what waits for a person is one thing, and is decided as a whole', async () => {
+  await inNights(
+    'sqlite',
+    async (nights) => {
+      const { db, row, memories } = nights;
+      await remember(nights);
+      const [word, deps] = [{ kind: 'accept' } as const, { memories, memory: row, requestTokens: 12_000 }];
+      await review({ word }, deps);
+      await nights.night([NEWS], changeAll);
+      expect((await shownProposals(db, row)).map(({ lines }) => lines)).toEqual([OLD.map(([, text]) => renamed(text))]);
+      expect((await review({ word }, deps)).map(({ outcome }) => outcome)).toEqual(['accepted']);
+      for (const text of await texts(nights)) expect(text).not.toContain('ops/boot');
+    },
+    { deps: { needsApproval: true } },
+  );
+});
+
+test('a description that is about what goes is asked for once, however many operations change its topic', async () => {
+  await inNights('sqlite', async ({ night }) => {
+    const said = ['Deploys go through Harbor.', 'Harbor keeps images for ten days.'];
+    const topic = { topic: 'deploys', description: 'Harbor images' };
+    await night(said, (ids) => [put(ids[0], said[0] as string, topic), put(ids[1], said[1] as string, topic)]);
+    const news = ['Deploys go through Quay.', 'Quay keeps pictures for ten days.'];
+    const { report } = await night(news, (ids, call) => {
+      if (call > 1) return null;
+      return news.map((text, n) => {
+        const { description: _, ...change } = put(ids[n], text, { topic: 'deploys', out: [lineId(said[n] as string)] });
+        return { ...change, over: ['Harbor', 'images'] };
+      });
+    });
+    expect(report.refused.filter((problem) => problem.includes('description'))).toHaveLength(1);
+  });
+});
