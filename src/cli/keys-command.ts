@@ -6,7 +6,7 @@ import { AppError } from '../base/errors.ts';
 import { addMemory, type MemoryRow, memoryRow, removedMemories } from '../memory/memories.ts';
 import { isCheckedIn } from '../memory/paths.ts';
 import { ApiKeys, type KeyRow, RIGHTS, type Right } from '../server/api-keys.ts';
-import { note, print } from '../terminal/output.ts';
+import { note, print, printTable } from '../terminal/output.ts';
 import { sayTime } from '../terminal/phrases.ts';
 import type { App } from '../worker/compose.ts';
 import {
@@ -45,10 +45,10 @@ function storeShown(row: MemoryRow) {
 
 type StoreShown = ReturnType<typeof storeShown>;
 
-function storeLine({ id, name, kind, dir, archivedAt, removedAt }: StoreShown, { clock, zone }: Config): string {
+function storeCells({ id, name, kind, dir, archivedAt, removedAt }: StoreShown, { clock, zone }: Config): string[] {
   const at = removedAt ?? archivedAt;
-  const since = at ? `  ${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { clock, zone })}` : '';
-  return `${id}  ${name}${kind === 'own' ? '' : `  (${kind})`}${since}${dir === null ? '' : `  ${dir}`}`;
+  const since = at ? `${removedAt ? 'deleted' : 'archived'} ${sayTime(at, { clock, zone })}` : '';
+  return [id, name, kind === 'own' ? 'store' : kind, since, dir ?? ''];
 }
 
 const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
@@ -62,7 +62,10 @@ const list: CommandSpec<CommonOptions & { removed?: boolean }> = {
       const there = 'select * from memory where deleted_at is null order by created_at desc, id desc';
       const rows = (await (removed ? removedMemories(db) : db.all<MemoryRow>(there))).map(storeShown);
       if (json) return print(rows);
-      for (const row of rows) print(storeLine(row, config));
+      printTable(
+        ['id', 'name', 'kind', '', 'directory'],
+        rows.map((row) => storeCells(row, config)),
+      );
       if (rows.length === 0)
         note(removed ? 'No store was deleted.' : 'There are no stores yet: nocturne stores create NAME');
     }),
@@ -79,7 +82,7 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
   json: SHAPE,
   examples: ['stores create notes'],
   run: (call) =>
-    open(call, async ({ db, clock, config }, { description, allowSecrets, json }) => {
+    open(call, async ({ db, clock }, { description, allowSecrets, json }) => {
       const [name] = call.args;
       if (!/^\P{Cc}{1,255}$/u.test(name)) {
         const what = 'The name of a store has 1 to 255 characters, none of them a control character.';
@@ -89,7 +92,7 @@ const create: CommandSpec<CommonOptions & { description: string; allowSecrets?: 
       const made = { scope: 'store', name, description, flags } as const;
       const row = await db.write(async (sql) => memoryRow(sql, await addMemory(sql, made, clock.now().toISOString())));
       const shown = storeShown(row as MemoryRow);
-      print(json ? shown : storeLine(shown, config));
+      print(json ? shown : `${shown.id}  ${name}`);
     }),
 };
 
@@ -210,7 +213,10 @@ const listKeys: CommandSpec<CommonOptions> = {
     open(call, async (app, { json }) => {
       const rows = await keysOf(app).all();
       if (json) return print(rows.map(keyShown));
-      for (const row of rows) print(keyLine(row, app.config));
+      printTable(
+        ['id', 'name', 'tenant', 'rights', 'stores', ''],
+        rows.map((row) => keyCells(row, app.config)),
+      );
       if (rows.length === 0) note('There are no keys yet: nocturne keys create --name NAME');
     }),
 };
@@ -256,11 +262,17 @@ function keyShown({ dayMicroUsd, memories, tenant, expiresAt: _, ...row }: KeyRo
   return { ...row, tenant: tenant || null, stores: memories, dayUsd };
 }
 
-function keyLine({ id, name, tenant, memories, rights, revokedAt, isOff }: KeyRow, { clock, zone }: Config): string {
-  const which = memories === 'all' ? 'all stores' : memories.length === 0 ? 'its own stores' : memories.join(' ');
-  const off = isOff ? `  off since the database was restored: nocturne keys confirm ${name}` : '';
-  const end = revokedAt ? `  revoked ${sayTime(revokedAt, { clock, zone })}` : off;
-  return `${id}  ${name}${tenant === '' ? '' : `  of ${tenant}`}  ${rights.join(',')}  ${which}${end}`;
+function keyCells({ id, name, tenant, memories, rights, revokedAt, isOff }: KeyRow, { clock, zone }: Config): string[] {
+  const which = memories === 'all' ? 'all' : memories.length === 0 ? 'its own' : memories.join(' ');
+  const off = isOff ? `off since the database was restored: nocturne keys confirm ${name}` : '';
+  return [
+    id,
+    name,
+    tenant,
+    rights.join(','),
+    which,
+    revokedAt ? `revoked ${sayTime(revokedAt, { clock, zone })}` : off,
+  ];
 }
 
 function rightsOf(text: string): Right[] | undefined {

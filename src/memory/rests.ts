@@ -246,7 +246,7 @@ export async function explainLines(
       (line === undefined || id === line || (at >= first && at <= last)) && (among?.has(id) ?? true),
   );
   if (lines.length === 0) {
-    throw new AppError('bad-input', `${path} has no memory at ${line ?? 'all'}.`, {
+    throw new AppError('bad-input', `${path} has no ${line === undefined ? 'lines' : `line of memory at ${line}`}.`, {
       remedy: `nocturne why ${path} shows all of its lines.`,
     });
   }

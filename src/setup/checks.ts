@@ -140,12 +140,10 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
   }
 }
 
-/** The program that is named first, whole: hooks lie below a `node_modules`. */
-const NODE = /((?:"command":"|"node":")'?)([^"']*?[\\/]node(?:\.exe)?)(?=["'\s])/;
+/** The program that is named first, or behind the words that look whether it is there, whole: hooks lie below a `node_modules`. */
+const NODE = /("command":"|"node":"|\\"\$@\\"(?:","|' ))('?)([^"']*?[\\/]node(?:\.exe)?)\2(?=["\s])/;
 
-export function nodeIn(part: string): string | undefined {
-  return NODE.exec(part)?.[2];
-}
+const nodeIn = (part: string): string | undefined => NODE.exec(part)?.[3];
 
 function withoutNode(part: string): string {
   return part.replace(NODE, '$1node');

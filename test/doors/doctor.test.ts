@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Config, type Environment, loadConfig } from '../../src/base/config/config.ts';
 import { makeDirectory } from '../../src/base/files/files.ts';
@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import type { AgentName } from '../../src/setup/agents/agents.ts';
 import { findPrograms } from '../../src/setup/agents/agents.ts';
 import { applyChange, planInstall } from '../../src/setup/agents/installing.ts';
-import { type Checked, checkNode, nodeIn } from '../../src/setup/checks.ts';
+import { type Checked, checkNode } from '../../src/setup/checks.ts';
 import { examine } from '../../src/setup/doctor.ts';
 import { testModel } from '../support/app.ts';
 import { error } from '../support/messages-server.ts';
@@ -31,9 +31,9 @@ async function makeRows(home: string): Promise<void> {
   await (await openDatabase({ home })).close();
 }
 
-async function installed(person: Person, agent: AgentName): Promise<Config> {
+async function installed(person: Person, agent: AgentName, node = process.execPath): Promise<Config> {
   const config = await loadConfig({}, person.environment);
-  const change = planInstall(config, { agent, programs: findPrograms(person.environment) });
+  const change = planInstall(config, { agent, programs: { ...findPrograms(person.environment), node } });
   makeDirectory(config.home);
   applyChange(config, change);
   keepKey(config, 'sk-ant-x1');
@@ -180,10 +180,15 @@ test.each([
   expect(checkNode(version)).toMatchObject({ state, found: version });
 });
 
-test('the Node that a hook is run with is told from the hook, which lies below a node_modules', () => {
-  const hook = (command: string) => nodeIn(`Stop ${JSON.stringify({ type: 'command', command, timeout: 10 })}`);
-  const installed = '/opt/node/lib/node_modules/nocturne/dist/hook.js';
-  expect(hook(`/opt/node/bin/node ${installed} codex`)).toBe('/opt/node/bin/node');
-  expect(hook(`'/opt/my node/bin/node' ${installed} codex`)).toBe('/opt/my node/bin/node');
-  expect(hook('/opt/node/bin/node')).toBe('/opt/node/bin/node');
-});
+test.each(['claude-code', 'codex', 'gemini', 'opencode'] as const)(
+  'another Node in the hooks of %s is as good, and one that is gone is named',
+  async (agent) => {
+    const person = aPerson();
+    const other = join(person.user, 'my node', 'bin', 'node');
+    await installed(person, agent, other);
+    expect((await doctor(person)).of('hook')).toMatchObject([{ state: 'fail', found: `${other} is not there` }]);
+    makeDirectory(dirname(other));
+    writeFileSync(other, '');
+    expect((await doctor(person)).of('hook')).toMatchObject([{ state: 'ok' }]);
+  },
+);

@@ -70,7 +70,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     });
     expect(await explainLines(db, { memory, path: TOPIC, line: '8' })).toEqual([other]);
     expect(await explainLines(db, { memory, path: TOPIC, line: other?.id })).toEqual([other]);
-    await expect(explainLines(db, { memory, path: TOPIC, line: '99' })).rejects.toThrow('has no memory at 99');
+    await expect(explainLines(db, { memory, path: TOPIC, line: '99' })).rejects.toThrow('has no line of memory at 99');
     for (const path of ['nothing.md', LOG])
       await expect(explainLines(db, { memory, path })).rejects.toThrow('There is no topic');
   });

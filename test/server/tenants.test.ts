@@ -43,7 +43,7 @@ test('keys create --tenant is shown where keys are listed, and takes only letter
   expect(
     (await jsonHere<{ tenant: string | null }[]>(['keys', 'list'], environment)).map(({ tenant }) => tenant),
   ).toEqual(['acme_2.eu-west', null]);
-  expect((await runHere(['keys', 'list'], environment)).stdout).toContain('ci  of acme_2.eu-west  ');
+  expect((await runHere(['keys', 'list'], environment)).stdout).toContain('\tci\tacme_2.eu-west\t');
 });
 
 test('while too many sessions of a tenant wait, or of all, further ones are refused until later; what was sent is answered', async () => {
