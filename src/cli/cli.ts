@@ -1,9 +1,13 @@
 // The command line: which commands there are and how they end. What each is says its spec, by subject; a file of them is loaded
 // only when one of its names is asked for, and all for the help and a word that is no command.
 
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { AppError } from '../base/errors.ts';
-import { packagePath, readTextNow } from '../base/files/files.ts';
+import { homeDir } from '../base/files/directories.ts';
+import { packagePath, readTextNow, statNow } from '../base/files/files.ts';
 import type { Parts } from '../worker/job-bounds.ts';
 import type { CommandModule } from './spec.ts';
 
@@ -52,6 +56,7 @@ export async function main(given: string[], parts: Parts = {}): Promise<void> {
   if ((asked === '--version' || asked === '-V') && rest.length === 0)
     return (await import('../terminal/output.ts')).print(version());
   try {
+    keepCompiled();
     const now = Object.hasOwn(FORMER, asked ?? '') && FORMER[asked ?? ''];
     if (now) throw new AppError('bad-input', `nocturne has no command ${asked}.`, { remedy: `Use ${now}.` });
     await (await programFor(argv, parts)).parseAsync(argv);
@@ -65,6 +70,12 @@ function commandFirst([node = '', file = '', ...words]: string[]): string[] {
   const isValue = (at: number) => /^--(?:memory|scope|store)$/.test(words[at - 1] ?? '');
   const at = words.findIndex((word, n) => !word.startsWith('-') && !isValue(n));
   return [node, file, ...words.slice(Math.max(at, 0)), ...words.slice(0, Math.max(at, 0))];
+}
+
+/** A fourth of a start goes into compiling: what was compiled is kept in the home, where one is there, as it is for the hook's worker. */
+function keepCompiled(): void {
+  const home = homeDir(process.env.NOCTURNE_HOME, homedir());
+  if (statNow(home)) enableCompileCache(join(home, 'compiled'));
 }
 
 /** The program with the command that `argv` names, or with all of them. */

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import type { Environment } from '../../src/base/config/config.ts';
 import { environmentIn, testApp, testModel } from '../support/app.ts';
 import { beginJob, workElsewhere } from '../support/doors.ts';
 import { error, says } from '../support/messages-server.ts';
-import { DOOR, runJson } from '../support/run.ts';
+import { DOOR, run, runJson } from '../support/run.ts';
 import { jsonHere, runHere, runJsonHere } from '../support/run-here.ts';
 import { aSession, RULE } from '../support/session-file.ts';
 import { ON_POSTGRES, tempDir } from '../support/temp.ts';
@@ -260,6 +260,17 @@ test('CLAUDE_CONFIG_DIR moves the projects’ directories, and --memory wins ove
   const everywhere = { ...environment, NOCTURNE_MEMORY_DIR: tempDir() };
   await runHere(['learn', given.path, '--memory', memory], everywhere);
   expect(existsSync(join(memory, LOG))).toBe(true);
+});
+
+test('what a command compiled is kept in the home, where one is there', async () => {
+  const { environment, home } = await testApp();
+  const compiled = join(home, 'compiled');
+  for (const there of [home, join(home, 'none')]) {
+    expect(existsSync(compiled)).toBe(false);
+    await run(['next'], { ...environment, NODE_COMPILE_CACHE: undefined, NOCTURNE_HOME: there });
+    expect(existsSync(join(there, 'compiled'))).toBe(there === home);
+    rmSync(compiled, { recursive: true, force: true });
+  }
 });
 
 test('in a directory that is gone, a command says so instead of falling over', async () => {
