@@ -26,11 +26,12 @@ import {
   saidId,
   seenOnceOn,
   type TopicLine,
-  tellsState,
+  withoutMark,
 } from '../../src/memory/text/topic.ts';
 import type { Change } from '../../src/memory/undo-rows.ts';
 import { entryIds, type Operation } from '../../src/rules/dream-context.ts';
 import type { Found } from '../../src/rules/lessons.ts';
+import { tellsState } from '../../src/rules/states.ts';
 import { type Checked, type DreamOutput, type LandAt, landTopics, settleEntries } from './dream-landing.ts';
 import {
   contextOf,
@@ -185,7 +186,8 @@ export async function agedLines(
     if (days !== null && sources.every(({ learnedAt }) => learnedAt < before(days)))
       return { ...aged, reason: `No other session ${isFound ? 'found' : 'showed'} it within ${days} days.` };
     const isFact = file.topic.type === 'project' || file.topic.type === 'reference';
-    const isState = tellsState(text) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');
+    const isState =
+      tellsState(withoutMark(text)) || sources.some(({ found, state }) => found === 'outcome' && state !== 'gone');
     if (after.state === null || !isFact || !isState || last >= before(after.state)) return [];
     const reason = `A state of ${aged.day} that nobody mentioned again.`;
     if (!mayBeOver(text)) return { ...aged, reason, isMarked: true };

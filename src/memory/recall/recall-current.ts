@@ -2,31 +2,57 @@
 // another machine, or is of another person, than the session's. Promises: what a person wrote into a topic is always told.
 
 import type { Found } from '../../rules/lessons.ts';
-import { isOpposite } from '../../rules/words.ts';
+import { subjectsIn, tellsState } from '../../rules/states.ts';
+import { contentWords, isOpposite, sharedPart } from '../../rules/words.ts';
 import { isOfOnePlace } from '../persons.ts';
-import { editLines, locateLines, seenOnceOn, tellsState, withoutMark } from '../text/topic.ts';
+import { editLines, locateLines, mayBeOver, seenOnceOn, withoutMark } from '../text/topic.ts';
 import type { KnownLine, RecallSource, UnsortedEntry } from './recall-source.ts';
+import { ageDays } from './recall-topics.ts';
+
+/** What a session left is told so long, and after that on its branch alone. */
+const FRESH_DAYS = 3;
+/** Of two that sessions left without a name: so much of the shorter stands in the other, and they are of one thing. */
+const OF_ONE_THING = 0.6;
 
 interface Said {
   text: string;
   at: string;
   /** It tells how something stands, or what a session left. */
   isState: boolean;
+  /** A session left it. */
+  isLeft: boolean;
+  /** It is told on its branch alone by now. */
+  isOld: boolean;
 }
 
-/** The files without such lines, those of which nothing is left apart; and of the entries those that are told. */
+/**
+ * The files without such lines, those of which nothing is left apart; and of the entries those that are told. `begins`: where a session
+ * begins, to which no old state of another branch is told; without it, whoever asks is told those too.
+ */
 export async function currentOf<File extends { path: string; text: string }>(
   source: RecallSource,
   of: { files: readonly File[]; known: Map<string, Map<string, KnownLine>>; unsorted: UnsortedEntry[] },
+  begins?: { branch?: string; now: Date },
 ): Promise<{ files: File[]; unsorted: UnsortedEntry[] }> {
   const said = (text: string, at: string, found?: Found | null) => {
-    return { text, at, isState: at !== '' && (found === 'outcome' || tellsState(text)) };
+    const isLeft = at !== '' && found === 'outcome';
+    const isPast = isLeft && begins && ageDays(new Date(at.slice(0, 10)), begins.now) > FRESH_DAYS;
+    const isOld = Boolean(
+      begins && (isPast || (at !== '' && mayBeOver(text))) && !(begins.branch && text.includes(begins.branch)),
+    );
+    return {
+      text: withoutMark(text),
+      at,
+      isLeft,
+      isOld,
+      isState: isLeft || (at !== '' && tellsState(withoutMark(text))),
+    };
   };
   const lines = of.files.map((file) =>
     locateLines(file.text).map(({ id, text }) => {
       const known = of.known.get(file.path)?.get(id);
       const isOfOne = known?.isOfMachine || isOfOnePlace(text);
-      return { id, isOfOne, ...said(withoutMark(text), known?.at ?? seenOnceOn(text) ?? '', known?.found) };
+      return { id, isOfOne, ...said(text, known?.at ?? seenOnceOn(text) ?? '', known?.found) };
     }),
   );
   // What no night has sorted is newer than what was, and stands newest first.
@@ -50,29 +76,24 @@ export async function currentOf<File extends { path: string; text: string }>(
 /** The states of which something newer tells: of all pull requests or all branches that they name, or in the same words turned round. */
 function statesOver(all: Said[]): Set<Said> {
   const news = all.flatMap((each) =>
-    each.isState || (each.at !== '' && END.test(each.text)) ? { ...subjectsIn(each.text), each } : [],
+    each.isState || each.isOld || (each.at !== '' && END.test(each.text)) ? { ...subjectsIn(each.text), each } : [],
   );
   const isOver = (old: (typeof news)[0]) => {
     const newer = news.filter(({ each }) => each.at > old.each.at);
     const areTold = (kind: 'numbers' | 'branches') =>
       old[kind].length > 0 && old[kind].every((name) => newer.some((other) => other[kind].includes(name)));
     if (old.numbers.length + old.branches.length > 0) return areTold('numbers') || areTold('branches');
-    return newer.some(({ each }) => isOpposite(old.each.text, each.text));
+    const words = contentWords(old.each.text);
+    const isOfIt = ({ each, numbers, branches }: (typeof news)[0]) =>
+      old.each.isLeft &&
+      each.isLeft &&
+      numbers.length + branches.length === 0 &&
+      sharedPart(words, contentWords(each.text)) >= OF_ONE_THING;
+    return newer.some((other) => isOpposite(old.each.text, other.each.text) || isOfIt(other));
   };
-  return new Set(news.flatMap((old) => (old.each.isState && isOver(old) ? old.each : [])));
+  return new Set(news.flatMap((old) => (old.each.isOld || (old.each.isState && isOver(old)) ? old.each : [])));
 }
 
 /** By which a text tells that something came to its end. */
 const END =
   /(?<!\p{L})(?:(?:was|is|are|were|been|got|now) (?:\p{L}+ )?(?:merged|pushed|released|closed|deployed|published|reviewed|approved|done|finished|fixed|green)|merged|landed|zusammengeführt|erledigt|abgeschlossen|fusionné|terminado)(?!\p{L})/iu;
-
-const NUMBER = /(?<![\w&])(?:#|!|\b(?:PR|MR|pull request|issue|ticket)\s+#?)(\d{1,6})\b/gi;
-const BRANCH =
-  /\bbranch\s+(?:[`"“]([\w./-]*\w)|(\w[\w.]*[/-][\w./-]*\w))|[`"“]([\w./-]*\w)[`"”]\s+branch\b|\b(?:on|pushed)\s+[`"“](\w[\w.-]*\/[\w./-]*\w)[`"”]/gi;
-const MAIN = /^(?:main|master|develop|trunk)$/;
-
-function subjectsIn(text: string): { numbers: string[]; branches: string[] } {
-  const branches = [...text.matchAll(BRANCH)].flatMap(([, ...names]) => names.find((name) => name !== undefined) ?? []);
-  const numbers = [...text.matchAll(NUMBER)].flatMap(([, number]) => number ?? []);
-  return { numbers, branches: branches.filter((name) => !MAIN.test(name)) };
-}

@@ -1,14 +1,11 @@
 // What of a memory's lines agents found out, in the order in which a session is told them: what is near to it by turns with the
-// newest, those too that no night has sorted yet. What a session left is told while it is fresh, then on its branch alone.
+// newest, those too that no night has sorted yet. What of them holds is decided in recall-current.ts.
 // Promises: no secret. How many there is room for is not decided here.
 
 import { redact } from '../../base/secrets/redact-text.ts';
 import { foundOn, locateLines, withoutMark } from '../text/topic.ts';
-import type { KnownLine, UnsortedEntry } from './recall-source.ts';
-import { ageDays, countMatches, type RankedTopic } from './recall-topics.ts';
-
-/** What a session left is told so long, and after that on its branch. */
-const FRESH_DAYS = 3;
+import type { UnsortedEntry } from './recall-source.ts';
+import { countMatches, type RankedTopic } from './recall-topics.ts';
 
 /** What an agent found out, as it is told; `path`: empty for what no night has sorted. */
 interface Lesson {
@@ -19,33 +16,22 @@ interface Lesson {
 /** What agents found out, each with its topic: what is near first, by turns with the newest. */
 export async function lessonsIn({
   ranked,
-  knownOf,
   unsorted,
   about,
-  branch = '',
-  now,
 }: {
   ranked: readonly RankedTopic[];
-  knownOf: Map<string, Map<string, KnownLine>>;
   unsorted: readonly UnsortedEntry[];
   /** Words that tell what the session is about. */
   about: string[];
-  branch?: string;
-  now: Date;
 }): Promise<Lesson[]> {
   const sorted = ranked.flatMap(({ path, text }) =>
     (text.includes('Found by the agent, ') ? locateLines(text) : []).flatMap((line) => {
       const day = foundOn(line.text);
-      const kind = knownOf.get(path)?.get(line.id)?.found;
-      return day === undefined ? [] : { path, day, kind, text: withoutMark(line.text) };
+      return day === undefined ? [] : { path, day, text: withoutMark(line.text) };
     }),
   );
-  const fresh = unsorted.flatMap(({ found: kind, day, text }) => (kind ? { path: '', day, kind, text } : []));
-  const all = [...fresh, ...sorted].filter(
-    ({ kind, day, text }) =>
-      kind !== 'outcome' || ageDays(new Date(day), now) <= FRESH_DAYS || (branch !== '' && text.includes(branch)),
-  );
-  const newest = all.toSorted((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  const fresh = unsorted.flatMap(({ found, day, text }) => (found ? { path: '', day, text } : []));
+  const newest = [...fresh, ...sorted].sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   const scores = new Map(newest.map((each) => [each, countMatches(`${each.path} ${each.text}`, about)]));
   const scoreOf = (each: (typeof newest)[number]) => scores.get(each) ?? 0;
   const near = newest.filter((each) => scoreOf(each) > 0).sort((a, b) => scoreOf(b) - scoreOf(a));

@@ -154,7 +154,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
   const paths = all.map(({ path }) => path);
   const [knownOf, putAway] = await Promise.all([source.lines(paths), source.read(paths.map(archivePath))]);
   const of = { files: all, known: knownOf, unsorted: await source.unsorted() };
-  const { files: ranked, unsorted } = await currentOf(source, of);
+  const { files: ranked, unsorted } = await currentOf(source, of, { branch: request.about.branch, now });
   const waiting = unsorted.filter(({ found }) => !found);
   let misses = 0;
   // The newest entries win, and are told in the order in which they were said.
@@ -183,7 +183,7 @@ export async function recallPart(request: SectionRequest): Promise<LaidPart> {
     foundIn(part).entries,
   );
   misses = 0;
-  const lessons = await lessonsIn({ ranked, knownOf, unsorted, about, branch: request.about.branch, now });
+  const lessons = await lessonsIn({ ranked, unsorted, about });
   const toldOf = (most: number, leftOut: string) => {
     for (const { line } of lessons) {
       const more = [...part.lessons, line];

@@ -218,12 +218,6 @@ export const mayBeOver = (text: string) => MAY_BE_OVER.test(text);
 
 export const markMayBeOver = (text: string, day: Day) => `${text.replace(MAY_BE_OVER, '')} (as of ${day}, may be over)`;
 
-const STATE =
-  /(?<!\p{L})(?:not (?:yet )?(?:pushed|merged|committed|released|published|reviewed|deployed|done|finished|started)|un(?:pushed|merged|committed|released|reviewed)|waits? (?:for|on)|waiting (?:for|on)|pending|(?:in|under|awaiting) review|work in progress|wip|in progress|still (?:open|missing|failing|red|to do)|(?:is|are) (?:red|blocked|failing)|blocked by|noch nicht|wartet auf|steht (?:noch )?aus|in arbeit|pas encore|en attente|todavía no|pendiente)(?!\p{L})/iu;
-
-/** Whether a text tells how something stands, which passes; what is not decided is no state. */
-export const tellsState = (text: string) => STATE.test(text) && !/^open:/i.test(withoutMark(text));
-
 /** Of a line that holds on the machine alone where it was found: told there, and never shared. */
 export const isOfMachine = (text: string) => /^On this machine\b/i.test(withoutMark(text));
 
