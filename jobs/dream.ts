@@ -12,7 +12,6 @@
 
 import type { Spend } from '../src/agent/run-with-tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
-import type { Day } from '../src/base/time.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';
 import { entriesWhere, putEntry } from '../src/memory/entries.ts';
@@ -66,8 +65,6 @@ export interface DreamRequest {
   claim?: Claim;
   /** Steers how memory is kept; never overrides the rules. */
   instructions?: string;
-  /** Take it as meant that files are missing, or entries from the logs; a list: from the logs of these days. */
-  acceptMissing?: boolean | Day[];
 }
 
 export interface DreamDeps extends Omit<ProposeDeps, 'clock' | 'spend'> {
@@ -155,13 +152,13 @@ interface News extends Slice {
 
 /** Looks at the memory; null where nothing is new. Errors: `refused` where so much is missing that it looks like an accident. */
 async function newsOf(night: Night): Promise<News | null> {
-  const { request, deps } = night;
+  const { deps } = night;
   const { memories, memory } = deps;
   const { db, clock } = memories;
   await lookInto(memories, { memory: memory.id, paths: 'all' });
   // What no topic could be committed for is found before a model is asked.
   await lookInto(memories, { memory: memory.id, paths: [INDEX] });
-  await refuseMissing(deps, request);
+  await refuseMissing(deps);
   await takeInLogs(night);
   const files = await standingFiles(db, memory.id);
   const waits = await keepWaiting(night, files);
@@ -190,9 +187,7 @@ async function hasFailed({ memories, memory }: DreamDeps): Promise<boolean> {
   return typeof last?.code === 'string';
 }
 
-async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }: DreamRequest): Promise<void> {
-  const copy = memories.copyOf(memory.id);
-  if (acceptMissing === true) await copy?.hold(() => copy.acceptMissing());
+async function refuseMissing({ memories, memory }: DreamDeps): Promise<void> {
   const gone = await missingFiles(memories.db, memory.id);
   // A lost log takes no memory with it.
   const [first, ...others] = gone.filter(({ path }) => logDay(path) === null);
@@ -201,12 +196,9 @@ async function refuseMissing({ memories, memory }: DreamDeps, { acceptMissing }:
 
 /** Takes what a person made of the logs at their word. */
 async function takeInLogs(night: Night): Promise<void> {
-  const { deps, request } = night;
-  const { memories, memory } = deps;
-  const { acceptMissing = false } = request;
-  const isMeant = (day: Day) => (Array.isArray(acceptMissing) ? acceptMissing.includes(day) : acceptMissing);
-  const { changed } = await editedLogs(memories.db, memory, isMeant);
-  if (acceptMissing === false && (await isMassWithdrawal(memories.db, memory.id, changed)))
+  const { memories, memory } = night.deps;
+  const { changed } = await editedLogs(memories.db, memory);
+  if (await isMassWithdrawal(memories.db, memory.id, changed))
     throw missing(
       `${changed.filter(({ state }) => state === 'gone').length} entries are missing from the logs at once.`,
       'log files',
@@ -214,7 +206,7 @@ async function takeInLogs(night: Night): Promise<void> {
   if (changed.length === 0) return;
   await night.begin();
   await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async (sql) => {
-    const edits = await editedLogs(sql, memory, isMeant);
+    const edits = await editedLogs(sql, memory);
     return {
       files: [],
       async rows(change) {
@@ -238,7 +230,7 @@ async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<stri
 
 function missing(what: string, files: string): AppError {
   return new AppError('refused', what, {
-    remedy: `Put the ${files} back, or run nocturne dream --accept-missing if they were removed on purpose.`,
+    remedy: `Put the ${files} back, or run nocturne check --accept-missing if they were removed on purpose.`,
   });
 }
 

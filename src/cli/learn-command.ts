@@ -10,7 +10,7 @@ import { AppError, describeError, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
 import { keySource, readAccess } from '../base/key.ts';
 import { sayCount } from '../base/text/wording.ts';
-import { type Day, isDay, isInstant } from '../base/time.ts';
+import { isDay, isInstant } from '../base/time.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
 import { findId } from '../memory/short-ids.ts';
@@ -81,7 +81,6 @@ async function learnAgainNow(app: App, requests: LearnAgainRequest[], options: C
 }
 
 interface DreamOptions extends CommonOptions {
-  acceptMissing?: boolean | string[];
   dryRun?: boolean;
   review?: boolean;
   share?: boolean;
@@ -96,11 +95,7 @@ const dream: CommandSpec<DreamOptions> = {
     ['--dry-run', 'print what would be sent to the model and about what it would cost; change nothing'],
     ['--review', 'let changes wait for nocturne review, whatever config.json says; --no-review: make them at once'],
     ['--no-review', '', { isHidden: true }],
-    [
-      '--accept-missing [day...]',
-      'accept that missing logs, files and entries are gone; with days: the logs of those days',
-    ],
-    ['--later', 'leave it to the next worker', { conflicts: ['dryRun', 'review', 'share', 'acceptMissing'] }],
+    ['--later', 'leave it to the next worker', { conflicts: ['dryRun', 'review', 'share'] }],
     ...MEMORY,
     MODEL,
     INSTRUCTIONS,
@@ -125,23 +120,13 @@ async function memoryForWork(app: App): Promise<MemoryRow> {
 async function dreamNow(app: App, memory: MemoryRow, options: DreamOptions): Promise<void> {
   noteOff(await app.standing({ cwd: process.cwd() }), app.config);
   const { instructions, review } = options;
-  const acceptMissing = options.acceptMissing && acceptedDays(options.acceptMissing);
   const bar = progress('dreaming');
   const shareFrom = options.share ? process.cwd() : undefined;
-  const dreaming = app.dream(memory, { instructions, acceptMissing, review }, { shareFrom });
+  const dreaming = app.dream(memory, { instructions, review }, { shareFrom });
   const { shared, ...report } = await dreaming.finally(() => bar.stop());
   const more = shared ? await (await import('./share-command.ts')).sayShare(app, shared) : [];
   await printDream(app, { memory, report }, { ...options, shared, more });
   process.exitCode = exitFor([report.outcome, ...(shared ? [shared.outcome] : [])]);
-}
-
-function acceptedDays(given: true | string[]): true | Day[] {
-  if (given === true) return true;
-  const unfit = given.find((day) => !isDay(day));
-  if (unfit === undefined) return given;
-  throw new AppError('bad-input', `--accept-missing: ${JSON.stringify(unfit)} is not a day.`, {
-    remedy: 'Give days like 2026-11-20, or none for all that is missing; nocturne lists them.',
-  });
 }
 
 interface LearnOptions extends CommonOptions, Finding {

@@ -60,10 +60,13 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
 export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
-  const { lost } = await editedLogs(memories.db, memory);
+  const goneIn = async (sql: Sql) => {
+    const { changed } = await editedLogs(sql, memory, () => true);
+    return changed.filter((row) => !isInLog(row));
+  };
+  const days = new Set((await goneIn(memories.db)).map(({ day }) => day));
   await fix(memories, memory, 'all', async (sql) => {
-    const { changed } = await editedLogs(sql, memory, (day) => lost.includes(day));
-    const gone = changed.filter((row) => !isInLog(row) && lost.includes(row.day));
+    const gone = await goneIn(sql);
     return {
       files: [],
       async rows(change) {
@@ -71,7 +74,7 @@ export async function acceptMissing(memories: Memories, memory: MemoryRow): Prom
       },
     };
   });
-  return [...paths, ...lost.map(logPath)];
+  return [...paths, ...[...days].map(logPath)];
 }
 
 async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Finding[]> {

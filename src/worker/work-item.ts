@@ -3,11 +3,11 @@
 // Promises: the claim is renewed while the job runs; who lost it ends, and changes nothing more; who is told to end gives it back.
 
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { ExtractRequest } from '../../jobs/extract/extract-report.ts';
+import type { LearnAgainRequest } from '../../jobs/extract.ts';
 import { programOf } from '../agent/programs/programs.ts';
 import { AppError, attempt, ERRORS, type Failure, failureOf, onAppError } from '../base/errors.ts';
 import { statNow } from '../base/files/files.ts';
-import { isDay } from '../base/time.ts';
 import { beginJob, endJob } from '../memory/job-rows.ts';
 import { type MemoryRow, memoryRow } from '../memory/memories.ts';
 import type { Enablement } from '../memory/paths.ts';
@@ -17,31 +17,14 @@ import type { App, JobOptions } from './compose.ts';
 import { holding } from './job-bounds.ts';
 import { shutGate } from './nightly.ts';
 
-const instructions = z.string().optional();
-const PAYLOADS = {
-  extract: z.object({
-    ended: z.boolean(),
-    instructions,
-    takeUp: z.array(z.enum(['undone', 'declined', 'gave_up'])).optional(),
-    /** Where more than one file is of the session: all that wait. */
-    files: z.array(z.string()).optional(),
-  }),
-  dream: z.object({
-    instructions,
-    acceptMissing: z.union([z.boolean(), z.array(z.string().refine(isDay))]).optional(),
-    /** It was not asked for: the gates of the nightly dream apply. */
-    isNightly: z.boolean().optional(),
-    model: z.string().optional(),
-    review: z.boolean().optional(),
-  }),
-  reprocess: z.object({
-    session: z.string().optional(),
-    day: z.string().refine(isDay).optional(),
-    all: z.boolean().optional(),
-    ended: z.boolean(),
-    instructions,
-  }),
-};
+/** What an item holds, by its kind, as this program put it in. */
+interface Payloads {
+  /** `files`: where more than one is of the session, all that wait. */
+  extract: Pick<ExtractRequest, 'ended' | 'instructions' | 'takeUp'> & { files?: string[] };
+  /** `isNightly`: it was not asked for, so the gates of the nightly dream apply. */
+  dream: { instructions?: string; isNightly?: boolean };
+  reprocess: LearnAgainRequest;
+}
 
 export interface WorkResult {
   kind: Item['kind'];
@@ -146,13 +129,8 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
     if (!standing.enabled) return whenOff(standing, clock.now());
     // The one that tries for all is not to be given up for that.
     const attempts = isProbe ? undefined : item.attempts;
-    const { files = [], ...asked } = PAYLOADS.extract.parse(item.payload);
-    const request = {
-      ...asked,
-      session: item.key,
-      attempts,
-      job: item.job ?? undefined,
-    };
+    const { files = [], ended, instructions, takeUp } = item.payload as unknown as Payloads['extract'];
+    const request = { ended, instructions, takeUp, session: item.key, attempts, job: item.job ?? undefined };
     const keepsUserMemory = row !== undefined && isSent(row);
     const [transcript, ...others] = files.filter((path) => statNow(path) !== null).reverse();
     for (const other of others) {
@@ -169,13 +147,13 @@ async function runJob(app: App, { item, memory, isProbe }: Work, signal: AbortSi
   const standing = await app.standingOf(memory);
   if (!standing.enabled) return whenOff(standing, clock.now());
   if (item.kind === 'dream') {
-    const { isNightly, model, ...request } = PAYLOADS.dream.parse(item.payload);
+    const { isNightly, instructions } = item.payload as unknown as Payloads['dream'];
     const why = isNightly ? await shutGate(app, memory) : null;
     if (why !== null) return skipDream(app, memory, why);
-    const report = await app.dream(memory, { ...request, job: item.job ?? undefined }, { ...options, model });
+    const report = await app.dream(memory, { instructions, job: item.job ?? undefined }, options);
     return { ...report, progress: report.operations.length + report.proposals.length };
   }
-  const reports = await app.learnAgain(memory, PAYLOADS.reprocess.parse(item.payload), options);
+  const reports = await app.learnAgain(memory, item.payload as unknown as Payloads['reprocess'], options);
   const worst = reports.find((report) => report.error) ?? reports[0];
   return { outcome: worst?.outcome ?? 'nothing-new', error: worst?.error, progress: worst?.readTurns };
 }

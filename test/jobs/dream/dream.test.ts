@@ -5,6 +5,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSyn
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { undo } from '../../../jobs/undo.ts';
+import { acceptMissing } from '../../../src/memory/damage-check.ts';
 import { logPath } from '../../../src/memory/text/daily-log.ts';
 import { lineId, parseTopic } from '../../../src/memory/text/topic.ts';
 import { ENGINE_TAKEN, skipped } from '../../support/memory-world.ts';
@@ -182,7 +183,7 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
   });
 
   it('a log whose entries went all at once, and files that were wiped, stop it until a person says so', () =>
-    inNights(engine, async ({ night, dream, dir, states, has }) => {
+    inNights(engine, async ({ night, dream, dir, states, has, memories, row }) => {
       const texts = [A, B, 'The mill stands still.'];
       await night(texts, (ids) => ids.map((id, at) => put(id, texts[at] as string)));
       const log = readFileSync(join(dir, LOG), 'utf8');
@@ -193,7 +194,8 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
       const topics = ['MEMORY.md', 'facts.md', LOG];
       for (const path of topics) rmSync(join(dir, path));
       expect(await dream()).toMatchObject({ outcome: 'refused', error: { code: 'refused' } });
-      expect((await dream({ acceptMissing: true })).outcome).not.toBe('refused');
+      await acceptMissing(memories, row);
+      expect((await dream()).outcome).not.toBe('refused');
       expect(Object.values(await states())).toEqual(['gone', 'gone', 'gone']);
       expect([has('facts.md'), has('MEMORY.md')]).toEqual([false, false]);
     }));
@@ -209,14 +211,15 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
         writeFileSync(path, Buffer.from(readFileSync(path, 'latin1').replace('<!-- e_', '<!-\xff e_'), 'latin1')),
     ],
   ])('a log that was %s takes no memory with it', (_, damage) =>
-    inNights(engine, async ({ night, dream, dir, file, states, db }) => {
+    inNights(engine, async ({ night, dream, dir, file, states, db, memories, row }) => {
       await night([A], ([a]) => [put(a, A)]);
       const { ids } = await night([B], ([b]) => [put(b, B)]);
       damage(join(dir, logPath('2026-11-21')));
       expect(await dream()).toMatchObject({ outcome: 'nothing-new', operations: [] });
       expect(await file('facts.md')).toContain(`- ${A}\n- ${B}\n`);
       expect(await states()).toEqual({ [A]: 'placed', [B]: 'placed' });
-      await dream({ acceptMissing: ['2026-11-21'] });
+      await acceptMissing(memories, row);
+      await dream();
       expect(await db.get('select state, reason from entry where id = ?', ids[0] ?? '')).toEqual(WITHDRAWN);
       expect(await file('facts.md')).toBe((await file('facts.md')).replace(`- ${B}\n`, ''));
     }),
