@@ -60,10 +60,8 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
 export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
-  const goneIn = async (sql: Sql) => {
-    const { changed } = await editedLogs(sql, memory, () => true);
-    return changed.filter((row) => !isInLog(row));
-  };
+  const goneIn = async (sql: Sql) =>
+    (await editedLogs(sql, memory, { isMeant: true })).changed.filter((row) => !isInLog(row));
   const days = new Set((await goneIn(memories.db)).map(({ day }) => day));
   await fix(memories, memory, 'all', async (sql) => {
     const gone = await goneIn(sql);

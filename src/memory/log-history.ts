@@ -159,7 +159,7 @@ type OfMemory = { id: string; dir: string | null };
 export async function editedLogs(
   sql: Sql,
   { id: memory, dir }: OfMemory,
-  isMeant: (day: Day) => boolean = () => false,
+  { isMeant = false } = {},
 ): Promise<EditedLogs> {
   const paths = await sql.all<{ path: string }>(
     "select distinct path from version where memory = ? and path like 'logs/%' and actor_kind <> 'job' order by path",
@@ -187,8 +187,7 @@ export async function editedLogs(
   const lost = new Map<string, Day>();
   const debris = new Set<string>();
   // Git keeps what was there.
-  for (const [day, those] of isCheckedIn(dir) ? [] : gone) {
-    if (isMeant(day)) continue;
+  for (const [day, those] of isMeant || isCheckedIn(dir) ? [] : gone) {
     const found = await lostAmong(sql, memory, { day, ids: those.map(({ id }) => id) });
     for (const id of found.lost) lost.set(id, day);
     for (const id of found.debris) if (!rows.has(id)) debris.add(id);
