@@ -261,15 +261,17 @@ function takingBack(sql: Sql, { job, rows }: { job: Job; rows: RowChange[] }) {
       const [before, after] = [targetOf(path, step), step.after?.text ?? null];
       const day = logDay(path);
       if (text === after) text = before;
-      // The log of its day was begun again since.
-      else if (day && text !== null && after === null && before !== null)
-        text = joinLogs(text, before, { day, leftOut: new Set() });
-      else if (text === null || after === null) collisions += text === before ? 0 : 1;
+      else if (day && before !== null && (text === null || after === null)) {
+        // The log of its day was emptied, or begun again, since: what the job left in it was taken out by others.
+        const leftOut = new Set(after === null ? [] : parseLog(after, day).map(({ id }) => id));
+        const frame = frameOf(path, before);
+        text = orNone(joinLogs(text ?? frame, before, { day, leftOut }), frame);
+      } else if (after === null) collisions += text === before ? 0 : 1;
       else {
         const frame = frameOf(path, after);
-        const back = mergeLines(after, { ours: before ?? frame, external: text });
+        const back = mergeLines(after, { ours: before ?? frame, external: text ?? frame });
         collisions += back.collisions;
-        text = before === null && back.text.trim() === frame.trim() ? null : back.text;
+        text = before === null || text === null ? orNone(back.text, frame) : back.text;
       }
     }
     return { text, collisions };
@@ -376,6 +378,11 @@ function goneLines(path: string, { file, current }: { file: FileChanges; current
   const before = new Set(linesOf(file.steps.at(-1)?.before?.text).map((line) => line.id));
   const now = new Set(linesOf(current ?? '').map((line) => line.id));
   return linesOf(file.steps[0]?.after?.text).filter((line) => !before.has(line.id) && !now.has(line.id));
+}
+
+/** Nothing where nothing but the frame is left. */
+function orNone(text: string, frame: string): string | null {
+  return text.trim() === frame.trim() ? null : text;
 }
 
 /** What belongs to a file rather than to a line that a job wrote into it: it stays while others have lines there. */

@@ -59,6 +59,18 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     expect(await here.states()).toMatchObject({ [PNPM]: 'placed' });
   });
 
+  it('of two things forgotten one after the other, the last of all that was there, each can be taken back alone', async (here) => {
+    await dreamt(here, [PNPM, MAIN]);
+    const first = await here.forget('PNPM instead');
+    await here.forget('main');
+    expect(existsSync(join(here.dir, LOG))).toBe(false);
+    await here.undo(first.job);
+    expect(told(here)).toContain(PNPM);
+    expect(told(here)).not.toContain(MAIN);
+    for (const path of [LOG, 'working-agreements.md'])
+      expect(readFileSync(join(here.dir, path), 'utf8')).toContain(PNPM);
+  });
+
   it('a topic goes with its file, its entries and every line of the index that links it, whoever wrote that', async (here) => {
     await dreamt(here, [PNPM, DEADLINE]);
     writeFileSync(join(here.dir, 'own.md'), '# My own notes\n\n- The orchard has 40 trees.\n');

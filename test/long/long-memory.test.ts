@@ -107,4 +107,5 @@ test.each((process.env.LONG ? ENGINES : ENGINE_TAKEN).filter((engine) => skipped
       );
     expect(nights.at(-1)?.entries).toBeGreaterThan(10 * NIGHTS);
   },
+  process.env.LONG ? 3_600_000 : undefined,
 );
