@@ -153,7 +153,7 @@ async function extractPending(opened: Opened, known: Known, run: Run): Promise<E
     const { instructions } = request;
     const extraction: Extraction = { ...opened, sessionId: row.id, by, spend, reopened, instructions };
     // Where the next reading goes on once all of this one is covered; null: at the beginning.
-    const readTo = lastTurnByte === null ? null : await readPointAt(session.path, lastTurnByte);
+    const readTo = lastTurnByte === null ? null : readPointAt(session.path, lastTurnByte);
     // 3.
     if (byCode.length > 0) {
       const ranges = byCode.map(({ range, reason }) => ({ range, state: 'skipped', reason }) as const);

@@ -125,7 +125,7 @@ export async function* readObjects(path: string, options: JsonlOptions): AsyncGe
   for await (const batch of readRecords(path, options)) for (const { object } of batch) yield object;
 }
 
-export interface JsonlRecord {
+interface JsonlRecord {
   object: JsonObject;
   /** Where its line begins in the file. */
   byte: number;
@@ -167,7 +167,7 @@ export interface RecordReader {
 
 /** The messages that `reader` makes of the records. */
 export async function* messagesOf(
-  batches: AsyncIterable<Iterable<JsonlRecord>> | Iterable<Iterable<JsonlRecord>>,
+  batches: AsyncIterable<Iterable<JsonlRecord>>,
   reader: RecordReader,
 ): AsyncGenerator<Message> {
   for await (const batch of batches) {

@@ -89,14 +89,9 @@ async function openTranscript(path: string, options: OpenOptions): Promise<Sessi
       const onUnreadable: OnUnreadable = (line) => {
         if (!(options.isLive && line?.isHalfWritten)) unreadableLines++;
       };
-      // Both at once: each waits for the disk.
-      const [isUnchanged, rest] = from
-        ? await Promise.all([isStillThere(file.path, from), reading.messagesFrom?.(from.byte, onUnreadable)])
-        : [];
-      const isContinued = isUnchanged && rest;
-      if (!isContinued) unreadableLines = 0;
-      for await (const message of isContinued ? rest : reading.messages(onUnreadable))
-        yield markPasted(withhold(message));
+      const isUnchanged = from && readPointAt(file.path, from.byte)?.hash === from.hash;
+      const rest = isUnchanged && (await reading.messagesFrom?.(from.byte, onUnreadable));
+      for await (const message of rest || reading.messages(onUnreadable)) yield markPasted(withhold(message));
     },
   };
 }
@@ -171,16 +166,14 @@ export async function readDocument(path: string): Promise<unknown> {
 
 const HASHED_BYTES = 64 * 2 ** 10;
 
-/** Where reading can go on from `byte` when the file has grown; null where it has no such byte. */
-export async function readPointAt(path: string, byte: number): Promise<ReadPoint | null> {
+/**
+ * Where reading can go on from `byte` when the file has grown; null where it has no such byte. One that no longer has before it
+ * what it had is read from its beginning.
+ */
+export function readPointAt(path: string, byte: number): ReadPoint | null {
   const start = Math.max(0, byte - HASHED_BYTES);
   const before = readSlice(path, start, byte);
   return before.length < byte - start ? null : { byte, hash: hash('sha256', before) };
-}
-
-/** Whether the file still has before the point what it had; one that was rewritten is read from its beginning. */
-async function isStillThere(path: string, point: ReadPoint): Promise<boolean> {
-  return (await readPointAt(path, point.byte))?.hash === point.hash;
 }
 
 const END_BYTES = 64 * 2 ** 10;

@@ -37,7 +37,7 @@ test('what is read on from a point counts its damaged lines once, also where the
   });
   const before = lines(prompt(1), prompt(2));
   const path = transcriptOf(before);
-  const from = (await readPointAt(path, Buffer.byteLength(lines(prompt(1))))) ?? undefined;
+  const from = readPointAt(path, Buffer.byteLength(lines(prompt(1)))) ?? undefined;
   const rest = lines('{"torn', prompt(3), { ...prompt(4), filler: 'x'.repeat(2 << 20) }, prompt(5));
   const read = async () => {
     const session = await openSession(path);

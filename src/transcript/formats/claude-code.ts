@@ -8,7 +8,7 @@
 import { basename, extname } from 'node:path';
 import { isObject, type JsonObject, objectAt, textOf } from '../../base/text/json.ts';
 import type { Call, Message, Part, Speaker } from '../messages.ts';
-import { type JsonlRecord, messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
+import { messagesOf, type RecordReader, readObjects, readRecords } from '../records.ts';
 import {
   idIn,
   isBookkeeping,
@@ -46,11 +46,7 @@ export const claudeCode: Format = {
       cwd,
       messages: (onUnreadable) => read(0, onUnreadable),
       async messagesFrom(byte, onUnreadable) {
-        const tail = await lookAhead(path, byte);
-        if (!tail.isNew) return null;
-        if (!tail.records) return read(byte, onUnreadable);
-        for (const line of tail.unreadable) onUnreadable(line);
-        return messagesOf([tail.records], new ClaudeCodeReader(onUnreadable));
+        return (await isNewFrom(path, byte)) ? read(byte, onUnreadable) : null;
       },
     };
   },
@@ -66,32 +62,18 @@ function isOurs(records: JsonObject[]): boolean {
   return mayBegin;
 }
 
-interface Tail {
-  /** Nothing in it is older than what it begins with: a replay of earlier records keeps their times. */
-  isNew: boolean;
-  /** All that is in it, where it is short: then it need not be read twice. */
-  records: JsonlRecord[] | null;
-  unreadable: Parameters<OnUnreadable>[0][];
-}
-
-const SHORT_BYTES = 1 << 20;
-
-/** Reads ahead from `byte` on. */
-async function lookAhead(path: string, byte: number): Promise<Tail> {
-  const tail: Tail = { isNew: false, records: [], unreadable: [] };
-  const onUnreadable: OnUnreadable = (line) => tail.unreadable.push(line);
+/** Whether nothing from `byte` on is older than what it begins with: a replay of earlier records keeps their times. */
+async function isNewFrom(path: string, byte: number): Promise<boolean> {
   let since: string | undefined;
-  for await (const batch of readRecords(path, { recordStart: RECORD_START, onUnreadable, startByte: byte })) {
-    for (const record of batch) {
-      if (record.byte - byte > SHORT_BYTES) tail.records = null;
-      tail.records?.push({ ...record });
-      if (!isSpoken(record.object)) continue;
-      const at = textOf(record.object.timestamp);
+  for await (const batch of readRecords(path, { recordStart: RECORD_START, startByte: byte })) {
+    for (const { object } of batch) {
+      if (!isSpoken(object)) continue;
+      const at = textOf(object.timestamp);
       since ??= at;
-      if (since === undefined || at === undefined || at < since) return tail;
+      if (since === undefined || at === undefined || at < since) return false;
     }
   }
-  return { ...tail, isNew: since !== undefined };
+  return since !== undefined;
 }
 
 interface Names {

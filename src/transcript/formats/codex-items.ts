@@ -80,7 +80,7 @@ export function outputOf(item: JsonObject, hasFailed: boolean): Part[] {
       ? true
       : typeof exitCode === 'number'
         ? false
-        : exitedIn(text);
+        : exitedIn(HEADER.exec(text)?.[0] ?? '');
   const result = {
     kind: 'result',
     callId: textOf(item.call_id) ?? '',
@@ -106,19 +106,17 @@ const FAILURE =
 /** What Codex writes above what a command printed. */
 const HEADER = /^(?:Chunk ID: |Wall time: |Exit code: |Process exited with code )[\s\S]{0,400}?\nOutput:(?:\n|$)/;
 
-/** Whether a command failed, by the exit code that Codex itself put above its output; undefined where it put none. */
-function exitedIn(text: string): boolean | undefined {
-  const header = HEADER.exec(text)?.[0];
-  const exitCode = header && /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header)?.[1];
-  return exitCode === undefined || exitCode === '' ? undefined : exitCode !== '0';
+const EXIT_CODE = /^(?:Exit code:|Process exited with code) (-?\d+)/m;
+
+/** Whether a command failed, by the exit code that stands above its output; undefined where none does. */
+function exitedIn(header: string): boolean | undefined {
+  const exitCode = EXIT_CODE.exec(header)?.[1];
+  return exitCode === undefined ? undefined : exitCode !== '0';
 }
 
 function saysFailure(text: string): boolean {
-  const beginning = text.slice(0, 500);
-  const headerEnd = beginning.search(/^Output:/m);
-  const header = headerEnd === -1 ? beginning : beginning.slice(0, headerEnd);
-  const exitCode = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header)?.[1];
-  return exitCode === undefined ? FAILURE.test(header) : exitCode !== '0';
+  const [header = ''] = text.slice(0, 500).split(/^Output:/m, 1);
+  return exitedIn(header) ?? FAILURE.test(header);
 }
 
 /** The call that an event says has failed. */
