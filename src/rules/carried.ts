@@ -16,6 +16,7 @@ import {
   type Quoted,
   typedOf,
 } from './candidate.ts';
+import { withoutRemoving } from './commands.ts';
 import { CLAUSE, ENDS_ASKING, hasCondition, isDenied, isQuestion, LIGHT, widened } from './languages.ts';
 import { containsLiteral, containsLiteralTail, isValueIn, literals } from './literals.ts';
 import { countWords, findQuote, foldSpace, sentenceAround } from './quotes.ts';
@@ -243,8 +244,15 @@ export function unsaidValueFault(candidate: Candidate): string | null {
   });
   // What an agent found out rests on the calls of what it quotes, too.
   const isQuoted = (id: string) => quoted.some(({ source }) => source.id === id);
-  const calls = (entry.found ? (options.tried?.() ?? []) : []).filter(({ result }) => isQuoted(result.message.id));
-  const pool = [...typed, ...rests, ...calls.map(({ act }) => act.does), ...(options.names ?? [])];
+  const calls = (entry.found ? (options.tried?.() ?? []) : []).filter(
+    ({ call, result }) => isQuoted(result.message.id) || isQuoted(call.message.id),
+  );
+  const pool = [
+    ...typed,
+    ...rests,
+    ...calls.flatMap(({ act }) => [act.does, withoutRemoving(act.does)]),
+    ...(options.names ?? []),
+  ];
   const isProved = (value: string) =>
     UNPROVABLE.test(value) ||
     pool.some((each) => stands(value, each)) ||

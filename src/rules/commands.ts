@@ -161,6 +161,11 @@ export function harmsIn(command: string): string[] {
 /** Files that are removed by their names, without a directory, a pattern or a variable. */
 const OWN_REMOVED = /(?<=^|[\s;&(`])rm(?:\s+-f)?((?:\s+[\w./-]*\w)+)(?=\s*(?:$|[;&)`]))/g;
 
+/** A command without the files beside it that it removes on its way, by their names: what else it does, it does without that. */
+export const withoutRemoving = (command: string) =>
+  command.replace(REMOVED_BESIDE, '').replace(/\s*&&\s*$/, '') || command;
+const REMOVED_BESIDE = /(?<=^|&&)\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w)+\s*(?:&&|$)/g;
+
 /** Whether the same command writes a file: `-o FILE`, `> FILE`, `tee FILE`. */
 function isMadeIn(command: string, path: string): boolean {
   const name = path.replace(/[.]/g, '\\.');

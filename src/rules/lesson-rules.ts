@@ -5,7 +5,7 @@
 import { asRead } from './as-read.ts';
 import { type Candidate, nameOf, type Quoted } from './candidate.ts';
 import { answersTo, stands } from './carried.ts';
-import { harmsIn, programsIn } from './commands.ts';
+import { harmsIn, programsIn, withoutRemoving } from './commands.ts';
 import { CLAUSE, claimsSpeaker, orderIn } from './languages.ts';
 import {
   type Act,
@@ -138,7 +138,11 @@ function wayProven({ candidate, calls }: Lesson): string | Proven[] {
   const errors = calls.filter(({ tried, isResult }) => isResult && tried.act.ended === 'failed');
   if (errors.length === 0)
     return 'evidence: a way needs the words of the error, from the result of a call that its tool marks as failed (it begins "error:"). Quote them; where no call failed, it may be a reason.';
-  const worked = calls.filter(({ tried }) => tried.act.ended === 'worked').map(withoutRemoving);
+  const worked = calls.flatMap((call): QuotedCall[] => {
+    const { act } = call.tried;
+    const does = withoutRemoving(act.does);
+    return act.ended === 'worked' ? [{ ...call, tried: { ...call.tried, act: { ...act, does } } }] : [];
+  });
   const pairs = errors.flatMap((error) =>
     worked.filter(({ at, tried }) => at > error.at && isWayFrom(error, tried, at)).map((good) => ({ error, good })),
   );
@@ -180,14 +184,6 @@ function hasCause(error: string, text: string): boolean {
   const others = error.split(CLAUSE).filter((clause) => !OF_THE_MOMENT.test(clause));
   return countSharedWords(contentWords(others.join('\n')), contentWords(text)) >= WORDS_OF_SUBJECT;
 }
-
-/** A call without the files of its own that it removes on its way, by their names: what it does beside that has worked, too. */
-function withoutRemoving(call: QuotedCall): QuotedCall {
-  const { act } = call.tried;
-  const does = act.does.replace(REMOVES, '').replace(/\s*&&\s*$/, '') || act.does;
-  return { ...call, tried: { ...call.tried, act: { ...act, does } } };
-}
-const REMOVES = /(?<=^|&&)\s*rm(?:\s+-f)?(?:\s+(?![/-]|\S*\.\.)[\w./-]*\w)+\s*(?:&&|$)/g;
 
 const isCommand = (value: string) => /\s/.test(value) && programsIn(value).length > 0;
 
@@ -312,12 +308,13 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
     const { act, result } = of;
     if (told && isAgents(of)) return false;
     const quotes = calls.flatMap((each) => (each.tried === of && each.isResult ? each.quoted.quote : []));
-    if (act.ended !== 'worked' && (act.ended !== 'ran' || quotes.length === 0)) return false;
-    const isThere = (value: string) =>
-      [act.does, ...quotes].some((each) => stands(value, each)) ||
-      (IDENTIFIER.test(value) && result.text.includes(value));
+    if (result.position <= since || (act.ended !== 'worked' && act.ended !== 'ran')) return false;
+    const values = literals(text);
+    if (values.some((value) => IDENTIFIER.test(value) && result.text.includes(value))) return true;
+    if (act.ended === 'ran' && quotes.length === 0) return false;
     const shared = countSharedWords(contentWords(text), contentWords(quotes.join('\n')));
-    return result.position > since && (literals(text).some(isThere) || nameIn(said, act) || shared >= WORDS_OF_SUBJECT);
+    const isThere = (value: string) => [act.does, ...quotes].some((each) => stands(value, each));
+    return values.some(isThere) || nameIn(said, act) || shared >= WORDS_OF_SUBJECT;
   };
   return isNoted || tried.some(isShown)
     ? []
@@ -325,7 +322,7 @@ function reasonProven({ candidate, tried, calls }: Lesson): string | Proven[] {
 }
 
 /** A name in code stands nowhere by chance: what printed it is about it. */
-const IDENTIFIER = /^(?=\w*(?:_|\p{Ll}\p{Lu}))\w{8,}$/u;
+const IDENTIFIER = /^(?=\S*(?:_|\p{Ll}\.?\p{Lu}))[\w.]{6,}$/u;
 /** So many words of a text make a result that is quoted one of its subject; a call's own words stand in many. */
 const WORDS_OF_SUBJECT = 2;
 

@@ -619,7 +619,7 @@ test('a call that also removes files of its own is told without that', async () 
   const cd: Proposed = {
     ...{
       found: 'way',
-      text: '`cd` stays in force (cd: src: No such file or directory): `cd /d/tool/src`, then go build.',
+      text: '`cd` stays in force (cd: src: No such file or directory): `cd /d/tool/src && go build`.',
     },
     evidence: [
       ['r1', 'cd: src: No such file or directory'],
