@@ -80,8 +80,41 @@ export async function memoriesBehind(sql: Sql, machine: string): Promise<string[
   return rows.map(({ memory }) => memory);
 }
 
-/** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, or never was. */
+/** Nothing was ever learned or written there, and nothing waits to be. */
+const IS_EMPTY = `deleted_at is null and tenant = '' and not exists (select 1 from line where line.memory = memory.id)
+  and not exists (select 1 from entry where entry.memory = memory.id)
+  and not exists (select 1 from inbox where inbox.memory = memory.id)`;
+
+/** Those of this machine's people that hold nothing, each with how many sessions were read for it. */
+export function emptyMemories(sql: Sql): Promise<{ id: string; sessions: number }[]> {
+  return sql.all(`select id, (select count(*) from session where session.memory = memory.id) as sessions
+    from memory where ${IS_EMPTY} order by name, id`);
+}
+
+/** Deletes those that are empty. Errors: `conflict`, and none is deleted, where something was written in one of them meanwhile. */
+export async function removeEmpty(
+  { db, clock }: Pick<CommitDeps, 'db' | 'clock'>,
+  ids: readonly string[],
+): Promise<void> {
+  const at = clock.now().toISOString();
+  await db.write(async (sql) => {
+    for (const id of ids) {
+      const removed = await sql.run(`update memory set deleted_at = ? where id = ? and ${IS_EMPTY}`, at, id);
+      if (removed === 0)
+        throw new AppError('conflict', 'Something was written there meanwhile, so nothing was removed.');
+    }
+  });
+}
+
+/** Brings a memory back that was deleted. Errors: `bad-input` where it is gone for good, never was, or another took its place. */
 export async function restoreMemory(sql: Sql, id: string): Promise<MemoryRow> {
+  const taken = `select 1 from memory gone join memory other on other.machine = gone.machine and other.dir = gone.dir
+    where gone.id = ? and gone.deleted_at is not null and other.deleted_at is null`;
+  if (await sql.get(taken, id)) {
+    throw new AppError('bad-input', 'Another memory is in the place of this one by now.', {
+      remedy: 'nocturne list --all shows it.',
+    });
+  }
   const restored = await sql.run('update memory set deleted_at = null where id = ? and deleted_at is not null', id);
   const row = await memoryRow(sql, id);
   if (row && restored > 0) return row;

@@ -64,7 +64,7 @@ type FoundFile = { id: string; memory: string; path: string; kind: FileKind; at:
 
 type Candidate = { file: FoundFile; line: SearchedLine; words: number; score: number };
 
-/** So many lines are ranked, or three times as many as are wanted. */
+/** So many lines are ranked of all memories together, or of each three times as many as are wanted. */
 const MOST_RANKED = 200;
 /** Lines that have all words, of which so many, or three times as many as are wanted, make those that have some needless. */
 const ENOUGH = 60;
@@ -84,14 +84,15 @@ export async function searchMemories(
   const terms = readQuery(query);
   if (terms.length === 0) return { hits: [], total: 0, isAtLeast: false };
   const wanted = 3 * (offset + limit);
+  const ranked = Math.max(wanted, Math.ceil(MOST_RANKED / memories.length));
   const holding: Holding[] = [];
-  for (const memory of memories) holding.push(await linesHolding(db, memory, { terms, under, wanted }));
+  for (const memory of memories) holding.push(await linesHolding(db, memory, { terms, under, wanted, ranked }));
   const weighed = weigh(terms, holding);
   const found: Candidate[] = [];
   let isAtLeast = false;
   for (const [at, memory] of memories.entries()) {
     const { ids, isMore } = bestOf(holding[at] as Holding, weighed);
-    const read = await readLines(db, memory, { ids, terms, most: Math.max(MOST_RANKED, wanted) });
+    const read = await readLines(db, memory, { ids, terms, most: ranked });
     isAtLeast ||= isMore || read.isMore;
     const candidates = read.files.flatMap((file) =>
       candidatesIn(file, { terms: weighed, texts: read.texts.get(file.id) }),
@@ -119,13 +120,13 @@ type Holding = { all: number[] | null; each: number[][]; lines: number };
 async function linesHolding(
   db: Db,
   memory: string,
-  { terms, under, wanted }: { terms: Term[]; under: string; wanted: number },
+  { terms, under, wanted, ranked }: { terms: Term[]; under: string; wanted: number; ranked: number },
 ): Promise<Holding> {
   const find = (texts: string[], most: number) => idsHolding(db, memory, { texts, under, most });
   if (terms.length > 1) {
     const all = await find(
       terms.map(({ text }) => text),
-      Math.max(MOST_RANKED, wanted),
+      ranked,
     );
     if (all.length >= Math.max(ENOUGH, wanted)) return { all, each: [], lines: 0 };
   }

@@ -57,13 +57,16 @@ interface Made {
   undone: string | null;
 }
 
-/** A job by its last commit; what only says that a session taught nothing is no change, and an undo is told of what it took back. */
+/**
+ * A job by its last commit, each of those that belong to no job (an edit of a file) by itself; what only says that a session taught
+ * nothing is no change, and an undo is told of what it took back.
+ */
 const MADE = `select * from (
   select c.id as change, c.job, c.n, c.at, coalesce(j.memory, (select v.memory from version v where v.change = c.id limit 1)) as memory, j.kind,
     j.outcome, j.started_by as "by", j.session, j.output, j.error,
     (select u.job from change u where u.id = c.undone_by) as undone
   from change c left join job j on j.id = c.job
-  where not exists (select 1 from change d where d.job = c.job and d.n > c.n)
+  where (j.id is null or not exists (select 1 from change d where d.job = c.job and d.n > c.n))
     and (j.kind is null or j.kind <> 'undo')
     and (j.kind is null or j.kind not in ('extract', 'reprocess') or exists (select 1 from entry e where e.job = c.job))) made`;
 
@@ -126,7 +129,8 @@ async function causeOf({ app }: At, { change, kind, outcome, by, session }: Made
 }
 
 async function changeItem(at: At, made: Made, { names, most }: { names: Names; most: number }): Promise<Html> {
-  const { job, kind, memory: id, undone, error } = made;
+  const { change, job, kind, memory: id, undone, error } = made;
+  const href = `/changes/${kind === null ? change : job}`;
   const memory = placeCalled(at.places, id);
   if (!memory) return html``;
   const { lines, more } = await linesOf(at, { made, memory, most });
@@ -139,8 +143,8 @@ async function changeItem(at: At, made: Made, { names, most }: { names: Names; m
           { action: '/do/undo', fields: { memory: id, job: undone ?? job } },
           html`<button class="quiet">${undone ? 'Do it again' : 'Undo'}<span class="hidden"> ${kind} ${job}</span></button>`,
         );
-  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}${isNew ? html` <span class="tag">new</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)} · <a href="/changes/${job}">Details</a></span></p>${undo}</div>
-${error === null ? '' : html`<p class="problem said">${error}</p>`}<ul class="plain">${lines}</ul>${more > 0 ? html`<p class="meta"><a href="/changes/${job}">${more} more</a></p>` : ''}</li>`;
+  return html`<li class="card change ${undone ? 'dim' : ''}"><div class="bar"><p><strong>${await causeOf(at, made, names)}</strong>${undone ? html` <span class="tag bad">taken back</span>` : ''}${isNew ? html` <span class="tag">new</span>` : ''}<br><span class="meta"><span class="said">${memory.title}</span> · ${when(made.at, at)} · <a href="${href}">Details</a></span></p>${undo}</div>
+${error === null ? '' : html`<p class="problem said">${error}</p>`}<ul class="plain">${lines}</ul>${more > 0 ? html`<p class="meta"><a href="${href}">${more} more</a></p>` : ''}</li>`;
 }
 
 interface Asked {
@@ -207,9 +211,9 @@ async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Li
        case when coalesce(v.size, 0) <= ${MOST_BYTES} then v.content end as content,
        case when coalesce(p.size, 0) <= ${MOST_BYTES} then p.content end as was
      from version v join change c on c.id = v.change left join version p on p.id = v.previous
-     where c.job = ? and coalesce(v.path, p.path) not like 'logs/%' and coalesce(v.path, p.path) not like 'index/%'
+     where ${made.kind === null ? 'c.id' : 'c.job'} = ? and coalesce(v.path, p.path) not like 'logs/%' and coalesce(v.path, p.path) not like 'index/%'
        and coalesce(v.path, p.path) <> 'MEMORY.md' order by v.seq limit ?`,
-    ...[made.job, MOST_FILES + 1],
+    ...[made.kind === null ? made.change : made.job, MOST_FILES + 1],
   );
   const lines: Html[] = [];
   let more = Math.max(0, rows.length - MOST_FILES);
@@ -239,8 +243,9 @@ async function fileLines({ app }: At, { made, memory, most }: Asked): Promise<Li
   return { lines, more };
 }
 
-async function changeView(at: At, job: string): Promise<View> {
-  const made = await at.app.db.get<Made>(`${MADE} where job = ?`, job);
+/** `id`: of a job, or of a change that belongs to none. */
+async function changeView(at: At, id: string): Promise<View> {
+  const made = await at.app.db.get<Made>(`${MADE} where job = ? and kind is not null or change = ?`, id, id);
   const memory = placeCalled(at.places, made?.memory);
   if (!made || !memory) throw new AppError('bad-input', 'There is no such change any more.');
   const item = await changeItem(at, made, { names: await sessionsOf(at, [made]), most: SHOWN.all });
@@ -249,7 +254,7 @@ async function changeView(at: At, job: string): Promise<View> {
     part: 'changes',
     body: html`<p class="meta"><a href="/changes">Changes</a></p><h1>Change <small>of ${when(made.at, at)}</small></h1>
 <ol class="plain">${item}</ol>
-${await filesSection(at, job)}`,
+${made.kind === null ? '' : await filesSection(at, made.job)}`,
   };
 }
 

@@ -6,7 +6,7 @@ import { formatIn, isDay } from '../base/time.ts';
 import { type MonthCost, monthCost, type Sum } from '../queue/month-cost.ts';
 import { sayTokens, sayUsd } from '../terminal/phrases.ts';
 import { readOverview } from '../worker/overview.ts';
-import { needsSection, settingsSection, workSections } from './health-section.ts';
+import { emptySection, needsSection, settingsSection, workSections } from './health-section.ts';
 import { type At, type Html, placeCalled, type View } from './page-shell.ts';
 
 export async function costView(at: At): Promise<View> {
@@ -25,7 +25,7 @@ export async function costView(at: At): Promise<View> {
     part: 'cost',
     body: html`<h1>Cost and health</h1>
 ${needsSection(at, overview.needs)}
-<div class="sheets">${await settingsSection(at)}${await workSections(at, overview)}</div>
+<div class="sheets">${await settingsSection(at)}${await workSections(at, overview)}${await emptySection(at)}</div>
 <h2>${name(cost.month)} <small><a href="/cost?month=${before}">${name(before)}</a></small></h2>
 <div class="figures">
 <div><p class="figure">${money(cost.total)}</p><p class="meta">this month, ${cost.total.requests} requests</p></div>

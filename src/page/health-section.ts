@@ -4,6 +4,8 @@
 import { html } from 'hono/html';
 import { AppError } from '../base/errors.ts';
 import { redact } from '../base/secrets/redact-text.ts';
+import { sayCount } from '../base/text/wording.ts';
+import { emptyMemories, removeEmpty, restoreMemory } from '../memory/memories.ts';
 import { endPause, pause, pausesOf } from '../queue/pauses.ts';
 import { releasePaused } from '../queue/waiting-work.ts';
 import { allWorkers } from '../queue/workers.ts';
@@ -12,7 +14,9 @@ import { fromHome, plainly, sayTime } from '../terminal/phrases.ts';
 import { lastNight, nextNightly } from '../worker/nightly.ts';
 import { type Need, type Overview, sayBreaker } from '../worker/overview.ts';
 import { namesOf } from '../worker/session-names.ts';
+import { whoseMemory } from '../worker/whose-memory.ts';
 import { type At, form, type Html, placeCalled, when } from './page-shell.ts';
+import type { Flash } from './visits.ts';
 
 const MOST_WAITING = 50;
 const HOUR_MS = 3_600_000;
@@ -106,6 +110,40 @@ ${form(
   html`<label class="wide">Model<input name="value" value="${String(model?.value ?? '')}" autocomplete="off" spellcheck="false" required></label><button>Save</button>`,
 )}
 <p class="meta">A model's id, an agent that you are logged in to (<code>claude-code</code>, <code>codex</code>), or <code>offline</code>.${config.environment.NOCTURNE_MODEL ? html` <code>NOCTURNE_MODEL</code> is set where this page is served, and wins there.` : ''} Other settings: <code>nocturne config</code>.</p></section>`;
+}
+
+/** Memories that hold nothing are shown nowhere else; they can be removed, which `undo` takes back. */
+export async function emptySection(at: At): Promise<Html | ''> {
+  const empty = await emptyMemories(at.app.db);
+  if (empty.length === 0) return '';
+  const rows = await Promise.all(
+    empty.map(async ({ id, sessions }) => {
+      const { name } = await whoseMemory(at.app, await at.app.memories.of(id));
+      return html`<li><span class="said">${name}</span>: <span class="meta">0 lines, 0 entries, 0 waiting sessions; ${sayCount(sessions, 'session')} read</span></li>`;
+    }),
+  );
+  const count = sayCount(empty.length, 'empty memory');
+  const fields = { ids: empty.map(({ id }) => id).join(' ') };
+  return html`<section class="card"><details id="empty"><summary>${count} ${empty.length === 1 ? 'is' : 'are'} not shown</summary><ul>${rows}</ul>
+${form(at, { action: '/do/remove-empty', fields }, html`<button class="danger">Remove ${empty.length === 1 ? 'it' : `all ${empty.length}`}</button>`)}</details></section>`;
+}
+
+/** Errors: `conflict` where something was written in one of them meanwhile. */
+export async function removeHere({ app }: At, field: (name: string) => string): Promise<Flash> {
+  const ids = field('ids').split(' ').filter(Boolean);
+  await removeEmpty(app, ids);
+  const back = ids.length === 1 ? 'it' : 'each of them';
+  return {
+    text: `Removed ${sayCount(ids.length, 'empty memory')}. nocturne undo with its id brings ${back} back: ${ids.join(' ')}`,
+    restore: ids.join(' '),
+  };
+}
+
+/** Brings removed ones back. */
+export async function restoreHere({ app }: At, field: (name: string) => string): Promise<string> {
+  const ids = field('ids').split(' ').filter(Boolean);
+  for (const id of ids) await restoreMemory(app.db, id);
+  return `${sayCount(ids.length, 'memory')} brought back.`;
 }
 
 const SET_HERE = ['review', 'model'];

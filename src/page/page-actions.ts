@@ -10,7 +10,7 @@ import { retry } from '../queue/waiting-work.ts';
 import { withoutDreams } from '../worker/job-bounds.ts';
 import { noteLook } from '../worker/overview.ts';
 import { shareWithTeam } from '../worker/sharing.ts';
-import { pauseHere, resumeHere, setHere } from './health-section.ts';
+import { pauseHere, removeHere, restoreHere, resumeHere, setHere } from './health-section.ts';
 import { type At, type Place, thePlace, type View } from './page-shell.ts';
 import { lineConflict, readTopic, topicConflict } from './topic-view.ts';
 import { type Flash, keepFlash } from './visits.ts';
@@ -52,6 +52,8 @@ const EVERYWHERE: Record<string, (at: At, fields: URLSearchParams) => Promise<Fl
   },
   pause: async (at, fields) => ({ text: await pauseHere(at, (name) => fields.get(name) ?? '') }),
   resume: async (at, fields) => ({ text: await resumeHere(at, fields.get('project')) }),
+  'remove-empty': (at, fields) => removeHere(at, (name) => fields.get(name) ?? ''),
+  restore: async (at, fields) => ({ text: await restoreHere(at, (name) => fields.get(name) ?? '') }),
   set: async (at, fields) => ({ text: await setHere(at, (name) => fields.get(name) ?? '') }),
 };
 

@@ -123,15 +123,11 @@ ${head('Open')}
 </html>`;
 }
 
-function toast({ text, undo, isProblem }: Flash, at: At): Html {
-  const back =
-    undo &&
-    form(
-      at,
-      { action: '/do/undo', fields: { memory: undo.memory, job: undo.job } },
-      html`<button>${undo.isRedo ? 'Redo' : 'Undo'}</button>`,
-    );
-  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back ?? ''}</div>`;
+function toast({ text, undo, restore, isProblem }: Flash, at: At): Html {
+  const said = html`<button>${undo?.isRedo ? 'Redo' : 'Undo'}</button>`;
+  const back = undo && form(at, { action: '/do/undo', fields: { memory: undo.memory, job: undo.job } }, said);
+  const restored = restore && form(at, { action: '/do/restore', fields: { ids: restore } }, said);
+  return html`<div class="toast ${isProblem ? 'problem' : ''}" role="status"><p>${text}</p>${back ?? restored ?? ''}</div>`;
 }
 
 interface FormOf {

@@ -4,8 +4,10 @@
 
 import { extname } from 'node:path';
 import { html } from 'hono/html';
-import { describeError, isAppError } from '../base/errors.ts';
+import { describeError, isAppError, onAppError } from '../base/errors.ts';
 import { packagePath, readTextNow } from '../base/files/files.ts';
+import { lookInto } from '../memory/commit.ts';
+import { emptyMemories } from '../memory/memories.ts';
 import type { Pages, ServeOptions } from '../server/serve.ts';
 import type { App } from '../worker/compose.ts';
 import { knownMemories, lookedAt, noteLook } from '../worker/overview.ts';
@@ -168,9 +170,14 @@ class Page implements Pages {
   }
 }
 
-/** The memories, each by the shortest tail of its name that tells it from the others. */
+/** The memories that hold something, each by the shortest tail of its name that tells it from the others. */
 async function placesOf(app: App): Promise<Place[]> {
-  const known = await knownMemories(app);
+  const all = await knownMemories(app);
+  // What an editor wrote there a moment ago has no row yet.
+  for (const { id } of await emptyMemories(app.db))
+    await lookInto(app.memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
+  const empty = new Set((await emptyMemories(app.db)).map(({ id }) => id));
+  const known = all.filter(({ row }) => !empty.has(row.id));
   const tails = known.map(({ name }) => name.split('/').map((_, at, parts) => parts.slice(-1 - at).join('/')));
   const count = new Map<string, number>();
   for (const tail of tails.flat()) count.set(tail, (count.get(tail) ?? 0) + 1);

@@ -16,6 +16,8 @@ const MOST_FLASHES = 50;
 export interface Flash {
   text: string;
   undo?: { memory: string; job: string; isRedo?: boolean };
+  /** Ids of memories that were removed. */
+  restore?: string;
   isProblem?: boolean;
 }
 

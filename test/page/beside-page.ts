@@ -1,11 +1,13 @@
 // What tests of the page do beside it, as a person, an editor or another process does.
 
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/base/config/config.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { newId } from '../../src/db/sql.ts';
+import { insert, newId } from '../../src/db/sql.ts';
 import { answerPrompt as answer } from '../../src/hook/prompt-recall.ts';
+import { lookInto } from '../../src/memory/commit.ts';
+import { addMemory } from '../../src/memory/memories.ts';
 import { dropOld } from '../../src/memory/versions.ts';
 import { makeTicket } from '../../src/page/visits.ts';
 import { pause } from '../../src/queue/pauses.ts';
@@ -132,4 +134,22 @@ export async function spend({ app: { db } }: Asked, day: string, tokens: number)
 export async function teamDir({ app }: Asked): Promise<string> {
   const rows = await app.db.all<{ dir: string }>("select dir from memory where scope = 'team'");
   return rows.find(({ dir }) => dir.endsWith('/orchard/.claude/memory'))?.dir as string;
+}
+
+/** A project with a line in its memory, and a session that ran there. */
+export async function hasProject({ app }: Asked, root: string): Promise<void> {
+  const dir = join(root, '.kept', 'memory');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'a.md'), '- One.\n');
+  const { id } = await app.memories.ofDirectory(dir, { scope: 'project', name: 'project' });
+  await lookInto(app.memories, { memory: id, paths: 'all' });
+  const row = { id: newId('session'), name: newId('session'), memory: id, cwd: root };
+  await insert(app.db, 'session', [{ ...row, created_at: app.clock.now().toISOString() }]);
+}
+
+/** A client's store with a line in it. */
+export async function addStore({ app }: Asked, name: string): Promise<void> {
+  const id = await addMemory(app.db, { scope: 'store', name }, app.clock.now().toISOString());
+  const by = { job: newId('job'), actor: { kind: 'user', id: null } } as const;
+  await app.files(await app.memories.of(id)).write(by, { path: 'a.md', text: '- One.\n' });
 }

@@ -17,7 +17,9 @@ export async function enter({ app, url }: Pick<Served, 'app' | 'url'>) {
     });
   const setCookie = (await post(ticket)).headers.get('set-cookie') ?? '';
   const cookie = setCookie.split(';')[0] as string;
-  const page = await (await fetch(url, { headers: { ...OURS, cookie } })).text();
-  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const read = async (path: string) => (await fetch(`${url}${path}`, { headers: { ...OURS, cookie } })).text();
+  const page = await read('/');
+  // There is always a form for settings.
+  const token = /name="token" value="([^"]+)"/.exec(await read('/cost'))?.[1] ?? '';
   return { cookie, token, page, ticket, post, setCookie };
 }

@@ -1,0 +1,104 @@
+// What the page calls memories, which of them it shows, and how those that hold nothing are removed and come back. Asked without a
+// browser.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Served, served } from '../server/served.ts';
+import { run } from '../support/run.ts';
+import { tempDir } from '../support/temp.ts';
+import { addStore, hasProject, putAt, textAt, write } from './beside-page.ts';
+import { enter, OURS } from './enter.ts';
+
+async function visiting(world: Served) {
+  const { cookie, token } = await enter(world);
+  const headers = { ...OURS, cookie };
+  const read = async (path: string) => (await fetch(`${world.url}${path}`, { headers })).text();
+  /** Answers what the page says afterwards. */
+  const act = async (name: string, fields: Record<string, string>) => {
+    const body = new URLSearchParams({ token, to: '/cost', ...fields });
+    const answer = await fetch(`${world.url}/do/${name}`, {
+      method: 'POST',
+      headers: { ...headers, origin: world.url },
+      body,
+    });
+    return answer.text();
+  };
+  return { read, act, token };
+}
+
+const named = (html: string) =>
+  [...html.matchAll(/<li><a href="\/memory\/[^"]*"[^>]*><span class="said">([^<]*)</g)].map(([, name]) => name);
+const toast = (html: string) => /<div class="toast[^>]*><p>([^<]*)</.exec(html)?.[1] ?? '';
+
+test('projects of one name go by the shortest tail that tells them apart, stores by their names', async () => {
+  const world = await served();
+  const root = tempDir();
+  for (const path of ['acme/web', 'globex/web', 'globex/api', 'one/deep/x', 'two/deep/x'])
+    await hasProject(world, join(root, path));
+  for (const name of ['notes', 'notes']) await addStore(world, name);
+  const { read } = await visiting(world);
+  const names = named(await read('/'));
+  expect(names).toEqual(expect.arrayContaining(['acme/web', 'globex/web', 'api', 'one/deep/x', 'two/deep/x']));
+  const stores = names.filter((name) => name?.startsWith('notes'));
+  expect(new Set(stores).size).toBe(2);
+  for (const store of stores) expect(store).toMatch(/^notes \(\w{4}\)$/);
+});
+
+test('a memory that holds nothing is hidden and removed with all others, and undo brings each back', async () => {
+  const world = await served();
+  await write(world, 'a.md', '- One.\n');
+  const dir = join(tempDir(), 'empty', 'memory');
+  mkdirSync(dir, { recursive: true });
+  const { id } = await world.app.memories.ofDirectory(dir, { scope: 'project', name: 'nothing-here' });
+  const { read, act } = await visiting(world);
+  expect(await read('/')).not.toContain(id);
+  const shown = await read('/cost');
+  expect(shown).toContain('1 empty memory is not shown');
+  expect(shown).toContain('0 lines, 0 entries, 0 waiting sessions; 0 sessions read');
+  const ids = /name="ids" value="([^"]+)"/.exec(shown)?.[1] ?? '';
+  expect(ids).toBe(id);
+  const removed = await act('remove-empty', { ids });
+  expect(toast(removed)).toContain('Removed 1 empty memory.');
+  expect(await read('/cost')).not.toContain('not shown');
+  expect(toast(await act('restore', { ids }))).toBe('1 memory brought back.');
+  expect(await read('/cost')).toContain('1 empty memory is not shown');
+  await act('remove-empty', { ids });
+  const back = await run(['undo', id], world.environment);
+  expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining('is back') });
+});
+
+test('what was written meanwhile, also by an editor, is not removed, nor anything with it', async () => {
+  const world = await served();
+  const dirs = ['one', 'two'].map((name) => join(tempDir(), name, 'memory'));
+  const ids: string[] = [];
+  for (const dir of dirs) {
+    mkdirSync(dir, { recursive: true });
+    ids.push((await world.app.memories.ofDirectory(dir, { scope: 'project', name: 'x' })).id);
+  }
+  const { read, act } = await visiting(world);
+  writeFileSync(join(dirs[1] as string, 'late.md'), '- Written meanwhile.\n');
+  expect(toast(await act('remove-empty', { ids: ids.join(' ') }))).toContain('so nothing was removed');
+  const cost = await read('/cost');
+  expect(cost).toContain(ids[0]);
+  expect(await read('/')).toContain('Written meanwhile.');
+  expect(toast(await act('remove-empty', { ids: ids.join(' ') }))).toContain('so nothing was removed');
+});
+
+test('a secret in a form that forgets or edits is kept nowhere, and the line that holds one is forgotten all the same', async () => {
+  const world = await served();
+  const secret = `sk-ant-api03-${'Ab9xQ2'.repeat(15)}AA`;
+  await putAt(world, 'a.md', `---\nname: a\ndescription: A\ntype: project\n---\n\n- One.\n- The token is ${secret}.\n`);
+  const { act } = await visiting(world);
+  const memory = world.store.id;
+  const rows = async () => JSON.stringify(await world.app.db.all("select * from job where kind <> 'check'"));
+  const unknown = await act('forget', { memory, target: `what says ${secret}x`, said: `the token ${secret}x` });
+  expect(toast(unknown)).toContain('It is not there any more.');
+  expect(unknown).not.toContain(secret);
+  expect(await rows()).not.toContain(secret);
+  const done = await act('forget', { memory, target: 'a.md:8', said: `The token is ${secret}.` });
+  expect(toast(done)).toContain('Forgotten: 1 line.');
+  expect(toast(done)).not.toContain(secret);
+  expect(await textAt(world, 'a.md')).not.toContain(secret);
+  expect(await rows()).not.toContain(secret);
+});
