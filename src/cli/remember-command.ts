@@ -81,11 +81,12 @@ async function describeKept(
   const { scope, agent } = options;
   const where = scope === 'user' ? `${path}, in the user scope` : path;
   const id = await shortId(app.db, 'entry', entry.id);
-  if (outcome === 'known' || job === null) return `${id} is remembered already: ${entry.text} [${where}]`;
+  const told = `: ${entry.text}\n  ${entry.type}, in ${where} (${id})`;
+  if (outcome === 'known' || job === null) return `Remembered already${told}`;
   const by = agent
     ? `\nKept as something that ${agent.name} found (${agent.variable} is set), not as your own words.`
     : '';
-  return `${id} ${entry.type}: ${entry.text} [${where}]${by}\n${await undoCommand(app, job, options)} takes it back.`;
+  return `Remembered${told}${by}\n${await undoCommand(app, job, options)} takes it back.`;
 }
 
 /** So many candidates of an ambiguous text are listed. */

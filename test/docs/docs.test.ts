@@ -39,7 +39,11 @@ function callsIn(page: string): string[] {
   return codeIn(page).flatMap((line) =>
     line
       .split(/ # |&&|\|/)
-      .flatMap((part) => /^\s*(?:claude mcp add nocturne -- |NODE_OPTIONS=.* )?nocturne (.*\S)/.exec(part)?.[1] ?? []),
+      .flatMap(
+        (part) =>
+          /^\s*(?:claude mcp add nocturne -- |[A-Z_]+=.* )?(?:npm run -s )?nocturne (?:-- )?(.*\S)/.exec(part)?.[1] ??
+          [],
+      ),
   );
 }
 
