@@ -201,7 +201,8 @@ const LOOKS_FOR =
   /^(?:ls|glob|grep|list|find|search|read|view|fetch|web|open|query|browse|mcp)|\b(?:ls|find|rg|grep|which|where|locate|fd|tree|cat|head|sed|curl|git (?:log|grep|show|ls-files|branch|remote)|gh|kubectl get|docker ps|env)\b/i;
 
 function placeProven({ candidate, tried, calls }: Lesson): string | Proven[] {
-  const values = literals(candidate.text);
+  // A home is written `~`, whatever a result calls it.
+  const values = literals(candidate.text).map((value) => value.replace(/^~(?=\/)/, ''));
   const places = candidate.quoted.flatMap((quoted) =>
     values.flatMap((value) => {
       const call = quoted.quote.includes(value) ? foundBy(value, quoted) : undefined;

@@ -241,6 +241,15 @@ test('a place is kept that took three calls, and not one that one look tells or 
   expect(await proposed([...SEARCH, says], said)).toMatchObject({ found: 'place', by: 'assistant' });
 });
 
+test('a place in a home is found by its home or by `~`', async () => {
+  const steps = SEARCH.slice(0, 3).concat({ run: 'find ~ -name tap', prints: '/Users/kim/work/tap/Formula' });
+  const text = 'On this machine: the tap is the checkout `~/work/tap`.';
+  const evidence: Proposed['evidence'] = [['r3', '/Users/kim/work/tap/Formula']];
+  expect(await proposed(steps, { ...PLACE, text, evidence })).toMatchObject({ found: 'place' });
+  const other = text.replace('~/work', '~/play');
+  expect(await proposed(steps, { ...PLACE, text: other, evidence })).toEqual(expect.any(String));
+});
+
 test('of what stands in several places the one that was found last tells how long that took', async () => {
   const steps: Step[] = [
     { human: 'Bump the version' },
@@ -375,6 +384,8 @@ test('a reason is kept with a later call on what it names that worked, with the 
   const alone = { ...named, evidence: [['m2', because]] as Proposed['evidence'] };
   expect(await proposed(code('function emitDecorators() {'), alone)).toMatchObject({ found: 'reason' });
   expect(await proposed(code('function emit() {'), alone)).toContain('a reason needs, beside that sentence');
+  const piped = { run: 'grep -n emit x.mjs | head -3', prints: '4: emitDecorators()' };
+  expect(await proposed([asked, piped, { says: `${because}.` }], alone)).toMatchObject({ found: 'reason' });
   // What was looked at before the person spoke is not what it was concluded from.
   const between = [asked, looked, { human: 'And the size?' }, says] as Step[];
   const earlier = {
