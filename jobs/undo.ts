@@ -128,9 +128,9 @@ class NotTakenBack extends Error {
 export async function lastJob(
   sql: Sql,
   { memories, startedBy }: { memories: readonly string[]; startedBy?: StartedBy },
-): Promise<{ id: string; at: string } | undefined> {
+): Promise<{ id: string; memory: string } | undefined> {
   return sql.get(
-    `select job.id, change.at from change join job on job.id = change.job
+    `select job.id, job.memory from change join job on job.id = change.job
      where change.undone_by is null and job.kind <> 'undo' and job.memory in (${marks(memories)})
        ${startedBy ? 'and job.started_by = ?' : ''} order by change.n desc limit 1`,
     ...[...memories, ...(startedBy ? [startedBy] : [])],

@@ -254,17 +254,14 @@ const doctor: CommandSpec<DoctorOptions> = {
 };
 
 async function examineAll({ online }: DoctorOptions): Promise<{ checked: Checked[]; config?: Config }> {
-  const [{ examine }, { checkNode, fail }] = await Promise.all([
-    import('../setup/doctor.ts'),
-    import('../setup/checks.ts'),
-  ]);
+  const [{ examine }, { fail }] = await Promise.all([import('../setup/doctor.ts'), import('../setup/checks.ts')]);
   let config: Config;
   try {
     config = await loadConfig();
   } catch (error) {
     // Nothing else can be judged without them.
     const trouble = fail('settings', describeError(error), 'Fix config.json, then run nocturne doctor again.');
-    return { checked: [checkNode(), trouble] };
+    return { checked: [trouble] };
   }
   return { checked: await examine(config, { cwd: process.cwd(), isOnline: online ?? true }), config };
 }

@@ -25,7 +25,7 @@ const alone: CommandSpec<CommonOptions> = {
   about:
     'The memory of your coding agents: finished sessions in, Markdown out. Alone it says what was learned, what waits for you and what it costs',
   options: MEMORY,
-  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, snapshot, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, nextDreamAt, workers, database }',
+  json: '{ memory, state, attention, needs, lookedAt, learned, entries, turns, missing, dreamBlocks, topics, oversized, index, waiting, skipped, lastJobs, all, modelPause, spendToday, spendMonth, nextDreamAt, workers, database }',
   more: 'Exit code 3 where something needs a person: a key, a budget, a model that fails again and again, work that was given up, missing files, proposed changes that wait.',
   examples: ['nocturne', 'nocturne --json'],
   async run(call) {
@@ -62,7 +62,7 @@ function welcome(): string {
 /** Shows it, and notes that it was looked at. */
 async function showHome(app: App, read: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  const isNew = read.database === null && read.all.directories + read.needs.length === 0;
+  const isNew = read.database === null && read.all.directories + read.attention.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
   const status = withKey(read, failed);
   const needs = [...failed.filter((check) => !isKey(check)).map(setupNeed), ...status.needs];

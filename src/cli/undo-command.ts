@@ -85,13 +85,12 @@ interface Action {
 
 /** The last one that a person began, or with `any` whoever did, in the project's memory or the named one; undefined: none. */
 async function lastAction(app: App, { any, ...options }: UndoOptions): Promise<Action | undefined> {
-  const places = await memoriesHere(app, options);
-  let last: (Action & { at: string }) | undefined;
-  for (const place of any ? places.slice(0, 1) : places) {
-    const found = await lastJob(app.db, { memories: [place.memory.id], ...(!any && { startedBy: 'person' }) });
-    if (found && (!last || found.at >= last.at)) last = { ...place, job: found.id, at: found.at };
-  }
-  return last;
+  const all = await memoriesHere(app, options);
+  const places = any ? all.slice(0, 1) : all;
+  const memories = places.map(({ memory }) => memory.id);
+  const last = await lastJob(app.db, { memories, ...(!any && { startedBy: 'person' }) });
+  const place = places.find(({ memory }) => memory.id === last?.memory);
+  return last && place && { ...place, job: last.id };
 }
 
 /** The action of this id, or that a prefix of it means, wherever it is among the memories here. */

@@ -51,15 +51,8 @@ export function sayFirst(names: string[]): string {
   return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ');
 }
 
-const OLDEST_NODE = [22, 18] as const;
 const ANSWERS_WITHIN_MS = 20_000;
 const PROGRAM_ANSWERS_WITHIN_MS = 90_000;
-
-export function checkNode(version = process.versions.node): Checked {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  return isNew ? ok('node', version) : fail('node', version, `Install Node ${OLDEST_NODE.join('.')} or newer.`);
-}
 
 export function checkHome({ home }: Config): Checked {
   if (!isDirectory(home)) {
@@ -108,19 +101,10 @@ function checkHooksOf(agent: Agent, config: Config): Checked[] {
     }
     const programs = findPrograms(config.environment);
     const found = parts.map(withoutNode).join('\n');
-    const isAsWith = (other: Partial<Config> = {}) => {
-      const wanted = agent.add('', programs, { ...config, ...other });
-      return agent.find(wanted, file).map(withoutNode).join('\n') === found;
-    };
+    const wanted = agent.find(agent.add('', programs, config), file);
     // Another Node is as good, as long as it is there.
-    if (!isAsWith()) {
-      const turned = { recallPrompts: !config.recallPrompts, recallFailures: !config.recallFailures };
-      const settings = Object.keys(turned) as (keyof typeof turned)[];
-      const others = [...settings.map((name) => [name]), settings];
-      const wrong = others.find((names) => isAsWith(Object.fromEntries(names.map((name) => [name, turned[name]]))));
-      const says = (name: keyof typeof turned) =>
-        `${name} is ${config[name] ? 'on, and its hook is not' : 'off, and its hook is still'} in ${file}`;
-      const why = wrong?.map(says).join('; ') ?? `${file} names another nocturne, or not all of its hooks`;
+    if (wanted.map(withoutNode).join('\n') !== found) {
+      const why = `${file} names another nocturne, or other hooks than config.json asks for`;
       return [fail(what, why, again)];
     }
     const nodes = new Set(parts.flatMap((part) => nodeIn(part) ?? []));

@@ -3,7 +3,6 @@
 // where there is no database yet, what would be in it is not asked.
 
 import { join } from 'node:path';
-import { offeredSnapshot } from '../../jobs/snapshot.ts';
 import type { AgentPorts } from '../agent/agent-types.ts';
 import type { Config } from '../base/config/config.ts';
 import { type AppError, describeError, onAppError } from '../base/errors.ts';
@@ -14,16 +13,13 @@ import { localTime } from '../base/time.ts';
 import { backupsIn, damageOf } from '../db/backup.ts';
 import { databasePath } from '../db/open-database.ts';
 import { type Db, newId, settingOf } from '../db/sql.ts';
-import { checkoutRoot } from '../memory/paths.ts';
-import { memoryDirIfTold } from '../memory/places.ts';
 import { scrubSecrets } from '../memory/redaction.ts';
-import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { spendOf } from '../queue/spend.ts';
 import { openWake } from '../queue/wake.ts';
 import { allWorkers } from '../queue/workers.ts';
 import { NETWORK_RISK } from '../terminal/phrases.ts';
 import { type App, openApp } from '../worker/compose.ts';
-import { knownMemories, readOverview } from '../worker/overview.ts';
+import { knownMemories, offersHere, readOverview } from '../worker/overview.ts';
 import {
   asAtNight,
   type Checked,
@@ -33,7 +29,6 @@ import {
   checkHooks,
   checkKey,
   checkModel,
-  checkNode,
   checkProgram,
   checkSettings,
   checkSpool,
@@ -65,7 +60,6 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
         })
       : [];
     return [
-      checkNode(),
       checkHome(config),
       ...trouble,
       ...(await of((app) => checkShared(app, config))),
@@ -85,7 +79,6 @@ export async function examine(config: Config, at: { cwd: string; isOnline: boole
       await checkSpool(config),
       ...(await of((app) => checkMemories(app, asked))),
       ...(await of(checkSecrets)),
-      ...(trouble.length > 0 ? [] : await checkSnapshot(app, config, at.cwd)),
     ];
   } finally {
     await app?.close();
@@ -188,7 +181,7 @@ async function checkMemories(app: App, asked: Checked[]): Promise<Checked[]> {
       if (isDirectory(dir)) return [...checkDisk(dir), ok('memory', `${name}: ${worked}`)];
       return [fail('memory', `${dir} is gone`, 'Put it back, or run nocturne check --restore in its place.')];
     }),
-    ...needs.map(({ text, command, sessions, isNotice }) => {
+    ...[...needs, ...(await offersHere(app))].map(({ text, command, sessions, isNotice }) => {
       if (isNotice) return warn('memory', text, `Run ${command}.`);
       if (command.includes('nocturne review')) return ok('review', `${text}: ${command}`);
       if (sessions)
@@ -216,22 +209,6 @@ async function checkSecrets(app: App): Promise<Checked[]> {
       remedy,
     ),
   ];
-}
-
-/** What the repository hands on to the memory of the project one stands in. */
-async function checkSnapshot(app: App | null, config: Config, cwd: string): Promise<Checked[]> {
-  const tree = checkoutRoot(cwd);
-  if (tree === null || memoryDirIfTold(config, { cwd }) === null) return [];
-  try {
-    const snapshot = readMemorySnapshot(tree);
-    if (!snapshot) return [];
-    const memory = app && (await app.findMemory({ cwd }));
-    const offer = await offeredSnapshot(tree, app && memory && { sql: app.db, id: memory.id });
-    if (!offer) return [ok('snapshot', `${snapshot.id} was applied`)];
-    return [warn('snapshot', sayOffer(offer), 'Run nocturne snapshot check, then nocturne snapshot apply.')];
-  } catch (error) {
-    return [warn('snapshot', describeError(error), 'Nothing of it is used until it is fixed.')];
-  }
 }
 
 function checkDisk(dir: string): Checked[] {

@@ -2,15 +2,13 @@
 // and what needs a person, each with the command that deals with it. Asking makes no memory; what cannot be read is named, and the
 // rest told all the same.
 
-import { offeredSnapshot } from '../../jobs/snapshot.ts';
 import { ruleOf } from '../base/errors.ts';
 import { dayOf } from '../base/time.ts';
 import { headAt } from '../memory/file-rows.ts';
 import { endInterrupted } from '../memory/job-rows.ts';
 import type { MemoryRow } from '../memory/memories.ts';
-import { checkoutRoot, projectMemoryDir } from '../memory/paths.ts';
+import { projectMemoryDir } from '../memory/paths.ts';
 import { memoryDirIfTold } from '../memory/places.ts';
-import { sayOffer } from '../memory/snapshot-files.ts';
 import { isTopicPath } from '../memory/text/topic.ts';
 import { spentOn } from '../queue/spend.ts';
 import type { WorkRow } from '../queue/waiting-work.ts';
@@ -25,11 +23,12 @@ import {
   missingIn,
   type Need,
   type Overview,
+  offersHere,
   oversizedIn,
   readOverview,
   sayUntold,
 } from './overview.ts';
-import { placeOf, sayHere } from './whose-memory.ts';
+import { placeOf } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
 export type Learned = ReturnType<typeof learnedIn>[number];
@@ -49,14 +48,6 @@ export async function readStatus(app: App) {
   const here = told === null ? null : await app.findMemory();
   const overview = await readOverview(app, { since: looked ?? '', most: MOST_LEARNED });
   const { memories, breaker } = overview;
-  const tree = checkoutRoot(cwd);
-  /** What the repository one stands in hands on, and the memory never took in. */
-  const snapshot = tree === null ? null : await offeredSnapshot(tree, here && { sql: db, id: here.id });
-  const offer = snapshot
-    ? [{ text: `Memory snapshots: ${sayOffer(snapshot)}`, command: 'nocturne snapshot check' }]
-    : [];
-  const same = told === null ? undefined : await sayHere(app);
-  if (same) offer.unshift({ text: same, command: 'nocturne adopt' });
   const ordered = inOrder([...(told === null ? [untold] : []), ...overview.needs]);
   const [spent, ofPlan] = [await spentOn(db, day), await spentOn(db, day, 'plan')];
   const month = await db.get<{ tokens: number; usd: number }>(
@@ -70,12 +61,11 @@ export async function readStatus(app: App) {
     state: await app.standing({ cwd }),
     attention: ordered.flatMap(({ text, isNotice }) => (isNotice ? [] : text)),
     /** The same, each with the command that deals with it from here, and what may be dealt with. */
-    needs: [...ordered, ...offer] as Need[],
+    needs: [...ordered, ...(await offersHere(app))] as Need[],
     /** When a person last looked at this, and what sessions have taught since. */
     lookedAt: looked,
     learned: learnedIn(overview),
     ...(await keptOf(app, here, overview)),
-    snapshot,
     skipped: await skippedNights(db, here?.id ?? ''),
     all: {
       ...{ directories: memories.length, lastSuccessAt: (await db.get<{ n: string | null }>(success))?.n ?? null },

@@ -4,7 +4,8 @@
 
 import { join } from 'node:path';
 import { TELL_AFTER_NIGHTS, unplacedOf } from '../../jobs/dream/topic-draft.ts';
-import { onAppError, ruleOf } from '../base/errors.ts';
+import { offeredSnapshot } from '../../jobs/snapshot.ts';
+import { attempt, describeError, onAppError, ruleOf } from '../base/errors.ts';
 import { isDirectory } from '../base/files/directories.ts';
 import { MOST_MEMORY_BYTES, statNow } from '../base/files/files.ts';
 import { parseJson } from '../base/text/json.ts';
@@ -17,8 +18,10 @@ import { headAt, missingFiles } from '../memory/file-rows.ts';
 import { editedLogs } from '../memory/log-history.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { filesByName } from '../memory/memory-paths.ts';
-import { gitIsBusy } from '../memory/paths.ts';
+import { checkoutRoot, gitIsBusy } from '../memory/paths.ts';
+import { memoryDirIfTold } from '../memory/places.ts';
 import { shortId } from '../memory/short-ids.ts';
+import { readMemorySnapshot, sayOffer } from '../memory/snapshot-files.ts';
 import { logDay, logPath } from '../memory/text/daily-log.ts';
 import { GROUPS, INDEX_CAPS } from '../memory/text/index-file.ts';
 import { type BreakerState, breakerOf } from '../queue/breaker.ts';
@@ -26,7 +29,7 @@ import { blockedOf } from '../queue/swept.ts';
 import { listWork, type WorkRow } from '../queue/waiting-work.ts';
 import type { App } from './compose.ts';
 import { gateOf } from './gate.ts';
-import { type Whose, whoseMemory } from './whose-memory.ts';
+import { sayHere, type Whose, whoseMemory } from './whose-memory.ts';
 
 export type KnownMemory = Whose & { row: MemoryRow; lastSuccessAt: string | null };
 
@@ -335,4 +338,20 @@ export function sayUntold(problem?: string): string {
   if (!problem)
     return "It is not known where memory lives: the agent's autoMemoryDirectory names a place that cannot be used";
   return `${problem.replace(/\.$/, '')}. Until that is fixed nothing is learned or recalled here; what waits is read then`;
+}
+
+/** What may be dealt with where one stands: a memory that looks like this project, and what its repository hands on. */
+export async function offersHere(app: App): Promise<Need[]> {
+  const cwd = process.cwd();
+  if (memoryDirIfTold(app.config, { cwd }) === null) return [];
+  const [same, tree, here] = [await sayHere(app), checkoutRoot(cwd), await app.findMemory()];
+  const offer = tree === null ? null : await offeredSnapshot(tree, here && { sql: app.db, id: here.id });
+  const broken = tree === null ? null : attempt(() => readMemorySnapshot(tree) && null, describeError);
+  const snapshot = broken ?? (offer && sayOffer(offer));
+  return [
+    ...(same ? [{ text: same, command: 'nocturne adopt', isNotice: true }] : []),
+    ...(snapshot
+      ? [{ text: `Memory snapshots: ${snapshot}`, command: 'nocturne snapshot check', isNotice: true }]
+      : []),
+  ];
 }

@@ -153,7 +153,7 @@ test('settings of the agent that cannot be read are named once, with what waits 
   const own = '.nocturne';
   writeFileSync(join(home, own, 'config.json'), '{ "recallPrompts": false }');
   const asked = await runHere([], at('2026-11-22T08:40:00Z'));
-  expect(asked.stdout).toMatch(/recallPrompts is off, and its hook is still\s+in\s+~\/.claude\/settings.json/);
+  expect(asked.stdout).toMatch(/other\s+hooks\s+than\s+config.json\s+asks\s+for/);
   expect(asked.stdout).toContain('\nNext step   nocturne setup claude-code\n');
   await runHere(['setup', 'claude-code', '--yes', '--schedule', 'none'], at('2026-11-22T08:50:00Z'));
   expect((await runHere([], at('2026-11-22T08:55:00Z'))).stdout).not.toContain('Waits for you');
