@@ -62,7 +62,7 @@ function welcome(): string {
 /** Shows it, and notes that it was looked at. */
 async function showHome(app: App, read: Status): Promise<void> {
   const failed = await checkSetup(app.config);
-  const isNew = read.database === null && read.all.directories + read.attention.length === 0;
+  const isNew = read.database === null && read.all.directories + read.needs.length === 0;
   if (isNew && failed.some(isNoAgent)) return show(welcome());
   const status = withKey(read, failed);
   const needs = [...failed.filter((check) => !isKey(check)).map(setupNeed), ...status.needs];

@@ -16,18 +16,7 @@ import { allWorkers } from '../queue/workers.ts';
 import type { App } from './compose.ts';
 import { fullFromOf } from './gate.ts';
 import { lastNight, nextNightly, skippedNights } from './nightly.ts';
-import {
-  dreamBlocks,
-  inOrder,
-  lookedAt,
-  missingIn,
-  type Need,
-  type Overview,
-  offersHere,
-  oversizedIn,
-  readOverview,
-  sayUntold,
-} from './overview.ts';
+import { inOrder, lookedAt, type Need, type Overview, offersHere, readOverview, sayUntold } from './overview.ts';
 import { placeOf } from './whose-memory.ts';
 
 /** What sessions taught a memory; `entries`: the newest, the newest first. */
@@ -105,11 +94,10 @@ const TURNS = `select case when t.state = 'done' then case when exists (select 1
   when t.state = 'skipped' then t.reason else t.state end as name, count(distinct t.session || t.id) as n from turn t where t.memory = ? group by 1`;
 
 /** What is kept of the memory here. */
-async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview) {
+async function keptOf(app: App, memory: MemoryRow | null, { waiting, states }: Overview) {
   const id = memory?.id ?? '';
   const { db } = app;
   const paths = await db.all<{ path: string }>('select path from file where memory = ? and path is not null', id);
-  const missing = memory ? await missingIn(app, memory) : [];
   const index = (memory && (await headAt(db, id, 'MEMORY.md')))?.content?.toString() ?? '';
   const jobs = await db.all<
     Record<'id' | 'kind' | 'status' | 'createdAt', string> &
@@ -123,12 +111,9 @@ async function keptOf(app: App, memory: MemoryRow | null, { waiting }: Overview)
   return {
     entries: await countsBy(app, ENTRIES, id),
     turns: await countsBy(app, TURNS, id),
-    /** Files that were gone or empty at once, and are not back. */
-    missing,
-    /** What keeps dreams from running, or from coming to their end. */
-    dreamBlocks: memory ? await dreamBlocks(app, memory, missing) : [],
+    /** Files that were gone or empty at once, and are not back; what keeps dreams from running, or from coming to their end. */
+    ...(states.get(id) ?? { missing: [], oversized: [], dreamBlocks: [] }),
     topics: paths.filter(({ path }) => isTopicPath(path)).length,
-    oversized: memory ? oversizedIn(memory) : [],
     index: { lines: index.split('\n').length - 1, bytes: Buffer.byteLength(index) },
     waiting: byTime(waiting)
       .filter((row) => row.memory === id)

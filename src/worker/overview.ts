@@ -101,9 +101,13 @@ export async function readOverview(
     breaker: await breakerOf(db, { after: config.breakerAfter, now: clock.now() }),
   };
   const needs: Need[] = [];
-  for (const known of memories)
-    needs.push(...(await needsOfMemory(app, known, found.proposals.get(known.row.id) ?? 0)));
-  return { ...found, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
+  const states = new Map<string, MemoryState>();
+  for (const known of memories) {
+    const state = await stateOf(app, known.row);
+    states.set(known.row.id, state);
+    needs.push(...(await needsOfMemory(app, known, { ...state, proposals: found.proposals.get(known.row.id) ?? 0 })));
+  }
+  return { ...found, states, needs: inOrder([...needs, ...needsOfWork(found), ...(await needsOfSessions(app))]) };
 }
 
 function needsOfWork({
@@ -169,7 +173,7 @@ const SHOWN_LOGS = 20;
 const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --accept-missing accepts that it is gone';
 
 /** Paths that are gone from the directory and were not taken as meant to go, and logs that lost entries. */
-export async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
+async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
   const { id } = memory;
   await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
   const { lost } = await editedLogs(db, memory);
@@ -177,7 +181,7 @@ export async function missingIn({ db, memories }: App, memory: MemoryRow): Promi
 }
 
 /** Markdown files in its directory that are too large to be read. */
-export function oversizedIn({ dir }: MemoryRow): { path: string; bytes: number }[] {
+function oversizedIn({ dir }: MemoryRow): { path: string; bytes: number }[] {
   if (dir === null || !isDirectory(dir)) return [];
   return [...filesByName(dir)].flatMap(([path, spelled]) => {
     const bytes = path.endsWith('.md') ? (statNow(join(dir, spelled))?.bytes ?? 0) : 0;
@@ -225,7 +229,7 @@ export interface DreamHold {
 const PASSING = new Set(['transient', 'rate-limit', 'ceiling']);
 
 /** What keeps the dreams of a memory from running, or from coming to their end; `missing`: its files that are. */
-export async function dreamBlocks(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
+async function dreamBlocks(app: App, memory: MemoryRow, missing: string[]): Promise<DreamHold[]> {
   const { db } = app;
   const holds = sayMissing(missing).flatMap(({ what, keepsDreams }): DreamHold[] =>
     keepsDreams ? [{ why: `${what}; ${IF_MISSING}`, needsPerson: true }] : [],
@@ -246,15 +250,25 @@ export async function dreamBlocks(app: App, memory: MemoryRow, missing: string[]
   return holds;
 }
 
+type MemoryState = Awaited<ReturnType<typeof stateOf>>;
+
+async function stateOf(app: App, memory: MemoryRow) {
+  const missing = await missingIn(app, memory);
+  return { missing, oversized: oversizedIn(memory), dreamBlocks: await dreamBlocks(app, memory, missing) };
+}
+
 /** What a memory waits for a person with. */
-async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, proposals: number): Promise<Need[]> {
+async function needsOfMemory(
+  app: App,
+  { row: memory, ...whose }: KnownMemory,
+  { missing, oversized, dreamBlocks: blocks, proposals }: MemoryState & { proposals: number },
+): Promise<Need[]> {
   const { db } = app;
   const needs: Need[] = [];
-  const missing = await missingIn(app, memory);
   const lost = sayMissing(missing);
   const check = whose.command('nocturne check');
   for (const { what } of lost) needs.push({ text: `${whose.name}: ${what}; ${IF_MISSING}`, command: check });
-  for (const { path, bytes } of oversizedIn(memory)) {
+  for (const { path, bytes } of oversized) {
     const size = `${Math.ceil(bytes / 2 ** 20)} MB`;
     needs.push({ text: `${whose.name}: ${path} has ${size}: split it, or move it out`, command: check });
   }
@@ -264,7 +278,7 @@ async function needsOfMemory(app: App, { row: memory, ...whose }: KnownMemory, p
     needs.push({ text: `${whose.name}: what is remembered cannot be written into ${what}`, command: check });
   }
   needs.push(...(await noticesOf(app, { row: memory, ...whose })));
-  for (const { why, needsPerson } of await dreamBlocks(app, memory, missing)) {
+  for (const { why, needsPerson } of blocks) {
     if (!needsPerson || lost.some(({ what }) => why.startsWith(what))) continue;
     const command = whose.command(why.includes('--accept-missing') ? 'nocturne check' : 'nocturne dream');
     needs.push({ text: `No dream in ${whose.name}: ${why}`, command });
