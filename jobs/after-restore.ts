@@ -12,7 +12,6 @@ import { makeDirectory, readTextNow, writeWhole } from '../src/base/files/files.
 import { parseJson } from '../src/base/text/json.ts';
 import { dayOf } from '../src/base/time.ts';
 import { type Db, insert, keepSetting, newId, type Sql, settingOf } from '../src/db/sql.ts';
-import { lookInto } from '../src/memory/commit.ts';
 import { entriesWhere } from '../src/memory/entries.ts';
 import { addVersion, headOf } from '../src/memory/file-rows.ts';
 import { beginJob, endJob } from '../src/memory/job-rows.ts';
@@ -66,7 +65,6 @@ export async function afterRestore({
   for (const { id, dir } of rows) {
     if (dir === null || !isDirectory(dir)) continue;
     await memories.of(id);
-    await lookInto(memories, { memory: id, paths: 'all' });
     report.entries += await takeInHistory(memories, id, job);
     report.memories += 1;
   }

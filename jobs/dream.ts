@@ -1,7 +1,7 @@
 // Dream: the entries that wait become topic files, and the index is rebuilt. Who calls it holds the claim of (dream, memory), which is
 // the lease: each commit asks for it.
 //
-// 1. Look at all files, and take what a person made of the logs at their word.
+// 1. Look at all files: what a person made of the logs is taken at their word.
 // 2. Too much missing: stop. Nothing new and nothing gone: the index alone.
 // 3. By code: lines go that rest on what is gone alone; what the project's own files say is dropped.
 // 4. Slice by slice: the entries, and the topics near them.
@@ -14,10 +14,9 @@ import type { Spend } from '../src/agent/run-with-tools.ts';
 import { AppError, ERRORS, type Failure, failureOf, isAppError, onAppError } from '../src/base/errors.ts';
 import { newId, type Sql } from '../src/db/sql.ts';
 import { type By, type Claim, commit, lookInto } from '../src/memory/commit.ts';
-import { entriesWhere, putEntry } from '../src/memory/entries.ts';
+import { entriesWhere } from '../src/memory/entries.ts';
 import { missingFiles } from '../src/memory/file-rows.ts';
 import { beginJob, endJob, type StartedBy } from '../src/memory/job-rows.ts';
-import { editedLogs, isMassWithdrawal } from '../src/memory/log-history.ts';
 import { INDEX } from '../src/memory/memory-index.ts';
 import { Guidance } from '../src/memory/projects.ts';
 import { linesDecided } from '../src/memory/proposals.ts';
@@ -159,7 +158,6 @@ async function newsOf(night: Night): Promise<News | null> {
   // What no topic could be committed for is found before a model is asked.
   await lookInto(memories, { memory: memory.id, paths: [INDEX] });
   await refuseMissing(deps);
-  await takeInLogs(night);
   const files = await standingFiles(db, memory.id);
   const waits = await keepWaiting(night, files);
   const waiting = await entriesWhere(db, memory.id, "and state = 'new'");
@@ -191,28 +189,10 @@ async function refuseMissing({ memories, memory }: DreamDeps): Promise<void> {
   const gone = await missingFiles(memories.db, memory.id);
   // A lost log takes no memory with it.
   const [first, ...others] = gone.filter(({ path }) => logDay(path) === null);
-  if (first) throw missing(`${others.length + 1} files are missing at once, ${first.path} among them.`, 'files');
-}
-
-/** Takes what a person made of the logs at their word. */
-async function takeInLogs(night: Night): Promise<void> {
-  const { memories, memory } = night.deps;
-  const { changed } = await editedLogs(memories.db, memory);
-  if (await isMassWithdrawal(memories.db, memory.id, changed))
-    throw missing(
-      `${changed.filter(({ state }) => state === 'gone').length} entries are missing from the logs at once.`,
-      'log files',
-    );
-  if (changed.length === 0) return;
-  await night.begin();
-  await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async (sql) => {
-    const edits = await editedLogs(sql, memory);
-    return {
-      files: [],
-      async rows(change) {
-        for (const entry of edits.changed) await putEntry(change, { ...entry, job: entry.job || change.job });
-      },
-    };
+  if (!first) return;
+  const what = `${others.length + 1} files are missing at once, ${first.path} among them.`;
+  throw new AppError('refused', what, {
+    remedy: 'Put the files back, or run nocturne check --accept-missing if they were removed on purpose.',
   });
 }
 
@@ -226,12 +206,6 @@ async function keepWaiting(night: Night, files: StandingFiles): Promise<Set<stri
     await commit(memories, { memory: memory.id, paths: [] }, byOf(night), async () => ({ files: [], rows }));
   }
   return entries;
-}
-
-function missing(what: string, files: string): AppError {
-  return new AppError('refused', what, {
-    remedy: `Put the ${files} back, or run nocturne check --accept-missing if they were removed on purpose.`,
-  });
 }
 
 /** Works what is new into the topics. */

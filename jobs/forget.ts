@@ -14,7 +14,6 @@ import { commitAll, type FileChange, lookInto, type Plan } from '../src/memory/c
 import { type EntryRow, entriesWhere, isInLog, putEntry } from '../src/memory/entries.ts';
 import { headsOf } from '../src/memory/file-rows.ts';
 import { enterJob, isAtWork } from '../src/memory/job-rows.ts';
-import { editedLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import { INDEX, withBuiltIndex } from '../src/memory/memory-index.ts';
 import { holdsWords } from '../src/memory/search-words.ts';
@@ -157,7 +156,6 @@ async function readRemembered(sql: Sql, memory: MemoryRow, of: MemoryRow): Promi
     topics.set(path, lines);
   }
   const entries = new Map<string, EntryRow>((await entriesWhere(sql, memory.id)).map((row) => [row.id, row]));
-  for (const row of (await editedLogs(sql, memory)).changed) entries.set(row.id, row);
   for (const [id, row] of entries) if (!isInLog(row)) entries.delete(id);
   const sessions = await sql.all<{ id: string; name: string }>('select id, name from session where memory = ?', of.id);
   const names = new Map(sessions.map(({ id, name }) => [id, name]));

@@ -1,7 +1,7 @@
 // Review: a person's word on what a dream proposed: accepted, rejected, or put in the person's own words. Who calls it holds the claim
 // of (dream, memory), so that nothing is proposed meanwhile.
 //
-// 1. Look at all files, and at what a person made of the logs.
+// 1. Look at all files.
 // 2. Of each proposal: read it, and what it was made for as that stands. Where that changed it is stale, and no decision makes it
 //    apply to another text.
 // 3. Check its operations again, by themselves, in the memory as it stands.
@@ -15,9 +15,8 @@ import { AppError, isAppError } from '../src/base/errors.ts';
 import { redact } from '../src/base/secrets/redact-text.ts';
 import { newId } from '../src/db/sql.ts';
 import { type Claim, lookInto } from '../src/memory/commit.ts';
-import { type EntryRow, entriesAmong, entryRow, PERSON, putEntry } from '../src/memory/entries.ts';
+import { entriesAmong, entryRow, PERSON, putEntry } from '../src/memory/entries.ts';
 import { enterJob } from '../src/memory/job-rows.ts';
-import { editedLogs } from '../src/memory/log-history.ts';
 import type { Memories, MemoryRow } from '../src/memory/memories.ts';
 import {
   isAsItWas,
@@ -79,8 +78,7 @@ export async function review({ ids, word, claim }: ReviewRequest, deps: ReviewDe
   const { memories, memory } = deps;
   // 1.
   await lookInto(memories, { memory: memory.id, paths: 'all' });
-  const { changed } = await editedLogs(memories.db, memory);
-  const run: Run = { ...deps, claim, edited: new Map(changed.map((row) => [row.id, row])) };
+  const run: Run = { ...deps, claim };
   const decided = new Map<string, Decided>();
   let open = [...new Set(ids ?? (await openProposals(memories.db, memory.id)).map(({ id }) => id))];
   for (let before = Infinity; open.length > 0 && open.length < before; ) {
@@ -94,12 +92,10 @@ export async function review({ ids, word, claim }: ReviewRequest, deps: ReviewDe
 
 interface Run extends ReviewDeps {
   claim?: Claim;
-  /** Entries as a person left them in the logs, where no dream has seen it. */
-  edited: Map<string, EntryRow>;
 }
 
 async function decide(id: string, word: Word, run: Run): Promise<Decided> {
-  const { memories, memory, edited } = run;
+  const { memories, memory } = run;
   const ended = (outcome: Decided['outcome'], why: string | null = null, job: string | null = null): Decided => {
     return { id, outcome, why, job };
   };
@@ -109,7 +105,7 @@ async function decide(id: string, word: Word, run: Run): Promise<Decided> {
   if (proposal.state !== 'open') return ended('unknown', `${id} was ${proposal.state} before.`);
   try {
     if (word.kind === 'reject') return ended('rejected', null, await reject(proposal, word.because, run));
-    const changed = await whatChanged(memories.db, memory.id, proposal, edited);
+    const changed = await whatChanged(memories.db, memory.id, proposal);
     if (changed) return ended('stale', changed);
     const { note, job } = await accept(proposal, word, run);
     return ended(word.kind === 'edit' ? 'edited' : 'accepted', note, job);
@@ -150,7 +146,7 @@ async function accept(
 /** How a decision is landed: its job, what must still be so, and what becomes of the proposal. */
 function landingOf(
   proposal: Proposal,
-  { memories, memory, claim, edited }: Run,
+  { memories, memory, claim }: Run,
   end: { outcome: string; state: Proposal['state']; because: string | null; isAnyway?: boolean; kept?: string[] },
 ): LandAt {
   const job = newId('job');
@@ -161,7 +157,7 @@ function landingOf(
     decision: {
       async check(sql) {
         const now = await proposalRow(sql, memory.id, proposal.id);
-        const changed = isAnyway ? null : await whatChanged(sql, memory.id, proposal, edited);
+        const changed = isAnyway ? null : await whatChanged(sql, memory.id, proposal);
         if (changed) throw new AppError('conflict', changed);
         if (now?.state !== 'open') throw new AppError('conflict', `${proposal.id} was decided just now.`);
       },
@@ -206,7 +202,7 @@ async function wordingOf(
  * out, they stay: from then on they are what the person wants remembered.
  */
 async function reject(proposal: Proposal, typed: string | undefined, run: Run): Promise<string> {
-  const { memories, memory, edited } = run;
+  const { memories, memory } = run;
   const [head] = proposal.operations;
   const isKept = head?.kind === 'drop' && head.because !== 'withdrawn';
   const because = ((typed && (await redact(typed)).text) ?? '').replace(/\s+/g, ' ').trim() || null;
@@ -217,8 +213,7 @@ async function reject(proposal: Proposal, typed: string | undefined, run: Run): 
   );
   const entries: Proposal['entries'] = [];
   for (const base of proposal.entries) {
-    const row = edited.get(base.id) ?? (await entryRow(memories.db, memory.id, base.id));
-    if (!gaveWay.has(base.id) && isAsItWas(base, row)) entries.push(base);
+    if (!gaveWay.has(base.id) && isAsItWas(base, await entryRow(memories.db, memory.id, base.id))) entries.push(base);
   }
   const left = { ...proposal, entries };
   const { context, slice } = await contextOfProposal(left, await placeOf(run));

@@ -347,9 +347,10 @@ function turnOf(entry: Row | null): Row {
   return { session: entry?.session ?? null, id: entry?.turn ?? null };
 }
 
-/** A turn that is `undone` already needs no taking back; a proposal that was written again still is the job's. */
+/** A turn that is `undone`, or an entry that was withdrawn, needs no taking back; a proposal that was written again still is the job's. */
 function isChangedSince({ table, changedBy, after, current }: RowChange): boolean {
   if (changedBy === null || (table === 'turn' && current?.state === 'undone')) return false;
+  if (table === 'entry' && current?.reason === 'withdrawn') return false;
   return table !== 'proposal' || current === null || current.state !== after?.state;
 }
 

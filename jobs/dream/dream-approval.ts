@@ -7,7 +7,6 @@ import type { FileChange } from '../../src/memory/commit.ts';
 import { unifiedDiff } from '../../src/memory/edit-text.ts';
 import { entriesAmong } from '../../src/memory/entries.ts';
 import { headAt } from '../../src/memory/file-rows.ts';
-import { editedLogs } from '../../src/memory/log-history.ts';
 import type { MemoryRow } from '../../src/memory/memories.ts';
 import {
   entryBase,
@@ -251,12 +250,11 @@ export interface ShownProposal {
 
 /** All that wait, or those of `ids`, topic by topic. */
 export async function shownProposals(sql: Sql, memory: MemoryRow, ids?: readonly string[]): Promise<ShownProposal[]> {
-  const edited = new Map((await editedLogs(sql, memory)).changed.map((row) => [row.id, row]));
   const files = await standingFiles(sql, memory.id);
   const shown: ShownProposal[] = [];
   for (const proposal of await openProposals(sql, memory.id)) {
     if (ids && !ids.includes(proposal.id)) continue;
-    const why = await whatChanged(sql, memory.id, proposal, edited);
+    const why = await whatChanged(sql, memory.id, proposal);
     shown.push(await showProposal(proposal, { sql, memory: memory.id, files, why }));
   }
   return shown.sort((a, b) => (a.topic ?? '').localeCompare(b.topic ?? ''));

@@ -12,7 +12,7 @@ import { AppError, isAppError } from '../../src/base/errors.ts';
 import { asData, NONE, renderPrompt } from '../../src/base/prompt.ts';
 import { redact } from '../../src/base/secrets/redact-text.ts';
 import { type Clock, dayOf } from '../../src/base/time.ts';
-import { entriesThatWait } from '../../src/memory/log-history.ts';
+import { entriesWhere } from '../../src/memory/entries.ts';
 import type { Memories, MemoryRow } from '../../src/memory/memories.ts';
 import { placeOf } from '../../src/memory/memory-paths.ts';
 import { describePlace } from '../../src/memory/projects.ts';
@@ -181,9 +181,7 @@ export async function estimateDream(
   const { memories, memory, model, price, requestTokens: mostTokens } = deps;
   const { db: sql } = memories;
   const files = await standingFiles(sql, memory.id);
-  const unknown = { name: null, cwd: null, machine: null, transcript: null };
-  const waiting = await entriesThatWait(sql, memory);
-  const fresh = waiting.map((row): NightEntry => ({ ...unknown, learnedAt: row.at, ...row }));
+  const fresh: NightEntry[] = await entriesWhere(sql, memory.id, "and state = 'new'");
   const withdrawn = await entriesHolding(sql, memory.id, { state: 'gone', files });
   const requests: DreamEstimate['requests'] = [];
   for (const slice of slicesOf({ fresh, withdrawn }, mostTokens)) {

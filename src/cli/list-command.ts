@@ -7,8 +7,7 @@ import { statNow } from '../base/files/files.ts';
 import { sayCount } from '../base/text/wording.ts';
 import { DAY_MS, timeOf } from '../base/time.ts';
 import { lookInto } from '../memory/commit.ts';
-import { entriesAmong, stateWord } from '../memory/entries.ts';
-import { entriesThatWait } from '../memory/log-history.ts';
+import { entriesAmong, entriesWhere, stateWord } from '../memory/entries.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import type { FileText } from '../memory/memory-files.ts';
 import { type Disposition, MEMORY_TYPES, type MemoryType } from '../memory/memory-types.ts';
@@ -121,7 +120,7 @@ async function listingOf(app: App, memory: MemoryRow | null, type: MemoryType | 
     const { name, type: of, description, lines, pinned } = parseTopic(path, text);
     return [{ name, path, type: of ?? null, description, lines: lines.length, pinned, modifiedAt }];
   });
-  const waiting = memory ? await entriesThatWait(app.db, memory) : [];
+  const waiting = memory ? await entriesWhere(app.db, memory.id, "and state = 'new'") : [];
   return {
     memory: memory ? placeOf(memory) : app.memoryDirOf(),
     topics: topics.filter(isAsked).sort((a, b) => (a.name < b.name ? -1 : 1)),

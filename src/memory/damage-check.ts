@@ -10,9 +10,9 @@ import type { Day } from '../base/time.ts';
 import { newId, type Sql } from '../db/sql.ts';
 import { commit, lookInto, type Plan, type Target } from './commit.ts';
 import { hasMarkers } from './directory-look.ts';
-import { type EntryRow, entriesAmong, isInLog, putEntry } from './entries.ts';
+import { type EntryRow, entriesAmong, isInLog } from './entries.ts';
 import { type Head, headsOf, missingFiles, shaOf } from './file-rows.ts';
-import { editedLogs } from './log-history.ts';
+import { lostDays, withdrawLost } from './log-edits.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { generatedLines, withBuiltIndex } from './memory-index.ts';
 import { whyNoMemory } from './memory-paths.ts';
@@ -20,6 +20,7 @@ import { isCheckedIn } from './paths.ts';
 import { joinLogs, logDay, logPath, parseLog } from './text/daily-log.ts';
 import { readFrontmatter } from './text/frontmatter.ts';
 import { isTopicFile, isTopicPath, parseTopic } from './text/topic.ts';
+import type { Change } from './undo-rows.ts';
 
 export interface Finding {
   /** One word for programs. */
@@ -60,19 +61,10 @@ export async function findFaults(memories: Memories, memory: MemoryRow): Promise
 export async function acceptMissing(memories: Memories, memory: MemoryRow): Promise<string[]> {
   const copy = memories.copyOf(memory.id);
   const paths = (await copy?.hold(() => copy.acceptMissing())) ?? [];
-  const goneIn = async (sql: Sql) =>
-    (await editedLogs(sql, memory, { isMeant: true })).changed.filter((row) => !isInLog(row));
-  const days = new Set((await goneIn(memories.db)).map(({ day }) => day));
-  await fix(memories, memory, 'all', async (sql) => {
-    const gone = await goneIn(sql);
-    return {
-      files: [],
-      async rows(change) {
-        for (const row of gone) await putEntry(change, row);
-      },
-    };
-  });
-  return [...paths, ...[...days].map(logPath)];
+  const lost = await lostDays(memories.db, memory.id);
+  const rows = (change: Change) => withdrawLost(change, memory.id);
+  await fix(memories, memory, 'all', async () => ({ files: [], rows }));
+  return [...paths, ...lost.map(logPath)];
 }
 
 async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Finding[]> {
@@ -86,7 +78,7 @@ async function whatIsMissing(memories: Memories, memory: MemoryRow): Promise<Fin
       apply: async () => copy?.hold(() => copy.restoreMissing()),
     }),
   );
-  const lost = (await editedLogs(memories.db, memory)).lost.map(
+  const lost = (await lostDays(memories.db, memory.id)).map(
     (day): Finding => ({
       kind: 'missing-file',
       where: logPath(day),

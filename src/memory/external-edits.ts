@@ -20,7 +20,9 @@ import {
   keepVersion,
   shaOf,
 } from './file-rows.ts';
+import { followLog } from './log-edits.ts';
 import { followLines } from './rests.ts';
+import { logDay } from './text/daily-log.ts';
 import { Change } from './undo-rows.ts';
 
 const EXTERNAL: Actor = { kind: 'external', id: null };
@@ -56,7 +58,9 @@ export class ExternalEdits {
         for (const { file, stat } of settled) await sql.run(set('seen'), looksOf(stat), memory, file.id);
       });
     }
-    for (let from = 0; from < found.length; from += AT_ONCE) await this.takeIn(found.slice(from, from + AT_ONCE));
+    // What logs tell is looked for in topics.
+    const ordered = found.toSorted((a, b) => Number(logDay(a.path) !== null) - Number(logDay(b.path) !== null));
+    for (let from = 0; from < ordered.length; from += AT_ONCE) await this.takeIn(ordered.slice(from, from + AT_ONCE));
   }
 
   /** Each becomes a version by `external`, and the head what it makes with lines that were committed meanwhile. */
@@ -131,8 +135,10 @@ export class ExternalEdits {
   }
 
   async #follow(change: Change, of: { file: string; path: string; before: Content; after: Content }): Promise<void> {
+    const { memory } = this.#parts;
+    await followLog(change, { memory, ...of });
     const [before, after] = [of.before?.toString() ?? '', of.after?.toString() ?? ''];
-    await followLines(change, { memory: this.#parts.memory, file: of.file, path: of.path, before, after });
+    await followLines(change, { ...of, memory, before, after });
   }
 
   /** What was written into a file after it was moved aside. */

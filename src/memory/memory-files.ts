@@ -10,6 +10,7 @@ import { locateSecrets, redact } from '../base/secrets/redact-text.ts';
 import type { Sql } from '../db/sql.ts';
 import { type By, type Committed, commit, type FileChange, lookInto } from './commit.ts';
 import { checkPrecondition, type Head, headAt, headOf, type Precondition } from './file-rows.ts';
+import { followLogs } from './log-edits.ts';
 import type { Memories, MemoryRow } from './memories.ts';
 import { INDEX, withFollowing } from './memory-index.ts';
 import { foldPath, isMemoryPath } from './memory-paths.ts';
@@ -231,7 +232,10 @@ export class MemoryFiles {
     const { id: memory, scope } = this.memory;
     // A store has no index, and all in it is its clients'.
     if (scope === 'store')
-      return commit(this.#memories, { memory, paths }, by, async (sql) => ({ files: await plan(sql) }));
+      return commit(this.#memories, { memory, paths }, by, async (sql) => {
+        const files = await plan(sql);
+        return { files, rows: (change, heads) => followLogs(change, { memory, actor: by.actor }, { files, heads }) };
+      });
     // An index that git left in conflict stops no other file.
     await lookInto(this.#memories, { memory, paths: [INDEX] }).catch(onAppError(() => {}, 'conflict'));
     const following = async (sql: Sql) => withFollowing(sql, this.memory, by.actor, await plan(sql));

@@ -6,6 +6,7 @@
 import type { Sql } from '../db/sql.ts';
 import type { Committed, FileChange, Staged } from './commit.ts';
 import { type Actor, headAt, isPinned } from './file-rows.ts';
+import { followLogs } from './log-edits.ts';
 import { isCheckedIn } from './paths.ts';
 import { followChange } from './rests.ts';
 import { readLines } from './text/blocks.ts';
@@ -78,6 +79,7 @@ export async function withFollowing(sql: Sql, of: OfMemory, actor: Actor, files:
     files: index.files,
     async rows(change, heads) {
       await index.rows(change, heads);
+      await followLogs(change, { memory: of.id, actor }, { files, heads });
       for (const [at, { path }] of files.entries()) {
         const { id: file, before = '', content } = heads[at] ?? {};
         const text = { before, after: content?.toString() ?? '' };

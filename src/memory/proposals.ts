@@ -103,16 +103,14 @@ export function isAsItWas(base: EntryBase, row: EntryRow | undefined): boolean {
   );
 }
 
-/** What is no longer as it was when the proposal was made, as a sentence; null: all is. `edited`: entries as logs have them by now. */
+/** What is no longer as it was when the proposal was made, as a sentence; null: all is. */
 export async function whatChanged(
   sql: Sql,
   memory: string,
   { entries, files, operations }: Proposal,
-  edited: ReadonlyMap<string, EntryRow> = new Map(),
 ): Promise<string | null> {
   for (const base of entries)
-    if (!isAsItWas(base, edited.get(base.id) ?? (await entryRow(sql, memory, base.id))))
-      return `${base.id} was changed since.`;
+    if (!isAsItWas(base, await entryRow(sql, memory, base.id))) return `${base.id} was changed since.`;
   const replaced = new Set(operations.flatMap(linesOut));
   for (const { path, file, lines } of files) {
     const text = (await headAt(sql, memory, path))?.content?.toString() ?? '';

@@ -15,7 +15,7 @@ import { keepSetting, marks, type Sql, settingOf } from '../db/sql.ts';
 import { lookInto } from '../memory/commit.ts';
 import { entriesWhere } from '../memory/entries.ts';
 import { headAt, missingFiles } from '../memory/file-rows.ts';
-import { editedLogs } from '../memory/log-history.ts';
+import { lostDays } from '../memory/log-edits.ts';
 import type { MemoryRow } from '../memory/memories.ts';
 import { filesByName } from '../memory/memory-paths.ts';
 import { checkoutRoot, gitIsBusy } from '../memory/paths.ts';
@@ -176,7 +176,7 @@ const IF_MISSING = 'nocturne check --restore puts it back, nocturne check --acce
 async function missingIn({ db, memories }: App, memory: MemoryRow): Promise<string[]> {
   const { id } = memory;
   await lookInto(memories, { memory: id, paths: 'all' }).catch(onAppError(() => {}));
-  const { lost } = await editedLogs(db, memory);
+  const lost = await lostDays(db, id);
   return [...new Set([...lost.map(logPath), ...(await missingFiles(db, id)).map(({ path }) => path)])].sort();
 }
 

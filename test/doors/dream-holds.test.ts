@@ -34,22 +34,17 @@ interface Status {
   dreamBlocks: { why: string; needsPerson: boolean }[];
 }
 
-test('a dream that was refused is named with its reason until one comes to its end', async () => {
+test('a log that lost all its entries at once is named until they are back; the dream goes on, and keeps them', async () => {
   const testing = await dreamed();
   const path = join(testing.dir, LOG);
   const log = readFileSync(path, 'utf8');
   writeFileSync(path, '# 2026-11-20\n');
-  expect((await dreamAt(testing, 3)).stderr).toContain('--accept-missing');
-  const why = expect.stringMatching(/was refused: 3 (?:of 3 )?entries are missing from the logs at once/);
+  expect(await dreamAt(testing, 3)).toMatchObject({ code: 0 });
   const status = await runJsonHere<Status>([], testing.environment);
-  expect(status.code).toBe(3);
-  expect(status.values[0]?.dreamBlocks).toEqual([{ why, needsPerson: true }]);
-  expect(status.values[0]?.attention).toEqual([expect.stringContaining('--accept-missing')]);
-  const doctor = await testing.nocturne('doctor');
-  expect(doctor.stdout).toMatch(/was refused: 3 (?:of 3 )?entries/);
+  expect(status).toMatchObject({ code: 3, values: [{ missing: [LOG], dreamBlocks: [] }] });
   writeFileSync(path, log);
   await dreamAt(testing, 4);
-  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.dreamBlocks).toEqual([]);
+  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.missing).toEqual([]);
 });
 
 test('topics that went at once are named as what keeps dreams from running, once', async () => {
@@ -61,6 +56,9 @@ test('topics that went at once are named as what keeps dreams from running, once
   const status = await runJsonHere<Status>([], testing.environment);
   expect(status.values[0]?.attention).toEqual([expect.stringContaining('6 files are missing')]);
   expect((await testing.nocturne('doctor')).stdout).toMatch(/6 files are missing|a\.md, b\.md,.* missing/);
+  expect((await testing.nocturne('check', '--restore')).code).toBe(0);
+  await dreamAt(testing, 4);
+  expect((await runJsonHere<Status>([], testing.environment)).values[0]?.dreamBlocks).toEqual([]);
 });
 
 test('a log that is gone is named by status, which ends with 3, and accepted by a word', async () => {

@@ -182,14 +182,14 @@ describe.each(ENGINE_TAKEN)('on %s', (engine) => {
     await server.close();
   });
 
-  it('a log whose entries went all at once, and files that were wiped, stop it until a person says so', () =>
+  it('a log whose entries went all at once takes none with it; files that were wiped stop it until a person says so', () =>
     inNights(engine, async ({ night, dream, dir, states, has, memories, row }) => {
       const texts = [A, B, 'The mill stands still.'];
       await night(texts, (ids) => ids.map((id, at) => put(id, texts[at] as string)));
       const log = readFileSync(join(dir, LOG), 'utf8');
-      writeFileSync(join(dir, LOG), '# 2026-11-20\n\nNothing.\n');
-      expect(await dream()).toMatchObject({ outcome: 'refused', operations: [] });
-      expect(Object.values(await states())).toEqual(['placed', 'placed', 'placed']);
+      writeFileSync(join(dir, LOG), '# 2026-11-20\n');
+      expect(await dream()).toMatchObject({ outcome: 'nothing-new' });
+      expect(await states()).toEqual(Object.fromEntries(texts.map((text) => [text, 'placed'])));
       writeFileSync(join(dir, LOG), log);
       const topics = ['MEMORY.md', 'facts.md', LOG];
       for (const path of topics) rmSync(join(dir, path));
